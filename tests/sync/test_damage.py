@@ -34,7 +34,7 @@ DAMAGE = {
     "a conflict": "UPDATE conflict_file SET remote = x'00ff'",
     "a brake": "UPDATE wiki SET batches = '[[1'",
     "a capability": "UPDATE wiki SET capabilities = '[]'",
-    "an event": "UPDATE event SET level = 'no'",
+    "an event": "UPDATE event SET what = CAST(x'ff' AS TEXT)",
     "a column": "ALTER TABLE page RENAME COLUMN size TO syze",
     "a table": "ALTER TABLE page_text RENAME TO page_tuxt",
 }

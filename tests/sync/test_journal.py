@@ -31,7 +31,7 @@ def another(known: WikiState) -> WikiState:
 
 
 def event(what: str, at: float = NOW, slug: Slug = HOME) -> LogEntry:
-    return LogEntry(at, slug, what, "because", "c1")
+    return LogEntry(at, slug, what)
 
 
 # -- intents -----------------------------------------------------------------------
@@ -138,9 +138,9 @@ def test_writes_of_a_clock_that_was_set_back_do_not_count_for_ever(
 def test_events_come_newest_first_and_by_page(known: WikiState) -> None:
     known.note(event("first"))
     known.note(event("second", slug=OTHER))
-    known.note_done(NOW, HOME, "third", "why")
+    known.note_done(NOW, HOME, "third")
     assert known.events(2) == (
-        LogEntry(NOW, HOME, "third", "why"),
+        event("third"),
         event("second", slug=OTHER),
     )
     assert [one.what for one in known.events(9, HOME)] == ["third", "first"]

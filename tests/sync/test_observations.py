@@ -95,8 +95,8 @@ def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:
     known.record_conflict_file(HOME, second)
     known.record_conflict_file(OTHER, first)
     assert known.conflict_files() == {HOME: second, OTHER: first}
-    assert known.conflict_file(HOME) == second
-    assert known.conflict_file(Slug("none")) is None
+    assert known.conflict_files(HOME)[HOME] == second
+    assert not known.conflict_files(Slug("none"))
     known.drop_conflict_file(HOME)
     assert known.conflict_files() == {OTHER: first}
 

@@ -100,7 +100,6 @@ def _show(
                 "folder": section.folder,
                 "page": event.slug,
                 "what": sentence(event),
-                "why": event.why,
             }
             for section, event in found
         ]
@@ -139,4 +138,4 @@ def sentence(event: LogEntry) -> str:
     what = " ".join(event.what.split())
     if event.slug and event.slug not in what:
         what = f"{event.slug}: {what}"
-    return f"{what} ({event.why})" if event.why else what
+    return what

@@ -38,7 +38,7 @@ async def has_conflict_file(
     opened: OpenWorkspace, section: WikiSection, slug: Slug
 ) -> bool:
     """Whether the page is held, and its conflict file has its place."""
-    record = opened.known(section).conflict_file(slug)
+    record = opened.known(section).conflict_files(slug).get(slug)
     try:
         await opened.local(section).conflict_file(slug)
     except PlaceTaken:

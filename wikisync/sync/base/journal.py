@@ -7,7 +7,6 @@ from a row that is a day older, for the clock may be wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import astuple
@@ -27,9 +26,6 @@ from wikisync.sync.decide.ledger import (
     pack,
     unpack,
 )
-
-_IS_WARNING = {"info": False, "warning": True}
-"""By the column ``level``; any other word there was never written."""
 
 
 class Journal(WikiRows):
@@ -100,17 +96,14 @@ class Journal(WikiRows):
             " AND own_write.slug = page.slug ORDER BY id DESC LIMIT 1)",
             slug,
         )
-        self._note_writes(slug, at, [digest] if is_own else [NO_DIGEST, digest])
+        self.note_write(slug, at, *([] if is_own else [NO_DIGEST]), digest)
 
-    def note_write(self, slug: Slug, at: float, digest: Digest = NO_DIGEST) -> None:
-        """Count a push or pull of ours; what is too old for every page goes."""
-        self._note_writes(slug, at, [digest])
-
-    def _note_writes(self, slug: Slug, at: float, digests: Iterable[Digest]) -> None:
+    def note_write(self, slug: Slug, at: float, *digests: Digest) -> None:
+        """Count pushes of ours, or a pull; what is too old for every page goes."""
         with self._database.transaction() as connection:
             connection.executemany(
                 "INSERT INTO own_write (wiki, slug, at, digest) VALUES (?, ?, ?, ?)",
-                [(self._number, slug, at, digest) for digest in digests],
+                [(self._number, slug, at, one) for one in digests or (NO_DIGEST,)],
             )
             # a clock that was set back leaves times that would never grow old
             connection.execute(
@@ -129,58 +122,42 @@ class Journal(WikiRows):
     def note(self, event: LogEntry) -> None:
         """Add an event; the oldest go where there are too many or too old ones."""
         with self._database.transaction() as connection:
-            (last,) = connection.execute(
-                "SELECT coalesce(max(number), 0) FROM event WHERE wiki = ?",
-                (self._number,),
-            ).fetchone()
+            # short enough to keep, and nothing in it that SQLite does not take
+            what = event.what
+            if len(what) > EVENT_CHARS_MAX:
+                what = f"{what[: EVENT_CHARS_MAX - 1]}…"
+            what = what.encode("utf-8", "replace").decode()
             connection.execute(
-                "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(self._number, last + 1, event.at),
-                    *("warning" if event.is_warning else "info", event.slug),
-                    *(_sentence(event.what), _sentence(event.why), event.cycle),
-                ),
+                "INSERT INTO event SELECT ?1, coalesce(max(number), 0) + 1, ?, ?, ?, ?"
+                " FROM event WHERE wiki = ?1",
+                (self._number, event.at, event.is_warning, event.slug, what),
             )
             connection.execute(
-                "DELETE FROM event WHERE wiki = ? AND number <= ?",
-                (self._number, last + 1 - EVENTS_MAX),
-            )
-            connection.execute(
-                "DELETE FROM event WHERE wiki = ? AND at < (SELECT max(at) FROM event"
-                " WHERE wiki = ? AND at <= ?) - ?",
-                (self._number, self._number, event.at - CLOCK_SETTLED_S, EVENTS_KEPT_S),
+                "DELETE FROM event WHERE wiki = ?1 AND (number <= (SELECT max(number)"
+                " FROM event WHERE wiki = ?1) - ?2 OR at < (SELECT max(at) FROM event"
+                " WHERE wiki = ?1 AND at <= ?3) - ?4)",
+                (self._number, EVENTS_MAX, event.at - CLOCK_SETTLED_S, EVENTS_KEPT_S),
             )
 
-    def note_done(self, at: float, slug: Slug, what: str, why: str = "") -> None:
+    def note_done(self, at: float, slug: Slug, what: str) -> None:
         """Add the event of a change that was made."""
-        self.note(LogEntry(at, slug, what, why))
+        self.note(LogEntry(at, slug, what))
 
     def events(self, limit: int, slug: Slug | None = None) -> tuple[LogEntry, ...]:
         """The last events, newest first, of one page where one is named."""
-        columns = "SELECT at, level, slug, what, why, cycle FROM event WHERE wiki = ?"
-        latest = " ORDER BY number DESC LIMIT ?"
-        count = max(limit, 0)
-        rows = (
-            self._rows(columns + latest, count)
-            if slug is None
-            else self._rows(f"{columns} AND slug = ?{latest}", slug, count)
+        which, names = ("", ()) if slug is None else ("AND slug = ?", (slug,))
+        rows = self._rows(
+            "SELECT at, slug, what, is_warning FROM event WHERE wiki = ?"  # noqa: S608
+            f" {which} ORDER BY number DESC LIMIT ?",
+            *(*names, max(limit, 0)),
         )
-        with self._database.reading():
-            return tuple(
-                LogEntry(
-                    at, Slug(page), what, why, cycle, is_warning=_IS_WARNING[level]
-                )
-                for at, level, page, what, why, cycle in rows
-            )
+        return tuple(
+            LogEntry(at, Slug(page), what, is_warning=bool(is_warning))
+            for at, page, what, is_warning in rows
+        )
 
 
 def _intent(row: tuple[Any, ...]) -> Intent:
     operation, slug, target, markup, before, after, text, at, number = row
     names = WriteKind(operation), slug, target, Format(markup), before, after
     return Intent(*names, unpack(text), at, number)
-
-
-def _sentence(text: str) -> str:
-    """Short enough to keep, and nothing in it that SQLite does not take."""
-    cut = text if len(text) <= EVENT_CHARS_MAX else f"{text[: EVENT_CHARS_MAX - 1]}…"
-    return cut.encode("utf-8", "replace").decode()

@@ -287,24 +287,16 @@ class WikiRows:
 
     # -- conflicts -------------------------------------------------------------------
 
-    def conflict_files(self) -> Mapping[Slug, ConflictFileRecord]:
-        """Conflict files that were written, by page."""
-        return self._conflict_files()
-
-    def conflict_file(self, slug: Slug) -> ConflictFileRecord | None:
-        """The conflict file that was written for a page."""
-        return self._conflict_files("AND slug = ?", slug).get(slug)
-
-    def _conflict_files(
-        self, which: str = "", *values: Slug
-    ) -> Mapping[Slug, ConflictFileRecord]:
+    def conflict_files(self, *pages: Slug) -> Mapping[Slug, ConflictFileRecord]:
+        """Conflict files that were written, by page; of one page where it is named."""
         # their texts may be many, and mostly there are none
         if not self._has("conflict_file"):
             return {}
+        which = "AND slug = ?" if pages else ""
         rows = self._rows(
             "SELECT slug, format, digest, local, remote, at, wiki_digest"  # noqa: S608 - ours
             f" FROM conflict_file WHERE wiki = ? {which}",
-            *values,
+            *pages,
         )
         with self._database.reading():
             return {

@@ -92,11 +92,9 @@ CREATE TABLE event (
     wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE,
     number INTEGER NOT NULL,
     at REAL NOT NULL,
-    level TEXT NOT NULL,
+    is_warning INTEGER NOT NULL,
     slug TEXT NOT NULL,
     what TEXT NOT NULL,
-    why TEXT NOT NULL,
-    cycle TEXT NOT NULL,
     PRIMARY KEY (wiki, number)
 ) WITHOUT ROWID;
 CREATE INDEX event_of_page ON event (wiki, slug, number);

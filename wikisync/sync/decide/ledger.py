@@ -210,9 +210,6 @@ class LogEntry(Struct, frozen=True):
     slug: Slug
     """The page, or empty where it is about the wiki."""
     what: str
-    why: str = ""
-    cycle: str = ""
-    """The cycle it happened in; events of one cycle share it."""
     is_warning: bool = False
     """A person can do something about it; else it is a change that was made."""
 

@@ -84,6 +84,7 @@ class _Fetching:
         is_listed: bool,
     ) -> None:
         self._cycle = cycle
+        self._state, self._local, self._tally = cycle.state, cycle.local, cycle.tally
         self._mentions = mentions
         self._versions = versions
         self._is_listed = is_listed
@@ -100,22 +101,22 @@ class _Fetching:
         )
         for one in failed:
             self._report(one)
-        for found in (self._cycle.tally.missing, self._cycle.tally.absent):
+        for found in (self._tally.missing, self._tally.absent):
             found.sort(key=lambda problem: problem.subject)
 
     async def _wanted(self) -> Sequence[Spellings]:
         """Mentions whose file the folder lacks; the base learns of the others."""
-        self._known = self._cycle.state.attachments()
+        self._known = self._state.attachments()
         before = {
             path: known.here if (known := self._known.get(path)) else None
             for path in self._mentions
         }
-        there = await self._cycle.local.attachments(self._mentions)
+        there = await self._local.attachments(self._mentions)
         for path in self._versions.keys() & there.keys():
             await self._compare(path, there[path])
         self._name_removed(there)
         await self._meet_again([path for path in there if path not in self._known])
-        self._cycle.state.record_attachments(
+        self._state.record_attachments(
             [
                 self._as_now(path, there.get(path))
                 for path in self._mentions
@@ -136,16 +137,16 @@ class _Fetching:
         is_own = known is None or not known.version
         if await self._git_id(path, here, version) == version:
             fetched = FetchedFile(path, here.digest, here, version)
-            self._cycle.state.record_attachments([fetched])
-            self._known = self._cycle.state.attachments()
+            self._state.record_attachments([fetched])
+            self._known = self._state.attachments()
         elif known and not is_own and known.digest == here.digest:
             self._replaced[path] = here.digest
         elif is_own:
             if known is None:
                 # without a version: links lead to the wiki's until this one changes
                 own = FetchedFile(path, here.digest, here)
-                self._cycle.state.record_attachments([own])
-                self._known = self._cycle.state.attachments()
+                self._state.record_attachments([own])
+                self._known = self._state.attachments()
             message = f"{path} is another file here than on the wiki, and stays"
             problem = Problem("attachment-other", path, message, MISSING_HINT)
             self._report(Unfetched(problem, is_absent=True))
@@ -170,7 +171,7 @@ class _Fetching:
         if not uploads:
             return
         ids = await self._cycle.remote.other_files(has_uploads=True) or {}
-        here = await self._cycle.local.attachments(uploads)
+        here = await self._local.attachments(uploads)
         for path, file in here.items():
             if path in ids and await self._git_id(path, file, ids[path]) != ids[path]:
                 digest = hashlib.sha256()
@@ -178,8 +179,8 @@ class _Fetching:
                     async for chunk in self._cycle.remote.read_attachment(path):
                         digest.update(chunk)
                     fetched = FetchedFile(path, Digest(digest.hexdigest()), file)
-                    self._cycle.state.record_attachments([fetched])
-        self._known = self._cycle.state.attachments()
+                    self._state.record_attachments([fetched])
+        self._known = self._state.attachments()
 
     async def _git_id(self, path: AttachmentPath, here: LooseFile, like: str) -> str:
         """What git calls a file here, by the hash that another id was made with."""
@@ -187,7 +188,7 @@ class _Fetching:
         if len(like) == hashlib.sha256().digest_size * 2:
             digest = hashlib.sha256()
         digest.update(b"blob %d\0" % here.size)
-        async for chunk in self._cycle.local.read_attachment(path):
+        async for chunk in self._local.read_attachment(path):
             digest.update(chunk)
         return digest.hexdigest()
 
@@ -206,7 +207,7 @@ class _Fetching:
     async def _fetch(self, path: AttachmentPath) -> Unfetched | None:
         """Fetch one file; returns what is wrong with it."""
         try:
-            stored = await self._cycle.local.write_attachment(
+            stored = await self._local.write_attachment(
                 path, self._noted(path), replaces=self._replaced.get(path)
             )
         except PreconditionFailed:
@@ -218,12 +219,12 @@ class _Fetching:
             is_other, hint = path in self._versions, error.hint or MISSING_HINT
             problem = Problem("attachment-unwritable", path, error.message, hint)
             return Unfetched(problem, is_absent=is_other)
-        self._cycle.tally.attachments.append(path)
+        self._tally.attachments.append(path)
         here = LooseFile(path, stored.digest, stored.size)
         fetched = self._as_now(path, here)
         if path in self._versions:
             fetched = FetchedFile(path, here.digest, here, self._versions[path])
-        self._cycle.state.record_attachments([fetched])
+        self._state.record_attachments([fetched])
         log.info("fetched %s", path)
         return None
 
@@ -240,15 +241,15 @@ class _Fetching:
             yield chunk
         if known is None:
             fetched = FetchedFile(path, Digest(digest.hexdigest()), None, version)
-            self._cycle.state.record_attachments([fetched])
+            self._state.record_attachments([fetched])
 
     def _report(self, failed: Unfetched) -> None:
         """Make a problem of it; what is not on the wiki is reported once."""
         problem = failed.problem
-        tally = self._cycle.tally
+        tally = self._tally
         reported = tally.absent if failed.is_absent else tally.missing
         if failed.is_absent:
-            last = self._cycle.state.events(1, Slug(problem.subject))
+            last = self._state.events(1, Slug(problem.subject))
             if last and last[0].what == problem.message:
                 return
         if problem not in reported:

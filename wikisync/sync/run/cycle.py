@@ -141,6 +141,7 @@ class _Run:
 
     def __init__(self, cycle: Cycle, confirm: Confirm | None) -> None:
         self._cycle = cycle
+        self._state, self._tally = cycle.state, cycle.tally
         self._confirm = confirm
         self._holds = Holds(cycle)
         self._settled: frozenset[Slug] = frozenset()
@@ -233,7 +234,7 @@ class _Run:
         return self._result(*self._found(replace(decided, batches=batches)))
 
     def _refuse_other(self, owner: WikiOwner, remote_id: str) -> None:
-        known = self._cycle.state
+        known = self._state
         if remote_id and not known.is_same_wiki(remote_id):
             raise errors.Halted(
                 f"{owner.full_path} is another {owner.kind} now ({remote_id}, not"
@@ -269,7 +270,7 @@ class _Run:
         Files that this cycle takes for conflict files are no problems of the folder:
         they were there before their conflicts, for another machine wrote them.
         """
-        tally = self._cycle.tally
+        tally = self._tally
         postponed: tuple[Problem, ...] = ()
         if self._waiting:
             # an error kept these removals back
@@ -280,7 +281,7 @@ class _Run:
             is_refused = (one.subject in tally.refused for one in self._errors)
             self._is_way_free = all(is_refused)
         held = [h.slug for h in decided.plan.held if h.reason in WITH_CONFLICT_FILE]
-        names = self._cycle.state.aliases()
+        names = self._state.aliases()
         found = (
             *(
                 one
@@ -302,15 +303,15 @@ class _Run:
         """The plan in its order (``docs/sync.md`` "Order"), removals last."""
         # Nothing was written yet.  Each step below may fail for single pages; what that
         # means for later steps is in the tally (``lost_names``, ``errors``).
-        self._agreed = self._cycle.state.base()
-        self._cycle.tally.superseded += len(decided.superseded)
-        if not decided.plan.actions and not self._cycle.state.conflict_files():
+        self._agreed = self._state.base()
+        self._tally.superseded += len(decided.superseded)
+        if not decided.plan.actions and not self._state.conflict_files():
             await self._fetch_attachments(decided)
             return
         push = Pushes(self._cycle, decided.here, decided.there).run
         plan = decided.plan
         # before the renames: another page may get the name beside which the file lies
-        if self._cycle.state.conflict_files():
+        if self._state.conflict_files():
             await self._holds.remove_settled(decided)
             await self._holds.clear_names(plan)
         for action in plan.actions:
@@ -318,7 +319,7 @@ class _Run:
                 await self._one(action, decided, push)
         # From here on pages go by the names that the plan gives them, but for those in
         # ``lost_names``, about which nothing more is done in this cycle.
-        if self._cycle.state.conflict_files():
+        if self._state.conflict_files():
             await self._holds.follow(plan)
         if plan.held:
             is_pushed = self._cycle.options.direction is Direction.PUSH
@@ -342,15 +343,13 @@ class _Run:
         await self._fetch_attachments(decided)
         # All texts are where they go, or their errors are known: only now can be said
         # which removals would take away the last copy of one.
-        self._errors = tuple(self._cycle.tally.errors)
+        self._errors = tuple(self._tally.errors)
         self._waiting = await waiting_removals(self._cycle, decided, self._errors)
-        if self._cycle.tally.superseded:
+        if self._tally.superseded:
             return
         # not before: a page that was to come back under its new name, and could
         # not, would be a stranger to the one under its old name
-        self._cycle.state.record(
-            dropped=[one for one in ended if one not in self._waiting]
-        )
+        self._state.record(dropped=[one for one in ended if one not in self._waiting])
         for action in plan.actions:
             if not isinstance(action, actions.Delete):
                 continue
@@ -395,7 +394,7 @@ class _Run:
         if options.direction is Direction.PUSH or decided.there.is_remembered:
             return None
         # also after saves alone: a commit may have brought a file, or another one
-        linked = self._cycle.state.linked_paths(options.pages)
+        linked = self._state.linked_paths(options.pages)
         files = await self._cycle.remote.other_files() if linked else None
         return (
             None
@@ -409,7 +408,7 @@ class _Run:
 
     def _mentions(self, decided: Decided) -> Sequence[AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for or saved."""
-        options, state = self._cycle.options, self._cycle.state
+        options, state = self._cycle.options, self._state
         pages, is_partial = options.pages, decided.here.is_partial
         if is_partial:
             pages = frozenset(action.slug for action in decided.plan.actions)
@@ -433,7 +432,7 @@ class _Run:
         """
         if not self._cycle.options.is_undoable:
             return  # a clone or an export; the first sync remembers it
-        tally, known = self._cycle.tally, self._cycle.state
+        tally, known = self._tally, self._state
         is_first = known.memory.head is None
         undone = {Decision.WAITING}
         if tally.errors or tally.superseded:
@@ -465,12 +464,12 @@ class _Run:
         problems: tuple[Problem, ...],
         notes: tuple[Problem, ...],
     ) -> CycleResult:
-        tally, pages = self._cycle.tally, self._cycle.options.pages
+        tally, pages = self._tally, self._cycle.options.pages
         batches = (one for one in decided.batches if one.decision is Decision.WAITING)
         seen, new, gone = decided.there.pages.keys(), set[Slug](), set[Slug]()
         if self._agreed is not None:
             # what was recorded or dropped since the scan came to the wiki, or left it
-            before, after = self._agreed.keys(), self._cycle.state.base().keys()
+            before, after = self._agreed.keys(), self._state.base().keys()
             new, gone = after - before, before - after
         return CycleResult(
             plan=decided.plan,
@@ -482,7 +481,7 @@ class _Run:
             attachments=len(tally.attachments),
             names=tally.names,
             held=tuple(
-                Held.of(hold, self._cycle.state, shown=self._shown.get(hold.slug, ""))
+                Held.of(hold, self._state, shown=self._shown.get(hold.slug, ""))
                 for hold in decided.plan.held
             ),
             batches=tuple(

@@ -179,10 +179,10 @@ async def _looping(
             known and (action.format, action.local) == (known.format, known.local)
         ):
             continue
+        if state.times_sent(action.slug, None, now) < SAME_TEXT_MAX:
+            continue
         is_looping = state.times_sent(action.slug, action.local, now) >= SAME_TEXT_MAX
-        if not is_looping and state.times_sent(action.slug, None, now) >= SAME_TEXT_MAX:
-            is_looping = await _is_only_later(cycle, action.slug, files[action.slug])
-        if is_looping:
+        if is_looping or await _is_only_later(cycle, action.slug, files[action.slug]):
             found.add((action.slug, action.local))
     return frozenset(found)
 

@@ -68,6 +68,7 @@ class Holds:
 
     def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
+        self._state, self._local, self._tally = cycle.state, cycle.local, cycle.tally
         self._saved_again: set[Slug] = set()
         """Pages to be settled by the next cycle, whatever the plan makes of them."""
 
@@ -80,11 +81,11 @@ class Holds:
             These pages.
         """
         settled: set[Slug] = set()
-        for slug, record in self._cycle.state.conflict_files().items():
+        for slug, record in self._state.conflict_files().items():
             if not (record.has_file and self._cycle.options.writes_here(slug)):
                 continue
             try:
-                file = await self._cycle.local.conflict_file(slug)
+                file = await self._local.conflict_file(slug)
             except FolderError:
                 continue  # ``show`` reports what is in the way
             if file is None or digest_of(file.text) == record.conflict_file:
@@ -99,7 +100,7 @@ class Holds:
                 if await self._resolve(slug, record, conflict_file.text, taken):
                     settled.add(slug)
             elif conflict_file.problem:
-                self._cycle.tally.warn(
+                self._tally.warn(
                     Problem(
                         "conflict-unclear",
                         slug,
@@ -110,7 +111,7 @@ class Holds:
         return frozenset(settled)
 
     def _warn_open(self, slug: Slug, file: ConflictFile) -> None:
-        self._cycle.tally.warn(
+        self._tally.warn(
             Problem(
                 "conflict-open",
                 slug,
@@ -130,10 +131,10 @@ class Holds:
             # no more than this one
             log.info("%s cannot be settled now: %s", slug, error.message)
         except PreconditionFailed as error:
-            self._cycle.tally.supersede(slug, error)
+            self._tally.supersede(slug, error)
             self._saved_again.add(slug)
         except FolderError as error:
-            self._cycle.tally.fail("page-unwritable", slug, error)
+            self._tally.fail("page-unwritable", slug, error)
         return None
 
     async def settle(
@@ -155,9 +156,9 @@ class Holds:
                 its name may be another page's by now.
         """
         try:
-            page: Page | None = await self._cycle.local.read(slug)
+            page: Page | None = await self._local.read(slug)
         except NotFound:
-            if slug not in self._cycle.state.base() or await self._renamed_here(record):
+            if slug not in self._state.base() or await self._renamed_here(record):
                 raise
             page = None
         saved = text
@@ -206,44 +207,44 @@ class Holds:
         if remote != text:
             # the push replaces it, and the wiki's history is not at hand here; before
             # the page's own text, which is the first that a person wants back
-            await self._cycle.local.keep(slug, remote, SETTLED)
+            await self._local.keep(slug, remote, SETTLED)
         # kept also where it stays as it is: a text that a person chose is no save
         # from an old window any more
         if page is None:
-            await self._cycle.local.write(after, expected=None)
+            await self._local.write(after, expected=None)
         else:
             old, now = page.content, self._cycle.clock()
-            kept = self._cycle.state.remember_replaced(slug, old, text, now)
+            kept = self._state.remember_replaced(slug, old, text, now)
             if old != text:
-                await self._cycle.local.write(after, expected=page.digest)
-            self._cycle.state.confirm_replaced([kept])
+                await self._local.write(after, expected=page.digest)
+            self._state.confirm_replaced([kept])
         # agreed is what the person saw: a later edit there is merged, not pushed over
         agreed = BasePage.agreed(
             Page(slug, record.format, remote),
             remote=record.wiki_digest,
-            known=self._cycle.state.base().get(slug),
+            known=self._state.base().get(slug),
         )
-        with self._cycle.state.together():
-            self._cycle.state.record([Agreed.of(agreed, remote)])
-            self._cycle.state.note_replaced_there(slug, remote, record.format)
+        with self._state.together():
+            self._state.record([Agreed.of(agreed, remote)])
+            self._state.note_replaced_there(slug, remote, record.format)
         try:
-            await self._cycle.local.remove_conflict(slug, expected=taken)
+            await self._local.remove_conflict(slug, expected=taken)
         except PreconditionFailed:
             # saved once more, by somebody who saw what was taken
             assert taken is not None
-            self._cycle.state.record_conflict_file(
+            self._state.record_conflict_file(
                 slug, replace(record, conflict_file=taken, local=saved)
             )
             raise
-        self._cycle.state.drop_conflict_file(slug)
+        self._state.drop_conflict_file(slug)
         log.info("resolved %s", slug)
         return after
 
     async def _renamed_here(self, record: ConflictFileRecord) -> Slug | None:
         """The new page that has exactly the text that the conflict was about."""
         local = digest_of(record.local)
-        base = self._cycle.state.base()
-        there = (await self._cycle.local.snapshot()).pages
+        base = self._state.base()
+        there = (await self._local.snapshot()).pages
         found = [slug for slug in there.keys() - base if there[slug].digest == local]
         return found[0] if len(found) == 1 else None
 
@@ -255,7 +256,7 @@ class Holds:
         A person's work is in them.
         """
         # these have the new names
-        conflict_files = self._cycle.state.conflict_files().keys()
+        conflict_files = self._state.conflict_files().keys()
         for old, new in {pair for move in plan.moves for pair in move.renamed}:
             if new in conflict_files and old not in conflict_files:
                 try:
@@ -264,33 +265,33 @@ class Holds:
                     log.info("the conflict file of %s stays: %s", old, error.message)
 
     async def _follow(self, old: Slug, new: Slug) -> None:
-        file = await self._cycle.local.conflict_file(old)
-        if file is not None and await self._cycle.local.conflict_file(new) is None:
-            page_format = self._cycle.state.conflict_files()[new].format
+        file = await self._local.conflict_file(old)
+        if file is not None and await self._local.conflict_file(new) is None:
+            page_format = self._state.conflict_files()[new].format
             # in this order: a crash leaves it twice, and never not at all
-            await self._cycle.local.write_conflict(
+            await self._local.write_conflict(
                 new, page_format, file.text, expected=NO_FILE
             )
-            await self._cycle.local.remove_conflict(old, expected=digest_of(file.text))
+            await self._local.remove_conflict(old, expected=digest_of(file.text))
 
     async def clear_names(self, plan: Plan) -> None:
         """Remove conflict files from the places beside which held pages are renamed.
 
         Each would pass for the settlement of that page, which nobody made.
         """
-        known = self._cycle.state.conflict_files()
+        known = self._state.conflict_files()
         for old, new in _renamed_there(plan):
             if old not in known or new in known:
                 continue
             try:
-                file = await self._cycle.local.conflict_file(new)
+                file = await self._local.conflict_file(new)
                 if file is not None:
                     await self._warn_over(new, file.text, IN_ITS_PLACE)
                     taken = digest_of(file.text)
-                    await self._cycle.local.remove_conflict(new, expected=taken)
+                    await self._local.remove_conflict(new, expected=taken)
             except (PreconditionFailed, FolderError) as error:
-                self._cycle.tally.lost_names.add(new)
-                self._cycle.tally.supersede(new, error)
+                self._tally.lost_names.add(new)
+                self._tally.supersede(new, error)
 
     async def remove_settled(self, decided: Decided) -> None:
         """Remove the conflict files of pages that are held no more.
@@ -299,7 +300,7 @@ class Holds:
         says: one that is left out of this cycle waits as before.  To be done before
         another page gets the name.
         """
-        known = self._cycle.state.conflict_files()
+        known = self._state.conflict_files()
         given_away = _given_away(decided.plan)
         waiting = _unsettled(decided) | self._saved_again
         for slug in sorted(known.keys() & given_away | known.keys() - waiting):
@@ -317,24 +318,24 @@ class Holds:
                 # where there was none, there may be one by now: a person's
                 if file is not None:
                     taken = digest_of(file.text)
-                    await self._cycle.local.remove_conflict(beside, expected=taken)
+                    await self._local.remove_conflict(beside, expected=taken)
             except PreconditionFailed as error:
-                self._cycle.tally.supersede(slug, error)
+                self._tally.supersede(slug, error)
             except FolderError as error:
-                self._cycle.tally.fail("conflict-unclear", slug, error)
+                self._tally.fail("conflict-unclear", slug, error)
             else:
-                self._cycle.state.drop_conflict_file(slug)
+                self._state.drop_conflict_file(slug)
 
     async def _file_of(
         self, slug: Slug, record: ConflictFileRecord
     ) -> tuple[Slug, ConflictFile | None]:
         """A conflict file, and the page beside which it is: its own, or as moved."""
-        file = await self._cycle.local.conflict_file(slug) if record.has_file else None
+        file = await self._local.conflict_file(slug) if record.has_file else None
         if record.has_file and file is None:
             # it went with its page, as the folder of both did
             renamed = await self._renamed_here(record)
             if renamed is not None:
-                return renamed, await self._cycle.local.conflict_file(renamed)
+                return renamed, await self._local.conflict_file(renamed)
         return slug, file
 
     async def _take_work(
@@ -360,25 +361,25 @@ class Holds:
         settled = (await _read(file.text)).text
         renamed = await self._renamed_here(record)
         if settled is not None and renamed is not None:
-            page = await self._cycle.local.read(renamed)
+            page = await self._local.read(renamed)
             if page.content != record.local:
                 raise PreconditionFailed(f"{renamed} was saved since it was renamed")
-            kept = self._cycle.state.remember_replaced(
+            kept = self._state.remember_replaced(
                 renamed, page.content, settled, self._cycle.clock()
             )
             after = Page(renamed, page.format, settled)
-            await self._cycle.local.write(after, expected=page.digest)
-            self._cycle.state.confirm_replaced([kept])
-            self._cycle.tally.superseded += 1  # the plan has the text of before
+            await self._local.write(after, expected=page.digest)
+            self._state.confirm_replaced([kept])
+            self._tally.superseded += 1  # the plan has the text of before
             return
         try:
-            is_page = settled == (await self._cycle.local.read(slug)).content
+            is_page = settled == (await self._local.read(slug)).content
         except NotFound:
             is_page = False
             if settled is not None and not is_given_away:
                 taken = digest_of(file.text)
                 await self._write(slug, record, None, settled, settled, taken)
-                self._cycle.tally.superseded += 1  # the plan may have the wiki's text
+                self._tally.superseded += 1  # the plan may have the wiki's text
                 return
         if not is_page:
             what = (
@@ -392,7 +393,7 @@ class Holds:
         message = f"{what}; the file is in the trash"
         # the cycle may come to nothing
         self._cycle.note_new({slug: message})
-        self._cycle.tally.warn(
+        self._tally.warn(
             Problem(
                 "conflict-over",
                 slug,
@@ -400,7 +401,7 @@ class Holds:
                 f"{'restore its text' if is_settled else 'see its text'}: "
                 + command_line(
                     "restore",
-                    f"{self._cycle.local.name}/{slug}",
+                    f"{self._local.name}/{slug}",
                     "--conflict",
                     # with marker lines in it, it is printed only
                     *([] if is_settled else ["--dry-run"]),
@@ -422,7 +423,7 @@ class Holds:
         shown: dict[Slug, str | FolderError] = {}
         for action in decided.plan.held:
             merged = decided.merges.get(action.slug)
-            if action.slug in self._cycle.tally.lost_names:
+            if action.slug in self._tally.lost_names:
                 continue  # it stands beside the page's old name
             if action.reason in WITH_CONFLICT_FILE and merged is not None:
                 try:
@@ -430,7 +431,7 @@ class Holds:
                     if path:
                         shown[action.slug] = path
                 except PreconditionFailed as error:
-                    self._cycle.tally.supersede(action.slug, error)
+                    self._tally.supersede(action.slug, error)
                 except FolderError as error:
                     shown[action.slug] = error
         return shown
@@ -441,10 +442,10 @@ class Holds:
         Raises:
             FolderError: it could not be written, or cannot be read.
         """
-        known = self._cycle.state.conflict_file(merged.slug)
+        known = self._state.conflict_files(merged.slug).get(merged.slug)
         if known is None:
             return ""
-        file = await self._cycle.local.conflict_file(merged.slug)
+        file = await self._local.conflict_file(merged.slug)
         if not known.has_file:
             raise FolderError(UNWRITTEN, hint=UNWRITTEN_HINT)
         return "" if file is None else file.path
@@ -459,11 +460,11 @@ class Holds:
             FolderError: it cannot be read or written; the record has both texts.
         """
         slug = merged.slug
-        known = self._cycle.state.conflict_file(slug)
+        known = self._state.conflict_files(slug).get(slug)
         remote = merged.remote.content
         is_seen = known is not None and known.remote == remote
         at = known.at if known is not None and is_seen else self._cycle.clock()
-        label = remote_label(self._cycle.state.memory.edits.get(slug), remote, at)
+        label = remote_label(self._state.memory.edits.get(slug), remote, at)
         pieces = merged.result.pieces
         text = await on_texts(
             lambda: write_conflict_file(pieces, remote_by=label), remote
@@ -475,7 +476,7 @@ class Holds:
         there: Digest | None = None
         path = ""
         try:
-            found = await self._cycle.local.conflict_file(slug)
+            found = await self._local.conflict_file(slug)
             there = None if found is None else digest_of(found.text)
             path = "" if found is None else found.path
             if known is not None and known.has_file:
@@ -490,7 +491,7 @@ class Holds:
                 if found is not None and (known is None or not known.has_file):
                     # first: after the end of the process nobody knows of that file
                     await self._warn_over(slug, found.text, IN_ITS_PLACE)
-                path = await self._cycle.local.write_conflict(
+                path = await self._local.write_conflict(
                     slug,
                     merged.local.format,
                     text,
@@ -499,11 +500,11 @@ class Holds:
         except FolderError as error:
             if known is None or not known.has_file or isinstance(error, PlaceTaken):
                 record = replace(record, conflict_file=NO_DIGEST)
-                self._cycle.state.record_conflict_file(slug, record)
+                self._state.record_conflict_file(slug, record)
             raise
         # after the file: a record without its file would pass for a hidden one
         if known is None or replace(known, at=record.at) != record:
-            self._cycle.state.record_conflict_file(slug, record)
+            self._state.record_conflict_file(slug, record)
         return path
 
     async def _ask_again(
@@ -522,13 +523,9 @@ class Holds:
             lambda: write_conflict_file(pieces, remote_by="your resolution"),
             page.content,
         )
-        await self._cycle.local.write_conflict(
-            page.slug, page.format, text, expected=taken
-        )
-        self._cycle.state.record_conflict_file(
-            page.slug, replace(record, local=page.content)
-        )
-        self._cycle.tally.warn(
+        await self._local.write_conflict(page.slug, page.format, text, expected=taken)
+        self._state.record_conflict_file(page.slug, replace(record, local=page.content))
+        self._tally.warn(
             Problem(
                 "conflict-again",
                 page.slug,

@@ -80,6 +80,7 @@ class _Pulls:
 
     def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
         self._cycle = cycle
+        self._state, self._tally = cycle.state, cycle.tally
         self._here = here
         self._there = there
         self._failures_in_row = 0
@@ -125,15 +126,15 @@ class _Pulls:
             self._failures_in_row += 1
             if self._failures_in_row >= UNAVAILABLE_MAX:
                 raise
-            self._cycle.tally.add(
+            self._tally.add(
                 Problem("page-unavailable", slug, error.message, "run it again")
             )
             return None
         except errors.NotFound as error:
-            self._cycle.tally.supersede(slug, error)
+            self._tally.supersede(slug, error)
             return None
         except errors.RemoteError as error:
-            self._cycle.tally.fail("page-unreadable", slug, error)
+            self._tally.fail("page-unreadable", slug, error)
             return None
         self._failures_in_row = 0
         return page
@@ -178,16 +179,16 @@ class _Pulls:
                 base = BasePage.agreed(page, local=result.digest, there=there)
                 agreed.append(Agreed(base, *text))
             elif isinstance(result, errors.PreconditionFailed):
-                self._cycle.tally.supersede(page.slug, result)
+                self._tally.supersede(page.slug, result)
             else:
-                self._cycle.tally.fail("page-unwritable", page.slug, result)
+                self._tally.fail("page-unwritable", page.slug, result)
         # ``agreed`` has the pages whose files were written and nothing else: a page
         # that failed keeps its record, and the next cycle finds the same difference.
         slugs = [one.page.slug for one in agreed]
         kept = [self._keeping[slug] for slug in slugs if slug in self._keeping]
-        self._cycle.state.record(agreed, is_step=True)
-        self._cycle.state.confirm_replaced(kept)
-        self._cycle.tally.pulled += slugs
+        self._state.record(agreed, is_step=True)
+        self._state.confirm_replaced(kept)
+        self._tally.pulled += slugs
         self._cycle.progress.advance(len(agreed))
 
     async def _kept(self, page: Page, expected: Digest) -> Page:
@@ -199,10 +200,10 @@ class _Pulls:
         if mine.digest != expected:
             return page  # nor will the write replace it, and it is not to be kept
         content = page.content
-        if page.format in self._cycle.state.memory.capabilities.strips_front_matter_of:
+        if page.format in self._state.memory.capabilities.strips_front_matter_of:
             content = with_front_matter(content, mine.content)
         content = with_line_ends_of(content, mine.content)
-        self._keeping[page.slug] = self._cycle.state.remember_replaced(
+        self._keeping[page.slug] = self._state.remember_replaced(
             page.slug, mine.content, content, self._cycle.clock()
         )
         return Page(page.slug, page.format, content, page.title)
@@ -215,7 +216,7 @@ class _Pulls:
         for start in range(0, len(actions), BATCH_PAGES):
             batch = actions[start : start + BATCH_PAGES]
             agreed = [await self._agreed(action) for action in batch]
-            self._cycle.state.record(filter(None, agreed))
+            self._state.record(filter(None, agreed))
 
     async def _agreed(self, action: Adopt) -> Agreed | None:
         """What both sides hold; None where it changed on both meanwhile."""
@@ -245,11 +246,11 @@ class _Pulls:
         try:
             page = await self._cycle.remote.read(action.slug)
         except errors.NotFound as error:
-            self._cycle.tally.supersede(action.slug, error)
+            self._tally.supersede(action.slug, error)
             return None
         if page.digest == action.remote:
             return page
-        self._cycle.tally.supersede(
+        self._tally.supersede(
             action.slug, errors.PreconditionFailed("it was saved meanwhile")
         )
         return None

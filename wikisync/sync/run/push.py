@@ -53,6 +53,12 @@ class Pushes:
 
     def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
         self._cycle = cycle
+        self._state, self._local, self._remote, self._tally = (
+            cycle.state,
+            cycle.local,
+            cycle.remote,
+            cycle.tally,
+        )
         self._here = here
         self._there = there
         self._silent_in_row = 0
@@ -65,7 +71,7 @@ class Pushes:
         Raises:
             RemoteError: the service is gone or refuses the token.
         """
-        if self._is_limited or action.slug in self._cycle.tally.lost_names:
+        if self._is_limited or action.slug in self._tally.lost_names:
             self._lose(action)  # the first one of them reported why
             return
         try:
@@ -79,7 +85,7 @@ class Pushes:
             self._lose(action)
             self._settle_all(action.slug)  # a limit says that it was not carried out
             if not self._is_limited:
-                self._cycle.tally.fail("page-limited", action.slug, error)
+                self._tally.fail("page-limited", action.slug, error)
             self._is_limited = True
             return
         except errors.RefusedInFront as error:
@@ -88,14 +94,14 @@ class Pushes:
                 raise
             self._lose(action)
             self._settle_all(action.slug)
-            self._cycle.tally.fail("page-blocked", action.slug, error)
+            self._tally.fail("page-blocked", action.slug, error)
             return
         except errors.Unavailable as error:
             self._silent_in_row += 1
             if self._silent_in_row >= UNAVAILABLE_MAX:
                 raise
             self._lose(action)
-            self._cycle.tally.fail("page-unavailable", action.slug, error)
+            self._tally.fail("page-unavailable", action.slug, error)
             return
         except (errors.PreconditionFailed, errors.NotFound) as error:
             self._lose(action)
@@ -105,7 +111,7 @@ class Pushes:
             await self._refused(action, error)
         except errors.FolderError as error:
             self._lose(action)
-            self._cycle.tally.fail("page-unreadable", action.slug, error)
+            self._tally.fail("page-unreadable", action.slug, error)
         self._silent_in_row = 0
 
     async def _send(self, action: plan.RemoteWrite) -> None:
@@ -127,7 +133,7 @@ class Pushes:
         page = await self._local_page(action)
         # The intent is on the disk before the request leaves: without an answer the
         # next cycle asks the wiki what it has, and does not send blindly again.
-        intent = self._cycle.state.begin(self._intent(WriteKind.CREATE, page))
+        intent = self._state.begin(self._intent(WriteKind.CREATE, page))
         answer, normalisation = await self._write(page, None)
         if answer.slug != page.slug:
             self._take_name(page.slug, answer.slug)
@@ -137,13 +143,13 @@ class Pushes:
         page = await self._local_page(action)
         await self._keep_unagreed(action)
         record = self._intent(WriteKind.REPLACE, page, before=action.remote)
-        intent = self._cycle.state.begin(record)
+        intent = self._state.begin(record)
         answer, normalisation = await self._write(page, action.remote)
         # The text was taken; under which name, the answer says alone (Q3).
         if answer.slug == page.slug:
             self._agree(page, answer, normalisation, intent, action)
         elif answer.slug == path_of_title(page.slug):
-            with self._cycle.state.together():
+            with self._state.together():
                 self._take_spelling(page.slug, answer.slug)
                 self._agree(page, answer, normalisation, intent, action)
         else:
@@ -162,25 +168,21 @@ class Pushes:
         Such as that of a wiki which went back in time, where the newer one goes: it
         can be restored here, and the push can be undone.
         """
-        known = self._cycle.state.base().get(action.slug)
+        known = self._state.base().get(action.slug)
         if known is None or known.remote == action.remote:
             return
         page = self._there.texts.get(action.slug)
         if page is None or page.digest != action.remote:
-            page = await self._cycle.remote.read(action.slug)
-        if page.content != self._cycle.state.text(action.slug):
-            await self._cycle.local.keep(
-                action.slug, page.content, UNAGREED, is_again=True
-            )
-            self._cycle.state.note_replaced_there(
-                action.slug, page.content, page.format
-            )
+            page = await self._remote.read(action.slug)
+        if page.content != self._state.text(action.slug):
+            await self._local.keep(action.slug, page.content, UNAGREED, is_again=True)
+            self._state.note_replaced_there(action.slug, page.content, page.format)
 
     async def _write(
         self, page: Page, expected: Digest | None
     ) -> tuple[Page, Normalisation]:
         """Send a text; the next page may be sent before this answer is noted."""
-        answer = await self._cycle.remote.write(page, expected=expected)
+        answer = await self._remote.write(page, expected=expected)
         self._note_window(page.slug)
         for _ in range(STEPS_TO_SEND):
             await asyncio.sleep(0)
@@ -192,25 +194,23 @@ class Pushes:
         One answer may show an edit of somebody else, so the page is read once more.
         """
         normalisation = normalisation_of(sent.content, answer.content)
-        known = self._cycle.state.memory.capabilities
+        known = self._state.memory.capabilities
         is_known = sent.format in known.strips_front_matter_of
         if normalisation is Normalisation.FRONT_MATTER and not is_known:
-            again = await self._cycle.remote.read(answer.slug)
+            again = await self._remote.read(answer.slug)
             normalisation = normalisation_of(sent.content, again.content)
             if (
                 normalisation is Normalisation.FRONT_MATTER
                 and again.digest == answer.digest
             ):
-                self._cycle.state.remember(
-                    capabilities=known.with_stripped(sent.format)
-                )
+                self._state.remember(capabilities=known.with_stripped(sent.format))
             else:
                 normalisation = Normalisation.OTHER
         return normalisation
 
     async def _local_page(self, action: plan.Send) -> Page:
         """The text to send, which must still be the one decided upon."""
-        page = await self._cycle.local.read(action.slug)
+        page = await self._local.read(action.slug)
         if page.digest != action.local:
             raise errors.PreconditionFailed(f"{action.slug} was edited here meanwhile")
         return Page(action.slug, action.format, page.content, page.title)
@@ -227,7 +227,7 @@ class Pushes:
         if normalisation is not Normalisation.SAME:
             log.info("%s: the service %s", answer.slug, normalisation)
         if answer.format is not sent.format:
-            self._cycle.tally.add(
+            self._tally.add(
                 Problem(
                     "format-changed",
                     answer.slug,
@@ -250,13 +250,13 @@ class Pushes:
         )
         # One transaction: an intent that outlives its record would be checked against a
         # page that may have been edited since.
-        with self._cycle.state.together():
-            self._cycle.state.note_sent(answer.slug, self._cycle.clock(), sent.digest)
-            self._cycle.state.record([Agreed.of(agreed, sent.content)], is_step=True)
-            self._cycle.state.settle(intent)
-            self._cycle.state.drop_refusal(sent.slug)
+        with self._state.together():
+            self._state.note_sent(answer.slug, self._cycle.clock(), sent.digest)
+            self._state.record([Agreed.of(agreed, sent.content)], is_step=True)
+            self._state.settle(intent)
+            self._state.drop_refusal(sent.slug)
             self._cycle.note_done(action, answer.slug)
-        self._cycle.tally.pushed.append(answer.slug)
+        self._tally.pushed.append(answer.slug)
 
     def _take_spelling(self, slug: Slug, given: Slug) -> None:
         """Keep the file of a page that the service cannot keep under its name.
@@ -264,33 +264,31 @@ class Pushes:
         Only git gives a page a name with a space; whoever edits it on the wiki, the
         service writes the name with dashes.
         """
-        if given in self._cycle.state.base():
+        if given in self._state.base():
             raise errors.PreconditionFailed(
                 f"the page {slug} is the same as {given} on the wiki"
             )
-        self._cycle.state.keep_file(slug, given)
-        self._cycle.state.record(renamed={slug: given})
+        self._state.keep_file(slug, given)
+        self._state.record(renamed={slug: given})
         now, what = self._cycle.clock(), f"the service renamed {slug}"
-        self._cycle.state.note_done(now, given, what)
-        self._cycle.tally.renamed.append(given)
+        self._state.note_done(now, given, what)
+        self._tally.renamed.append(given)
 
     def _take_name(self, asked: Slug, given: Slug, *, is_known: bool = False) -> None:
         """Keep the file's name for a page that the service calls otherwise."""
         # else two files would be one page
-        if given in self._cycle.state.base() and not is_known:
+        if given in self._state.base() and not is_known:
             raise errors.PreconditionFailed(
                 f"the service gave {asked} the name of the page {given}"
             )
-        self._cycle.state.record_alias(asked, given)
+        self._state.record_alias(asked, given)
 
     async def _move_back(self, wanted: Slug, answer: Page) -> Page:
         """Undo a move that nobody asked for (Q3)."""
         log.warning("the service moved %s to %s with an edit", wanted, answer.slug)
-        moved = await self._cycle.remote.move(
-            answer.slug, wanted, expected=answer.digest
-        )
+        moved = await self._remote.move(answer.slug, wanted, expected=answer.digest)
         if moved.slug != wanted:
-            self._cycle.tally.add(
+            self._tally.add(
                 Problem(
                     "page-moved",
                     wanted,
@@ -304,7 +302,7 @@ class Pushes:
     # -- names and removals ------------------------------------------------------
 
     async def _move(self, action: plan.MoveRemote) -> None:
-        intent = self._cycle.state.begin(
+        intent = self._state.begin(
             Intent(
                 WriteKind.MOVE,
                 action.slug,
@@ -314,17 +312,17 @@ class Pushes:
                 at=self._cycle.clock(),
             )
         )
-        answer = await self._cycle.remote.move(
+        answer = await self._remote.move(
             action.slug, action.target, expected=action.remote
         )
         self._note_window(action.slug)
         # The wiki has a new name for the page, the one asked for or another; the file
         # has had its new name all along, so only records change.
-        with self._cycle.state.together():
+        with self._state.together():
             self._bind(action, answer.slug)
-            self._cycle.state.settle(intent)
+            self._state.settle(intent)
             self._cycle.note_done(action, answer.slug)
-        self._cycle.tally.renamed.append(answer.slug)
+        self._tally.renamed.append(answer.slug)
 
     def _bind(self, action: plan.MoveRemote, given: Slug) -> None:
         """Take the page's file for what the wiki calls the page now."""
@@ -332,11 +330,11 @@ class Pushes:
         if given != action.target:
             self._take_name(action.target, given, is_known=is_same)
         if not is_same:
-            self._cycle.state.record(renamed={action.record: given}, is_step=True)
+            self._state.record(renamed={action.record: given}, is_step=True)
         if given != action.target:
             # those below went along, to other names than the plan knows
             self._lose(action)
-            self._cycle.tally.given_names |= {
+            self._tally.given_names |= {
                 new: Slug(given + new.removeprefix(action.target))
                 for _, new in action.renamed
             }
@@ -344,16 +342,16 @@ class Pushes:
     async def _delete(self, action: plan.DeleteRemote) -> None:
         # In the trash before it is gone from the wiki: a crash in between leaves one
         # copy too many, never one too few.
-        text = self._cycle.state.text(action.slug)
+        text = self._state.text(action.slug)
         if text is not None:
-            refusal = self._cycle.state.memory.refusals.get(action.slug)
-            await self._cycle.local.keep(
+            refusal = self._state.memory.refusals.get(action.slug)
+            await self._local.keep(
                 action.slug,
                 text,
                 "deleted on the wiki by a sync",
                 is_again=refusal is not None and refusal.local == action.remote,
             )
-        intent = self._cycle.state.begin(
+        intent = self._state.begin(
             Intent(
                 WriteKind.DELETE,
                 action.slug,
@@ -364,13 +362,13 @@ class Pushes:
         )
         # The wiki is read and compared right before: what differs from what was decided
         # on is left alone.
-        await self._cycle.remote.delete(action.slug, expected=action.remote)
+        await self._remote.delete(action.slug, expected=action.remote)
         self._note_window(action.slug)
-        with self._cycle.state.together():
-            self._cycle.state.record(dropped=[action.slug], is_step=True)
-            self._cycle.state.settle(intent)
+        with self._state.together():
+            self._state.record(dropped=[action.slug], is_step=True)
+            self._state.settle(intent)
             self._cycle.note_done(action, action.slug)
-        self._cycle.tally.removed.append(action.slug)
+        self._tally.removed.append(action.slug)
 
     def _intent(
         self, operation: WriteKind, page: Page, *, before: Digest = NO_DIGEST
@@ -387,24 +385,24 @@ class Pushes:
 
     def _note_window(self, slug: Slug) -> None:
         """Right after the answer: the next write has a window of its own."""
-        window_s = self._cycle.remote.last_window_s
-        health = self._cycle.state.memory.health
+        window_s = self._remote.last_window_s
+        health = self._state.memory.health
         if window_s > health.worst_window_s:
             health = replace(health, worst_window_s=window_s, worst_window_slug=slug)
-            self._cycle.state.remember(health=health)
+            self._state.remember(health=health)
 
     # -- what goes wrong ---------------------------------------------------------
 
     def _lose(self, action: plan.RemoteWrite) -> None:
         if isinstance(action, plan.MoveRemote):
-            self._cycle.tally.lost_names.update(new for _, new in action.renamed)
+            self._tally.lost_names.update(new for _, new in action.renamed)
 
     def _superseded(
         self, action: plan.RemoteWrite, error: errors.SyncError | errors.RemoteError
     ) -> None:
         """Someone was faster; nothing was sent, so no intent is left."""
         self._settle_all(action.slug)
-        self._cycle.tally.supersede(action.slug, error)
+        self._tally.supersede(action.slug, error)
 
     async def _refused(
         self, action: plan.RemoteWrite, error: errors.RemoteError
@@ -412,8 +410,8 @@ class Pushes:
         """The service said no: not asked again until the page is another."""
         if isinstance(error, errors.Rejected) and await self._is_blank(action):
             # the next cycle leaves it here, as all such texts from now on
-            known = self._cycle.state.memory.capabilities
-            self._cycle.state.remember(capabilities=replace(known, takes_empty=False))
+            known = self._state.memory.capabilities
+            self._state.remember(capabilities=replace(known, takes_empty=False))
             self._superseded(action, error)
             return
         if isinstance(error, errors.Rejected | errors.PermissionDenied):
@@ -431,16 +429,16 @@ class Pushes:
                     if isinstance(action, plan.DeleteRemote)
                     else action.local
                 )
-                self._cycle.state.record_refusal(
+                self._state.record_refusal(
                     action.slug, digest, said, self._cycle.clock()
                 )
-                self._cycle.tally.refused.add(action.slug)
-        self._cycle.tally.fail("page-refused", action.slug, error)
+                self._tally.refused.add(action.slug)
+        self._tally.fail("page-refused", action.slug, error)
 
     async def _is_blank(self, action: plan.RemoteWrite) -> bool:
         with suppress(errors.NotFound, errors.FolderError):
             if isinstance(action, plan.Send):
-                return is_blank((await self._cycle.local.read(action.slug)).content)
+                return is_blank((await self._local.read(action.slug)).content)
         return False
 
     def _leave_name(self, action: plan.MoveRemote, error: errors.Rejected) -> None:
@@ -449,10 +447,10 @@ class Pushes:
         So the refusal is reported once, and keeps back neither edits of the page nor
         removals of others.
         """
-        with self._cycle.state.together():
+        with self._state.together():
             self._bind(action, action.slug)
-        self._cycle.tally.superseded += 1
-        self._cycle.tally.warn(
+        self._tally.superseded += 1
+        self._tally.warn(
             Problem(
                 "rename-refused",
                 action.target,
@@ -464,7 +462,7 @@ class Pushes:
         )
 
     def _settle_all(self, slug: Slug) -> None:
-        with self._cycle.state.together():
-            for intent in self._cycle.state.intents():
+        with self._state.together():
+            for intent in self._state.intents():
                 if intent.slug == slug:
-                    self._cycle.state.settle(intent.id)
+                    self._state.settle(intent.id)

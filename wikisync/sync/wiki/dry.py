@@ -193,7 +193,7 @@ class RememberedWiki:
 
     async def read(self, slug: Slug) -> Page:
         """The page as it was last seen."""
-        record = self._known.conflict_file(slug)
+        record = self._known.conflict_files(slug).get(slug)
         if record is not None:
             return _page(slug, record)
         base, text = self._known.base().get(slug), self._known.text(slug)
