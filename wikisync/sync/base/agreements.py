@@ -56,13 +56,6 @@ class _Change(Struct, frozen=True):
     dropped: tuple[Slug, ...]
     renamed: Mapping[Slug, Slug]
 
-    @property
-    def slugs(self) -> Collection[Slug]:
-        """All pages that it changed, by their old names and their new ones."""
-        agreed = {one.page.slug for one in self.agreed}
-        moved = self.renamed.keys() | self.renamed.values()
-        return agreed.union(self.dropped, moved)
-
     def follow(self, noted: Mapping[Slug, _T]) -> Mapping[Slug, _T]:
         """What is noted of pages by their names of now, without those that are gone."""
         if not noted:
@@ -73,18 +66,6 @@ class _Change(Struct, frozen=True):
         # renamed first: a page that was dropped then is gone under its new name
         moved = {slug: moved[slug] for slug in moved.keys() - set(self.dropped)}
         return {**kept, **moved}
-
-    def apply_to(self, base: dict[Slug, BasePage]) -> None:
-        """Do the same to a base that was read before."""
-        moving = {
-            new: replace(base[old], slug=new) for old, new in self.renamed.items()
-        }
-        for slug in (*self.renamed, *self.renamed.values()):
-            base.pop(slug, None)
-        base.update(moving)
-        for slug in self.dropped:
-            base.pop(slug, None)
-        base.update((one.page.slug, one.page) for one in self.agreed)
 
 
 class Agreements(History):
@@ -106,30 +87,31 @@ class Agreements(History):
     def base(self) -> Mapping[Slug, BasePage]:
         """Every page that both sides agreed on, by slug."""
         if self._base is None or self._base_rollbacks != self._database.rollbacks:
-            self._changes = []
             self._base_rollbacks = self._database.rollbacks
-            self._base = self._read_base()
+            self._changes = []
+            rows = self._rows(
+                "SELECT slug, format, local_digest, remote_digest, local_identity,"
+                " remote_identity, size, uploads FROM page WHERE wiki = ?"
+            )
+            with self._database.reading():
+                self._base = {
+                    slug: BasePage(
+                        *(slug, _FORMATS[markup], local, remote, here, there, size),
+                        tuple(uploads.split("\n")) if uploads else (),
+                    )
+                    for slug, markup, local, remote, here, there, size, uploads in rows
+                }
         elif self._changes:
             # a base that somebody holds stays as it was
-            self._base = dict(self._base)
+            base = dict(self._base)
             for change in self._changes:
-                change.apply_to(self._base)
-            self._changes = []
+                if change.renamed or change.dropped:
+                    base = dict(change.follow(base))
+                for new in base.keys() & set(change.renamed.values()):
+                    base[new] = replace(base[new], slug=new)
+                base.update((one.page.slug, one.page) for one in change.agreed)
+            self._base, self._changes = base, []
         return self._base
-
-    def _read_base(self) -> dict[Slug, BasePage]:
-        rows = self._rows(
-            "SELECT slug, format, local_digest, remote_digest, local_identity,"
-            " remote_identity, size, uploads FROM page WHERE wiki = ?"
-        )
-        with self._database.reading():
-            return {
-                slug: BasePage(
-                    *(slug, _FORMATS[markup], local, remote, here, there, size),
-                    tuple(uploads.split("\n")) if uploads else (),
-                )
-                for slug, markup, local, remote, here, there, size, uploads in rows
-            }
 
     def _forget(self) -> None:
         super()._forget()
@@ -227,7 +209,9 @@ class Agreements(History):
         """
         memory = self.memory
         if memory.remote_tag:
-            again = memory.remote_again.union(change.slugs)
+            agreed = {one.page.slug for one in change.agreed}
+            moved = change.renamed.keys() | change.renamed.values()
+            again = memory.remote_again.union(agreed, change.dropped, moved)
             tag = memory.remote_tag if len(again) <= PAGES_AGAIN_MAX else ""
             self.remember(remote_tag=tag, remote_again=again)
         self.remember(
