@@ -139,10 +139,7 @@ def test_events_come_newest_first_and_by_page(known: WikiState) -> None:
     known.note(event("first"))
     known.note(event("second", slug=OTHER))
     known.note_done(NOW, HOME, "third")
-    assert known.events(2) == (
-        event("third"),
-        event("second", slug=OTHER),
-    )
+    assert known.events(2) == (event("third"), event("second", slug=OTHER))
     assert [one.what for one in known.events(9, HOME)] == ["third", "first"]
     assert not known.events(0)
 

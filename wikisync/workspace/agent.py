@@ -34,9 +34,9 @@ from wikisync.workspace.attention import batch_sentence, failure_sentence, held_
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.revisions import DIGITS, read_revisions
+from wikisync.workspace.sentences import local_time
 from wikisync.workspace.status import scan
 from wikisync.workspace.sync_run import SyncRequest, sync_workspace
-from wikisync.workspace.times import local_time
 
 PAGES_MAX = 200
 """Pages in one list."""
@@ -144,8 +144,7 @@ class Agent:
             events = opened.known(section).events(count, slug)
             answer: Answer = {
                 "synced": [
-                    {"at": local_time(one.at), "what": one.what, "why": one.why}
-                    for one in events
+                    {"at": local_time(one.at), "what": one.what} for one in events
                 ]
             }
             try:

@@ -30,8 +30,8 @@ from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.resolving import pieces_of, settle
 from wikisync.workspace.restoring import Version, bring_back, find_page, versions_of
 from wikisync.workspace.revisions import read_revisions, text_of
+from wikisync.workspace.sentences import local_time
 from wikisync.workspace.status import headline, rows, scan
-from wikisync.workspace.times import local_time
 
 TEXTS_MAX = 50
 """Earlier texts of a page that are shown."""
