@@ -20,7 +20,7 @@ COMPILE := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 LOCKED := $(COMPILE) --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap features pictures man soak bench bench-peers prove-image prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
+.PHONY: help demo test lint codemap stubs features pictures man soak bench bench-peers prove-image prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,9 @@ lint: .venv/dev ## Format, rules, types
 
 codemap: .venv/run ## Print what each module is for
 	@$(BIN)/python tools/codemap.py
+
+stubs: .venv/run ## Write the types that are made from tables and signatures
+	@$(BIN)/python -m tools.stubs
 
 features: .venv/dev ## Write the table of the service's features into docs/markup.md
 	@$(BIN)/python tools/features.py

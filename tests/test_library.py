@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import inspect
 import os
+import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,19 +17,23 @@ import pytest
 from tests.support.commands import cloned, run, service
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK, PAGES, Cloned
+from tools import stubs
 from wikisync import library
-from wikisync.errors import FolderError, UsageError
+from wikisync.api import blocking
+from wikisync.core.model import AttachmentPath
+from wikisync.errors import FolderError, NotFound, UsageError
 from wikisync.folder.workspace import locked
-from wikisync.library import Workspace, export, sync
+from wikisync.library import Workspace, clone, export, sync, wikis
 
 __all__ = ["cloned", "run", "service"]
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "python.md"
 LINES_MAX = 25
+SCRIPT_LINES_MAX = 30
 
 
-def script() -> str:
-    """The example of the page."""
-    _, _, after = PAGE.read_text(encoding="utf-8").partition("<!-- script: ")
+def script(mark: str = "script: ") -> str:
+    """An example of the page."""
+    _, _, after = PAGE.read_text(encoding="utf-8").partition(f"<!-- {mark}")
     return after.partition("```python\n")[2].partition("```\n")[0]
 
 
@@ -84,19 +91,111 @@ def test_public_names_are_functions_in_whatever_order(names: str) -> None:
 
 
 def test_everything_public_is_described() -> None:
-    for public in (Workspace, Workspace.sync, export, sync):
+    for public in (Workspace, Workspace.sync, clone, export, sync, wikis):
         assert inspect.getdoc(public)
-    described = inspect.getdoc(export) or ""
-    parameters = inspect.signature(export).parameters
-    assert [name for name in parameters if f"{name}: " not in described] == []
+    for function in (clone, export):
+        described = inspect.getdoc(function) or ""
+        parameters = inspect.signature(function).parameters
+        assert [name for name in parameters if f"{name}: " not in described] == []
 
 
 def test_no_other_name_is_public() -> None:
     import wikisync
 
-    assert sorted(wikisync.__all__) == ["Workspace", "export", "sync"]
-    with pytest.raises(AttributeError, match="no attribute 'clone'"):
-        _ = wikisync.clone  # type: ignore[attr-defined]
+    public = ["Workspace", "clone", "export", "sync", "wikis"]
+    assert sorted(wikisync.__all__) == public
+    with pytest.raises(AttributeError, match="no attribute 'library_of'"):
+        _ = wikisync.library_of  # type: ignore[attr-defined]
+
+
+def test_every_public_name_of_the_client_is_there() -> None:
+    """The table of names, and the imports that type checkers see, are the same."""
+    api = importlib.import_module("wikisync.api")
+    source = Path(api.__file__ or "").read_text("utf-8")
+    typed = re.findall(r"^    from \S+ import (\w+) as \1$", source, re.MULTILINE)
+
+    assert sorted(api.__all__) == sorted(typed)
+    assert all(getattr(api, name).__name__ == name for name in api.__all__)
+    with pytest.raises(AttributeError):
+        _ = api.Budget
+
+
+@pytest.mark.parametrize("path", stubs.FILES, ids=lambda path: path.name)
+def test_stub_is_what_the_signatures_and_the_table_give(path: Path) -> None:
+    """Written anew by ``make stubs``."""
+    assert path.read_text("utf-8") == stubs.FILES[path]()
+
+
+async def test_client_without_a_loop_waits_for_its_answers(
+    service: EmbeddedService,
+) -> None:
+    await service.add_project("docs/handbook", {"home": "hello\n"})
+    await service.put_file(HANDBOOK, "uploads/a.bin", b"bytes")
+
+    def work() -> None:
+        with blocking.Client(service.url, service.token) as client:
+            projects = blocking.Projects(client).list_projects(search="handbook")
+            wiki = blocking.Wiki(client, HANDBOOK)
+            page = wiki.get_page("home")
+            wiki.edit_page("home", content=f"{page.content}more\n")
+
+            assert [one.path_with_namespace for one in projects] == ["docs/handbook"]
+            assert [one.path for one in client.group_projects("docs")] == ["handbook"]
+            assert wiki.get_page("home").content == "hello\nmore\n"
+            assert wiki.read_attachment(AttachmentPath("uploads/a.bin")) == b"bytes"
+            assert wiki.web_url.endswith("/docs/handbook/-/wikis")
+            with pytest.raises(NotFound):
+                wiki.get_page("gone")
+        assert "wikisync client" not in {one.name for one in threading.enumerate()}
+
+    await asyncio.to_thread(work)
+
+
+async def test_clone_makes_a_workspace_of_the_wikis_of_a_group(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    await service.add_project("docs/handbook", PAGES)
+    await service.add_project("docs/manual", {"home": "m\n"})
+
+    owners = await asyncio.to_thread(
+        wikis, service.url, groups=["docs"], is_all=True, token=service.token
+    )
+    made = await asyncio.to_thread(
+        clone,
+        service.url,
+        tmp_path / "wikis",
+        groups=["docs"],
+        is_all=True,
+        token=service.token,
+    )
+
+    names = {"docs/handbook", "docs/manual"}
+    assert names <= {owner.full_path for owner in owners}
+    assert names <= {*made.wikis}
+    assert made.pages == len(PAGES) + 1
+    assert (made.workspace.root / "manual" / "home.md").read_text() == "m\n"
+
+
+async def test_script_of_the_client_lists_downloads_edits_and_exports(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    await service.add_project("docs/handbook", PAGES)
+    words = (service.url, "docs", tmp_path / "wikis", tmp_path / "site")
+
+    for _ in range(2):
+        printed = await python(
+            script("client script: "),
+            *words,
+            token=service.token,
+            cache=tmp_path / "cache",
+        )
+
+    assert "project docs/handbook" in printed
+    assert f"{tmp_path / 'site' / 'index.html'}" in printed
+    page = (await service.files(HANDBOOK))["release.md"].decode()
+    assert page == "# Releases\n\n- one more\n- one more\n"
+    assert "one more" in (tmp_path / "site" / "release.html").read_text()
+    assert len(script("client script: ").splitlines()) <= SCRIPT_LINES_MAX
 
 
 async def test_workspace_says_what_it_is(cloned: Cloned) -> None:

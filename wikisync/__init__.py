@@ -1,18 +1,20 @@
 """wikisync: the wikis of a GitLab-compatible service as folders and websites.
 
-Public are ``Workspace``, ``export`` and ``sync`` (``docs/python.md``); everything else
-may change with any version.  They are loaded when they are asked for, so that
-``import wikisync`` costs nothing.  This module imports nothing at its start: with
-``python -m wikisync`` it runs while the current folder is still first on the path.
+Public are the names of ``__all__`` and those of ``wikisync.api`` (``docs/python.md``);
+everything else may change with any version.  They are loaded when they are asked for,
+so that ``import wikisync`` costs nothing.  This module imports nothing at its start:
+with ``python -m wikisync`` it runs while the current folder is still first on the path.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from wikisync.library import Workspace as Workspace
+    from wikisync.library import clone as clone
     from wikisync.library import export as export
     from wikisync.library import sync as sync
+    from wikisync.library import wikis as wikis
 
-__all__ = ["Workspace", "export", "sync"]
+__all__ = ["Workspace", "clone", "export", "sync", "wikis"]
 
 
 if not TYPE_CHECKING:
@@ -21,7 +23,7 @@ if not TYPE_CHECKING:
         """Load the public names, all at once.
 
         The library imports the package ``wikisync.sync``, and the import system binds
-        it to the name of the function: so the three are bound after that.
+        it to the name of the function: so all are bound after that.
         """
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The public Python API: what ``from wikisync import Workspace, export, sync`` gives.
+"""The public Python API above the client: what ``from wikisync import`` gives.
 
 The functions block until their work is done and run an event loop of their own; call
 them in a thread from code that has one (``asyncio.to_thread``).  What waits for a
@@ -16,15 +16,16 @@ from typing import Literal
 
 from msgspec import Struct
 
-from wikisync.core.messages import NoMessages
-from wikisync.core.model import Problem
+from wikisync.core.messages import NoMessages, SilentProgress
+from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import WikisyncError
 from wikisync.site.model import SiteOptions
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import describe
-from wikisync.workspace import configured, exporting, sync_run
+from wikisync.workspace import cloning, configured, exporting, sync_run
 from wikisync.workspace.attention import batch_sentence, held_sentence
-from wikisync.workspace.discovery import Selection
+from wikisync.workspace.discovery import Selection, find_wikis
+from wikisync.workspace.service import open_selected
 from wikisync.workspace.syncing import Synced
 from wikisync.workspace.token import TOKEN_VARIABLE, URL_VARIABLE
 
@@ -120,6 +121,16 @@ class SyncResult(Struct, frozen=True):
         )
 
 
+class CloneResult(Struct, frozen=True):
+    """What one clone did."""
+
+    workspace: Workspace
+    wikis: tuple[str, ...]
+    """Full paths of the wikis that are in it, in its order."""
+    pages: int
+    problems: tuple[Problem, ...]
+
+
 class ExportResult(Struct, frozen=True):
     """What one export did."""
 
@@ -167,6 +178,85 @@ def sync(
     opened = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
     return opened.sync(
         pages, token=token, direction=direction, adopt=adopt, is_dry_run=is_dry_run
+    )
+
+
+def wikis(
+    url: str,
+    *,
+    projects: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    is_all: bool = False,
+    excluded: Sequence[str] = (),
+    token: str | None = None,
+) -> tuple[WikiOwner, ...]:
+    """The wikis that the arguments name, as ``clone`` and ``export`` find them.
+
+    Raises:
+        UsageError: no wiki is selected.
+        RemoteError: the service is away, or a named one is not available.
+    """
+
+    async def found() -> tuple[WikiOwner, ...]:
+        async with client:
+            return tuple(one.owner for one in (await find_wikis(client, named)).wikis)
+
+    selection = Selection(tuple(projects), tuple(groups), is_all, tuple(excluded))
+    client, named = open_selected(
+        url, None, selection, NoMessages(), _environment(token)
+    )
+    return asyncio.run(found())
+
+
+def clone(
+    url: str,
+    folder: str | os.PathLike[str],
+    *,
+    projects: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    is_all: bool = False,
+    excluded: Sequence[str] = (),
+    token: str | None = None,
+    allow_emptying: bool = False,
+) -> CloneResult:
+    """Copy wikis into a new workspace, or update it, as ``wikisync clone`` does.
+
+    Interrupted, it leaves a workspace that the next clone finishes.
+
+    Args:
+        url: The service, or the address of a wiki, project or group there.
+        folder: Of the workspace: a new or empty one, or an earlier clone of the same.
+        projects: Full paths of projects whose wikis are meant.
+        groups: Full paths of groups whose wikis are meant.
+        is_all: With groups: all wikis below them; alone: every wiki that the token
+            can see.
+        excluded: Paths whose wikis, and those below them, are left out.
+        token: None for ``WIKISYNC_TOKEN``; without one only public wikis are read.
+        allow_emptying: Whether local pages may go even if most of a wiki is gone.
+
+    Raises:
+        UsageError: no wiki is selected.
+        FolderError: there is something else in the folder.
+        RemoteError: the service is away, or a named wiki is not available.
+    """
+    selection = Selection(tuple(projects), tuple(groups), is_all, tuple(excluded))
+    client, selection = open_selected(
+        url, None, selection, NoMessages(), _environment(token)
+    )
+    pulled = asyncio.run(
+        cloning.clone(
+            client,
+            selection,
+            Path(folder),
+            allow_emptying=allow_emptying,
+            progress=SilentProgress(),
+        )
+    )
+    return CloneResult(
+        workspace=Workspace(folder),
+        wikis=tuple(one.wiki.owner.full_path for one in pulled.wikis),
+        pages=sum(one.pages for one in pulled.wikis),
+        problems=pulled.problems,
     )
 
 

@@ -123,7 +123,7 @@ async def test_a_list_refuses_a_filter_before_anything_is_sent(
     projects: Projects, network: PlayedNetwork
 ) -> None:
     with pytest.raises(UsageError, match="contributed_projects takes no parameter"):
-        projects.list_contributed_projects(5, topic="a")
+        projects.list_contributed_projects(5, topic="a")  # type: ignore[call-arg]
 
     assert asked(network) == []
 

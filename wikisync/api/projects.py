@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,6 +32,9 @@ from wikisync.contract.schema import UserRecord
 from wikisync.core.messages import Progress
 from wikisync.core.terminal import one_line
 from wikisync.errors import NotFound, Rejected, RemoteError, Unavailable, UsageError
+
+if TYPE_CHECKING:
+    from wikisync.contract import arguments
 
 T = TypeVar("T")
 Values = Mapping[str, object]
@@ -81,7 +84,7 @@ class Projects:
 
     # -- lists -----------------------------------------------------------------------
 
-    def list_projects(self, **filters: Any) -> ProjectList:
+    def list_projects(self, **filters: Unpack[arguments.ListProjects]) -> ProjectList:
         """Every project that the token may see; without a token the public ones.
 
         ``updated_after`` and ``updated_before`` order by ``updated_at``, as the service
@@ -89,38 +92,52 @@ class Projects:
         """
         return self._list(Endpoint.LIST, ProjectRecord, "", filters)
 
-    def list_user_projects(self, user: Id, /, **filters: Any) -> ProjectList:
+    def list_user_projects(
+        self, user: Id, /, **filters: Unpack[arguments.ListUserProjects]
+    ) -> ProjectList:
         """The projects in a user's own namespace; none of a private profile."""
         return self._list(Endpoint.USER_LIST, ProjectRecord, user, filters)
 
-    def list_contributed_projects(self, user: Id, /, **filters: Any) -> ProjectList:
+    def list_contributed_projects(
+        self, user: Id, /, **filters: Unpack[arguments.ListContributedProjects]
+    ) -> ProjectList:
         """The projects that a user contributed to."""
         return self._list(Endpoint.CONTRIBUTED_LIST, ProjectRecord, user, filters)
 
-    def list_starred_projects(self, user: Id, /, **filters: Any) -> ProjectList:
+    def list_starred_projects(
+        self, user: Id, /, **filters: Unpack[arguments.ListStarredProjects]
+    ) -> ProjectList:
         """The projects that a user starred."""
         return self._list(Endpoint.STARRED_LIST, ProjectRecord, user, filters)
 
-    def list_forks(self, project: Id, /, **filters: Any) -> ProjectList:
+    def list_forks(
+        self, project: Id, /, **filters: Unpack[arguments.ListForks]
+    ) -> ProjectList:
         """The forks of a project that the token may see."""
         return self._list(Endpoint.FORK_LIST, ProjectRecord, project, filters)
 
-    def list_project_users(self, project: Id, /, **filters: Any) -> Listing[UserRecord]:
+    def list_project_users(
+        self, project: Id, /, **filters: Unpack[arguments.ListProjectUsers]
+    ) -> Listing[UserRecord]:
         """The members of a project, inherited ones too."""
         return self._list(Endpoint.USERS, UserRecord, project, filters)
 
-    def list_project_groups(self, project: Id, /, **filters: Any) -> GroupList:
+    def list_project_groups(
+        self, project: Id, /, **filters: Unpack[arguments.ListProjectGroups]
+    ) -> GroupList:
         """The groups above a project; with ``with_shared`` those it is shared with."""
         kind = project_schema.ProjectGroupRecord
         return self._list(Endpoint.GROUPS, kind, project, filters)
 
-    def list_share_locations(self, project: Id, /, **filters: Any) -> GroupList:
+    def list_share_locations(
+        self, project: Id, /, **filters: Unpack[arguments.ListShareLocations]
+    ) -> GroupList:
         """The groups that a project can be shared with."""
         kind = project_schema.ProjectGroupRecord
         return self._list(Endpoint.SHARE_LOCATIONS, kind, project, filters)
 
     def list_starrers(
-        self, project: Id, /, **filters: Any
+        self, project: Id, /, **filters: Unpack[arguments.ListStarrers]
     ) -> Listing[project_schema.StarrerRecord]:
         """Who starred a project."""
         kind = project_schema.StarrerRecord
@@ -152,7 +169,9 @@ class Projects:
 
     # -- one project -----------------------------------------------------------------
 
-    async def show_project(self, project: Id, **options: Any) -> ProjectRecord:
+    async def show_project(
+        self, project: Id, **options: Unpack[arguments.ShowProject]
+    ) -> ProjectRecord:
         """One project, with the optional parts asked for."""
         action = f"read project {project}"
         return await self._read(Endpoint.SHOW, ProjectRecord, action, project, options)
@@ -175,14 +194,16 @@ class Projects:
         path, purpose = endpoint.route.path(id=project), self._purpose(action, project)
         return await self.client.fetch(Request("GET", path, purpose, query), kind)
 
-    async def create_project(self, **attributes: Any) -> ProjectRecord:
+    async def create_project(
+        self, **attributes: Unpack[arguments.CreateProject]
+    ) -> ProjectRecord:
         """Create a project in the token's own namespace, or in ``namespace_id``."""
         action = f"create project {attributes.get('path') or attributes.get('name')}"
         request = self._writing(Endpoint.CREATE, action, attributes)
         return await self.client.fetch(request, ProjectRecord)
 
     async def create_project_for_user(
-        self, user_id: int, **attributes: Any
+        self, user_id: int, **attributes: Unpack[arguments.CreateProjectForUser]
     ) -> ProjectRecord:
         """Create a project that belongs to a user; for administrators."""
         action = f"create project {attributes.get('name')} for user {user_id}"
@@ -191,7 +212,9 @@ class Projects:
         )
         return await self.client.fetch(request, ProjectRecord)
 
-    async def edit_project(self, project: Id, **attributes: Any) -> ProjectRecord:
+    async def edit_project(
+        self, project: Id, **attributes: Unpack[arguments.EditProject]
+    ) -> ProjectRecord:
         """Change attributes of a project; the others stay.
 
         An empty text clears an attribute; ``avatar`` is a file, or an empty
@@ -212,7 +235,7 @@ class Projects:
         *,
         wait: bool = False,
         deadline_s: float | None = None,
-        **attributes: Any,
+        **attributes: Unpack[arguments.ForkProject],
     ) -> ProjectRecord:
         """Fork a project; the service makes the copy in the background.
 
@@ -289,7 +312,9 @@ class Projects:
         after = await self.client.fetch(request, ProjectRecord)
         return Toggle(before.archived != after.archived, after)
 
-    async def delete_project(self, project: Id, **options: Any) -> Deletion:
+    async def delete_project(
+        self, project: Id, **options: Unpack[arguments.DeleteProject]
+    ) -> Deletion:
         """Delete a project, at once or after the service's delay.
 
         With ``permanently_remove`` and ``full_path`` a project that is marked
@@ -330,7 +355,7 @@ class Projects:
         return await self.client.fetch(request, ProjectRecord)
 
     async def share_project(
-        self, project: Id, **options: Any
+        self, project: Id, **options: Unpack[arguments.ShareProject]
     ) -> project_schema.ShareRecord:
         """Share a project with a group; its members get ``group_access``."""
         group = f"group {options.get('group_id')}"

@@ -1,0 +1,115 @@
+"""An event loop in a thread, and classes of the client whose methods wait for it.
+
+The methods are those of the asynchronous classes, so there is no second list of them:
+what waits is run, a list that is paged comes whole, and a file comes as bytes.  Their
+types are in ``blocking.pyi``, which ``make stubs`` writes from the same signatures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import AsyncIterator, Coroutine
+from functools import wraps
+from typing import Any, Self, TypeVar
+
+from wikisync.api.client import Client
+from wikisync.api.listing import Listing
+from wikisync.api.projects import Projects
+from wikisync.api.wikis import Wiki
+from wikisync.core.model import WikiOwner
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """A thread that runs an event loop until it is stopped."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="wikisync client", daemon=True
+        )
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What came of the work; an interrupt cancels it."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        finally:
+            future.cancel()
+
+    def stop(self) -> None:
+        """End the thread, when nothing is run any more."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class Blocking:
+    """One of the client's classes with methods that wait."""
+
+    def __init__(self, inner: Any, loop: LoopThread) -> None:
+        """Wrap an object whose work belongs to a loop."""
+        self.inner, self.loop = inner, loop
+
+    def __repr__(self) -> str:
+        return f"blocking.{self.inner!r}"
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.inner, name)
+        if name.startswith("_") or not inspect.ismethod(found):
+            return found
+
+        @wraps(found)
+        def call(*args: Any, **options: Any) -> Any:
+            async def work() -> Any:
+                made = found(*args, **options)
+                if inspect.isawaitable(made):
+                    return await made
+                if isinstance(made, Listing):
+                    return [record async for record in made]
+                if isinstance(made, AsyncIterator):
+                    return b"".join([part async for part in made])
+                return made
+
+            return self.loop.run(work())
+
+        return call
+
+
+class BlockingClient(Blocking):
+    """A session with one service; use it as a context manager."""
+
+    def __init__(self, base_url: str, token: str | None = None) -> None:
+        """Check the address and the token; nothing is sent yet."""
+        super().__init__(Client(base_url, token), LoopThread())
+
+    def __enter__(self) -> Self:
+        """Get ready; nothing is sent."""
+        self.loop.run(self.inner.__aenter__())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close every connection, and end the thread."""
+        self.loop.run(self.inner.__aexit__(*error))
+        self.loop.stop()
+
+
+class BlockingWiki(Blocking):
+    """One wiki behind a client."""
+
+    def __init__(self, client: BlockingClient, owner: WikiOwner) -> None:
+        """Name a wiki; nothing is sent."""
+        super().__init__(Wiki(client.inner, owner), client.loop)
+
+
+class BlockingProjects(Blocking):
+    """The projects of the service behind a client."""
+
+    def __init__(self, client: BlockingClient) -> None:
+        """Use an open client; nothing is sent."""
+        super().__init__(Projects(client.inner), client.loop)
