@@ -24,19 +24,12 @@ from tests.security.connections import (
 from tests.support.preview import WIKI, Desk
 from tests.support.service import embedded_service
 from wikisync.core.system import connections
-from wikisync.core.system.connections import (
-    ConnectionLimits,
-    Connections,
-    base_url,
-    listening,
-    note_request,
-)
 from wikisync.service.settings import Settings
 from wikisync.watch.listen import Listener
 from wikisync.watch.listen import listening as watch_listening
 from wikisync.watch.report import WatchReport
 
-HASTY = ConnectionLimits(
+HASTY = connections.ConnectionLimits(
     head_s=0.3, body_s=0.3, idle_s=0.3, stalled_s=0.5, body_bytes_per_s=10**6
 )
 HOST = b"Host: 127.0.0.1\r\n"
@@ -54,7 +47,7 @@ class Server:
 
     def app(self) -> web.Application:
         """Answers at once, at length, and not before it is allowed to."""
-        app = web.Application(middlewares=[note_request])
+        app = web.Application(middlewares=[connections.note_request])
         app.router.add_get("/", self._at_once)
         app.router.add_get("/much", self._at_length)
         app.router.add_route("*", "/wait", self._wait)
@@ -81,14 +74,16 @@ class Server:
         return web.Response(text="here")
 
 
-async def served(stack: AsyncExitStack, limits: ConnectionLimits) -> Server:
+async def served(stack: AsyncExitStack, limits: connections.ConnectionLimits) -> Server:
     """The application, until the stack ends."""
     server = Server()
     runner = web.AppRunner(server.app(), access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
-    address = await stack.enter_async_context(listening(runner, "127.0.0.1", 0, limits))
-    server.url = base_url(address)
+    address = await stack.enter_async_context(
+        connections.listening(runner, "127.0.0.1", 0, limits)
+    )
+    server.url = connections.base_url(address)
     return server
 
 
@@ -203,7 +198,7 @@ async def test_reader_who_leaves_ends_the_work_and_a_writer_does_not(
 async def test_one_address_has_so_many_connections_and_no_more(
     stack: AsyncExitStack,
 ) -> None:
-    server = await served(stack, ConnectionLimits(per_address_max=5))
+    server = await served(stack, connections.ConnectionLimits(per_address_max=5))
     async with held_connections(server.url, 5):
         refused = await send_half(server.url, b"")
     async with aiohttp.ClientSession() as session, asyncio.timeout(60):
@@ -219,8 +214,8 @@ def test_refused_connections_are_logged_once_a_minute_and_counted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     now = [5.0]
-    limits = ConnectionLimits(per_address_max=2)
-    taking = Connections(limits, clock=lambda: now[0])
+    limits = connections.ConnectionLimits(per_address_max=2)
+    taking = connections.Connections(limits, clock=lambda: now[0])
 
     taken = [taking.take("10.0.0.1") for _ in range(1000)]
     now[0] += 61
@@ -236,7 +231,9 @@ def test_refused_connections_are_logged_once_a_minute_and_counted(
 async def test_any_number_of_one_address_is_let_in_where_it_is_not_counted(
     stack: AsyncExitStack,
 ) -> None:
-    server = await served(stack, ConnectionLimits(per_address_max=0, total_max=50))
+    server = await served(
+        stack, connections.ConnectionLimits(per_address_max=0, total_max=50)
+    )
     async with held_connections(server.url, 49), aiohttp.ClientSession() as session:
         inside = (await session.get(server.url)).status
         outside = await send_half(server.url, b"")

@@ -6,28 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.core.model import (
-    EXTENSIONS,
-    Format,
-    Page,
-    Slug,
-    digest_of,
-    fold_text,
-    folders_above,
-    is_blank,
-    split_extension,
-)
+from wikisync.core import model
 
 PARTS = st.sampled_from(
-    ["a", ".", "/", "-", "İ", "K", *(e for every in EXTENSIONS.values() for e in every)]
+    [
+        "a",
+        ".",
+        "/",
+        "-",
+        "İ",
+        "K",
+        *(e for every in model.EXTENSIONS.values() for e in every),
+    ]
 )
 
 
-def longest_extension(name: str) -> tuple[str, Format] | None:
+def longest_extension(name: str) -> tuple[str, model.Format] | None:
     """The rule itself, tried with every extension there is."""
     fitting = [
         (name[: -len(extension)], known)
-        for known, extensions in EXTENSIONS.items()
+        for known, extensions in model.EXTENSIONS.items()
         for extension in extensions
         if name.lower().endswith(extension) and name[: -len(extension)]
     ]
@@ -39,30 +37,30 @@ def longest_extension(name: str) -> tuple[str, Format] | None:
 def test_longest_extension_wins(name: str, is_upper: bool) -> None:
     name = name.upper() if is_upper else name
 
-    assert split_extension(name) == longest_extension(name)
+    assert model.split_extension(name) == longest_extension(name)
 
 
 @pytest.mark.parametrize(
     ("name", "split"),
     [
-        ("a.md", ("a", Format.MARKDOWN)),
-        ("dir/a.RST.txt", ("dir/a", Format.REST)),
-        ("dir/.rst.txt", ("dir/.rst", Format.PLAINTEXT)),
+        ("a.md", ("a", model.Format.MARKDOWN)),
+        ("dir/a.RST.txt", ("dir/a", model.Format.REST)),
+        ("dir/.rst.txt", ("dir/.rst", model.Format.PLAINTEXT)),
         ("dir/.md", None),
         (".md", None),
         ("md", None),
         ("a.png", None),
     ],
 )
-def test_name_is_split(name: str, split: tuple[str, Format] | None) -> None:
-    assert split_extension(name) == split
+def test_name_is_split(name: str, split: tuple[str, model.Format] | None) -> None:
+    assert model.split_extension(name) == split
 
 
 @pytest.mark.parametrize(
     ("path", "above"), [("a", []), ("a/b", ["a"]), ("a/b/c", ["a/b", "a"]), ("", [])]
 )
 def test_folders_above_come_the_nearest_first(path: str, above: list[str]) -> None:
-    assert list(folders_above(path)) == above
+    assert list(model.folders_above(path)) == above
 
 
 @pytest.mark.parametrize(
@@ -75,14 +73,14 @@ def test_folders_above_come_the_nearest_first(path: str, above: list[str]) -> No
 def test_folded_digest_is_known_exactly_where_folding_changes_the_text(
     text: str,
 ) -> None:
-    state = Page(Slug("a"), Format.ORG, text).state("7")
-    folded = fold_text(text)
-    assert state.folded == (None if folded == text else digest_of(folded))
-    assert (state.digest, state.identity) == (digest_of(text), "7")
+    state = model.Page(model.Slug("a"), model.Format.ORG, text).state("7")
+    folded = model.fold_text(text)
+    assert state.folded == (None if folded == text else model.digest_of(folded))
+    assert (state.digest, state.identity) == (model.digest_of(text), "7")
     assert state.size == len(text.encode())
 
 
 def test_a_text_of_nothing_but_a_mark_and_blanks_is_blank() -> None:
-    assert [is_blank(text) for text in ("", "\ufeff", "\ufeff\r\n", "\ufeffa")] == [
-        *(True, True, True, False)
-    ]
+    assert [
+        model.is_blank(text) for text in ("", "\ufeff", "\ufeff\r\n", "\ufeffa")
+    ] == [*(True, True, True, False)]

@@ -23,16 +23,6 @@ from tests.support.git_http import git_server
 from tests.support.planting import PLANTED, Trap
 from wikisync.core.model import Format, Page, Slug
 from wikisync.core.system import processes
-from wikisync.core.system.processes import (
-    PIPE,
-    end_worker,
-    output_of,
-    python_worker,
-    run_program,
-    start_program,
-    start_program_async,
-    start_worker,
-)
 from wikisync.markup.bounded import BoundedParser
 from wikisync.markup.page import MarkupOptions, parse_page
 from wikisync.markup.record import AsciidocEngine
@@ -86,7 +76,7 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told_by(command: list[str]) -> dict[str, object]:
-    process = start_worker(command)
+    process = processes.start_worker(command)
     output, _ = process.communicate()
     told: dict[str, object] = json.loads(output)
     return told
@@ -101,7 +91,7 @@ def test_worker_knows_little_and_runs_nowhere_in_particular(
 ) -> None:
     # as `python -m` and an empty part of PYTHONPATH do
     monkeypatch.setattr(sys, "path", [str(trap.folder), "", "below", *sys.path])
-    told = told_by(python_worker(teller, ["a", "b"]))
+    told = told_by(processes.python_worker(teller, ["a", "b"]))
     assert told["words"] == ["a", "b"]
     environment = told["environment"]
     assert isinstance(environment, dict)
@@ -124,7 +114,7 @@ def test_worker_imports_this_package_whatever_comes_first(
     target.write_text(
         "import wikisync.errors, sys; sys.stdout.write(wikisync.__file__)"
     )
-    process = start_worker(python_worker(target))
+    process = processes.start_worker(processes.python_worker(target))
     assert process.communicate()[0].decode() == wikisync.__file__
     other.check()
 
@@ -139,7 +129,7 @@ def test_worker_finds_libraries_where_the_parent_does(
     monkeypatch.setattr(sys, "path", [*sys.path, str(place)])
     target = tmp_path / "target.py"
     target.write_text("import only_here, sys; sys.stdout.write(only_here.WORD)")
-    process = start_worker(python_worker(target))
+    process = processes.start_worker(processes.python_worker(target))
     assert process.communicate()[0] == b"found"
 
 
@@ -150,18 +140,20 @@ def test_worker_of_a_checkout_finds_it_without_its_folder_as_current(
     root = Path(wikisync.__file__).parents[1]
     monkeypatch.chdir(root)
     monkeypatch.setattr(sys, "path", [str(root), *sys.path])
-    assert told_by(python_worker(teller))["package"] == wikisync.__file__
+    assert told_by(processes.python_worker(teller))["package"] == wikisync.__file__
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_DATA")
 def test_worker_has_limits(teller: Path) -> None:
     limit = 300 << 20
-    told = told_by(python_worker(teller, memory_bytes_max=limit))
+    told = told_by(processes.python_worker(teller, memory_bytes_max=limit))
     assert told["limits"] == [0, limit]
 
 
 def test_worker_knows_further_variables_that_are_named(teller: Path) -> None:
-    process = start_worker(python_worker(teller), variables=["HOME"])
+    process = processes.start_worker(
+        processes.python_worker(teller), variables=["HOME"]
+    )
     told = json.loads(process.communicate()[0])
     assert set(told["environment"]) <= {*processes.WORKER_VARIABLES, "LC_CTYPE", "HOME"}
     assert "HOME" in told["environment"]
@@ -175,10 +167,10 @@ def test_worker_gets_a_moment_to_end_by_itself(
     target.write_text(
         "import sys; print(flush=True); sys.stdin.read(); raise SystemExit(7)"
     )
-    process = start_worker(python_worker(target))
+    process = processes.start_worker(processes.python_worker(target))
     assert process.stdout is not None
     process.stdout.readline()
-    assert end_worker(process, seconds) == code
+    assert processes.end_worker(process, seconds) == code
 
 
 SOURCES = {
@@ -256,19 +248,21 @@ def test_programs_get_the_environment_without_secrets(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("EDITOR_SETTING", "x")
-    code, output = output_of(PRINT_SECRETS, 60.0, nobody)
+    code, output = processes.output_of(PRINT_SECRETS, 60.0, nobody)
     assert (code, output.decode().strip()) == (0, "['EDITOR_SETTING']")
-    assert run_program(PRINT_SECRETS) == 0
+    assert processes.run_program(PRINT_SECRETS) == 0
     assert capfd.readouterr().out.strip() == "['EDITOR_SETTING']"
     seen = tmp_path / "seen"
     words = [sys.executable, "-c", f"{SCRIPT.replace('print(', 'seen = repr(')}{KEEP}"]
-    with start_program([*words, str(seen)]) as process:
+    with processes.start_program([*words, str(seen)]) as process:
         assert process.wait() == 0
     assert seen.read_text() == "['EDITOR_SETTING']"
 
 
 async def test_programs_of_the_event_loop_get_no_secret() -> None:
-    process = await start_program_async(PRINT_SECRETS, environment=SECRETS, stdout=PIPE)
+    process = await processes.start_program_async(
+        PRINT_SECRETS, environment=SECRETS, stdout=processes.PIPE
+    )
     assert (await process.communicate())[0].strip() == b"[]"
 
 
@@ -278,7 +272,9 @@ def nobody() -> None:
 
 def test_program_that_takes_too_long_is_ended() -> None:
     with pytest.raises(TimeoutError):
-        output_of([sys.executable, "-c", "import time; time.sleep(600)"], 0.1, nobody)
+        processes.output_of(
+            [sys.executable, "-c", "import time; time.sleep(600)"], 0.1, nobody
+        )
 
 
 def test_slow_program_is_reported_once_and_waited_for(
@@ -293,7 +289,7 @@ def test_slow_program_is_reported_once_and_waited_for(
         said.append("slow")
         pipe.write_text("late\n")
 
-    assert output_of(["cat", str(pipe)], 60.0, answer) == (0, b"late\n")
+    assert processes.output_of(["cat", str(pipe)], 60.0, answer) == (0, b"late\n")
     assert said == ["slow"]
 
 
@@ -449,6 +445,6 @@ async def test_planted_file_would_run(trap: Trap, name: str) -> None:
     """The trap itself: an import from the folder is seen."""
     assert name in PLANTED
     command = [sys.executable, "-c", f"import {name}"]
-    process = await start_program_async(command, folder=trap.folder)
+    process = await processes.start_program_async(command, folder=trap.folder)
     await process.wait()
     assert trap.spring() == {name}

@@ -9,16 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from wikisync.api.answers import (
-    Answer,
-    CutAnswer,
-    PermissionLacked,
-    Purpose,
-    UnknownRoute,
-    decode,
-    decode_each,
-    decode_written,
-)
+from wikisync.api import answers
 from wikisync.api.refusals import error_of, in_words, said
 from wikisync.contract.schema import WikiPageRecord
 from wikisync.errors import (
@@ -35,18 +26,18 @@ from wikisync.errors import (
 
 URL = "https://gitlab.example.com/api/v4/x"
 JSON = "application/json"
-LIST = Purpose("list the pages of project a/b", "wiki", "project", "a/b")
-GROUP_LIST = Purpose("list the pages of group g", "wiki", "group", "g")
-PAGE = Purpose("read page home of project a/b", "page", "project", "a/b")
+LIST = answers.Purpose("list the pages of project a/b", "wiki", "project", "a/b")
+GROUP_LIST = answers.Purpose("list the pages of group g", "wiki", "group", "g")
+PAGE = answers.Purpose("read page home of project a/b", "page", "project", "a/b")
 GRANULAR = "Access denied: the token lacks [Wiki: Create] for a/b"
 EDIT = replace(PAGE, action="edit page home of project a/b", is_write=True)
-PROJECT = Purpose("read project a/b", "project", "project", "a/b")
-SERVICE = Purpose("read the version")
+PROJECT = answers.Purpose("read project a/b", "project", "project", "a/b")
+SERVICE = answers.Purpose("read the version")
 
 
-def answer(status: int, body: object, content_type: str = JSON) -> Answer:
+def answer(status: int, body: object, content_type: str = JSON) -> answers.Answer:
     encoded = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return Answer(status, {"content-type": content_type}, encoded, URL)
+    return answers.Answer(status, {"content-type": content_type}, encoded, URL)
 
 
 def message(text: object) -> dict[str, object]:
@@ -80,7 +71,7 @@ def error(text: str, **more: str) -> dict[str, object]:
     ],
 )
 def test_missing_owner_is_named_once_in_one_sentence(
-    purpose: Purpose, text: str, sentence: str, hint: str
+    purpose: answers.Purpose, text: str, sentence: str, hint: str
 ) -> None:
     failed = error_of(answer(404, message(text)), purpose)
 
@@ -178,7 +169,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             EDIT,
             403,
             error("insufficient_granular_scope", error_description=GRANULAR),
-            PermissionLacked,
+            answers.PermissionLacked,
             f"the token lacks the permission Wiki: Create; it says: {GRANULAR}",
             (
                 "create a token with the permission Wiki: Create or the scope api and"
@@ -189,7 +180,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             GROUP_LIST,
             403,
             error("insufficient_granular_scope"),
-            PermissionLacked,
+            answers.PermissionLacked,
             "the token lacks the permission; it says: insufficient_granular_scope",
             "create a token with the scope read_api and replace",
         ),
@@ -245,7 +236,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             GROUP_LIST,
             404,
             error("404 Not Found"),
-            UnknownRoute,
+            answers.UnknownRoute,
             "this service has no group wikis",
             "paid tier",
         ),
@@ -253,7 +244,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             PROJECT,
             404,
             error("404 Not Found"),
-            UnknownRoute,
+            answers.UnknownRoute,
             "the service knows no such address",
             "the numeric id",
         ),
@@ -261,7 +252,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             SERVICE,
             404,
             error("404 Not Found"),
-            UnknownRoute,
+            answers.UnknownRoute,
             "the service knows no such address",
             "base URL",
         ),
@@ -364,7 +355,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
     ],
 )
 def test_statuses_become_errors_that_say_what_to_do(
-    purpose: Purpose,
+    purpose: answers.Purpose,
     status: int,
     body: object,
     kind: type[RemoteError],
@@ -400,13 +391,15 @@ def test_web_pages_in_place_of_errors_are_not_quoted(
 
 
 BLOCKED = b"<html><head><TITLE>\n Request &amp; Rejected </TITLE></head><body>no</body>"
-GIT = Purpose("read the git repository of the wiki of project a/b", "attachment")
+GIT = answers.Purpose(
+    "read the git repository of the wiki of project a/b", "attachment"
+)
 
 
 @pytest.mark.parametrize("purpose", [LIST, EDIT, SERVICE, GIT])
 @pytest.mark.parametrize("status", [401, 403, 405, 406, 407])
 def test_a_refusal_that_is_no_json_is_of_something_in_front(
-    status: int, purpose: Purpose
+    status: int, purpose: answers.Purpose
 ) -> None:
     """It says nothing of the token, which a person would change in vain."""
     failed = error_of(answer(status, BLOCKED, "text/html; charset=utf-8"), purpose)
@@ -516,7 +509,7 @@ def test_words_of_the_service_are_one_safe_line(
 )
 def test_a_success_of_the_wrong_shape_is_named(body: bytes, message: str) -> None:
     with pytest.raises(ProtocolViolation) as failed:
-        decode(answer(200, body), tuple[WikiPageRecord, ...], LIST)
+        answers.decode(answer(200, body), tuple[WikiPageRecord, ...], LIST)
 
     assert message in failed.value.message
     assert URL in failed.value.message
@@ -525,7 +518,7 @@ def test_a_success_of_the_wrong_shape_is_named(body: bytes, message: str) -> Non
 @pytest.mark.parametrize("content_type", ["text/html", "text/plain", ""])
 def test_a_success_that_is_not_json_is_no_api(content_type: str) -> None:
     with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
-        decode(answer(200, b"[]", content_type), list[WikiPageRecord], LIST)
+        answers.decode(answer(200, b"[]", content_type), list[WikiPageRecord], LIST)
 
 
 @pytest.mark.parametrize(
@@ -538,33 +531,35 @@ def test_records_are_read_though_a_proxy_took_their_content_type(
     """Long answers grow in an array of bytes."""
     body = kind(b' [{"slug":"a"}]')
     unmarked = replace(answer(200, b"", content_type), body=body)
-    found = decode(unmarked, list[WikiPageRecord], LIST)
+    found = answers.decode(unmarked, list[WikiPageRecord], LIST)
     assert [page.slug for page in found] == ["a"]
 
 
 def test_a_web_page_is_no_record_whatever_it_holds() -> None:
     with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
-        decode(answer(200, b'[{"slug":"a"}]', "text/html"), list[WikiPageRecord], LIST)
+        answers.decode(
+            answer(200, b'[{"slug":"a"}]', "text/html"), list[WikiPageRecord], LIST
+        )
 
 
 @pytest.mark.parametrize("size", [1, 10, 15, 17, 18])
 def test_json_that_ends_early_is_cut(size: int) -> None:
     whole = b'[{"slug":"a/b \xc3\xa9"}]'
 
-    with pytest.raises(CutAnswer, match=f"truncated after {size} bytes"):
-        decode(answer(200, whole[:size]), list[WikiPageRecord], LIST)
+    with pytest.raises(answers.CutAnswer, match=f"truncated after {size} bytes"):
+        answers.decode(answer(200, whole[:size]), list[WikiPageRecord], LIST)
 
 
 def test_unknown_keys_are_ignored_and_absent_ones_survive() -> None:
     body = [{"slug": "a", "format": "creole", "new_key": {"deep": [1]}}]
 
-    (page,) = decode(answer(200, body), list[WikiPageRecord], LIST)
+    (page,) = answers.decode(answer(200, body), list[WikiPageRecord], LIST)
 
     assert page == WikiPageRecord(slug="a", format="creole")
 
 
 def test_records_are_decoded_one_by_one() -> None:
-    records = decode_each(
+    records = answers.decode_each(
         answer(200, [{"slug": "a"}, {"slug": 5}]), WikiPageRecord, LIST
     )
 
@@ -577,14 +572,14 @@ def test_records_are_decoded_one_by_one() -> None:
 def test_a_write_answered_without_a_page_is_a_refusal(body: bytes) -> None:
     """Success with ``null`` is how the service answers a rename onto a page."""
     with pytest.raises(Rejected, match="did not return the page") as failed:
-        decode_written(answer(200, body), WikiPageRecord, EDIT)
+        answers.decode_written(answer(200, body), WikiPageRecord, EDIT)
 
     assert "another page may have that title" in (failed.value.hint or "")
 
 
 def test_a_write_answered_with_half_a_page_may_have_been_made() -> None:
-    with pytest.raises(CutAnswer) as failed:
-        decode_written(answer(200, b'{"slug":'), WikiPageRecord, EDIT)
+    with pytest.raises(answers.CutAnswer) as failed:
+        answers.decode_written(answer(200, b'{"slug":'), WikiPageRecord, EDIT)
 
     assert "may have been made" in (failed.value.hint or "")
 
@@ -592,7 +587,7 @@ def test_a_write_answered_with_half_a_page_may_have_been_made() -> None:
 def test_a_written_page_is_its_record() -> None:
     body = {"slug": "a", "content": "x"}
 
-    page = decode_written(answer(201, body), WikiPageRecord, EDIT)
+    page = answers.decode_written(answer(201, body), WikiPageRecord, EDIT)
 
     assert msgspec.to_builtins(page)["content"] == "x"
 

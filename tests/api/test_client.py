@@ -11,17 +11,11 @@ import pytest
 from tests.api.conftest import SERVICE, ClientMaker
 from tests.api.faketime import FakeTime
 from tests.support.network import PlayedNetwork
+from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import WikiOwner
-from wikisync.errors import (
-    AuthenticationFailed,
-    NotFound,
-    ProtocolViolation,
-    RateLimited,
-    Unavailable,
-)
 
 API = f"{SERVICE}/api/v4"
 VERSION = f"{API}/version"
@@ -70,7 +64,7 @@ async def test_a_read_that_never_succeeds_ends_with_its_last_error(
 ) -> None:
     network.get(VERSION, status=502, body="<html>", content_type="text/html", repeat=9)
 
-    with pytest.raises(Unavailable, match="502 Bad Gateway"):
+    with pytest.raises(errors.Unavailable, match="502 Bad Gateway"):
         await client.version()
 
     assert len(network.asked()) == 5
@@ -96,7 +90,7 @@ async def test_one_operation_has_a_deadline(
     network.get(VERSION, status=429, headers={"Retry-After": "50"}, repeat=True)
 
     async with make_client(settings=ClientSettings(deadline_s=120.0)) as client:
-        with pytest.raises(RateLimited):
+        with pytest.raises(errors.RateLimited):
             await client.version()
 
     assert time.slept == [50.0, 50.0]
@@ -108,7 +102,7 @@ async def test_a_write_that_failed_on_the_way_is_not_repeated(
 ) -> None:
     network.put(f"{API}/projects/7/wikis/home", status=status, repeat=True)
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         await wiki.edit_page("home", content="text")
 
     assert len(network.asked()) == 1
@@ -249,7 +243,7 @@ async def test_a_list_that_leads_round_in_a_circle_is_an_error(
         repeat=True,
     )
 
-    with pytest.raises(ProtocolViolation, match="never ends"):
+    with pytest.raises(errors.ProtocolViolation, match="never ends"):
         await numbers(client)
 
     assert len(network.asked()) == 2
@@ -267,7 +261,7 @@ async def test_a_list_of_ever_new_parts_is_an_error(
     settings = ClientSettings(list_requests_max=2)
 
     async with make_client(settings=settings) as client:
-        with pytest.raises(ProtocolViolation, match="never ends"):
+        with pytest.raises(errors.ProtocolViolation, match="never ends"):
             await numbers(client)
 
 
@@ -289,7 +283,9 @@ async def test_a_list_that_is_an_object_is_an_error(
 ) -> None:
     network.get(PROJECTS, payload={"message": "odd"})
 
-    with pytest.raises(ProtocolViolation, match="expected `array`, got `object`"):
+    with pytest.raises(
+        errors.ProtocolViolation, match="expected `array`, got `object`"
+    ):
         await numbers(client)
 
 
@@ -319,7 +315,9 @@ async def test_a_missing_group_is_named(client: Client, network: PlayedNetwork) 
         payload={"message": "404 Group Not Found"},
     )
 
-    with pytest.raises(NotFound, match="group docs/deep does not exist or is hidden"):
+    with pytest.raises(
+        errors.NotFound, match="group docs/deep does not exist or is hidden"
+    ):
         await client.group("docs/deep")
 
 
@@ -350,7 +348,7 @@ async def test_a_dead_token_ends_the_work(
         payload={"error": "invalid_token", "error_description": "Token is expired."},
     )
 
-    with pytest.raises(AuthenticationFailed, match="the token has expired"):
+    with pytest.raises(errors.AuthenticationFailed, match="the token has expired"):
         await client.project(7)
 
 

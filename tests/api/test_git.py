@@ -12,28 +12,13 @@ import pytest
 
 from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, http
+from tests.support import git_http
 from tests.support.bending import bending_proxy
 from tests.support.git import needs_git
-from tests.support.git_http import (
-    MOVED,
-    asking_server,
-    redirecting_proxy,
-    silent_server,
-)
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import git, git_fetch
 from wikisync.api.client import Client
-from wikisync.api.git import (
-    ADVERTISEMENT,
-    FETCH_REQUESTS,
-    RECHECK_S,
-    REFUSED_S,
-    RETRY_S,
-    NoRepository,
-    RemoteRepository,
-    WikiHistory,
-)
 from wikisync.api.secret import Secret
 from wikisync.core.model import AttachmentPath, WikiOwner
 from wikisync.errors import FolderError, NotFound, Unavailable
@@ -66,8 +51,8 @@ def cache(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def repository(client: Client, cache: Path) -> RemoteRepository:
-    return RemoteRepository(client, OWNER, cache)
+def repository(client: Client, cache: Path) -> git.RemoteRepository:
+    return git.RemoteRepository(client, OWNER, cache)
 
 
 def packs(cache: Path) -> list[Path]:
@@ -80,10 +65,10 @@ def packs(cache: Path) -> list[Path]:
 async def test_head_moves_with_every_edit(
     service: EmbeddedService, client: Client
 ) -> None:
-    first = await WikiHistory(client, OWNER).head()
-    assert await WikiHistory(client, OWNER).head() == first
+    first = await git.WikiHistory(client, OWNER).head()
+    assert await git.WikiHistory(client, OWNER).head() == first
     await service.put_file(OWNER, "home.md", b"other")
-    second = await WikiHistory(client, OWNER).head()
+    second = await git.WikiHistory(client, OWNER).head()
     assert first
     assert second
     assert first != second
@@ -93,18 +78,20 @@ async def test_wiki_without_a_page_has_no_head(
     service: EmbeddedService, client: Client
 ) -> None:
     await service.add_project("docs/empty")
-    assert await WikiHistory(client, WikiOwner("project", "docs/empty")).head() is None
+    assert (
+        await git.WikiHistory(client, WikiOwner("project", "docs/empty")).head() is None
+    )
 
 
 async def test_group_wiki_has_a_head(service: EmbeddedService, client: Client) -> None:
     await service.add_group("team", {"home": "x"})
-    assert await WikiHistory(client, WikiOwner("group", "team")).head()
+    assert await git.WikiHistory(client, WikiOwner("group", "team")).head()
 
 
 async def test_public_wiki_has_a_head_for_anybody(service: EmbeddedService) -> None:
     await service.add_project(OWNER.full_path, visibility="public")
     async with Client(service.url) as anybody:
-        assert await WikiHistory(anybody, OWNER).head()
+        assert await git.WikiHistory(anybody, OWNER).head()
 
 
 @pytest.mark.parametrize("scopes", [("read_api",), ("read_user",)])
@@ -113,20 +100,20 @@ async def test_head_is_not_known_to_a_token_without_git(
 ) -> None:
     token = await service.add_user("ann", scopes=scopes, is_admin=True)
     async with Client(service.url, token) as client:
-        assert await WikiHistory(client, OWNER).head() is None
+        assert await git.WikiHistory(client, OWNER).head() is None
 
 
 async def test_head_is_not_known_where_wikis_cannot_be_cloned(
     service: EmbeddedService, client: Client
 ) -> None:
     service.quirks = {Quirk.NO_GIT}
-    assert await WikiHistory(client, OWNER).head() is None
+    assert await git.WikiHistory(client, OWNER).head() is None
 
 
 async def test_web_page_is_no_head(wired: Client, wire: Wire) -> None:
     line = b"003f" + b"ab" * 20 + b" HEAD\n"
     wire.will(http(200, b"<html>" + line, "text/html"))
-    assert await WikiHistory(wired, OWNER).head() is None
+    assert await git.WikiHistory(wired, OWNER).head() is None
 
 
 async def test_head_of_a_longer_kind_of_id_is_read_too(
@@ -134,8 +121,8 @@ async def test_head_of_a_longer_kind_of_id_is_read_too(
 ) -> None:
     line = b"00" + b"ab" * 33
     body = b"001e# service=git-upload-pack\n0000" + line + b" HEAD\0caps\n0000"
-    wire.will(http(200, body, ADVERTISEMENT))
-    assert await WikiHistory(wired, OWNER).head() == "ab" * 32
+    wire.will(http(200, body, git.ADVERTISEMENT))
+    assert await git.WikiHistory(wired, OWNER).head() == "ab" * 32
 
 
 async def test_service_that_is_gone_is_an_error_and_no_missing_head(
@@ -144,7 +131,7 @@ async def test_service_that_is_gone_is_an_error_and_no_missing_head(
     wire.will(http(503))
     wire.repeats = True
     with pytest.raises(Unavailable):
-        await WikiHistory(wired, OWNER).head()
+        await git.WikiHistory(wired, OWNER).head()
 
 
 async def test_token_goes_to_git_as_a_password_and_not_elsewhere(
@@ -152,7 +139,7 @@ async def test_token_goes_to_git_as_a_password_and_not_elsewhere(
 ) -> None:
     elsewhere = "https://elsewhere.example.com/docs/handbook.wiki.git/info/refs"
     wire.will(http(302, Location=elsewhere))
-    assert await WikiHistory(wired, OWNER).head() is None
+    assert await git.WikiHistory(wired, OWNER).head() is None
     (request,) = wire.requests
     target = "/docs/handbook.wiki.git/info/refs?service=git-upload-pack"
     assert request.target == target
@@ -165,7 +152,7 @@ async def test_token_goes_to_git_as_a_password_and_not_elsewhere(
 
 
 async def test_file_is_fetched_once_and_read_from_disk_then(
-    service: EmbeddedService, repository: RemoteRepository, cache: Path
+    service: EmbeddedService, repository: git.RemoteRepository, cache: Path
 ) -> None:
     assert await repository.read(PICTURE) == b"\x89PNG one"
     service.quirks = {Quirk.NO_GIT}
@@ -175,7 +162,7 @@ async def test_file_is_fetched_once_and_read_from_disk_then(
 
 async def test_commits_older_than_the_limit_are_not_fetched(
     service: EmbeddedService,
-    repository: RemoteRepository,
+    repository: git.RemoteRepository,
     cache: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -186,46 +173,46 @@ async def test_commits_older_than_the_limit_are_not_fetched(
 
 
 async def test_file_that_is_new_on_the_wiki_is_fetched_too(
-    service: EmbeddedService, repository: RemoteRepository, time: FakeTime
+    service: EmbeddedService, repository: git.RemoteRepository, time: FakeTime
 ) -> None:
     await repository.read(PICTURE)
     await service.put_file(OWNER, OTHER, b"\x89PNG two")
-    time.now += RECHECK_S
+    time.now += git.RECHECK_S
     assert await repository.read(OTHER) == b"\x89PNG two"
     assert await repository.read(PICTURE) == b"\x89PNG one"
 
 
 async def test_file_that_is_missing_is_not_asked_for_again_and_again(
-    service: EmbeddedService, repository: RemoteRepository, time: FakeTime
+    service: EmbeddedService, repository: git.RemoteRepository, time: FakeTime
 ) -> None:
     with pytest.raises(NotFound, match="it is not in the wiki's git repository"):
         await repository.read(OTHER)
     await service.put_file(OWNER, OTHER, b"\x89PNG two")
     with pytest.raises(NotFound):
         await repository.read(OTHER)
-    time.now += RECHECK_S
+    time.now += git.RECHECK_S
     assert await repository.read(OTHER) == b"\x89PNG two"
 
 
 async def test_commit_that_is_here_is_not_fetched_again(
-    repository: RemoteRepository, time: FakeTime, caplog: pytest.LogCaptureFixture
+    repository: git.RemoteRepository, time: FakeTime, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     with pytest.raises(NotFound):
         await repository.read(OTHER)
-    time.now += RECHECK_S
+    time.now += git.RECHECK_S
     with pytest.raises(NotFound):
         await repository.read(OTHER)
     assert caplog.text.count("fetching the git repository") == 1
 
 
-async def test_folder_is_no_file(repository: RemoteRepository) -> None:
+async def test_folder_is_no_file(repository: git.RemoteRepository) -> None:
     with pytest.raises(NotFound):
         await repository.read(AttachmentPath(FOLDER))
 
 
 async def test_pointer_to_a_big_file_elsewhere_is_no_file(
-    service: EmbeddedService, repository: RemoteRepository
+    service: EmbeddedService, repository: git.RemoteRepository
 ) -> None:
     pointer = (
         b"version https://git-lfs.github.com/spec/v1\noid sha256:"
@@ -240,28 +227,30 @@ async def test_pointer_to_a_big_file_elsewhere_is_no_file(
 async def test_repository_of_another_run_is_used(
     client: Client, cache: Path, service: EmbeddedService
 ) -> None:
-    await RemoteRepository(client, OWNER, cache).read(PICTURE)
+    await git.RemoteRepository(client, OWNER, cache).read(PICTURE)
     service.quirks = {Quirk.NO_GIT}
-    assert await RemoteRepository(client, OWNER, cache).read(PICTURE) == b"\x89PNG one"
+    assert (
+        await git.RemoteRepository(client, OWNER, cache).read(PICTURE) == b"\x89PNG one"
+    )
 
 
 async def test_damaged_repository_is_fetched_anew(client: Client, cache: Path) -> None:
-    await RemoteRepository(client, OWNER, cache).read(PICTURE)
+    await git.RemoteRepository(client, OWNER, cache).read(PICTURE)
     (pack,) = packs(cache)
     pack.chmod(0o600)
     pack.write_bytes(b"PACK" + b"\0" * (pack.stat().st_size - 4))
-    again = RemoteRepository(client, OWNER, cache)
+    again = git.RemoteRepository(client, OWNER, cache)
     assert await again.read(PICTURE) == b"\x89PNG one"
 
 
 async def test_what_a_cut_fetch_left_is_removed_by_the_next_one(
     service: EmbeddedService, client: Client, cache: Path
 ) -> None:
-    await RemoteRepository(client, OWNER, cache).read(PICTURE)
+    await git.RemoteRepository(client, OWNER, cache).read(PICTURE)
     left = packs(cache)[0].parent / "pack_ab12cd"
     left.write_bytes(b"half a pack")
     await service.put_file(OWNER, OTHER, b"\x89PNG two")
-    await RemoteRepository(client, OWNER, cache).read(OTHER)
+    await git.RemoteRepository(client, OWNER, cache).read(OTHER)
     assert not left.exists()
 
 
@@ -272,9 +261,9 @@ async def test_repository_that_grew_by_many_fetches_is_fetched_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(git_fetch, "PACKS_MAX", 1)
-    await RemoteRepository(client, OWNER, cache).read(PICTURE)
+    await git.RemoteRepository(client, OWNER, cache).read(PICTURE)
     await service.put_file(OWNER, OTHER, b"\x89PNG two")
-    await RemoteRepository(client, OWNER, cache).read(OTHER)
+    await git.RemoteRepository(client, OWNER, cache).read(OTHER)
     assert len(packs(cache)) == 1
 
 
@@ -285,14 +274,14 @@ async def test_requests_of_git_s_library_count_against_the_budget(
         bending_proxy(service.url) as proxy,
         Client(proxy.url, service.token) as client,
     ):
-        await RemoteRepository(client, OWNER, cache).read(PICTURE)
+        await git.RemoteRepository(client, OWNER, cache).read(PICTURE)
         made = proxy.requests(r"\.wiki\.git/")
-        assert len(made) == 1 + FETCH_REQUESTS
+        assert len(made) == 1 + git.FETCH_REQUESTS
         assert client.budget._pace.taken == len(proxy.requests())
 
 
 async def test_repository_that_is_too_large_is_not_fetched_whole(
-    repository: RemoteRepository, monkeypatch: pytest.MonkeyPatch
+    repository: git.RemoteRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_fetch, "REPOSITORY_BYTES_MAX", 10)
     with pytest.raises(Unavailable, match="larger than 10 bytes"):
@@ -300,7 +289,7 @@ async def test_repository_that_is_too_large_is_not_fetched_whole(
 
 
 async def test_file_that_is_too_large_is_not_read(
-    repository: RemoteRepository, monkeypatch: pytest.MonkeyPatch
+    repository: git.RemoteRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_fetch, "FILE_BYTES_MAX", 3)
     with pytest.raises(NotFound):
@@ -312,15 +301,15 @@ async def test_token_that_git_refuses_is_told_and_not_tried_again_at_once(
 ) -> None:
     token = await service.add_user("ann", scopes=("read_api",), is_admin=True)
     async with Client(service.url, token, clock=time.clock) as client:
-        repository = RemoteRepository(client, OWNER, cache)
-        with pytest.raises(NoRepository, match="the token may not read") as refused:
+        repository = git.RemoteRepository(client, OWNER, cache)
+        with pytest.raises(git.NoRepository, match="the token may not read") as refused:
             await repository.read(PICTURE)
         assert "read_repository" in (refused.value.hint or "")
-        with pytest.raises(NoRepository) as again:
+        with pytest.raises(git.NoRepository) as again:
             await repository.read(PICTURE)
         assert again.value is refused.value
-        time.now += REFUSED_S
-        with pytest.raises(NoRepository) as later:
+        time.now += git.REFUSED_S
+        with pytest.raises(git.NoRepository) as later:
             await repository.read(PICTURE)
         assert later.value is not refused.value
     assert not cache.exists()
@@ -334,7 +323,7 @@ async def test_service_hears_no_error_when_a_fetch_is_done(
         await service.add_project(OWNER.full_path)
         await service.put_file(OWNER, PICTURE, b"\x89PNG one")
         async with Client(service.url, service.token) as client:
-            await RemoteRepository(client, OWNER, cache).read(PICTURE)
+            await git.RemoteRepository(client, OWNER, cache).read(PICTURE)
     assert not [one for one in caplog.records if one.levelno >= logging.WARNING]
 
 
@@ -354,15 +343,15 @@ async def test_redirect_of_git_gives_the_token_to_no_other_port(
     """Only git's library is redirected, so the request before does not show it."""
     sent: list[str] = []
     async with (
-        asking_server(sent) as other,
-        redirecting_proxy(service.url) as proxy,
+        git_http.asking_server(sent) as other,
+        git_http.redirecting_proxy(service.url) as proxy,
         Client(proxy.url, service.token) as client,
     ):
         proxy.goal, proxy.only_with_login = other, only_with_login
         with pytest.raises(
             Unavailable, match="another server, to which the token is not sent"
         ):
-            await RemoteRepository(client, OWNER, cache).read(PICTURE)
+            await git.RemoteRepository(client, OWNER, cache).read(PICTURE)
         assert proxy.redirected == 1
     assert set(sent) == {""}
 
@@ -372,13 +361,13 @@ async def test_redirect_of_git_to_another_host_is_not_followed(
 ) -> None:
     sent: list[str] = []
     async with (
-        asking_server(sent) as other,
-        redirecting_proxy(service.url) as proxy,
+        git_http.asking_server(sent) as other,
+        git_http.redirecting_proxy(service.url) as proxy,
         Client(proxy.url, service.token) as client,
     ):
         proxy.goal = other.replace("127.0.0.1", "localhost")
         with pytest.raises(Unavailable, match="cannot redirect"):
-            await RemoteRepository(client, OWNER, cache).read(PICTURE)
+            await git.RemoteRepository(client, OWNER, cache).read(PICTURE)
         assert proxy.redirected == 1
     assert sent == []
 
@@ -388,7 +377,7 @@ async def test_git_gets_the_token_for_the_address_of_the_service_alone(
 ) -> None:
     """Git's own settings may replace the address, too (``insteadOf``)."""
     asked: list[str] = []
-    async with asking_server(asked) as other:
+    async with git_http.asking_server(asked) as other:
         fetching = git_fetch.Fetching(Secret(service.token), service.url)
         with pytest.raises(git_fetch.FetchStopped, match="another server"):
             await asyncio.to_thread(
@@ -401,18 +390,18 @@ async def test_wiki_that_moved_on_its_service_is_fetched_where_it_is_now(
     service: EmbeddedService, cache: Path
 ) -> None:
     async with (
-        redirecting_proxy(service.url) as proxy,
+        git_http.redirecting_proxy(service.url) as proxy,
         Client(proxy.url, service.token) as client,
     ):
-        proxy.goal = proxy.url + MOVED
-        content = await RemoteRepository(client, OWNER, cache).read(PICTURE)
+        proxy.goal = proxy.url + git_http.MOVED
+        content = await git.RemoteRepository(client, OWNER, cache).read(PICTURE)
         assert proxy.redirected == 1
     assert content == b"\x89PNG one"
 
 
 async def test_token_is_in_no_error_log_or_file(
     service: EmbeddedService,
-    repository: RemoteRepository,
+    repository: git.RemoteRepository,
     cache: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -429,7 +418,7 @@ async def test_server_that_falls_silent_in_a_fetch_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_fetch, "SILENCE_S", 0.2)
-    async with silent_server() as silent:
+    async with git_http.silent_server() as silent:
         with pytest.raises(git_fetch.FetchStopped):
             await asyncio.to_thread(
                 git_fetch.fetch,
@@ -440,11 +429,11 @@ async def test_server_that_falls_silent_in_a_fetch_is_given_up(
 
 
 async def test_fetch_that_takes_too_long_is_ended_before_anything_else_goes_on(
-    repository: RemoteRepository, monkeypatch: pytest.MonkeyPatch
+    repository: git.RemoteRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git, "FETCH_TIMEOUT_S", 0.01)
     monkeypatch.setattr(git_fetch, "SILENCE_S", 0.3)
-    async with silent_server() as silent:
+    async with git_http.silent_server() as silent:
         monkeypatch.setattr(repository, "_address", f"{silent.url}/x.wiki.git")
         with pytest.raises(Unavailable, match="cannot fetch the git repository"):
             await repository.read(PICTURE)
@@ -453,7 +442,7 @@ async def test_fetch_that_takes_too_long_is_ended_before_anything_else_goes_on(
 
 
 async def test_fetch_that_failed_stands_for_every_file_and_is_tried_again_later(
-    repository: RemoteRepository, time: FakeTime, monkeypatch: pytest.MonkeyPatch
+    repository: git.RemoteRepository, time: FakeTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as small:
         small.setattr(git_fetch, "REPOSITORY_BYTES_MAX", 10)
@@ -462,7 +451,7 @@ async def test_fetch_that_failed_stands_for_every_file_and_is_tried_again_later(
     with pytest.raises(Unavailable) as second:
         await repository.read(OTHER)
     assert second.value is first.value
-    time.now += RETRY_S
+    time.now += git.RETRY_S
     assert await repository.read(PICTURE) == b"\x89PNG one"
 
 
@@ -471,4 +460,4 @@ async def test_cache_that_cannot_be_written_is_an_error_of_the_folder(
 ) -> None:
     (tmp_path / "cache").write_text("no folder")
     with pytest.raises(FolderError, match="cannot be written"):
-        await RemoteRepository(client, OWNER, tmp_path / "cache").read(PICTURE)
+        await git.RemoteRepository(client, OWNER, tmp_path / "cache").read(PICTURE)

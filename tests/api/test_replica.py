@@ -14,20 +14,12 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.scan import LISTED_BYTES_MAX, MEBIBYTE
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
-from wikisync.core.model import (
-    AttachmentPath,
-    Format,
-    Page,
-    Slug,
-    Snapshot,
-    WikiOwner,
-    digest_of,
-)
+from wikisync.core import model
 from wikisync.errors import NotFound, PreconditionFailed, ProtocolViolation, Unavailable
 
-OWNER = WikiOwner("project", "docs/handbook")
-HOME = Slug("home")
-ATTACHMENT = AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/pic.png")
+OWNER = model.WikiOwner("project", "docs/handbook")
+HOME = model.Slug("home")
+ATTACHMENT = model.AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/pic.png")
 
 
 @pytest.fixture
@@ -48,7 +40,7 @@ def replica(wiki: Wiki) -> WikiReplica:
     return WikiReplica(wiki)
 
 
-def codes(snapshot: Snapshot) -> list[tuple[str, str]]:
+def codes(snapshot: model.Snapshot) -> list[tuple[str, str]]:
     return [(problem.code, problem.subject) for problem in snapshot.problems]
 
 
@@ -58,7 +50,7 @@ async def test_snapshot_sees_every_page_with_its_text(replica: WikiReplica) -> N
         "home": "hello",
         "dir/a": "A",
     }
-    assert seen.pages[HOME].digest == digest_of("hello")
+    assert seen.pages[HOME].digest == model.digest_of("hello")
     assert seen.is_complete
     assert not seen.problems
 
@@ -68,7 +60,7 @@ async def test_empty_wiki_is_a_complete_empty_snapshot(
 ) -> None:
     await service.add_project("docs/empty")
     seen = await WikiReplica(
-        Wiki(wiki.client, WikiOwner("project", "docs/empty"))
+        Wiki(wiki.client, model.WikiOwner("project", "docs/empty"))
     ).snapshot()
     assert not seen.pages
     assert seen.is_complete
@@ -94,7 +86,7 @@ async def test_list_that_lacks_a_page_is_not_taken_for_unchanged(wiki: Wiki) -> 
     first = await WikiReplica(wiki).snapshot()
     replica = WikiReplica(wiki, tag=first.tag, pages={})
     assert not (await replica.snapshot()).pages
-    await replica.read(Slug("home"))
+    await replica.read(model.Slug("home"))
     assert (await replica.snapshot()).pages == first.pages
 
 
@@ -113,9 +105,9 @@ async def test_big_page_is_read_singly(
     await service.put_file(OWNER, "big.md", text.encode())
     service.set_limits(shown_bytes_max=7 * MEBIBYTE)
     seen = await replica.snapshot()
-    assert seen.pages[Slug("big")].digest == digest_of(text)
-    assert Slug("big") not in seen.texts
-    assert (await replica.read(Slug("big"))).content == text
+    assert seen.pages[model.Slug("big")].digest == model.digest_of(text)
+    assert model.Slug("big") not in seen.texts
+    assert (await replica.read(model.Slug("big"))).content == text
 
 
 async def test_text_is_measured_in_bytes_not_in_characters(
@@ -124,8 +116,8 @@ async def test_text_is_measured_in_bytes_not_in_characters(
     text = "é" * (LISTED_BYTES_MAX // 2 + 1)
     await service.put_file(OWNER, "wide.md", text.encode())
     seen = await replica.snapshot()
-    assert Slug("wide") not in seen.texts
-    assert seen.pages[Slug("wide")].digest == digest_of(text)
+    assert model.Slug("wide") not in seen.texts
+    assert seen.pages[model.Slug("wide")].digest == model.digest_of(text)
 
 
 async def test_page_cut_by_the_service_is_a_problem_and_not_a_text(
@@ -146,7 +138,7 @@ async def test_case_twins_are_both_seen(
     await service.put_file(OWNER, "Home.md", b"the other one")
     seen = await replica.snapshot()
     assert seen.texts[HOME].content == "hello"
-    assert seen.texts[Slug("Home")].content == "the other one"
+    assert seen.texts[model.Slug("Home")].content == "the other one"
     assert not seen.problems
 
 
@@ -172,7 +164,7 @@ async def test_second_page_of_one_slug_is_a_problem_and_the_first_is_kept(
     await service.put_file(OWNER, "home.org", b"* org")
     seen = await replica.snapshot()
     assert codes(seen) == [("page-shadowed", "home")]
-    assert seen.texts[HOME].format is Format.MARKDOWN
+    assert seen.texts[HOME].format is model.Format.MARKDOWN
     assert seen.is_complete
 
 
@@ -189,7 +181,7 @@ async def test_page_in_an_old_encoding_comes_as_the_service_reads_it(
 ) -> None:
     await service.put_file(OWNER, "old.md", "naïve café".encode("latin-1"))
     seen = await replica.snapshot()
-    assert seen.texts[Slug("old")].content == "naïve café"
+    assert seen.texts[model.Slug("old")].content == "naïve café"
 
 
 async def test_page_that_is_no_text_is_kept_with_a_problem(
@@ -198,57 +190,59 @@ async def test_page_that_is_no_text_is_kept_with_a_problem(
     await service.put_file(OWNER, "odd.md", b"\0\xff\xfe binary")
     seen = await replica.snapshot()
     assert codes(seen) == [("page-not-utf-8", "odd")]
-    assert "binary" in seen.texts[Slug("odd")].content
+    assert "binary" in seen.texts[model.Slug("odd")].content
 
 
 async def test_every_format_of_the_service_is_known(
     service: EmbeddedService, replica: WikiReplica
 ) -> None:
-    for known in Format:
+    for known in model.Format:
         await service.put_file(OWNER, f"f-{known}{known.extensions[0]}", b"x")
     seen = await replica.snapshot()
-    assert {p.format for p in seen.pages.values()} == set(Format)
+    assert {p.format for p in seen.pages.values()} == set(model.Format)
     assert not seen.problems
 
 
 async def test_page_that_is_missing_is_not_found(replica: WikiReplica) -> None:
     with pytest.raises(NotFound, match="nothing-here"):
-        await replica.read(Slug("nothing-here"))
+        await replica.read(model.Slug("nothing-here"))
 
 
 # -- writing -----------------------------------------------------------------------
 
 
 async def test_page_is_created_with_its_format(replica: WikiReplica) -> None:
-    page = Page(Slug("dir/new"), Format.ORG, "* new")
+    page = model.Page(model.Slug("dir/new"), model.Format.ORG, "* new")
     written = await replica.write(page, expected=None)
-    assert (written.slug, written.format) == ("dir/new", Format.ORG)
-    assert (await replica.read(Slug("dir/new"))).content == "* new"
+    assert (written.slug, written.format) == ("dir/new", model.Format.ORG)
+    assert (await replica.read(model.Slug("dir/new"))).content == "* new"
 
 
 async def test_edit_moves_and_changes_nothing_else(replica: WikiReplica) -> None:
-    page = Page(Slug("dir/a"), Format.MARKDOWN, "B")
-    written = await replica.write(page, expected=digest_of("A"))
+    page = model.Page(model.Slug("dir/a"), model.Format.MARKDOWN, "B")
+    written = await replica.write(page, expected=model.digest_of("A"))
     assert (written.slug, written.content) == ("dir/a", "B")
     assert set((await replica.snapshot()).pages) == {"home", "dir/a"}
 
 
 async def test_edit_of_a_changed_page_is_refused(replica: WikiReplica) -> None:
-    page = Page(HOME, Format.MARKDOWN, "mine")
+    page = model.Page(HOME, model.Format.MARKDOWN, "mine")
     with pytest.raises(PreconditionFailed, match="page home"):
-        await replica.write(page, expected=digest_of("what I read"))
+        await replica.write(page, expected=model.digest_of("what I read"))
     assert (await replica.read(HOME)).content == "hello"
 
 
 async def test_create_over_a_page_is_refused(replica: WikiReplica) -> None:
     with pytest.raises(PreconditionFailed):
-        await replica.write(Page(HOME, Format.MARKDOWN, "mine"), expected=None)
+        await replica.write(
+            model.Page(HOME, model.Format.MARKDOWN, "mine"), expected=None
+        )
 
 
 async def test_page_is_deleted_only_as_it_was_read(replica: WikiReplica) -> None:
     with pytest.raises(PreconditionFailed):
-        await replica.delete(HOME, expected=digest_of("what I read"))
-    await replica.delete(HOME, expected=digest_of("hello"))
+        await replica.delete(HOME, expected=model.digest_of("what I read"))
+    await replica.delete(HOME, expected=model.digest_of("hello"))
     assert set((await replica.snapshot()).pages) == {"dir/a"}
 
 
@@ -265,7 +259,7 @@ async def test_attachment_comes_back_as_it_was_stored(replica: WikiReplica) -> N
     content = b"".join([c async for c in replica.read_attachment(stored.path)])
     assert content == b"\x89PNG..."
     assert stored.path.endswith("/pic.png")
-    assert stored.digest == digest_of(content)
+    assert stored.digest == model.digest_of(content)
 
 
 async def test_attachment_that_is_missing_is_called_a_missing_file(
@@ -302,7 +296,7 @@ async def test_unknown_format_is_kept_as_plain_text(
     seen = await odd.snapshot()
     assert codes(seen) == [("unknown-format", "a")]
     assert "typst" in seen.problems[0].message
-    assert seen.pages[Slug("a")].format is Format.PLAINTEXT
+    assert seen.pages[model.Slug("a")].format is model.Format.PLAINTEXT
 
 
 async def test_text_that_the_list_lacks_is_read_singly(
@@ -332,7 +326,7 @@ async def test_text_missing_in_a_single_read_is_no_empty_page(
 ) -> None:
     wire.will(json_answer(record("a", content=None)))
     with pytest.raises(ProtocolViolation, match="page a of project docs/handbook"):
-        await odd.read(Slug("a"))
+        await odd.read(model.Slug("a"))
 
 
 async def test_service_that_went_away_ends_the_scan(

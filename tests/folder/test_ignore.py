@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.core.model import Format, Slug, split_extension
+from wikisync.folder import ignore
 from wikisync.folder.foreign import (
     COPIES,
     COPY_OF,
@@ -14,14 +15,6 @@ from wikisync.folder.foreign import (
     STUBS,
     WEAK_COPIES,
     Names,
-)
-from wikisync.folder.ignore import (
-    copiers,
-    folder_maker,
-    is_ignored_file,
-    is_ignored_folder,
-    may_be_copy,
-    stub_of,
 )
 from wikisync.folder.naming import parse_path, path_of
 
@@ -47,19 +40,19 @@ from wikisync.folder.naming import parse_path, path_of
     ],
 )
 def test_file_of_an_editor_or_a_desktop_is_ignored(name: str) -> None:
-    assert is_ignored_file(name)
+    assert ignore.is_ignored_file(name)
 
 
 @pytest.mark.parametrize(
     "name", ["home.md", "_sidebar.md", "a~b.md", "conflict.md", "#1.md", "my.tmp.md"]
 )
 def test_page_is_not_ignored(name: str) -> None:
-    assert not is_ignored_file(name)
+    assert not ignore.is_ignored_file(name)
 
 
 def test_only_hidden_folders_are_ignored() -> None:
-    assert is_ignored_folder(".wikisync")
-    assert not is_ignored_folder("drafts~")
+    assert ignore.is_ignored_folder(".wikisync")
+    assert not ignore.is_ignored_folder("drafts~")
 
 
 @pytest.mark.parametrize("name", [name for one in FOLDERS for name in one.names])
@@ -68,12 +61,12 @@ def test_page_of_the_wiki_in_a_folder_of_a_program_gets_another_folder(
 ) -> None:
     """A bin that came into the wiki before is a folder of pages there."""
     folder = name.replace("[0-9]", "1").replace("*", "1")
-    assert folder_maker(folder) is not None
+    assert ignore.folder_maker(folder) is not None
     path = path_of(Slug(f"{folder}/a"), Format.MARKDOWN)
     assert parse_path(path) == (f"{folder}/a", Format.MARKDOWN)
     # the first of two names tells nothing by itself
     is_one = "/" not in folder
-    assert (folder_maker(path.rpartition("/")[0]) is None) is is_one
+    assert (ignore.folder_maker(path.rpartition("/")[0]) is None) is is_one
 
 
 @pytest.mark.parametrize(
@@ -116,18 +109,18 @@ def test_name_that_a_wiki_may_use_is_a_folder_of_pages(
     name: str, *, is_known: bool
 ) -> None:
     """Upper and lower case are the same only where the system takes them so."""
-    assert (folder_maker(name) is not None) is is_known
+    assert (ignore.folder_maker(name) is not None) is is_known
 
 
 @pytest.mark.parametrize("file", FILES, ids=str)
 def test_file_of_a_system_is_ignored(file: Names) -> None:
-    assert is_ignored_file(file.example.replace("\\r", "\r"))
+    assert ignore.is_ignored_file(file.example.replace("\\r", "\r"))
 
 
 def _copied(name: str, *beside: str) -> str | None:
     split = split_extension(name)
     assert split is not None
-    found = copiers(split[0]) if may_be_copy(name) else ()
+    found = ignore.copiers(split[0]) if ignore.may_be_copy(name) else ()
     return next((who for who, one, _ in found if one in {"", *beside}), None)
 
 
@@ -222,7 +215,7 @@ def test_page_without_an_original_is_no_copy(name: str) -> None:
 @pytest.mark.parametrize("ending", [end for one in STUBS for end in one.endings])
 def test_stub_stands_for_the_file_of_its_name(ending: str) -> None:
     for name in (f"my home.md.{ending}", f".my home.md.{ending}"):
-        stub = stub_of(name)
+        stub = ignore.stub_of(name)
         assert stub is not None
         assert stub.is_sure
         assert stub.names == ("my home.md",)
@@ -233,11 +226,11 @@ def test_stub_stands_for_the_file_of_its_name(ending: str) -> None:
     ["bookmark.url", "v1.2.desktop", ".icloud", "tag.cloud", "data.csv.zip", ".gdoc"],
 )
 def test_file_that_people_make_is_no_stub(name: str) -> None:
-    assert stub_of(name) is None
+    assert ignore.stub_of(name) is None
 
 
 def test_stub_without_an_extension_stands_for_a_page_of_any_format() -> None:
-    stub = stub_of("home.gdoc")
+    stub = ignore.stub_of("home.gdoc")
     assert stub is not None
     assert {"home.md", "home.org", "home.adoc"} <= set(stub.names)
 

@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.core.system.libc import (
-    NotSupported,
-    rename_to_free,
-    swap_names,
-    swap_paths,
-)
+from wikisync.core.system import libc
 from wikisync.folder.rename import put_back
 
 
@@ -32,7 +27,7 @@ def test_two_files_swap_their_names(folder: int, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("A")
     (tmp_path / "b").write_text("B")
     inode = (tmp_path / "a").stat().st_ino
-    swap_names(folder, "a", folder, "b")
+    libc.swap_names(folder, "a", folder, "b")
     assert texts(tmp_path) == {"a": "B", "b": "A"}
     assert (tmp_path / "b").stat().st_ino == inode
 
@@ -40,14 +35,14 @@ def test_two_files_swap_their_names(folder: int, tmp_path: Path) -> None:
 def test_file_that_is_gone_is_not_swapped(folder: int, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("A")
     with pytest.raises(FileNotFoundError):
-        swap_names(folder, "a", folder, "b")
+        libc.swap_names(folder, "a", folder, "b")
     assert texts(tmp_path) == {"a": "A"}
 
 
 def test_name_that_is_taken_is_not_taken_again(folder: int, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("A")
     (tmp_path / "b").write_text("B")
-    for rename in (rename_to_free, put_back):
+    for rename in (libc.rename_to_free, put_back):
         with pytest.raises(FileExistsError):
             rename(folder, "a", folder, "b")
     assert texts(tmp_path) == {"a": "A", "b": "B"}
@@ -55,7 +50,7 @@ def test_name_that_is_taken_is_not_taken_again(folder: int, tmp_path: Path) -> N
 
 def test_free_name_is_taken(folder: int, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("A")
-    rename_to_free(folder, "a", folder, "b")
+    libc.rename_to_free(folder, "a", folder, "b")
     assert texts(tmp_path) == {"b": "A"}
 
 
@@ -64,18 +59,18 @@ def test_folders_swap_their_paths(tmp_path: Path) -> None:
     one.mkdir()
     other.mkdir(parents=True)
     (one / "a").touch()
-    swap_paths(one, other)
+    libc.swap_paths(one, other)
     assert [path.name for path in other.iterdir()] == ["a"]
     with pytest.raises(FileNotFoundError):
-        swap_paths(one, tmp_path / "none")
+        libc.swap_paths(one, tmp_path / "none")
 
 
 def test_system_without_the_calls_says_so(
     folder: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "plan9")
-    with pytest.raises(NotSupported):
-        swap_names(folder, "a", folder, "b")
+    with pytest.raises(libc.NotSupported):
+        libc.swap_names(folder, "a", folder, "b")
 
 
 def test_file_is_put_back_where_the_calls_are_missing(

@@ -7,28 +7,18 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import FolderError
-from wikisync.folder.safe_open import (
-    Folders,
-    file_status,
-    folder_error,
-    open_file,
-    open_folder,
-    opened_file,
-    opened_root,
-    read_all,
-    split_path,
-)
+from wikisync.folder import safe_open
 
 
 @pytest.mark.parametrize("path", ["", "/a", "a//b", "a/", "./a", "a/../b", "a\x00b"])
 def test_path_that_could_leave_the_folder_is_refused(path: str) -> None:
     with pytest.raises(FolderError, match="not a path inside"):
-        split_path(path)
+        safe_open.split_path(path)
 
 
 def test_missing_root_says_that_its_disk_may_be_away(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="does not exist") as caught:
-        opened_root(tmp_path / "gone").__enter__()
+        safe_open.opened_root(tmp_path / "gone").__enter__()
     assert "disk" in str(caught.value.hint)
     assert "wikisync adopt, then wikisync sync" in str(caught.value.hint)
 
@@ -36,28 +26,28 @@ def test_missing_root_says_that_its_disk_may_be_away(tmp_path: Path) -> None:
 def test_root_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "wiki").write_text("x")
     with pytest.raises(FolderError, match="wiki is not a folder"):
-        opened_root(tmp_path / "wiki").__enter__()
+        safe_open.opened_root(tmp_path / "wiki").__enter__()
 
 
 def test_root_may_be_a_link_because_a_person_chose_it(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "wiki").symlink_to("real")
-    with opened_root(tmp_path / "wiki") as root:
+    with safe_open.opened_root(tmp_path / "wiki") as root:
         assert os.fstat(root).st_ino == (tmp_path / "real").stat().st_ino
 
 
 def test_folders_are_made_on_the_way_and_told(tmp_path: Path) -> None:
     made: set[tuple[str, ...]] = set()
-    with opened_root(tmp_path) as root:
-        os.close(open_folder(root, ["a", "b"], made=made))
-        os.close(open_folder(root, ["a", "c"], made=made))
+    with safe_open.opened_root(tmp_path) as root:
+        os.close(safe_open.open_folder(root, ["a", "b"], made=made))
+        os.close(safe_open.open_folder(root, ["a", "c"], made=made))
     assert made == {("a",), ("a", "b"), ("a", "c")}
     assert (tmp_path / "a" / "b").is_dir()
 
 
 def test_folder_that_is_missing_is_not_made_unasked(tmp_path: Path) -> None:
-    with opened_root(tmp_path) as root, pytest.raises(FileNotFoundError):
-        open_folder(root, ["a"])
+    with safe_open.opened_root(tmp_path) as root, pytest.raises(FileNotFoundError):
+        safe_open.open_folder(root, ["a"])
     assert not (tmp_path / "a").exists()
 
 
@@ -72,30 +62,30 @@ def test_link_on_the_way_is_named_and_not_followed(
     (root_path / "link").symlink_to(outside)
     (root_path / "a" / "link").symlink_to(outside)
     with (
-        opened_root(root_path) as root,
+        safe_open.opened_root(root_path) as root,
         pytest.raises(FolderError, match="link is a symbolic link"),
     ):
-        open_folder(root, parts, made=set())
+        safe_open.open_folder(root, parts, made=set())
     assert list(outside.iterdir()) == []
 
 
 def test_file_in_a_folders_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
     with (
-        opened_root(tmp_path) as root,
+        safe_open.opened_root(tmp_path) as root,
         pytest.raises(FolderError, match="cannot open a: a file is in the folder's"),
     ):
-        open_folder(root, ["a", "b"], made=set())
+        safe_open.open_folder(root, ["a", "b"], made=set())
 
 
 def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     (tmp_path / "link").symlink_to("/")
-    with opened_root(tmp_path) as root:
+    with safe_open.opened_root(tmp_path) as root:
         with pytest.raises(FolderError):
-            open_folder(root, ["link"])
+            safe_open.open_folder(root, ["link"])
         with pytest.raises(FolderError):
-            open_file(root, "link", "link")
+            safe_open.open_file(root, "link", "link")
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
@@ -103,52 +93,54 @@ def test_linked_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     (tmp_path / "home.md").symlink_to("secret")
     with (
-        opened_root(tmp_path) as root,
+        safe_open.opened_root(tmp_path) as root,
         pytest.raises(FolderError, match=r"home\.md is a symbolic link"),
     ):
-        open_file(root, "home.md", "home.md")
+        safe_open.open_file(root, "home.md", "home.md")
 
 
 def test_link_is_no_file_to_be_replaced(tmp_path: Path) -> None:
     (tmp_path / "home.md").symlink_to("gone")
     with (
-        opened_root(tmp_path) as root,
+        safe_open.opened_root(tmp_path) as root,
         pytest.raises(FolderError, match=r"home\.md is a symbolic link"),
     ):
-        file_status(root, "home.md", "home.md")
+        safe_open.file_status(root, "home.md", "home.md")
 
 
 def test_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     with (
-        opened_root(tmp_path) as root,
+        safe_open.opened_root(tmp_path) as root,
         pytest.raises(FolderError, match="not a regular file"),
     ):
-        open_file(root, "pipe.md", "pipe.md")
+        safe_open.open_file(root, "pipe.md", "pipe.md")
 
 
 def test_folder_in_a_files_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "home.md").mkdir()
     with (
-        opened_root(tmp_path) as root,
+        safe_open.opened_root(tmp_path) as root,
         pytest.raises(FolderError, match=r"home\.md: a folder is in the file's place"),
     ):
-        file_status(root, "home.md", "home.md")
+        safe_open.file_status(root, "home.md", "home.md")
 
 
 def test_file_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.md").write_bytes(b"x" * 200_000)
     with (
-        opened_root(tmp_path) as root,
-        Folders(root) as folders,
-        opened_file(folders, "a/b.md") as descriptor,
+        safe_open.opened_root(tmp_path) as root,
+        safe_open.Folders(root) as folders,
+        safe_open.opened_file(folders, "a/b.md") as descriptor,
     ):
-        assert len(read_all(descriptor, "a/b.md")) == 200_000
+        assert len(safe_open.read_all(descriptor, "a/b.md")) == 200_000
 
 
 def test_error_of_the_system_is_told_in_words() -> None:
-    error = folder_error("write", "a/b.md", OSError(errno.ENOSPC, "No space left"))
+    error = safe_open.folder_error(
+        "write", "a/b.md", OSError(errno.ENOSPC, "No space left")
+    )
     assert error.message == "cannot write a/b.md: the disk is full"
     assert error.path == "a/b.md"
     assert error.hint
@@ -159,7 +151,7 @@ def test_folder_stays_open_for_its_neighbours_and_is_closed_at_the_end(
 ) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     (tmp_path / "a").mkdir()
-    with opened_root(tmp_path) as root, Folders(root) as folders:
+    with safe_open.opened_root(tmp_path) as root, safe_open.Folders(root) as folders:
         first = folders.open(["a"], makes=False)
         assert folders.open(["a"], makes=False) == first
         folders.open(["b"], makes=True)

@@ -6,17 +6,9 @@ from pathlib import Path
 
 from tests.instances.cases import case
 from tests.instances.stage import Play, eventually
+from tests.support import moved
 from tests.support.bending import bending_proxy
 from tests.support.commands import Ran
-from tests.support.moved import (
-    GUIDE,
-    THEIRS,
-    change_both_sides,
-    configure,
-    put_another_there,
-    rename,
-    sync_for_long,
-)
 from tests.support.service import embedded_service
 from tests.support.watching import watching
 from tests.support.workspaces import FILES, HANDBOOK, PAGES
@@ -46,7 +38,7 @@ async def theirs_is_untouched(play: Play, theirs: dict[str, str]) -> None:
 @case(PART, "renamed")
 async def _renamed(play: Play) -> None:
     await play.begin(site=False)
-    await rename(play.cloned)
+    await moved.rename(play.cloned)
     play.cloned.write("guide.md", "edited here\n")
     ran = await play.sync()
     play.ended(ran, 0)
@@ -54,7 +46,7 @@ async def _renamed(play: Play) -> None:
         looked = await play.run(command, "-C", play.root)
         play.told(looked, "docs/handbook is docs/guide now")
     play.told(ran, 'write project = "docs/guide" into wikisync.toml')
-    found = await play.on_wiki(GUIDE)
+    found = await play.on_wiki(moved.GUIDE)
     play.safe(found == {**FILES, "guide.md": "edited here\n"}, "the edit is lost")
 
 
@@ -79,7 +71,7 @@ def path_reused(name: str, *words: str, short: bool = False) -> None:
 
     async def run(play: Play) -> None:
         await play.begin()
-        await put_another_there(play.cloned, THEIRS)
+        await moved.put_another_there(play.cloned, moved.THEIRS)
         play.cloned.write("mine.md", "mine\n")
         before = play.cloned.files()
         ran = await play.sync(*words)
@@ -91,17 +83,17 @@ def path_reused(name: str, *words: str, short: bool = False) -> None:
             'write project = "docs/guide" into wikisync.toml',
         )
         play.safe(play.cloned.files() == before, "the folder changed")
-        await theirs_is_untouched(play, THEIRS)
+        await theirs_is_untouched(play, moved.THEIRS)
         exported = await play.export()
         play.right(exported.code != 0, "export ends with 0")
         play.safe(not play.shows("payroll"), "another team's page is published")
         play.safe(play.shows("be kind"), "our pages left the site")
         play.told(exported, "is another project now (id 2); yours (id 1) is docs/guide")
-        configure(play.cloned, '"docs/handbook"', '"docs/guide"')
+        moved.configure(play.cloned, '"docs/handbook"', '"docs/guide"')
         play.ended(await play.sync(), 0)
-        ours = await play.on_wiki(GUIDE)
+        ours = await play.on_wiki(moved.GUIDE)
         play.safe(ours == {**FILES, "mine.md": "mine\n"}, "the new page is not there")
-        await theirs_is_untouched(play, THEIRS)
+        await theirs_is_untouched(play, moved.THEIRS)
 
     case(PART, name, short=short)(run)
 
@@ -114,7 +106,7 @@ path_reused("path reused, sync --adopt push", "--adopt", "push", short=True)
 async def _watch_adopts(play: Play) -> None:
     """The unit begins again, and writes to nobody."""
     await play.begin(site=False)
-    await put_another_there(play.cloned, THEIRS)
+    await moved.put_another_there(play.cloned, moved.THEIRS)
     play.cloned.write("mine.md", "mine\n")
     async with watching(
         play.service, play.root, "--adopt", "push", url=play.proxy.url
@@ -124,8 +116,8 @@ async def _watch_adopts(play: Play) -> None:
         play.cloned.write("home.md", "edited later\n")
         play.ended(await play.run("status", "-C", play.root), 4)
     play.told("\n".join(watch.lines), "docs/handbook is another project now (id 2)")
-    await theirs_is_untouched(play, THEIRS)
-    play.safe((await play.on_wiki(GUIDE)) == FILES, "the old project was changed")
+    await theirs_is_untouched(play, moved.THEIRS)
+    play.safe((await play.on_wiki(moved.GUIDE)) == FILES, "the old project was changed")
 
 
 @case(PART, "recreated under the same path")
@@ -178,7 +170,7 @@ async def _staging(play: Play) -> None:
         theirs = {**PAGES, "home": "staging\n"}
         await staging.add_project("docs/handbook", theirs)
         play.token = staging.token
-        configure(play.cloned, play.proxy.url, staging.url)
+        moved.configure(play.cloned, play.proxy.url, staging.url)
         ran = await play.sync("--adopt", "push")
         play.ended(ran, 4)
         play.told(ran, "has other pages", "run: wikisync adopt handbook")
@@ -186,9 +178,9 @@ async def _staging(play: Play) -> None:
         found = await staging.files(HANDBOOK)
         play.safe(found["home.md"] == b"staging\n", "staging was changed")
     play.token = real
-    configure(play.cloned, staging.url, play.proxy.url)
-    await change_both_sides(play.cloned, HANDBOOK)
-    play.ended(await sync_for_long(play.cloned), 0)
+    moved.configure(play.cloned, staging.url, play.proxy.url)
+    await moved.change_both_sides(play.cloned, HANDBOOK)
+    play.ended(await moved.sync_for_long(play.cloned), 0)
     await play.agree(CHANGED)
 
 
@@ -197,9 +189,9 @@ async def _domain(play: Play) -> None:
     await play.begin(site=False)
     play.ended(await play.sync(), 0)  # a clone notes no commit
     async with bending_proxy(play.service.url) as other:
-        configure(play.cloned, play.proxy.url, other.url)
-        await change_both_sides(play.cloned, HANDBOOK)
-        ran = await sync_for_long(play.cloned)
+        moved.configure(play.cloned, play.proxy.url, other.url)
+        await moved.change_both_sides(play.cloned, HANDBOOK)
+        ran = await moved.sync_for_long(play.cloned)
         play.ended(ran, 0)
         play.told(ran, "it is the same wiki")
     await play.agree(CHANGED)
@@ -208,14 +200,14 @@ async def _domain(play: Play) -> None:
 @case(PART, "path corrected in the file", short=True)
 async def _corrected(play: Play) -> None:
     await play.begin(site=False)
-    configure(play.cloned, "id = 1\n", "")
-    await rename(play.cloned)
-    configure(play.cloned, '"docs/handbook"', '"docs/guide"')
-    await change_both_sides(play.cloned, GUIDE)
-    ran = await sync_for_long(play.cloned)
+    moved.configure(play.cloned, "id = 1\n", "")
+    await moved.rename(play.cloned)
+    moved.configure(play.cloned, '"docs/handbook"', '"docs/guide"')
+    await moved.change_both_sides(play.cloned, moved.GUIDE)
+    ran = await moved.sync_for_long(play.cloned)
     play.ended(ran, 0)
     play.safe(play.cloned.files() == CHANGED, "the folder differs")
-    play.safe(await play.on_wiki(GUIDE) == CHANGED, "the wiki differs")
+    play.safe(await play.on_wiki(moved.GUIDE) == CHANGED, "the wiki differs")
 
 
 @case(PART, "same wiki twice (g/x, G/X)")

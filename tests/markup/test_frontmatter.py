@@ -7,12 +7,7 @@ import time
 import pytest
 
 from tests.support.markup import render
-from wikisync.markup.frontmatter import (
-    FRONT_MATTER_CHARS_MAX,
-    split_front_matter,
-    text_without,
-    title_block,
-)
+from wikisync.markup import frontmatter
 from wikisync.markup.metadata import DEPTH_MAX, NotMetadata, parse_mapping
 
 
@@ -121,7 +116,7 @@ def test_time_for_a_block_is_linear(blank: str, line: str) -> None:
     source = f"---\na: b\n{text}\n---\nrest"
     begun = time.process_time()
     for _ in range(5):
-        split_front_matter(source)
+        frontmatter.split_front_matter(source)
     assert time.process_time() - begun < 1
 
 
@@ -134,11 +129,13 @@ def test_title_of_the_metadata_is_the_title_of_the_page() -> None:
 
 @pytest.mark.parametrize("close", ["---", "..."])
 def test_both_closing_fences_end_the_block(close: str) -> None:
-    assert split_front_matter(f"---\na: 1\n{close}\nrest").body == "rest"
+    assert frontmatter.split_front_matter(f"---\na: 1\n{close}\nrest").body == "rest"
 
 
 def test_coding_comment_may_stand_before_it() -> None:
-    assert split_front_matter("# coding: utf-8\n---\na: 1\n---\nx").meta == {"a": 1}
+    assert frontmatter.split_front_matter(
+        "# coding: utf-8\n---\na: 1\n---\nx"
+    ).meta == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -161,12 +158,12 @@ def test_other_blocks_are_shown_as_code(source: str, language: str) -> None:
     ["---\nnever closed", "text\n---\na: 1\n---\n", "---\n\ntext", "--- \n", ""],
 )
 def test_page_without_a_block_is_left_alone(source: str) -> None:
-    assert split_front_matter(source).body == source
+    assert frontmatter.split_front_matter(source).body == source
 
 
 def test_block_beyond_the_limit_is_text() -> None:
-    source = f"---\na: {'x' * FRONT_MATTER_CHARS_MAX}\n---\nrest"
-    assert split_front_matter(source).body == source
+    source = f"---\na: {'x' * frontmatter.FRONT_MATTER_CHARS_MAX}\n---\nrest"
+    assert frontmatter.split_front_matter(source).body == source
 
 
 def test_escapes_of_what_no_text_may_hold_are_replaced() -> None:
@@ -196,13 +193,13 @@ def test_escape_of_a_lone_surrogate_is_no_yaml() -> None:
     ],
 )
 def test_text_is_all_but_the_metadata(source: str, text: str) -> None:
-    assert text_without(source) == text
+    assert frontmatter.text_without(source) == text
 
 
 @pytest.mark.parametrize(
     "title", ["a", "x: 'y'", "no", "", " a\n b ", "é" * 500, "012"]
 )
 def test_block_of_a_title_is_read_as_this_title(title: str) -> None:
-    found = split_front_matter(title_block(title) + "text")
+    found = frontmatter.split_front_matter(frontmatter.title_block(title) + "text")
 
     assert (found.meta, found.body) == ({"title": title}, "text")

@@ -8,14 +8,7 @@ from itertools import islice
 
 import pytest
 
-from tests.markup.prove_hostile import (
-    FORMATS,
-    PAGE_BYTES,
-    hostile_pages,
-    nested,
-    page_of,
-    some_pages,
-)
+from tests.markup import prove_hostile
 from wikisync.core.model import Format
 from wikisync.markup.bounded import BoundedParser
 from wikisync.markup.page import parse_page
@@ -30,7 +23,7 @@ OURS = (Format.RDOC, Format.ORG)
 @pytest.fixture(scope="module")
 def parser() -> Iterator[BoundedParser]:
     parser = BoundedParser(seconds_max=SECONDS_MAX)
-    parser.parse(page_of(Format.RDOC, "started"))
+    parser.parse(prove_hostile.page_of(Format.RDOC, "started"))
     yield parser
     parser.close()
 
@@ -38,17 +31,17 @@ def parser() -> Iterator[BoundedParser]:
 @pytest.mark.parametrize("page_format", OURS)
 def test_own_parsers_render_any_run_of_marks(page_format: Format) -> None:
     """Ten times what a page of prose of that size takes, not ten thousand."""
-    for content in some_pages(page_format, 12):
+    for content in prove_hostile.some_pages(page_format, 12):
         began = time.process_time()
-        assert not parse_page(page_of(page_format, content)).is_source
+        assert not parse_page(prove_hostile.page_of(page_format, content)).is_source
         assert time.process_time() - began < 5, repr(content[:20])
 
 
 @pytest.mark.parametrize("page_format", OURS)
 def test_own_parsers_end_with_any_depth(page_format: Format) -> None:
-    for content in nested(page_format):
+    for content in prove_hostile.nested(page_format):
         began = time.process_time()
-        parse_page(page_of(page_format, content))
+        parse_page(prove_hostile.page_of(page_format, content))
         assert time.process_time() - began < 5, repr(content[:20])
 
 
@@ -56,17 +49,17 @@ def test_own_parsers_end_with_any_depth(page_format: Format) -> None:
 def test_foreign_parsers_are_cut_off_and_the_source_is_shown(
     parser: BoundedParser, page_format: Format
 ) -> None:
-    deep = islice(nested(page_format, PAGE_BYTES // 2), 3)
-    pages = [*some_pages(page_format, PAGES_OF_MARKS), *deep]
+    deep = islice(prove_hostile.nested(page_format, prove_hostile.PAGE_BYTES // 2), 3)
+    pages = [*prove_hostile.some_pages(page_format, PAGES_OF_MARKS), *deep]
     for content in pages:
         began = time.perf_counter()
-        parsed = parser.parse(page_of(page_format, content))
+        parsed = parser.parse(prove_hostile.page_of(page_format, content))
         assert time.perf_counter() - began < SECONDS_MAX + START_SECONDS
         assert not parsed.is_source or parsed.problems
 
 
-@pytest.mark.parametrize("page_format", FORMATS)
+@pytest.mark.parametrize("page_format", prove_hostile.FORMATS)
 def test_list_of_hostile_pages_holds_every_mark_and_pair(page_format: Format) -> None:
-    pages = hostile_pages(page_format)
+    pages = prove_hostile.hostile_pages(page_format)
     assert len(pages) > 37 * 37
     assert min(map(len, pages)) > 49_000

@@ -8,25 +8,16 @@ import time
 import nh3
 import pytest
 
-from wikisync.markup.nesting import (
-    ATTRIBUTES_MAX,
-    DEPTH_MAX,
-    FORMATTING_DEPTH_MAX,
-    NOT_ENDED,
-    TAGS_UNCOUNTED_MAX,
-    TOO_DEEP,
-    Dropped,
-    tame,
-)
+from wikisync.markup import nesting
 
-MANY = 4 * TAGS_UNCOUNTED_MAX
+MANY = 4 * nesting.TAGS_UNCOUNTED_MAX
 TAGS = {"div", "span", "b", "p", "table", "tbody", "tr", "td", "ul", "li", "a", "form"}
 
 
 def depth_of(html: str) -> int:
     """Depth of the parser's own tree, seen in what it writes."""
     written = nh3.clean(
-        tame(html), tags=TAGS, attributes={"b": {"title"}}, link_rel=None
+        nesting.tame(html), tags=TAGS, attributes={"b": {"title"}}, link_rel=None
     )
     depth = deepest = 0
     for tag in re.findall(r"</?[a-z]+", written):
@@ -76,7 +67,7 @@ def depth_of(html: str) -> int:
 )
 def test_no_nest_is_deeper_than_the_limit(repeated: str) -> None:
     # the parser adds tbody and rows, so a counted table is up to four deep
-    assert depth_of(repeated * MANY) <= 4 * (DEPTH_MAX + 1)
+    assert depth_of(repeated * MANY) <= 4 * (nesting.DEPTH_MAX + 1)
 
 
 def test_open_formatting_is_not_repeated_in_every_paragraph() -> None:
@@ -84,8 +75,8 @@ def test_open_formatting_is_not_repeated_in_every_paragraph() -> None:
     of paragraphs would be the square of the page."""
     different = "".join(f"<b title='{number}'>" for number in range(MANY))
     html = f"<p>{different}</p>" + "<p>x</p>" * 10
-    written = nh3.clean(tame(html), tags=TAGS, attributes={"b": {"title"}})
-    assert written.count("<b") <= MANY + (FORMATTING_DEPTH_MAX + 1) * 10
+    written = nh3.clean(nesting.tame(html), tags=TAGS, attributes={"b": {"title"}})
+    assert written.count("<b") <= MANY + (nesting.FORMATTING_DEPTH_MAX + 1) * 10
 
 
 @pytest.mark.parametrize(
@@ -107,7 +98,7 @@ def test_open_formatting_is_not_repeated_in_every_paragraph() -> None:
 )
 def test_slash_closes_every_element_that_is_not_void(written: str, read: str) -> None:
     """As the service's parser does; the one behind the sanitiser ignores it."""
-    assert tame(written) == read
+    assert nesting.tame(written) == read
 
 
 LINK = '<a href="x">link</a> <code>c</code>'
@@ -136,9 +127,9 @@ LINK = '<a href="x">link</a> <code>c</code>'
 def test_no_link_of_a_sloppy_page_is_dropped(sloppy: str) -> None:
     count = 150
     html = "".join(f"{sloppy.format(n)}<p>{LINK}</p>" for n in range(count)) * 2
-    assert html.count("<") > TAGS_UNCOUNTED_MAX
+    assert html.count("<") > nesting.TAGS_UNCOUNTED_MAX
     tags = TAGS | {"code", "i", "h2", "dl", "dt", "dd", "th", "center", "font"}
-    written = nh3.clean(tame(html), tags=tags, link_rel=None)
+    written = nh3.clean(nesting.tame(html), tags=tags, link_rel=None)
     assert written.count('<a href="x">link') == 2 * count
     assert written.count("<code>c") == 2 * count
 
@@ -147,40 +138,42 @@ def test_no_link_of_a_sloppy_page_is_dropped(sloppy: str) -> None:
     "opened", ["<b>", "<u><s><em>x", "<b><div>", "<td><b>", "<b><span>", "<a href=y>"]
 )
 def test_no_link_is_dropped_however_many_elements_are_open(opened: str) -> None:
-    written = nh3.clean(tame(opened * MANY + 2 * LINK), tags=TAGS, link_rel=None)
+    written = nh3.clean(
+        nesting.tame(opened * MANY + 2 * LINK), tags=TAGS, link_rel=None
+    )
     assert written.count('<a href="x">link') == 2
 
 
 def test_what_is_dropped_is_told() -> None:
-    dropped: list[Dropped] = []
-    tame("<div>" * MANY, dropped)
-    assert dropped[0] == Dropped(TOO_DEEP, "<div>")
-    assert len(dropped) == MANY - DEPTH_MAX - 1
+    dropped: list[nesting.Dropped] = []
+    nesting.tame("<div>" * MANY, dropped)
+    assert dropped[0] == nesting.Dropped(nesting.TOO_DEEP, "<div>")
+    assert len(dropped) == MANY - nesting.DEPTH_MAX - 1
 
 
 def test_well_formed_page_is_not_touched() -> None:
     item = "<li><p><b>a</b> <a href='x'>b</a><br>c</p></li>"
     html = f"<div><ul>{item * MANY}</ul></div><p>one<p>two<td>"
-    assert tame(html) == html
+    assert nesting.tame(html) == html
 
 
 def test_text_of_dropped_tags_stays() -> None:
-    assert "deepest" in tame("<div>" * MANY + "deepest")
+    assert "deepest" in nesting.tame("<div>" * MANY + "deepest")
 
 
 @pytest.mark.parametrize("name", ["svg", "MATH", "noscript", "select", "xmp", "title"])
 def test_elements_that_switch_the_parser_lose_their_meaning(name: str) -> None:
-    assert tame(f"<{name} a=b><p></{name}>") == f"<x-{name} a=b><p></x-{name}>"
+    assert nesting.tame(f"<{name} a=b><p></{name}>") == f"<x-{name} a=b><p></x-{name}>"
 
 
 def test_name_that_only_begins_like_one_stays() -> None:
-    assert tame("<selected><mathml>") == "<selected><mathml>"
+    assert nesting.tame("<selected><mathml>") == "<selected><mathml>"
 
 
 def attributes_of(html: str) -> int:
     """Most attributes of a tag, as the parser sees them."""
     written = nh3.clean(
-        tame(html),
+        nesting.tame(html),
         tags=TAGS,
         generic_attribute_prefixes={"a"},
         clean_content_tags=set(),
@@ -190,7 +183,7 @@ def attributes_of(html: str) -> int:
     return max((tag.count(" a") for tag in re.findall(r"<[^>]*>", written)), default=0)
 
 
-MANY_ATTRIBUTES = [f"a{number}" for number in range(3 * ATTRIBUTES_MAX)]
+MANY_ATTRIBUTES = [f"a{number}" for number in range(3 * nesting.ATTRIBUTES_MAX)]
 
 
 @pytest.mark.parametrize(
@@ -213,45 +206,50 @@ MANY_ATTRIBUTES = [f"a{number}" for number in range(3 * ATTRIBUTES_MAX)]
 )
 def test_no_tag_has_more_attributes_than_the_limit(html: str) -> None:
     """The parser compares each attribute of a tag with all before it."""
-    assert 0 < attributes_of(html) <= ATTRIBUTES_MAX
-    assert "t" in nh3.clean(tame(html), tags=set())
+    assert 0 < attributes_of(html) <= nesting.ATTRIBUTES_MAX
+    assert "t" in nh3.clean(nesting.tame(html), tags=set())
 
 
 def test_tag_within_the_limit_keeps_its_attributes() -> None:
-    words = [f'a{number}="some > value"' for number in range(ATTRIBUTES_MAX)]
+    words = [f'a{number}="some > value"' for number in range(nesting.ATTRIBUTES_MAX)]
     html = f"<p {' '.join(words)}>t</p>"
-    assert tame(html) == html
-    assert attributes_of(html.replace("> value", "value")) == ATTRIBUTES_MAX
+    assert nesting.tame(html) == html
+    assert attributes_of(html.replace("> value", "value")) == nesting.ATTRIBUTES_MAX
 
 
 @pytest.mark.parametrize("start", ["<p ", "</p ", '<a href="x>'])
 def test_tag_without_an_end_is_text(start: str) -> None:
     """The parser would take all that follows for attributes."""
-    dropped: list[Dropped] = []
+    dropped: list[nesting.Dropped] = []
     html = f"<p>t</p>{start}{' '.join(MANY_ATTRIBUTES)}"
-    assert tame(html, dropped) == html.replace(start, f"&lt;{start[1:]}")
-    assert [one.reason for one in dropped] == [NOT_ENDED]
+    assert nesting.tame(html, dropped) == html.replace(start, f"&lt;{start[1:]}")
+    assert [one.reason for one in dropped] == [nesting.NOT_ENDED]
 
 
 @pytest.mark.parametrize("name", ["script", "STYLE"])
 def test_script_without_an_end_takes_nothing_with_it(name: str) -> None:
     html = f"<p>a <{name} b> c</p><p>d <{name}> e</p>"
-    assert tame(html) == html.replace(f"<{name}", f"<x-{name}")
+    assert nesting.tame(html) == html.replace(f"<{name}", f"<x-{name}")
     ended = f"{html}</{name}>"
-    assert tame(ended) == ended
+    assert nesting.tame(ended) == ended
 
 
 def test_text_behind_a_forgotten_quote_stays() -> None:
     html = '<p><a href="x>click</a> and <a href="y">there</a></p>'
-    assert tame(html) == '<p>&lt;a href="x>click</a> and <a href="y">there</a></p>'
+    assert (
+        nesting.tame(html) == '<p>&lt;a href="x>click</a> and <a href="y">there</a></p>'
+    )
 
 
 def test_many_tags_without_an_end_cost_linear_time() -> None:
     began = time.process_time()
-    assert tame('<p x="' * 150_000).startswith('&lt;p x="')
+    assert nesting.tame('<p x="' * 150_000).startswith('&lt;p x="')
     assert time.process_time() - began < 3
 
 
 def test_end_tag_with_attributes_is_cut() -> None:
     html = f"<p>t</p {' '.join(MANY_ATTRIBUTES)}>u"
-    assert tame(html) == f"<p>t</p {' '.join(MANY_ATTRIBUTES[:ATTRIBUTES_MAX])}>u"
+    assert (
+        nesting.tame(html)
+        == f"<p>t</p {' '.join(MANY_ATTRIBUTES[: nesting.ATTRIBUTES_MAX])}>u"
+    )

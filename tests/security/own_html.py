@@ -14,17 +14,7 @@ from pathlib import Path
 
 from tests.security.attack_html import hostile_html
 from tests.security.proof import Row
-from wikisync.markup import fast
-from wikisync.markup.sanitize import (
-    FLOW,
-    GAPS,
-    HOLDS,
-    IN_LINK,
-    OWN_TAGS,
-    Names,
-    cleaned_tokens,
-    own_tokens,
-)
+from wikisync.markup import fast, sanitize
 from wikisync.markup.source import clean_source
 from wikisync.markup.tokens import VOID, Document
 
@@ -93,11 +83,11 @@ class Writer:
 
     def tree(self) -> str:
         """Elements that all end, in any element."""
-        return self.element(sorted(HOLDS), DEPTH - 2, is_obedient=False)
+        return self.element(sorted(sanitize.HOLDS), DEPTH - 2, is_obedient=False)
 
     def obedient(self) -> str:
         """Elements in what may hold them."""
-        return self.element(sorted(FLOW), DEPTH, is_obedient=True)
+        return self.element(sorted(sanitize.FLOW), DEPTH, is_obedient=True)
 
     def changed(self) -> str:
         """A part of a page, or an obedient text, with a piece put in or instead."""
@@ -114,10 +104,16 @@ class Writer:
         start = self.start_tag(name, is_obedient=is_obedient)
         if name in VOID:
             return start
-        allowed: Names = IN_LINK if names == sorted(IN_LINK) else HOLDS[name]
+        allowed: sanitize.Names = (
+            sanitize.IN_LINK
+            if names == sorted(sanitize.IN_LINK)
+            else sanitize.HOLDS[name]
+        )
         inside = sorted(allowed) if is_obedient else names
         gaps = sorted(
-            GAPS.get(name, {"", "\n", "x", "&lt;&quot;"}) if is_obedient else SIGNS
+            sanitize.GAPS.get(name, {"", "\n", "x", "&lt;&quot;"})
+            if is_obedient
+            else SIGNS
         )
         pieces: list[str] = []
         for _ in range(self.chance.randrange(4)):
@@ -144,13 +140,13 @@ class Writer:
                 return f'<pre lang="{value}">'
             case "ol" if self.is_rare(0.3):
                 return '<ol start="3">'
-        spelled = [tag for tag in OWN_TAGS if tag.partition(" ")[0] == name]
+        spelled = [tag for tag in sanitize.OWN_TAGS if tag.partition(" ")[0] == name]
         return f"<{self.chance.choice(spelled) if spelled else name}>"
 
     def any_piece(self) -> str:
         if self.is_rare(0.4):
             return self.chance.choice(SIGNS)
-        name = self.chance.choice(sorted(HOLDS))
+        name = self.chance.choice(sorted(sanitize.HOLDS))
         return (
             f"</{name}>"
             if self.is_rare(0.5)
@@ -176,10 +172,10 @@ def tokens(document: Document) -> tuple[object, ...]:
 
 def is_taken(html: str) -> bool:
     """Whether the grammar takes the HTML; fails where the sanitiser says otherwise."""
-    own = own_tokens(html)
+    own = sanitize.own_tokens(html)
     if own is None:
         return False
-    assert tokens(own) == tokens(cleaned_tokens(html)), html
+    assert tokens(own) == tokens(sanitize.cleaned_tokens(html)), html
     return True
 
 

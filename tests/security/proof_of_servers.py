@@ -11,18 +11,11 @@ from pathlib import Path
 import pygit2
 
 from tests.security import service_pushes as pushing
+from tests.security import service_requests
 from tests.security.connections import HALF_REQUESTS, drip, held_connections, send_half
 from tests.security.proof import Row
 from tests.security.service_bodies import endless_file, endless_parts, spool
 from tests.security.service_readers import SLOW_PAGE, ask_and_leave, seconds_of_a_write
-from tests.security.service_requests import (
-    Answered,
-    deep_titles,
-    lists_without_end,
-    names_of_versions,
-    numbers_without_end,
-    send,
-)
 from tests.support.servers import a_listener, a_preview, a_service
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.core.model import Format, Page, Slug, WikiOwner
@@ -44,24 +37,24 @@ async def requests(root: Path) -> Row:
     """Ids, filters, titles and versions that are too much, of everybody."""
     row = Row("requests to the service", 10.0)
     attacks = {
-        "numbers": numbers_without_end(),
-        "lists": lists_without_end(),
-        "titles": deep_titles("docs%2Fbook"),
-        "versions": names_of_versions("docs%2Fbook"),
+        "numbers": service_requests.numbers_without_end(),
+        "lists": service_requests.lists_without_end(),
+        "titles": service_requests.deep_titles("docs%2Fbook"),
+        "versions": service_requests.names_of_versions("docs%2Fbook"),
     }
     async with embedded_service(root) as service:
         await service.add_project("docs/book", {"home": "x"}, visibility="public")
         stranger = await service.add_user("eve")
         for token in (None, stranger, service.token):
             for name, sent in attacks.items():
-                for answer in await send(service.url, sent, token):
+                for answer in await service_requests.send(service.url, sent, token):
                     _note_answer(row, name, answer)
         files = set(await service.files(BOOK))
         row.note(f"the wiki has {files}", 0.0, is_held=files == {"home.md"})
     return row
 
 
-def _note_answer(row: Row, name: str, answer: Answered) -> None:
+def _note_answer(row: Row, name: str, answer: service_requests.Answered) -> None:
     what = f"{name}: {answer.sent.method} {answer.sent.path[:60]} -> {answer.status}"
     row.note(what, answer.seconds, is_held=answer.status < 500)
 

@@ -5,34 +5,26 @@ from __future__ import annotations
 import pytest
 
 from wikisync.contract.project_schema import AccessLevel
-from wikisync.service.access import (
-    Membership,
-    Operation,
-    Verdict,
-    WikiDoor,
-    judge_container,
-    judge_wiki,
-    scope_allows,
-)
+from wikisync.service import access
 
-OK, NO, HIDDEN = Verdict.ALLOWED, Verdict.FORBIDDEN, Verdict.HIDDEN
+OK, NO, HIDDEN = access.Verdict.ALLOWED, access.Verdict.FORBIDDEN, access.Verdict.HIDDEN
 
-ANONYMOUS = Membership()
-STRANGER = Membership(is_signed_in=True)
-ADMIN = Membership(is_signed_in=True, is_admin=True)
+ANONYMOUS = access.Membership()
+STRANGER = access.Membership(is_signed_in=True)
+ADMIN = access.Membership(is_signed_in=True, is_admin=True)
 
 
-def member(level: int) -> Membership:
-    return Membership(is_signed_in=True, level=level)
+def member(level: int) -> access.Membership:
+    return access.Membership(is_signed_in=True, level=level)
 
 
-PRIVATE = WikiDoor("private")
-PUBLIC = WikiDoor("public")
-INTERNAL = WikiDoor("internal")
-DISABLED = WikiDoor("private", "disabled")
-PUBLIC_DISABLED = WikiDoor("public", "disabled")
-MEMBERS_ONLY = WikiDoor("public", "private")
-ARCHIVED = WikiDoor("private", "enabled", is_archived=True)
+PRIVATE = access.WikiDoor("private")
+PUBLIC = access.WikiDoor("public")
+INTERNAL = access.WikiDoor("internal")
+DISABLED = access.WikiDoor("private", "disabled")
+PUBLIC_DISABLED = access.WikiDoor("public", "disabled")
+MEMBERS_ONLY = access.WikiDoor("public", "private")
+ARCHIVED = access.WikiDoor("private", "enabled", is_archived=True)
 
 MATRIX = [
     # who, membership, state, door, read, write, delete
@@ -80,13 +72,15 @@ MATRIX = [
     ids=[f"{row[0]}-{row[2]}" for row in MATRIX],
 )
 def test_each_caller_may_do_what_the_matrix_says(
-    membership: Membership,
-    door: WikiDoor,
-    read: Verdict,
-    write: Verdict,
-    delete: Verdict,
+    membership: access.Membership,
+    door: access.WikiDoor,
+    read: access.Verdict,
+    write: access.Verdict,
+    delete: access.Verdict,
 ) -> None:
-    verdicts = [judge_wiki(door, membership, operation) for operation in Operation]
+    verdicts = [
+        access.judge_wiki(door, membership, operation) for operation in access.Operation
+    ]
 
     assert verdicts == [read, write, delete]
 
@@ -94,18 +88,18 @@ def test_each_caller_may_do_what_the_matrix_says(
 def test_delete_level_can_be_lowered_to_developer() -> None:
     developer = member(AccessLevel.DEVELOPER)
 
-    verdict = judge_wiki(
-        PRIVATE, developer, Operation.DELETE, delete_level=AccessLevel.DEVELOPER
+    verdict = access.judge_wiki(
+        PRIVATE, developer, access.Operation.DELETE, delete_level=AccessLevel.DEVELOPER
     )
 
     assert verdict is OK
 
 
 def test_member_below_a_private_group_sees_it_but_not_its_wiki() -> None:
-    inside = Membership(is_signed_in=True, sees_inside=True)
+    inside = access.Membership(is_signed_in=True, sees_inside=True)
 
-    assert judge_container("private", inside) is OK
-    assert judge_wiki(PRIVATE, inside, Operation.READ) is NO
+    assert access.judge_container("private", inside) is OK
+    assert access.judge_wiki(PRIVATE, inside, access.Operation.READ) is NO
 
 
 @pytest.mark.parametrize(
@@ -122,5 +116,5 @@ def test_scope_reaches_as_far_as_it_says(
 ) -> None:
     scopes = frozenset({scope})
 
-    assert scope_allows(scopes, is_reading=True) is reading
-    assert scope_allows(scopes, is_reading=False) is writing
+    assert access.scope_allows(scopes, is_reading=True) is reading
+    assert access.scope_allows(scopes, is_reading=False) is writing

@@ -9,15 +9,8 @@ import pytest
 from tests.support.flat_tree import FlatTree
 from wikisync.core.model import Format
 from wikisync.markup.redirects import REDIRECTS_PATH, parse_redirects
+from wikisync.service import editing
 from wikisync.service.answers import Refusal
-from wikisync.service.editing import (
-    CommitPlan,
-    EditRequest,
-    find_page,
-    plan_create,
-    plan_delete,
-    plan_edit,
-)
 from wikisync.service.settings import Limits
 from wikisync.service.tree import RepositoryFile, WikiTree
 
@@ -28,28 +21,30 @@ def tree_of(*paths: str) -> WikiTree:
     return FlatTree("c", [RepositoryFile(path, path.encode()) for path in paths])
 
 
-def create(tree: WikiTree, title: str, content: str = "x", **more: Any) -> CommitPlan:
+def create(
+    tree: WikiTree, title: str, content: str = "x", **more: Any
+) -> editing.CommitPlan:
     page_format = more.pop("format", Format.MARKDOWN)
-    return plan_create(
+    return editing.plan_create(
         tree, title, content, page_format, limits=LIMITS, message="m", **more
     )
 
 
-def edit(tree: WikiTree, slug: str, **wishes: Any) -> CommitPlan:
+def edit(tree: WikiTree, slug: str, **wishes: Any) -> editing.CommitPlan:
     redirects = wishes.pop("redirects", b"")
     limits = wishes.pop("limits", LIMITS)
-    page = find_page(tree, slug)
-    return plan_edit(
+    page = editing.find_page(tree, slug)
+    return editing.plan_edit(
         tree,
         page,
-        EditRequest(**wishes),
+        editing.EditRequest(**wishes),
         limits=limits,
         redirects=redirects,
         message="m",
     )
 
 
-def after(tree: WikiTree, change: CommitPlan) -> set[str]:
+def after(tree: WikiTree, change: editing.CommitPlan) -> set[str]:
     kept = {file.path for file in tree.files} - change.removes
     return (kept | change.writes.keys() | change.links.keys()) - {REDIRECTS_PATH}
 
@@ -259,13 +254,13 @@ def test_redirects_over_their_limit_refuse_the_rename() -> None:
 def test_delete_takes_the_file_and_leaves_its_children() -> None:
     tree = tree_of("a.md", "a/b.md")
 
-    change = plan_delete(find_page(tree, "A"), message="m")
+    change = editing.plan_delete(editing.find_page(tree, "A"), message="m")
 
     assert after(tree, change) == {"a/b.md"}
 
 
 def test_slug_of_no_page_is_refused() -> None:
     with pytest.raises(Refusal) as error:
-        find_page(tree_of("a.md"), "b")
+        editing.find_page(tree_of("a.md"), "b")
 
     assert refusal(error) == (404, {"message": "404 Wiki Page Not Found"})

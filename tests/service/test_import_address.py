@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.service.import_fetch import (
-    ADDRESS_CHARS_MAX,
-    address_problem,
-    shown,
-    without_user,
-)
+from wikisync.service import import_fetch
 
 SCHEMES = frozenset({"http", "https"})
 INVALID = "is blocked: URI is invalid"
@@ -34,7 +29,7 @@ SCHEME = "is blocked: Only allowed schemes are http, https"
         ("http://exa\tmple.com/", INVALID),
         ("http://example.com/a b", INVALID),
         ("http://example.com/\x00", INVALID),
-        ("http://example.com/" + "x" * ADDRESS_CHARS_MAX, INVALID),
+        ("http://example.com/" + "x" * import_fetch.ADDRESS_CHARS_MAX, INVALID),
         ("example.com/x.git", INVALID),
         ("/etc", INVALID),
         ("http:///x.git", HOSTLESS),
@@ -47,11 +42,11 @@ SCHEME = "is blocked: Only allowed schemes are http, https"
 def test_address_is_refused_in_the_services_words(
     address: str, problem: str | None
 ) -> None:
-    assert address_problem(address, SCHEMES) == problem
+    assert import_fetch.address_problem(address, SCHEMES) == problem
 
 
 def test_folder_needs_no_host() -> None:
-    assert address_problem("file:///srv/x.git", {"file"}) is None
+    assert import_fetch.address_problem("file:///srv/x.git", {"file"}) is None
 
 
 @pytest.mark.parametrize(
@@ -67,7 +62,7 @@ def test_folder_needs_no_host() -> None:
     ],
 )
 def test_shown_address_holds_no_secret(address: str, text: str) -> None:
-    assert shown(address) == text
+    assert import_fetch.shown(address) == text
 
 
 @pytest.mark.parametrize(
@@ -82,7 +77,7 @@ def test_shown_address_holds_no_secret(address: str, text: str) -> None:
 def test_user_and_password_are_taken_out_and_decoded(
     address: str, bare: str, user: tuple[str, str] | None
 ) -> None:
-    assert without_user(address) == (bare, user)
+    assert import_fetch.without_user(address) == (bare, user)
 
 
 @pytest.mark.parametrize(
@@ -106,5 +101,5 @@ def test_only_servers_that_are_named_may_be_asked(
     address: str, is_allowed: bool
 ) -> None:
     hosts = {"Git.example.com", "127.0.0.1:8080", "::1"}
-    problem = address_problem(address, SCHEMES, hosts)
+    problem = import_fetch.address_problem(address, SCHEMES, hosts)
     assert problem == (None if is_allowed else DENIED)

@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wikisync.core.model import Format, path_of_title
-from wikisync.service.tree import (
-    file_path,
-    lookup_keys,
-    path_of_new_title,
-    title_of,
-    title_problem,
-)
+from wikisync.service import tree
 
 TITLES = st.text(st.sampled_from("aB é./ \t-#日"), max_size=24)
 
@@ -74,18 +68,18 @@ def test_path_has_no_empty_or_dotted_component(title: str) -> None:
 def test_title_of_an_edit_counts_from_where_the_page_is(
     title: str, current: str, path: str
 ) -> None:
-    assert path_of_new_title(title, current) == path
+    assert tree.path_of_new_title(title, current) == path
 
 
 @pytest.mark.parametrize(
     ("slug", "title"), [("dir/my-page", "my page"), ("a--b", "a  b"), ("home", "home")]
 )
 def test_shown_title_is_the_leaf_with_spaces(slug: str, title: str) -> None:
-    assert title_of(slug) == title
+    assert tree.title_of(slug) == title
 
 
 def test_lookup_tries_the_slug_as_given_before_its_path() -> None:
-    assert lookup_keys("My Page") == ("My Page", "My-Page")
+    assert tree.lookup_keys("My Page") == ("My Page", "My-Page")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +96,7 @@ def test_lookup_tries_the_slug_as_given_before_its_path() -> None:
 def test_extension_is_kept_while_the_format_stays(
     format_wanted: Format, present: str, expected: str
 ) -> None:
-    assert file_path("p", format_wanted, present) == expected
+    assert tree.file_path("p", format_wanted, present) == expected
 
 
 @pytest.mark.parametrize(
@@ -121,7 +115,7 @@ def test_extension_is_kept_while_the_format_stays(
     ids=["blank", "245", "246", "246-in-two-byte-letters", "dir-255", "dir-256"],
 )
 def test_long_titles_are_refused_in_bytes(path: str, problem: str | None) -> None:
-    found = title_problem(
+    found = tree.title_problem(
         path, title_bytes_max=245, directory_bytes_max=255, directories_max=64
     )
 

@@ -17,24 +17,8 @@ from collections.abc import (
     Sequence,
 )
 
+from wikisync.core import model
 from wikisync.core.mentions import is_upload
-from wikisync.core.model import (
-    NO_FILE,
-    Attachment,
-    AttachmentPath,
-    ConflictFile,
-    Digest,
-    Format,
-    LateSave,
-    LooseFile,
-    Page,
-    PageState,
-    Problem,
-    Slug,
-    Snapshot,
-    digest_of,
-    fold_text,
-)
 from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
 from wikisync.sync.replica import GONE_THERE
 
@@ -48,9 +32,9 @@ async def nothing_before(entry: str) -> None:
 
 def in_none(
     commits: Sequence[Mapping[str, str]],
-    before: Mapping[Slug, str | None],
-    now: Mapping[Slug, str],
-) -> frozenset[Slug]:
+    before: Mapping[model.Slug, str | None],
+    now: Mapping[model.Slug, str],
+) -> frozenset[model.Slug]:
     """Pages of which no commit has the text of before, or which it has not at all."""
     texts = {text for pages in commits for text in pages.values()}
     lost = {slug for slug, text in before.items() if text not in {None, *texts}}
@@ -66,28 +50,28 @@ class MemoryReplica:
     def __init__(
         self, pages: dict[str, str] | None = None, *, gives_texts: bool = False
     ) -> None:
-        self.pages: dict[Slug, Page] = {}
-        self.files: dict[AttachmentPath, bytes] = {}
-        self.unreadable: frozenset[Slug] = frozenset()
-        self.problems: tuple[Problem, ...] = ()
+        self.pages: dict[model.Slug, model.Page] = {}
+        self.files: dict[model.AttachmentPath, bytes] = {}
+        self.unreadable: frozenset[model.Slug] = frozenset()
+        self.problems: tuple[model.Problem, ...] = ()
         self.is_complete = True
         self.tag = ""
         self.gives_texts = gives_texts
         self.log: list[str] = []
         """Every operation that changed something, or read: ``write home``."""
         self.before: Before = nothing_before
-        self.identities: dict[Slug, str] = {}
+        self.identities: dict[model.Slug, str] = {}
         """What a page stays known by through renames, where this replica tells."""
         self.last_window_s = 0.0
-        self.busy: dict[Slug, str] = {}
-        self.conflicts: dict[Slug, str] = {}
-        self.ignored: frozenset[Slug] = frozenset()
-        self.left_empty: frozenset[Slug] = frozenset()
+        self.busy: dict[model.Slug, str] = {}
+        self.conflicts: dict[model.Slug, str] = {}
+        self.ignored: frozenset[model.Slug] = frozenset()
+        self.left_empty: frozenset[model.Slug] = frozenset()
         """Pages whose directory is there and holds nothing."""
         """Pages whose absence means nothing."""
-        self.late: list[LateSave] = []
+        self.late: list[model.LateSave] = []
         """Saves that were too late, until they are acknowledged."""
-        self.trash: list[tuple[Slug, str, str]] = []
+        self.trash: list[tuple[model.Slug, str, str]] = []
         """Slug, text and why of all that was removed or kept, in order."""
         for slug, text in (pages or {}).items():
             self.put(slug, text)
@@ -115,22 +99,24 @@ class MemoryReplica:
         written = {"write", "move", "delete"}
         return [entry for entry in self.log if entry.split()[0] in written]
 
-    def put(self, slug: str, text: str, page_format: Format = Format.MARKDOWN) -> None:
+    def put(
+        self, slug: str, text: str, page_format: model.Format = model.Format.MARKDOWN
+    ) -> None:
         """A person saves a page."""
-        self.pages[Slug(slug)] = Page(Slug(slug), page_format, text)
+        self.pages[model.Slug(slug)] = model.Page(model.Slug(slug), page_format, text)
 
     def remove(self, slug: str) -> None:
         """A person deletes a page."""
-        del self.pages[Slug(slug)]
+        del self.pages[model.Slug(slug)]
 
     def texts(self) -> dict[str, str]:
         """Slug to text, for comparing two replicas."""
         return {slug: page.content for slug, page in self.pages.items()}
 
-    async def snapshot(self) -> Snapshot:
+    async def snapshot(self) -> model.Snapshot:
         await self._enter("snapshot", "")
         seen = {s: p for s, p in self.pages.items() if s not in self.unreadable}
-        return Snapshot(
+        return model.Snapshot(
             pages={slug: self._state(page) for slug, page in seen.items()},
             problems=self.problems,
             is_complete=self.is_complete,
@@ -140,22 +126,24 @@ class MemoryReplica:
             busy=dict(self.busy),
         )
 
-    async def read(self, slug: Slug) -> Page:
+    async def read(self, slug: model.Slug) -> model.Page:
         await self._enter("read", slug)
         if slug not in self.pages:
             raise NotFound(f"no page {slug} in memory")
         return self.pages[slug]
 
-    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+    async def write(
+        self, page: model.Page, *, expected: model.Digest | None
+    ) -> model.Page:
         await self._enter("write", page.slug)
         self._require(page.slug, expected)
         self.pages[page.slug] = page
         return page
 
     async def write_pages(
-        self, pages: Sequence[tuple[Page, Digest | None]]
-    ) -> Sequence[Page | WikisyncError]:
-        results: list[Page | WikisyncError] = []
+        self, pages: Sequence[tuple[model.Page, model.Digest | None]]
+    ) -> Sequence[model.Page | WikisyncError]:
+        results: list[model.Page | WikisyncError] = []
         for page, expected in pages:
             try:
                 results.append(await self.write(page, expected=expected))
@@ -163,12 +151,14 @@ class MemoryReplica:
                 results.append(error)
         return results
 
-    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+    async def move(
+        self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
+    ) -> model.Page:
         await self._enter("move", f"{slug} {target}")
         self._require(slug, expected)
         self._require(target, None)
         page = self.pages.pop(slug)
-        self.pages[target] = Page(target, page.format, page.content)
+        self.pages[target] = model.Page(target, page.format, page.content)
         if slug in self.identities:
             self.identities[target] = self.identities.pop(slug)
         if slug in self.conflicts and target not in self.conflicts:
@@ -176,63 +166,70 @@ class MemoryReplica:
         return self.pages[target]
 
     async def delete(
-        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+        self, slug: model.Slug, *, expected: model.Digest, why: str = GONE_THERE
     ) -> None:
         await self._enter("delete", slug)
         self._require(slug, expected)
         self.trash.append((slug, self.pages.pop(slug).content, why))
 
-    async def saved(self, paths: Iterable[str]) -> Snapshot | None:
+    async def saved(self, paths: Iterable[str]) -> model.Snapshot | None:
         """It remembers no scan, so every one is whole."""
         await self._enter("saved", " ".join(paths))
         return None
 
-    async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+    async def untracked(
+        self, pages: Iterable[tuple[model.Slug, model.Format]]
+    ) -> frozenset[model.Slug]:
         await self._enter("untracked", "")
         return self.ignored & {slug for slug, _ in pages}
 
-    async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+    async def emptied(
+        self, pages: Iterable[tuple[model.Slug, model.Format]]
+    ) -> frozenset[model.Slug]:
         await self._enter("emptied", "")
         return self.left_empty & {slug for slug, _ in pages}
 
     async def having(
-        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
-    ) -> frozenset[Slug]:
+        self, slugs: Iterable[model.Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[model.Slug]:
         await self._enter("having", "")
         pages = [self.pages[slug] for slug in slugs if slug in self.pages]
         return frozenset([page.slug for page in pages if is_sought(page.content)])
 
-    async def late_saves(self) -> Sequence[LateSave]:
+    async def late_saves(self) -> Sequence[model.LateSave]:
         await self._enter("late_saves", "")
         return tuple(self.late)
 
-    async def acknowledge(self, late: LateSave) -> None:
+    async def acknowledge(self, late: model.LateSave) -> None:
         await self._enter("acknowledge", late.slug)
         self.late = [known for known in self.late if known.id != late.id]
 
     async def keep(
-        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+        self, slug: model.Slug, text: str, why: str, *, is_again: bool = False
     ) -> None:
         await self._enter("keep", slug)
         if not (is_again and (slug, text, why) in self.trash):
             self.trash.append((slug, text, why))
 
-    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
+    async def conflict_file(self, slug: model.Slug) -> model.ConflictFile | None:
         await self._enter("conflict_file", slug)
         text = self.conflicts.get(slug)
-        return None if text is None else ConflictFile(f"{slug}.conflict.md", text)
+        return None if text is None else model.ConflictFile(f"{slug}.conflict.md", text)
 
     async def write_conflict(
         self,
-        slug: Slug,
-        page_format: Format,
+        slug: model.Slug,
+        page_format: model.Format,
         text: str,
         *,
-        expected: Digest | None = None,
+        expected: model.Digest | None = None,
     ) -> str:
         await self._enter("write_conflict", slug)
         before = self.conflicts.get(slug)
-        if expected not in {None, NO_FILE if before is None else digest_of(before)}:
+        if expected not in {
+            None,
+            model.NO_FILE if before is None else model.digest_of(before),
+        }:
             raise PreconditionFailed(f"the conflict file of {slug} was saved")
         if before not in {None, text}:
             self.trash.append((slug, str(before), "the conflict changed"))
@@ -240,24 +237,24 @@ class MemoryReplica:
         return f"{slug}.conflict{page_format.extensions[0]}"
 
     async def remove_conflict(
-        self, slug: Slug, *, expected: Digest | None = None
+        self, slug: model.Slug, *, expected: model.Digest | None = None
     ) -> None:
         await self._enter("remove_conflict", slug)
         if slug in self.conflicts:
-            if expected not in {None, digest_of(self.conflicts[slug])}:
+            if expected not in {None, model.digest_of(self.conflicts[slug])}:
                 raise PreconditionFailed(f"the conflict file of {slug} was saved")
             text = self.conflicts.pop(slug)
             self.trash.append((slug, text, "the conflict is over"))
 
-    def keeps_out(self, path: AttachmentPath) -> bool:
+    def keeps_out(self, path: model.AttachmentPath) -> bool:
         del path  # nobody says so
         return False
 
     async def attachments(
-        self, paths: Collection[AttachmentPath]
-    ) -> Mapping[AttachmentPath, LooseFile]:
+        self, paths: Collection[model.AttachmentPath]
+    ) -> Mapping[model.AttachmentPath, model.LooseFile]:
         return {
-            path: LooseFile(path, digest_of(content), len(content))
+            path: model.LooseFile(path, model.digest_of(content), len(content))
             for path in paths
             if (content := self.files.get(path)) is not None
         }
@@ -273,7 +270,7 @@ class MemoryReplica:
         }
 
     async def read_attachment(
-        self, path: AttachmentPath, version: str = ""
+        self, path: model.AttachmentPath, version: str = ""
     ) -> AsyncIterator[bytes]:
         del version  # there is one
         await self._enter("read_attachment", path)
@@ -285,26 +282,26 @@ class MemoryReplica:
 
     async def write_attachment(
         self,
-        path: AttachmentPath,
+        path: model.AttachmentPath,
         chunks: AsyncIterator[bytes],
         *,
-        replaces: Digest | None = None,
-    ) -> Attachment:
+        replaces: model.Digest | None = None,
+    ) -> model.Attachment:
         await self._enter("write_attachment", path)
         content = b"".join([chunk async for chunk in chunks])
         held = self.files.get(path)
-        if (None if held is None else digest_of(held)) != replaces:
+        if (None if held is None else model.digest_of(held)) != replaces:
             raise PreconditionFailed(f"{path} exists")
         self.files[path] = content
-        return Attachment(path, digest_of(content), len(content))
+        return model.Attachment(path, model.digest_of(content), len(content))
 
-    def _state(self, page: Page) -> PageState:
-        folded = fold_text(page.content)
-        return PageState(
+    def _state(self, page: model.Page) -> model.PageState:
+        folded = model.fold_text(page.content)
+        return model.PageState(
             page.slug,
             page.format,
             page.digest,
-            folded=None if folded == page.content else digest_of(folded),
+            folded=None if folded == page.content else model.digest_of(folded),
             identity=self.identities.get(page.slug, ""),
             size=len(page.content.encode("utf-8", "surrogatepass")),
         )
@@ -314,7 +311,7 @@ class MemoryReplica:
         await self.before(entry)
         self.log.append(entry)
 
-    def _require(self, slug: Slug, expected: Digest | None) -> None:
+    def _require(self, slug: model.Slug, expected: model.Digest | None) -> None:
         held = self.pages.get(slug)
         found = held.digest if held else None
         if found != expected:

@@ -12,13 +12,7 @@ import struct
 import sys
 import time
 
-from wikisync.core.system.child import (
-    READY,
-    ProcessorTime,
-    read_frames,
-    send,
-    write_frame,
-)
+from wikisync.core.system import child
 
 requests, answers = sys.stdin.buffer, sys.stdout.buffer
 
@@ -33,13 +27,13 @@ def answer(command: str) -> None:
         case ["die"]:
             os._exit(7)
         case ["greedy"]:
-            send(answers, {"error": "no more", "is_memory": True})
+            child.send(answers, {"error": "no more", "is_memory": True})
         case ["spent"]:
-            send(answers, {"html": str(os.getpid()), "is_spent": True})
+            child.send(answers, {"html": str(os.getpid()), "is_spent": True})
         case ["fail", reason]:
-            send(answers, {"error": reason})
+            child.send(answers, {"error": reason})
         case ["nothing"]:
-            send(answers, {})
+            child.send(answers, {})
         case ["garbage"]:
             answers.write(struct.pack(">I", 4) + b"\xff<no")
             answers.flush()
@@ -51,16 +45,16 @@ def answer(command: str) -> None:
             answers.flush()
             os._exit(0)
         case ["pid"]:
-            send(answers, {"html": str(os.getpid())})
+            child.send(answers, {"html": str(os.getpid())})
         case ["token"]:
-            send(answers, {"html": os.environ.get("WIKISYNC_TOKEN", "none")})
+            child.send(answers, {"html": os.environ.get("WIKISYNC_TOKEN", "none")})
         case _:
-            send(answers, {"html": command})
+            child.send(answers, {"html": command})
 
 
 if "--silent-start" not in sys.argv:
-    write_frame(answers, READY)
-for frame in read_frames(requests):
+    child.write_frame(answers, child.READY)
+for frame in child.read_frames(requests):
     request = json.loads(frame)
-    with ProcessorTime(request["seconds_max"]):
+    with child.ProcessorTime(request["seconds_max"]):
         answer(str(request["source"]))

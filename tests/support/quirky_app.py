@@ -21,20 +21,8 @@ from tests.support.quirky_service import OTHER_PROJECT_ID, QuirkyService
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.decoding import json_decoder
 from wikisync.markup.frontmatter import split_front_matter
-from wikisync.service import attachments, git_http, identity, read_pages, wikis
+from wikisync.service import answers, attachments, git_http, identity, read_pages, wikis
 from wikisync.service.access import Operation
-from wikisync.service.answers import (
-    COLLISION,
-    PartsAnswer,
-    Refusal,
-    bytes_answer,
-    changed,
-    dead_token,
-    invalid,
-    json_answer,
-    refusal_answer,
-    unmatched_route,
-)
 from wikisync.service.app import App
 from wikisync.service.call import Call, Caller
 from wikisync.service.instance import Service
@@ -72,7 +60,7 @@ BEND_PAGES: Quirks = frozenset(
 
 _PAGES = json_decoder(list[dict[str, object]])
 _RECORD = json_decoder(dict[str, object])
-_COLLISION_BODY = {"message": {"title": [COLLISION]}}
+_COLLISION_BODY = {"message": {"title": [answers.COLLISION]}}
 _READS = frozenset({"GET", "HEAD"})
 _BAD_GATEWAY = "<html><head><title>502 Bad Gateway</title></head></html>"
 _SIGN_IN = (
@@ -137,10 +125,10 @@ def _answer_instead(
     if Quirk.SIGN_IN_PAGE in on:
         return web.Response(text=_SIGN_IN, content_type="text/html")
     if Quirk.NOT_FOUND in on:
-        return refusal_answer(unmatched_route())
+        return answers.refusal_answer(answers.unmatched_route())
     if Quirk.TOKEN_REVOKED in on:
         text = "Token was revoked. You have to re-authorize from the user."
-        return refusal_answer(dead_token(text))
+        return answers.refusal_answer(answers.dead_token(text))
     if not _is_api(request):
         return None
     if Quirk.RATE_LIMITED in on and turns.is_next(Quirk.RATE_LIMITED):
@@ -153,7 +141,7 @@ def _answer_instead(
         return None
     if Quirk.MAINTENANCE in on:
         text = "GitLab Maintenance: system is in maintenance mode"
-        return json_answer(
+        return answers.json_answer(
             {"message": text}, status=503, headers={"Retry-After": str(MAINTENANCE_S)}
         )
     if Quirk.FAILS_BEFORE_WRITE in on and turns.is_next(Quirk.FAILS_BEFORE_WRITE):
@@ -234,7 +222,7 @@ def _bad_gateway() -> web.Response:
 
 
 def _server_error() -> web.Response:
-    return json_answer({"message": "500 Internal Server Error"}, status=500)
+    return answers.json_answer({"message": "500 Internal Server Error"}, status=500)
 
 
 def _is_api(request: web.BaseRequest) -> bool:
@@ -253,13 +241,13 @@ def _unconditional(request: web.BaseRequest) -> web.BaseRequest:
 
 async def _token(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     if Quirk.SILENT_TOKENS in on:
-        raise unmatched_route()
+        raise answers.unmatched_route()
     return await target.handler(call)
 
 
 async def _git(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     if Quirk.NO_GIT in on:
-        raise unmatched_route()
+        raise answers.unmatched_route()
     return await target.handler(call)
 
 
@@ -268,7 +256,9 @@ async def _project(on: Quirks, call: Call, target: Target) -> web.StreamResponse
     if Quirk.ANOTHER_PROJECT not in on:
         return response
     record = _RECORD.decode(_body(response))
-    return json_answer({**record, "id": int(str(record["id"])) + OTHER_PROJECT_ID})
+    return answers.json_answer(
+        {**record, "id": int(str(record["id"])) + OTHER_PROJECT_ID}
+    )
 
 
 async def _file(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
@@ -286,7 +276,7 @@ async def _list(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     if not on & (BEND_PAGES | {Quirk.HALF_LIST}):
         return await target.handler(call)
     response = await target.handler(replace(call, request=_unconditional(call.request)))
-    if isinstance(response, PartsAnswer):
+    if isinstance(response, answers.PartsAnswer):
         body = b"".join([part async for part in response.parts])
     else:
         body = _body(response)
@@ -295,7 +285,7 @@ async def _list(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
         pages = pages[::2]
     ids = await _ids(on, call, target, [str(page["slug"]) for page in pages])
     # without the tag of the list as it should be
-    return bytes_answer(await asyncio.to_thread(_altered_list, on, pages, ids))
+    return answers.bytes_answer(await asyncio.to_thread(_altered_list, on, pages, ids))
 
 
 async def _show(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
@@ -303,7 +293,7 @@ async def _show(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
         call.values(OtherEndpoint.PAGE)
         await _enter(call, target, Operation.READ)
         page = {**FOREIGN_PAGE, "content": FOREIGN_TEXT, "encoding": "UTF-8"}
-        return json_answer(page)
+        return answers.json_answer(page)
     return await _page_answer(on, call, target)
 
 
@@ -332,12 +322,14 @@ async def _edit(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
         raw["title"] = altered
     try:
         return await _page_answer(on, replace(call, raw=raw), target)
-    except Refusal as refusal:
+    except answers.Refusal as refusal:
         is_renamed = Quirk.NULL_RENAME in on and refusal.body == _COLLISION_BODY
-        is_changed = Quirk.LAST_COMMIT_SHA in on and refusal.body == changed().body
+        is_changed = (
+            Quirk.LAST_COMMIT_SHA in on and refusal.body == answers.changed().body
+        )
         if is_renamed or is_changed:
             # the real service did not edit, and does not say why
-            raise Refusal(200, None) from None
+            raise answers.Refusal(200, None) from None
         raise
 
 
@@ -369,7 +361,7 @@ async def _page_answer(on: Quirks, call: Call, target: Target) -> web.StreamResp
         return response
     page = _RECORD.decode(_body(response))
     ids = await _ids(on, call, target, [str(page["slug"])])
-    return json_answer(_altered_page(on, page, ids), status=response.status)
+    return answers.json_answer(_altered_page(on, page, ids), status=response.status)
 
 
 async def _ids(
@@ -403,13 +395,15 @@ def _check_new_title(on: Quirks, title: str) -> None:
     name = title.strip().strip("/").lower()
     if Quirk.RESERVED_TITLES in on and name in RESERVED_TITLES:
         names = ", ".join(RESERVED_TITLES)
-        raise invalid("title", f"is a reserved name. Reserved names are: {names}")
+        raise answers.invalid(
+            "title", f"is a reserved name. Reserved names are: {names}"
+        )
 
 
 def _altered_text(on: Quirks, text: str) -> str:
     """The text that is stored when this one is sent."""
     if Quirk.REFUSES_EMPTY in on and not text.strip():
-        raise invalid("content", "can't be blank")
+        raise answers.invalid("content", "can't be blank")
     if Quirk.NORMALISES_LINE_ENDS in on:
         text = text.replace("\r\n", "\n")
     if Quirk.NORMALISES_UNICODE in on:

@@ -5,25 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from wikisync.site.context import (
-    LeftOut,
-    NavNode,
-    PageContext,
-    PageRef,
-    SiteContext,
-    TocNode,
-    WikiContext,
-    WikiRef,
-)
+from wikisync.site import context
 
 HOME = "docs/handbook/-/wikis/index.html"
 HERE = "docs/handbook/-/wikis/a/b.html"
 MANIFEST = 'name = "{name}"\nversion = "1"\napi = 1\n'
 
 
-def site_context(**changes: Any) -> SiteContext:
+def site_context(**changes: Any) -> context.SiteContext:
     """The site's values, English and of two wikis unless changed."""
-    reference = WikiRef("Handbook", "project", "docs/handbook", HOME, "public", "")
+    reference = context.WikiRef(
+        "Handbook", "project", "docs/handbook", HOME, "public", ""
+    )
     values: dict[str, Any] = {
         "title": "Sample & more",
         "url": None,
@@ -43,10 +36,10 @@ def site_context(**changes: Any) -> SiteContext:
         "wanted_url": "-/wanted.html",
         "orphans_url": "-/orphans.html",
     }
-    return SiteContext(**{**values, **changes})
+    return context.SiteContext(**{**values, **changes})
 
 
-def page_context(**changes: Any) -> PageContext:
+def page_context(**changes: Any) -> context.PageContext:
     """The values of a page with nothing special about it."""
     values: dict[str, Any] = {
         "title": "Some <page>",
@@ -67,12 +60,12 @@ def page_context(**changes: Any) -> PageContext:
         "features": frozenset(),
         "noindex": False,
     }
-    return PageContext(**{**values, **changes})
+    return context.PageContext(**{**values, **changes})
 
 
 def full_context(**changes: Any) -> dict[str, object]:
     """What a build hands over for a wiki page: every block has something to show."""
-    wiki = WikiContext(
+    wiki = context.WikiContext(
         title="Handbook",
         kind="project",
         full_path="docs/handbook",
@@ -84,32 +77,35 @@ def full_context(**changes: Any) -> dict[str, object]:
         page_count=1234,
         all_url="-/all/docs/handbook.html",
     )
-    here = NavNode("b", HERE, active=True, current=True)
+    here = context.NavNode("b", HERE, active=True, current=True)
     everything = "-/all/docs/handbook.html"
-    closed = NavNode(
-        "closed folder", None, more=True, after=LeftOut(everything, "c d.html")
+    closed = context.NavNode(
+        "closed folder", None, more=True, after=context.LeftOut(everything, "c d.html")
     )
-    folder = NavNode(
+    folder = context.NavNode(
         "a",
         None,
         active=True,
         open=True,
         children=(here, closed),
         more=True,
-        before=LeftOut(everything, "a.html"),
-        after=LeftOut("-/all/docs/handbook-2.html", "e.html"),
+        before=context.LeftOut(everything, "a.html"),
+        after=context.LeftOut("-/all/docs/handbook-2.html", "e.html"),
     )
     values: dict[str, object] = {
         "site": site_context(),
         "wiki": wiki,
         "page": page_context(),
         "content": "<h2 id='one'>One</h2>",
-        "toc": (TocNode(2, "one", "One"), TocNode(2, "two words", "Two")),
-        "nav": NavNode("Handbook", HOME, children=(folder,)),
-        "ancestors": (PageRef("a", None),),
-        "prev": PageRef("before", HOME),
-        "next": PageRef("after", "docs/handbook/-/wikis/c & d.html"),
-        "backlinks": (PageRef("linking", HOME, "Handbook"),),
+        "toc": (
+            context.TocNode(2, "one", "One"),
+            context.TocNode(2, "two words", "Two"),
+        ),
+        "nav": context.NavNode("Handbook", HOME, children=(folder,)),
+        "ancestors": (context.PageRef("a", None),),
+        "prev": context.PageRef("before", HOME),
+        "next": context.PageRef("after", "docs/handbook/-/wikis/c & d.html"),
+        "backlinks": (context.PageRef("linking", HOME, "Handbook"),),
     }
     return {**values, **changes}
 

@@ -14,13 +14,7 @@ from tests.support.workspaces import FILES, Cloned
 from wikisync.config import WikiSection
 from wikisync.core.model import Problem
 from wikisync.errors import FolderError, NotFound, Unavailable
-from wikisync.workspace import failures
-from wikisync.workspace.attention import (
-    ATTENTION_FILE,
-    attention_lines,
-    read_attention,
-    write_attention,
-)
+from wikisync.workspace import attention, failures
 from wikisync.workspace.syncing import Synced
 
 PACKAGE = Path(failures.__file__).parent.parent
@@ -30,7 +24,7 @@ WAITS = "# wikisync needs your decision\n\n- handbook: waits\n"
 
 def lines(root: Path) -> list[str]:
     """What the file of a workspace says."""
-    return list(read_attention(root))
+    return list(attention.read_attention(root))
 
 
 async def hold(cloned: Cloned, *slugs: str) -> None:
@@ -170,35 +164,37 @@ def test_wiki_that_is_gone_keeps_what_waits_in_it() -> None:
     page = "- handbook/home: edited here and on the wiki"
     gone = Synced(SECTION, failure=NotFound("it is gone", hint="look"))
     away = Synced(SECTION, failure=Unavailable("no answer"))
-    both = attention_lines([SECTION], [gone], [page])
+    both = attention.attention_lines([SECTION], [gone], [page])
     assert both == ("- handbook: it is gone; look", page)
-    assert attention_lines([SECTION], [away], both) == both
-    assert attention_lines([SECTION], [], both) == both
+    assert attention.attention_lines([SECTION], [away], both) == both
+    assert attention.attention_lines([SECTION], [], both) == both
 
 
 def test_wiki_that_is_paused_or_gone_from_the_configuration_is_not_told_of() -> None:
     page = "- handbook/home: edited here and on the wiki"
-    assert attention_lines([SECTION], [Synced(SECTION, paused="")], [page]) == ()
-    assert attention_lines([], [], [page]) == ()
+    assert (
+        attention.attention_lines([SECTION], [Synced(SECTION, paused="")], [page]) == ()
+    )
+    assert attention.attention_lines([], [], [page]) == ()
 
 
 def test_service_that_answers_takes_its_token() -> None:
     line = "- the service: it rejects the token"
-    assert line in attention_lines([SECTION], [], [line])
+    assert line in attention.attention_lines([SECTION], [], [line])
     gone = Synced(SECTION, failure=NotFound("it is gone"))
-    assert line not in attention_lines([SECTION], [gone], [line])
+    assert line not in attention.attention_lines([SECTION], [gone], [line])
 
 
 def test_name_with_a_line_end_makes_no_line_of_its_own() -> None:
     failure = FolderError("cannot read a\n- b\x1b[2J: it is locked")
-    (line,) = attention_lines([SECTION], [Synced(SECTION, failure=failure)])
+    (line,) = attention.attention_lines([SECTION], [Synced(SECTION, failure=failure)])
     assert line == "- handbook: cannot read a␊- b␛[2J: it is locked"
 
 
 def test_problem_of_a_whole_wiki_is_told_by_its_folder() -> None:
     problem = Problem("wiki-moved", "project docs/handbook", "is another")
     wiki = Synced(SECTION, unknown=(problem,))
-    assert "- handbook: is another" in attention_lines([SECTION], [wiki])
+    assert "- handbook: is another" in attention.attention_lines([SECTION], [wiki])
 
 
 # -- on the disk -------------------------------------------------------------------
@@ -225,22 +221,22 @@ def as_text_of_a_person(path: Path) -> None:
 def test_what_is_not_ours_is_never_written_over_nor_removed(
     tmp_path: Path, put: Callable[[Path], None]
 ) -> None:
-    path = tmp_path / ATTENTION_FILE
+    path = tmp_path / attention.ATTENTION_FILE
     put(path)
     before = path.lstat()
     with pytest.raises(FolderError, match="is not a file that wikisync wrote"):
-        write_attention(tmp_path, ["- something else"])
-    write_attention(tmp_path, ())
+        attention.write_attention(tmp_path, ["- something else"])
+    attention.write_attention(tmp_path, ())
     assert path.lstat() == before
     others = [one.read_text() for one in tmp_path.glob("elsewhere.md")]
     assert set(others) <= {WAITS}
 
 
 def test_file_is_written_and_goes_when_nobody_is_needed(tmp_path: Path) -> None:
-    write_attention(tmp_path, ["- handbook: waits"])
-    text = (tmp_path / ATTENTION_FILE).read_text()
+    attention.write_attention(tmp_path, ["- handbook: waits"])
+    text = (tmp_path / attention.ATTENTION_FILE).read_text()
     assert text.startswith("# wikisync needs your decision\n\n")
     assert text.endswith("\n\n- handbook: waits\n")
-    assert read_attention(tmp_path) == ("- handbook: waits",)
-    write_attention(tmp_path, ())
+    assert attention.read_attention(tmp_path) == ("- handbook: waits",)
+    attention.write_attention(tmp_path, ())
     assert list(tmp_path.iterdir()) == []

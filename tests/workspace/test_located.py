@@ -10,17 +10,8 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
+from tests.support import moved
 from tests.support.bending import Asked, BendingProxy, bending_proxy
-from tests.support.moved import (
-    GUIDE,
-    THEIRS,
-    configure,
-    give_id_to_a_stranger,
-    put_another_there,
-    rename,
-    texts,
-    without_id,
-)
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, Cloned
 from wikisync.service import jobs
@@ -31,7 +22,7 @@ from wikisync.workspace.identity import LOCATED_S
 async def located(cloned: Cloned, service: EmbeddedService) -> AsyncIterator[Proxied]:
     """A workspace in sync, of whose wiki the service said lately where it is."""
     async with bending_proxy(service.url) as proxy:
-        configure(cloned, service.url, proxy.url)
+        moved.configure(cloned, service.url, proxy.url)
         for _ in range(2):  # the first one has something to say of the new address
             assert (await cloned.run("sync")).code == 0
         proxy.asked.clear()
@@ -54,7 +45,7 @@ async def test_a_sync_with_nothing_to_do_is_one_request(located: Proxied) -> Non
 
 
 async def test_a_status_tells_of_a_project_renamed_since(located: Proxied) -> None:
-    await rename(located.cloned)
+    await moved.rename(located.cloned)
     ran = await located.cloned.run("status")
     assert ran.code == 0
     assert "the project docs/handbook is docs/guide now" in ran.out
@@ -63,7 +54,7 @@ async def test_a_status_tells_of_a_project_renamed_since(located: Proxied) -> No
 async def test_a_status_tells_of_another_project_that_has_the_path_since(
     located: Proxied,
 ) -> None:
-    await put_another_there(located.cloned, THEIRS)
+    await moved.put_another_there(located.cloned, moved.THEIRS)
     ran = await located.cloned.run("status")
     assert ran.code == 4
     assert "docs/handbook is another project now (id 2)" in ran.err
@@ -90,15 +81,15 @@ async def test_nothing_goes_to_a_path_that_another_project_has_since(
     located: Proxied,
 ) -> None:
     cloned = located.cloned
-    await put_another_there(cloned, THEIRS)
+    await moved.put_another_there(cloned, moved.THEIRS)
     cloned.write("mine.md", "mine\n")
     before = cloned.files()
     ran = await cloned.run("sync")
     assert ran.code == 4
     assert "docs/handbook is another project now (id 2)" in ran.err
     assert cloned.files() == before
-    assert await cloned.wiki() == {f"{s}.md": text for s, text in THEIRS.items()}
-    assert await texts(cloned.service, GUIDE) == FILES
+    assert await cloned.wiki() == {f"{s}.md": text for s, text in moved.THEIRS.items()}
+    assert await moved.texts(cloned.service, moved.GUIDE) == FILES
 
 
 async def test_nothing_comes_from_a_stranger_who_has_the_id_since(
@@ -106,10 +97,10 @@ async def test_nothing_comes_from_a_stranger_who_has_the_id_since(
 ) -> None:
     """A service that was set up anew gives old ids to strangers."""
     cloned = located.cloned
-    without_id(cloned)
-    await rename(cloned)
+    moved.without_id(cloned)
+    await moved.rename(cloned)
     await cloned.service.ask(lambda tables: tables.db.execute("DELETE FROM old_path"))
-    await give_id_to_a_stranger(cloned)
+    await moved.give_id_to_a_stranger(cloned)
     before = cloned.files()
     ran = await cloned.run("sync")
     assert ran.code == 4
@@ -119,12 +110,14 @@ async def test_nothing_comes_from_a_stranger_who_has_the_id_since(
 
 async def test_a_project_renamed_since_is_followed_and_told(located: Proxied) -> None:
     cloned = located.cloned
-    await rename(cloned)
+    await moved.rename(cloned)
     cloned.write("guide.md", "edited here\n")
     for _ in range(2):
         ran = await cloned.run("sync")
         assert "the project docs/handbook is docs/guide now" in ran.err
-    assert (await texts(cloned.service, GUIDE))["guide.md"] == "edited here\n"
+    assert (await moved.texts(cloned.service, moved.GUIDE))[
+        "guide.md"
+    ] == "edited here\n"
 
 
 async def test_a_project_deleted_since_is_told_as_ever(located: Proxied) -> None:
@@ -143,8 +136,8 @@ async def test_a_project_deleted_since_is_told_as_ever(located: Proxied) -> None
 
 
 async def test_another_id_in_the_configuration_is_asked_for(located: Proxied) -> None:
-    await located.cloned.service.add_project("docs/other", THEIRS)
-    configure(located.cloned, "id = 1", "id = 2")
+    await located.cloned.service.add_project("docs/other", moved.THEIRS)
+    moved.configure(located.cloned, "id = 1", "id = 2")
     ran = await located.cloned.run("sync")
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, nothing to do\n")
     assert "has the id 1, and not 2" in ran.err

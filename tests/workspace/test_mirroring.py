@@ -21,15 +21,8 @@ from wikisync.api.client import Client
 from wikisync.api.replica import WikiReplica
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
+from wikisync.core import model
 from wikisync.core.messages import SilentProgress
-from wikisync.core.model import (
-    AttachmentPath,
-    Digest,
-    Format,
-    Slug,
-    WikiOwner,
-    digest_of,
-)
 from wikisync.errors import FolderError, Unavailable
 from wikisync.markup.redirects import REDIRECTS_PATH
 from wikisync.service.projects import tables as project_tables
@@ -50,9 +43,9 @@ from wikisync.workspace.exporting import pull
 from wikisync.workspace.mirroring import CHECK_S, Mirroring, mirror_wiki
 from wikisync.workspace.pulled import Pulled
 
-OWNER = WikiOwner("project", "docs/handbook")
-GROUP = WikiOwner("group", "docs")
-HOME, PLAN = Slug("home"), Slug("plan")
+OWNER = model.WikiOwner("project", "docs/handbook")
+GROUP = model.WikiOwner("group", "docs")
+HOME, PLAN = model.Slug("home"), model.Slug("plan")
 PICTURE = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
 
 
@@ -66,7 +59,9 @@ class Desk:
         self.passed_s = 0.0
         self.ids = {OWNER: 1}
 
-    def noted(self, owner: WikiOwner = OWNER, mirror: Mirror | None = None) -> Noted:
+    def noted(
+        self, owner: model.WikiOwner = OWNER, mirror: Mirror | None = None
+    ) -> Noted:
         """What the store notes of a wiki."""
         name = name_of(self.proxy.url.rstrip("/"), owner.kind, self.ids[owner])
         return (mirror or self.mirror).noted(name)
@@ -93,7 +88,7 @@ class Desk:
         chosen = Selection(is_all=True)
         return await pull(client, chosen, mirroring, progress=SilentProgress())
 
-    def texts(self, owner: WikiOwner = OWNER) -> dict[Slug, str]:
+    def texts(self, owner: model.WikiOwner = OWNER) -> dict[model.Slug, str]:
         """What the copy of a wiki holds."""
         noted = self.noted(owner)
         files = WikiFiles(self.mirror.folder, noted.number)
@@ -404,7 +399,9 @@ async def test_redirects_of_a_rename_come_with_the_copy(desk: Desk) -> None:
     async with Client(desk.service.url, desk.service.token) as client:
         wiki = Wiki(client, OWNER, desk.ids[OWNER])
         title, text = "later/plan", "p\n"
-        await wiki.edit_page(PLAN, title=title, content=text, format=Format.MARKDOWN)
+        await wiki.edit_page(
+            PLAN, title=title, content=text, format=model.Format.MARKDOWN
+        )
     await desk.pull()
     number = desk.noted().number
     folder = desk.mirror.folder
@@ -450,7 +447,7 @@ async def test_text_is_read_by_another_process(desk: Desk) -> None:
         " files = WikiFiles(Path(sys.argv[1]), int(sys.argv[2]));"
         " sys.stdout.buffer.write(files.read('plan.md', sys.argv[3]))"
     )
-    words = (str(desk.mirror.folder), str(noted.number), digest_of("a plan\n"))
+    words = (str(desk.mirror.folder), str(noted.number), model.digest_of("a plan\n"))
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", code, *words), stdout=asyncio.subprocess.PIPE
     )
@@ -508,7 +505,7 @@ async def test_file_that_cannot_be_kept_is_not_read_on(desk: Desk) -> None:
 
     class Watched(AttachmentSource):
         async def read(
-            self, path: AttachmentPath, version: str = ""
+            self, path: model.AttachmentPath, version: str = ""
         ) -> AsyncGenerator[bytes, None]:
             try:
                 async with contextlib.aclosing(super().read(path, version)) as chunks:
@@ -517,7 +514,7 @@ async def test_file_that_cannot_be_kept_is_not_read_on(desk: Desk) -> None:
             finally:
                 ended.append(path)
 
-    async def keep(chunks: AsyncIterator[bytes]) -> tuple[Digest, int]:
+    async def keep(chunks: AsyncIterator[bytes]) -> tuple[model.Digest, int]:
         raise FolderError(f"no space for {await anext(chunks)!r}")
 
     await desk.service.put_file(OWNER, PICTURE, b"\x89PNG picture")

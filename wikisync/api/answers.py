@@ -15,17 +15,11 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
+from wikisync import errors
 from wikisync.contract.schema import AnsweredRecord, WikiPageRecord
 from wikisync.core.decoding import convert, json_decoder
 from wikisync.core.model import OwnerKind
 from wikisync.core.terminal import one_line
-from wikisync.errors import (
-    NotFound,
-    PermissionDenied,
-    ProtocolViolation,
-    Rejected,
-    lowered,
-)
 
 T = TypeVar("T")
 
@@ -81,19 +75,19 @@ class Answer(Struct, frozen=True):
         )
 
 
-class CutAnswer(ProtocolViolation):
+class CutAnswer(errors.ProtocolViolation):
     """The answer ended before its end; asking again may help."""
 
 
-class UnknownRoute(NotFound):
+class UnknownRoute(errors.NotFound):
     """The service knows no such address, rather than no such object."""
 
 
-class PermissionLacked(PermissionDenied):
+class PermissionLacked(errors.PermissionDenied):
     """A token of single permissions lacks one, which the service names."""
 
 
-class NotHandedOut(NotFound):
+class NotHandedOut(errors.NotFound):
     """The file route keeps a file to browsers; git may have it."""
 
 
@@ -132,7 +126,7 @@ def _decoded(
         record = json_decoder(kind).decode(body)
     except msgspec.ValidationError as exc:
         raise violation(
-            answer, purpose, f"the JSON has another shape: {lowered(str(exc))}"
+            answer, purpose, f"the JSON has another shape: {errors.lowered(str(exc))}"
         ) from exc
     except msgspec.DecodeError as exc:
         raise _undecodable(answer, purpose, exc) from exc
@@ -160,7 +154,7 @@ def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:
     try:
         return convert(written, kind)
     except msgspec.ValidationError as exc:
-        raise Rejected(
+        raise errors.Rejected(
             f"cannot {purpose.action}: the service reported success but did not return"
             f" the page",
             url=answer.url,
@@ -192,11 +186,11 @@ def _is_unmarked_json(answer: Answer) -> bool:
     return is_unmarked and answer.body.lstrip().startswith((b"[{", b'{"'))
 
 
-def not_the_api(answer: Answer, purpose: Purpose) -> ProtocolViolation:
+def not_the_api(answer: Answer, purpose: Purpose) -> errors.ProtocolViolation:
     """The error for an answer that is a web page or another kind of file."""
     what = "a web page" if "html" in answer.content_type else "no JSON"
     is_unknown = answer.status == HTTPStatus.NOT_FOUND and "/" in purpose.owner
-    return ProtocolViolation(
+    return errors.ProtocolViolation(
         f"cannot {purpose.action}: {answer.url} answers with {what}; "
         "this is not a GitLab-compatible API",
         url=answer.url,
@@ -207,7 +201,7 @@ def not_the_api(answer: Answer, purpose: Purpose) -> ProtocolViolation:
 
 def _undecodable(
     answer: Answer, purpose: Purpose, exc: msgspec.DecodeError
-) -> ProtocolViolation:
+) -> errors.ProtocolViolation:
     if "truncated" not in str(exc):
         why = str(exc).removeprefix("JSON is malformed: ")
         return violation(answer, purpose, f"the JSON is wrong: {why}")
@@ -227,9 +221,11 @@ def cut_hint(purpose: Purpose) -> str:
     return "a proxy may end long answers early; try again"
 
 
-def violation(answer: Answer, purpose: Purpose, reason: str) -> ProtocolViolation:
+def violation(
+    answer: Answer, purpose: Purpose, reason: str
+) -> errors.ProtocolViolation:
     """The error for an answer that no service of this kind gives."""
-    return ProtocolViolation(
+    return errors.ProtocolViolation(
         f"cannot {purpose.action}: {reason} ({answer.url})",
         url=answer.url,
         status=answer.status,
@@ -264,7 +260,7 @@ def decode_pages(
         return decode(answer, tuple[WikiPageRecord, ...], purpose), ()
     except CutAnswer:
         raise
-    except ProtocolViolation:
+    except errors.ProtocolViolation:
         records, odd = _one_by_one(decode(answer, list[msgspec.Raw], purpose))
         if not records and not any(entry.slug for entry in odd):
             raise
@@ -295,5 +291,5 @@ def _odd(number: int, part: msgspec.Raw, said: str) -> OddEntry:
         number,
         slug if isinstance(slug, str) else "",
         one_line(title) if isinstance(title, str) else "",
-        lowered(said.replace(" - at `$.", " at `")),
+        errors.lowered(said.replace(" - at `$.", " at `")),
     )

@@ -21,32 +21,18 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from wikisync.api import listing
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, decode_each
 from wikisync.api.budget import Budget, Clock, Random, Sleep, TransientFailure
-from wikisync.api.listing import (
-    Listing,
-    Part,
-    encode_query,
-    next_query,
-    says_end,
-    total_of,
-)
 from wikisync.api.pool import Pool
 from wikisync.api.proxy import proxy_for
 from wikisync.api.refusals import in_words
 from wikisync.api.request import Request
 from wikisync.api.secret import Secret
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
-from wikisync.contract import routes
+from wikisync.contract import routes, schema
 from wikisync.contract.project_schema import ProjectRecord
-from wikisync.contract.schema import (
-    AddressRecord,
-    CurrentUserRecord,
-    GroupRecord,
-    TokenRecord,
-    VersionRecord,
-)
 from wikisync.core.model import OwnerKind
 
 log = logging.getLogger(__name__)
@@ -132,19 +118,19 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({str(self.address)!r})"
 
-    async def version(self) -> VersionRecord:
+    async def version(self) -> schema.VersionRecord:
         """The service's version; needs a token."""
-        return await self._one(routes.VERSION, VersionRecord, "read the version")
+        return await self._one(routes.VERSION, schema.VersionRecord, "read the version")
 
-    async def current_user(self) -> CurrentUserRecord:
+    async def current_user(self) -> schema.CurrentUserRecord:
         """The user that the token belongs to."""
         action = "read who the token belongs to"
-        return await self._one(routes.CURRENT_USER, CurrentUserRecord, action)
+        return await self._one(routes.CURRENT_USER, schema.CurrentUserRecord, action)
 
-    async def current_token(self) -> TokenRecord:
+    async def current_token(self) -> schema.TokenRecord:
         """The token itself: scopes and expiry; services before 15.5 lack it."""
         action = "read what the token may do"
-        return await self._one(routes.CURRENT_TOKEN, TokenRecord, action)
+        return await self._one(routes.CURRENT_TOKEN, schema.TokenRecord, action)
 
     async def project(self, project: Id) -> ProjectRecord:
         """One project by numeric id or full path.
@@ -156,7 +142,7 @@ class Client:
 
     async def address_of(
         self, kind: OwnerKind, owner: Id, *, name: str = ""
-    ) -> AddressRecord:
+    ) -> schema.AddressRecord:
         """Id and path of a project or group; the rest of the record is not read.
 
         Messages call it by ``name``, and by default as it is asked for.
@@ -165,7 +151,7 @@ class Client:
             NotFound: it does not exist, or is hidden from this token.
         """
         ask = self._project if kind == "project" else self._group
-        return await self.fetch(ask(owner, name), AddressRecord)
+        return await self.fetch(ask(owner, name), schema.AddressRecord)
 
     def _project(self, project: Id, name: str = "") -> Request:
         path = routes.PROJECT.path(id=project)
@@ -190,24 +176,24 @@ class Client:
         record = _decoded(answer, ProjectRecord, request.purpose)
         return record, answer.headers.get("etag")
 
-    async def group(self, group: Id) -> GroupRecord:
+    async def group(self, group: Id) -> schema.GroupRecord:
         """One group by numeric id or full path.
 
         Raises:
             NotFound: it does not exist, or is hidden from this token.
         """
-        return await self.fetch(self._group(group), GroupRecord)
+        return await self.fetch(self._group(group), schema.GroupRecord)
 
     def _group(self, group: Id, name: str = "") -> Request:
         path = routes.GROUP.path(id=group)
         # a group can hold thousands of projects, which have a list of their own
-        query = encode_query({"with_projects": False})
+        query = listing.encode_query({"with_projects": False})
         purpose = self.purpose(f"read group {name or group}", "group", group)
         return Request("GET", path, purpose, query)
 
     def projects(
         self, *, membership: bool = False, search: str | None = None
-    ) -> Listing[ProjectRecord]:
+    ) -> listing.Listing[ProjectRecord]:
         """Every project the token may see, by rising id.
 
         Keyset paging, because offset paging ends at 50,000 records.
@@ -223,13 +209,17 @@ class Client:
             search=search,
         )
 
-    def groups(self, *, search: str | None = None) -> Listing[GroupRecord]:
+    def groups(
+        self, *, search: str | None = None
+    ) -> listing.Listing[schema.GroupRecord]:
         """Every group the token may see, by name."""
-        return self._paged(routes.GROUPS, GroupRecord, "list the groups", search=search)
+        return self._paged(
+            routes.GROUPS, schema.GroupRecord, "list the groups", search=search
+        )
 
     def group_projects(
         self, group: Id, *, include_subgroups: bool = True
-    ) -> Listing[ProjectRecord]:
+    ) -> listing.Listing[ProjectRecord]:
         """Every project of a group, those of its subgroups included by default.
 
         Projects that are only shared with the group are not listed.
@@ -245,10 +235,10 @@ class Client:
             sort="asc",
         )
 
-    def group_descendants(self, group: Id) -> Listing[GroupRecord]:
+    def group_descendants(self, group: Id) -> listing.Listing[schema.GroupRecord]:
         """Every group below a group, at any depth."""
         action = f"list the groups below {group}"
-        return self._paged(routes.GROUP_DESCENDANTS, GroupRecord, action, group)
+        return self._paged(routes.GROUP_DESCENDANTS, schema.GroupRecord, action, group)
 
     def _paged(
         self,
@@ -257,8 +247,8 @@ class Client:
         action: str,
         group: Id = "",
         **filters: str | bool | None,
-    ) -> Listing[T]:
-        query = encode_query({**filters, "per_page": self.settings.per_page})
+    ) -> listing.Listing[T]:
+        query = listing.encode_query({**filters, "per_page": self.settings.per_page})
         purpose = self.purpose(action, "group" if group else None, group)
         return self.walk(Request("GET", route.path(id=group), purpose, query), kind)
 
@@ -299,23 +289,26 @@ class Client:
 
         return await self._repeated(request, attempt)
 
-    def walk(self, request: Request, kind: type[T]) -> Listing[T]:
+    def walk(self, request: Request, kind: type[T]) -> listing.Listing[T]:
         """Every record of a paged list, asking for the next part when needed.
 
         Raises:
             ProtocolViolation: the parts lead round in a circle or never end.
         """
-        return Listing(self, request, kind)
+        return listing.Listing(self, request, kind)
 
-    async def part(self, request: Request, kind: type[T]) -> Part[T]:
+    async def part(self, request: Request, kind: type[T]) -> listing.Part[T]:
         """One part of a paged list."""
 
-        async def attempt() -> Part[T]:
+        async def attempt() -> listing.Part[T]:
             answer = await self._exchange(request)
             records = _all_of(decode_each(answer, kind, request.purpose))
-            following = next_query(answer.headers, request.query)
-            total, is_last_named = total_of(answer.headers), says_end(answer.headers)
-            return Part(records, following, total, is_last_named)
+            following = listing.next_query(answer.headers, request.query)
+            total, is_last_named = (
+                listing.total_of(answer.headers),
+                listing.says_end(answer.headers),
+            )
+            return listing.Part(records, following, total, is_last_named)
 
         return await self._repeated(request, attempt)
 

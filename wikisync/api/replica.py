@@ -23,6 +23,7 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 
+from wikisync import errors
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.git import WikiHistory
 from wikisync.api.known import KnownPages
@@ -44,13 +45,6 @@ from wikisync.core.model import (
     is_dashed,
     name_key,
     temporary_name,
-)
-from wikisync.errors import (
-    NotFound,
-    PreconditionFailed,
-    ProtocolViolation,
-    Rejected,
-    RemoteError,
 )
 
 DECIDE_HINT = "run it again"
@@ -204,7 +198,7 @@ class WikiReplica:
                 held = await self._sent(held, transient, held)
                 try:
                     return await self._sent(held, target, held)
-                except (Rejected, PreconditionFailed):
+                except (errors.Rejected, errors.PreconditionFailed):
                     await self._sent(held, slug, held)
                     raise
             return await self._sent(held, target, held)
@@ -283,7 +277,7 @@ class WikiReplica:
                 record = await self._wiki.create_page(
                     page.slug, page.content, page.format
                 )
-            except Rejected as error:
+            except errors.Rejected as error:
                 self.last_window_s = self._wiki.client.now() - started
                 raise await self._refusal(error, page.slug) from error
             self.last_window_s = self._wiki.client.now() - started
@@ -301,9 +295,9 @@ class WikiReplica:
                 content=page.content,
                 format=page.format,
             )
-        except NotFound as error:
+        except errors.NotFound as error:
             raise self._changed(held.slug) from error
-        except Rejected as error:
+        except errors.Rejected as error:
             self.last_window_s = self._wiki.client.now() - started
             raise await self._refusal(error, target, held.slug) from error
         self.last_window_s = self._wiki.client.now() - started
@@ -314,7 +308,7 @@ class WikiReplica:
     def _written(self, record: WikiPageRecord, sent: Page) -> Page:
         """What the service says that it holds now."""
         if record.content is None:
-            raise ProtocolViolation(
+            raise errors.ProtocolViolation(
                 f"page {record.slug} of {self._wiki.owner} came back without its text",
                 url=self._wiki.web_url,
             )
@@ -330,8 +324,8 @@ class WikiReplica:
         return page
 
     async def _refusal(
-        self, error: Rejected, target: Slug, slug: Slug | None = None
-    ) -> RemoteError | PreconditionFailed:
+        self, error: errors.Rejected, target: Slug, slug: Slug | None = None
+    ) -> errors.RemoteError | errors.PreconditionFailed:
         """What a refusal means: a name that is taken is read, never guessed.
 
         The service answers some collisions with success and ``null``
@@ -353,7 +347,7 @@ class WikiReplica:
         """The page as it is now, if it is what it was."""
         try:
             held = await self.read(slug)
-        except NotFound as error:
+        except errors.NotFound as error:
             raise self._changed(slug) from error
         if held.digest != expected:
             raise self._changed(slug)
@@ -363,24 +357,26 @@ class WikiReplica:
         """The page that the service finds under a name, or None."""
         try:
             namesake = Slug((await self._wiki.get_page(slug)).slug)
-        except NotFound:
+        except errors.NotFound:
             return None
         self._known.note_there(namesake)
         return namesake
 
-    def _changed(self, slug: Slug) -> PreconditionFailed:
-        return PreconditionFailed(
+    def _changed(self, slug: Slug) -> errors.PreconditionFailed:
+        return errors.PreconditionFailed(
             f"page {slug} of {self._wiki.owner} changed since it was read",
             hint=DECIDE_HINT,
         )
 
-    def _taken(self, slug: Slug, namesake: Slug) -> PreconditionFailed | Rejected:
+    def _taken(
+        self, slug: Slug, namesake: Slug
+    ) -> errors.PreconditionFailed | errors.Rejected:
         if namesake == slug:
-            return PreconditionFailed(
+            return errors.PreconditionFailed(
                 f"page {slug} of {self._wiki.owner} already exists", hint=DECIDE_HINT
             )
         # no scan will ever show a page of this name: asking again is no use
-        return Rejected(
+        return errors.Rejected(
             f"the service cannot store page {slug} of {self._wiki.owner} next to its"
             f" page {namesake}: it treats both names as the same",
             url=self._wiki.web_url,
@@ -389,7 +385,7 @@ class WikiReplica:
 
     def _require_writable(self, held: Page) -> None:
         if not held.format.is_writable:
-            raise Rejected(
+            raise errors.Rejected(
                 f"page {held.slug} of {self._wiki.owner} is in the format"
                 f" {held.format}, which the service does not let anyone change",
                 url=self._wiki.web_url,
@@ -397,11 +393,11 @@ class WikiReplica:
             )
 
 
-def _as_answered(error: Rejected) -> RemoteError:
+def _as_answered(error: errors.Rejected) -> errors.RemoteError:
     """A success without a page is no refusal: nobody knows what was done."""
     if error.status is None or error.status >= HTTPStatus.BAD_REQUEST:
         return error
-    return ProtocolViolation(
+    return errors.ProtocolViolation(
         error.message, url=error.url, status=error.status, hint=error.hint
     )
 

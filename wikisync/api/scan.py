@@ -20,15 +20,7 @@ from msgspec.structs import replace
 
 from wikisync.api.answers import OddEntry
 from wikisync.contract.schema import WikiPageRecord
-from wikisync.core.model import (
-    Format,
-    Page,
-    PageState,
-    Problem,
-    Slug,
-    Snapshot,
-    WikiOwner,
-)
+from wikisync.core import model
 from wikisync.errors import NotFound, ProtocolViolation
 
 UNREADABLE = "page-unreadable"
@@ -45,15 +37,15 @@ _UTF8 = frozenset({"", "utf-8", "us-ascii"})
 class Scan(Struct):
     """What one scan has found so far."""
 
-    pages: dict[Slug, PageState] = field(default_factory=dict)
-    texts: dict[Slug, Page] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    unreadable: set[Slug] = field(default_factory=set)
-    formats: dict[Slug, Format] = field(default_factory=dict)
+    pages: dict[model.Slug, model.PageState] = field(default_factory=dict)
+    texts: dict[model.Slug, model.Page] = field(default_factory=dict)
+    problems: list[model.Problem] = field(default_factory=list)
+    unreadable: set[model.Slug] = field(default_factory=set)
+    formats: dict[model.Slug, model.Format] = field(default_factory=dict)
     """Format of every slug met, read or not."""
-    identities: dict[Slug, str] = field(default_factory=dict)
+    identities: dict[model.Slug, str] = field(default_factory=dict)
     """What the service knows a page by through renames, where it says so."""
-    single: list[Slug] = field(default_factory=list)
+    single: list[model.Slug] = field(default_factory=list)
     """Slugs that have to be read singly."""
     is_complete: bool = True
 
@@ -71,12 +63,12 @@ class Scan(Struct):
         return scan
 
     @classmethod
-    def after(cls, seen: Snapshot) -> Scan:
+    def after(cls, seen: model.Snapshot) -> Scan:
         """Begin with what an earlier scan saw; what it could not read is open."""
         problems = [one for one in seen.problems if one.code != UNREADABLE]
         return cls(dict(seen.pages), problems=problems, is_complete=seen.is_complete)
 
-    def take(self, record: WikiPageRecord, page: Page) -> bool:
+    def take(self, record: WikiPageRecord, page: model.Page) -> bool:
         """Take in a page that was read singly.
 
         Returns:
@@ -90,7 +82,7 @@ class Scan(Struct):
         self.add(page)
         return (record.encoding or "").lower() in _UTF8
 
-    def add(self, page: Page) -> None:
+    def add(self, page: model.Page) -> None:
         """Take in a page whose text is whole."""
         state = page.state(self.identities.get(page.slug, ""))
         self.pages[page.slug] = state
@@ -99,7 +91,7 @@ class Scan(Struct):
 
     def fail(self, code: str, slug: str, message: str, hint: str = "") -> None:
         """Note a problem with one page."""
-        self.problems.append(Problem(code, slug, message, hint))
+        self.problems.append(model.Problem(code, slug, message, hint))
 
     @property
     def is_plain(self) -> bool:
@@ -109,9 +101,9 @@ class Scan(Struct):
         """
         return not self.problems and not _has_case_twins(self.pages)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> model.Snapshot:
         """What was found."""
-        return Snapshot(
+        return model.Snapshot(
             pages=self.pages,
             problems=tuple(self.problems),
             is_complete=self.is_complete,
@@ -121,7 +113,7 @@ class Scan(Struct):
 
     def _sort(self, record: WikiPageRecord) -> None:
         """Put one listed page where it belongs."""
-        slug = Slug(record.slug)
+        slug = model.Slug(record.slug)
         if slug.startswith("uploads/"):
             if not _UPLOADED.match(slug):
                 self.fail(
@@ -150,14 +142,14 @@ class Scan(Struct):
         if content is None or len(content) >= LISTED_BYTES_MAX:
             self.single.append(slug)
             return
-        self.add(Page(slug, page_format, content, record.title or ""))
+        self.add(model.Page(slug, page_format, content, record.title or ""))
         if slug not in self.texts:
             del self.pages[slug]
             self.single.append(slug)
 
     def _set_aside(self, entry: OddEntry) -> None:
         """Note a page of which the list says nothing sound: it is there, unseen."""
-        slug = Slug(entry.slug)
+        slug = model.Slug(entry.slug)
         if slug.startswith("uploads/"):
             return
         self.is_complete = False
@@ -171,7 +163,7 @@ class Scan(Struct):
             "save the page on the wiki again, or ask the administrator of the service",
         )
 
-    def _format_of(self, record: WikiPageRecord) -> Format:
+    def _format_of(self, record: WikiPageRecord) -> model.Format:
         known = known_format(record)
         if known is not None:
             return known
@@ -181,9 +173,9 @@ class Scan(Struct):
             f"has the unknown format {record.format}; kept as plain text",
             "check whether a newer wikisync supports it",
         )
-        return Format.PLAINTEXT
+        return model.Format.PLAINTEXT
 
-    def _note_twin(self, slug: Slug, page_format: Format) -> None:
+    def _note_twin(self, slug: model.Slug, page_format: model.Format) -> None:
         first = self.formats[slug]
         if first is page_format:
             # no repository has one path twice: this list is not what it should be
@@ -207,7 +199,9 @@ class Scan(Struct):
                 self.pages[slug] = replace(self.pages[slug], identity="")
 
 
-def whole_page(record: WikiPageRecord, slug: Slug, owner: WikiOwner, url: str) -> Page:
+def whole_page(
+    record: WikiPageRecord, slug: model.Slug, owner: model.WikiOwner, url: str
+) -> model.Page:
     """A page read singly, if it is the one asked for and its text is all there.
 
     Raises:
@@ -227,11 +221,11 @@ def whole_page(record: WikiPageRecord, slug: Slug, owner: WikiOwner, url: str) -
             f"page {slug} of {owner} came without its text", url=url
         )
     require_whole(slug, record.content, owner, url)
-    page_format = known_format(record) or Format.PLAINTEXT
-    return Page(slug, page_format, record.content, record.title or "")
+    page_format = known_format(record) or model.Format.PLAINTEXT
+    return model.Page(slug, page_format, record.content, record.title or "")
 
 
-def require_whole(slug: str, content: str, owner: WikiOwner, url: str) -> None:
+def require_whole(slug: str, content: str, owner: model.WikiOwner, url: str) -> None:
     """Refuse a text that ends where the service cuts texts (Q9).
 
     Raises:
@@ -247,14 +241,14 @@ def require_whole(slug: str, content: str, owner: WikiOwner, url: str) -> None:
         )
 
 
-def known_format(record: WikiPageRecord) -> Format | None:
+def known_format(record: WikiPageRecord) -> model.Format | None:
     """The page's format, or None where this version does not know it."""
     try:
-        return Format(record.format)
+        return model.Format(record.format)
     except ValueError:
         return None
 
 
-def _has_case_twins(pages: Iterable[Slug]) -> bool:
+def _has_case_twins(pages: Iterable[model.Slug]) -> bool:
     slugs = list(pages)
     return len(set(map(str.casefold, slugs))) < len(slugs)

@@ -17,17 +17,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.api import answers
 from wikisync.api.address import encode_path
-from wikisync.api.answers import (
-    About,
-    OddEntry,
-    Purpose,
-    UnknownRoute,
-    decode,
-    decode_pages,
-    decode_written,
-    not_the_api,
-)
 from wikisync.api.client import Client, Id
 from wikisync.api.listing import encode_query
 from wikisync.api.request import Request
@@ -48,7 +39,7 @@ class PageList(Struct, frozen=True):
     pages: tuple[WikiPageRecord, ...]
     etag: str | None
     """None where the service gives no mark."""
-    odd: tuple[OddEntry, ...] = ()
+    odd: tuple[answers.OddEntry, ...] = ()
     """Entries that are no records of pages."""
 
 
@@ -109,7 +100,7 @@ class Wiki:
         answer = await self.client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
-        pages, odd = decode_pages(answer, request.purpose)
+        pages, odd = answers.decode_pages(answer, request.purpose)
         return PageList(pages, answer.headers.get("etag"), odd)
 
     async def get_page(
@@ -236,7 +227,7 @@ class Wiki:
             async with self.client.writing(str(self.owner)):
                 answer = await self.client.send(Request("DELETE", path, purpose))
             if answer.body and not answer.is_json:
-                raise not_the_api(answer, purpose)
+                raise answers.not_the_api(answer, purpose)
 
         await self._with_slug(slug, purpose, ask)
 
@@ -268,7 +259,7 @@ class Wiki:
                 "POST", path, purpose, form=form, form_fields=(("file", name), *fields)
             )
             answer = await self.client.send(request)
-        return decode(answer, AttachmentRecord, purpose)
+        return answers.decode(answer, AttachmentRecord, purpose)
 
     def read_attachment(self, path: AttachmentPath) -> AsyncGenerator[bytes, None]:
         """An attachment's bytes, from the web side's file route.
@@ -319,8 +310,10 @@ class Wiki:
         purpose = self._purpose("list the pages", "wiki")
         return Request("GET", path, purpose, query, etag=etag)
 
-    def _purpose(self, action: str, about: About, *, is_write: bool = False) -> Purpose:
-        return Purpose(
+    def _purpose(
+        self, action: str, about: answers.About, *, is_write: bool = False
+    ) -> answers.Purpose:
+        return answers.Purpose(
             action=f"{action} of {self.owner}",
             about=about,
             owner_kind=self.owner.kind,
@@ -330,7 +323,7 @@ class Wiki:
         )
 
     async def _with_slug(
-        self, slug: str, purpose: Purpose, ask: Callable[[str], Awaitable[T]]
+        self, slug: str, purpose: answers.Purpose, ask: Callable[[str], Awaitable[T]]
     ) -> T:
         """Ask by the slug's path, once more with raw slashes if that is unknown.
 
@@ -340,14 +333,14 @@ class Wiki:
         paths = self._slug_paths(slug, purpose)
         try:
             return await ask(paths[0])
-        except (UnknownRoute, ProtocolViolation) as error:
+        except (answers.UnknownRoute, ProtocolViolation) as error:
             # some proxies have a page of their own for an address with %2F
             if len(paths) == 1 or error.status != HTTPStatus.NOT_FOUND:
                 raise
         self._has_raw_slashes = not self._has_raw_slashes
         return await ask(paths[1])
 
-    def _slug_paths(self, slug: str, purpose: Purpose) -> tuple[str, ...]:
+    def _slug_paths(self, slug: str, purpose: answers.Purpose) -> tuple[str, ...]:
         if not slug or not _is_unicode(slug):
             raise Rejected(
                 f"cannot {purpose.action}: this is not a valid page slug",
@@ -361,15 +354,15 @@ class Wiki:
         return (raw, whole) if self._has_raw_slashes else (whole, raw)
 
     async def _write_page(
-        self, method: Method, path: str, purpose: Purpose, body: bytes
+        self, method: Method, path: str, purpose: answers.Purpose, body: bytes
     ) -> WikiPageRecord:
         async with self.client.writing(str(self.owner)):
             answer = await self.client.send(Request(method, path, purpose, json=body))
-        return decode_written(answer, WikiPageRecord, purpose)
+        return answers.decode_written(answer, WikiPageRecord, purpose)
 
 
 def _page_body(
-    purpose: Purpose,
+    purpose: answers.Purpose,
     *,
     title: str | None,
     content: str | None,

@@ -6,21 +6,9 @@ from pathlib import Path
 
 import click
 
+from wikisync.cli import options, site_report
 from wikisync.cli.books import book_options
 from wikisync.cli.console import Console, show_problems
-from wikisync.cli.options import (
-    folder_argument,
-    json_option,
-    replace_option,
-    retry_option,
-    strict_option,
-)
-from wikisync.cli.site_report import (
-    broken_links_as_json,
-    files_as_json,
-    show_broken_links,
-    site_summary,
-)
 from wikisync.cli.theming import theme_options
 from wikisync.errors import ExitCode
 from wikisync.site.book.request import BookRequest
@@ -32,7 +20,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
 @click.command(
     name="build", epilog="Example: wikisync build my-wikis -o public --strict"
 )
-@folder_argument
+@options.folder_argument
 @click.option(
     "-o",
     "--output",
@@ -48,10 +36,10 @@ from wikisync.workspace.sentences import counted, problem_as_json
 )
 @book_options
 @theme_options
-@replace_option
-@retry_option
-@strict_option
-@json_option
+@options.replace_option
+@options.retry_option
+@options.strict_option
+@options.json_option
 @click.pass_obj
 def command(
     console: Console,
@@ -101,10 +89,10 @@ def show_report(
     if as_json:
         console.json(_as_json(built))
     else:
-        show_broken_links(console, report, is_strict=is_strict)
+        site_report.show_broken_links(console, report, is_strict=is_strict)
         pages = counted(report.pages, "page")
         places = [built.index, *(path for _, path in built.books.files)]
-        console.result(site_summary(report, pages, len(problems), places))
+        console.result(site_report.site_summary(report, pages, len(problems), places))
     if is_strict and (problems or report.broken_links):
         return int(ExitCode.FAILED)
     return int(ExitCode.HELD if problems else ExitCode.DONE)
@@ -117,8 +105,8 @@ def _as_json(built: Built) -> dict[str, object]:
         "books": [str(path) for _, path in built.books.files],
         "pages": report.pages,
         "switched": built.is_switched,
-        "files": files_as_json(report),
-        "broken_links": broken_links_as_json(report),
+        "files": site_report.files_as_json(report),
+        "broken_links": site_report.broken_links_as_json(report),
         "problems": [problem_as_json(problem) for problem in built.problems],
         "notes": [problem_as_json(note) for note in report.notes],
     }

@@ -12,36 +12,19 @@ from pathlib import Path
 
 import click
 
+from wikisync.cli import options, site_report
 from wikisync.cli.books import book_options
 from wikisync.cli.console import Console, show_problems
 from wikisync.cli.context import service_options
 from wikisync.cli.findings import findings_option, findings_text, of_link, of_problem
-from wikisync.cli.options import (
-    json_option,
-    markup_option,
-    replace_option,
-    retry_option,
-    strict_option,
-)
 from wikisync.cli.service_command import ServiceCommand
-from wikisync.cli.site_report import (
-    broken_links_as_json,
-    files_as_json,
-    show_broken_links,
-    site_summary,
-)
 from wikisync.cli.theming import theme_options
 from wikisync.core.model import Problem
 from wikisync.errors import ExitCode, UsageError
 from wikisync.site.book.request import BookRequest
 from wikisync.site.model import SiteOptions
+from wikisync.workspace import exporting
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.exporting import (
-    DEFAULT_THEME,
-    Exported,
-    ExportRequest,
-    export_wikis,
-)
 from wikisync.workspace.folders import ThemeChoice
 from wikisync.workspace.keeping import KeptWiki
 from wikisync.workspace.page_files import chosen_markup
@@ -67,21 +50,21 @@ from wikisync.workspace.sentences import counted, problem_as_json
 @click.option("--title", help="Title of the site. [default: the title of the wiki]")
 @theme_options
 @click.option("--comments", is_flag=True, help="Show the comments on pages below them.")
-@markup_option
-@strict_option
+@options.markup_option
+@options.strict_option
 @click.option(
     "--cache",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
     help="Folder for data that speeds up the next export.",
 )
-@retry_option
+@options.retry_option
 @click.option(
     "--allow-emptying",
     is_flag=True,
     help="Remove pages from the site even if most of a wiki, or all of it, is gone.",
 )
-@replace_option
+@options.replace_option
 @click.option(
     "--verify",
     is_flag=True,
@@ -94,7 +77,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
     help="Allow an export without a token over one made with a token.",
 )
 @findings_option
-@json_option
+@options.json_option
 @click.pass_obj
 def command(
     console: Console,
@@ -131,14 +114,14 @@ def command(
             "nothing says where the export goes",
             hint="name a folder with -o, or a file with --single, --pdf or --epub",
         )
-    request = ExportRequest(
+    request = exporting.ExportRequest(
         url=url,
         output=output,
         selection=Selection(projects, groups, is_all, excluded),
         token_file=token_file,
         site=SiteOptions(
             title=title or "",
-            theme=choice.theme or DEFAULT_THEME,
+            theme=choice.theme or exporting.DEFAULT_THEME,
             theme_options=choice.options,
             templates=choice.templates,
             markup=chosen_markup(markup),
@@ -154,7 +137,7 @@ def command(
         comments=comments,
         verify=verify,
     )
-    exported = export_wikis(request, console, os.environ)
+    exported = exporting.export_wikis(request, console, os.environ)
     return show_report(
         console, exported, is_strict=strict, as_json=as_json, findings=findings
     )
@@ -165,7 +148,7 @@ def command(
 
 def show_report(
     console: Console,
-    exported: Exported,
+    exported: exporting.Exported,
     *,
     is_strict: bool = False,
     as_json: bool = False,
@@ -185,7 +168,7 @@ def show_report(
     elif as_json:
         console.json(_as_json(exported))
     else:
-        show_broken_links(console, exported.report, is_strict=is_strict)
+        site_report.show_broken_links(console, exported.report, is_strict=is_strict)
         console.result(_summary(exported))
     if is_strict and (
         exported.problems or _refused(exported) or exported.report.broken_links
@@ -194,19 +177,19 @@ def show_report(
     return ExitCode.HELD if exported.problems else ExitCode.DONE
 
 
-def _refused(exported: Exported) -> list[Problem]:
+def _refused(exported: exporting.Exported) -> list[Problem]:
     """Wikis that are not for this token, and that the site never had."""
     kept = {str(one.wiki.owner) for one in exported.kept}
     return [one for one in exported.pulled.refused if one.subject not in kept]
 
 
-def _summary(exported: Exported) -> str:
+def _summary(exported: exporting.Exported) -> str:
     pages = counted(exported.report.pages, "page")
     wikis = counted(len(exported.pulled.wikis) + len(exported.kept), "wiki")
     if exported.kept:
         wikis += f", {len(exported.kept)} of them kept from the last export"
     problems = len(exported.problems)
-    return site_summary(
+    return site_report.site_summary(
         exported.report,
         f"{pages} of {wikis}",
         problems,
@@ -214,15 +197,15 @@ def _summary(exported: Exported) -> str:
     )
 
 
-def _as_json(exported: Exported) -> dict[str, object]:
+def _as_json(exported: exporting.Exported) -> dict[str, object]:
     report = exported.report
     return {
         "index": str(exported.index),
         "books": [str(path) for _, path in exported.books.files],
         "pages": report.pages,
-        "files": files_as_json(report),
+        "files": site_report.files_as_json(report),
         "wikis": [wiki_as_json(wiki) for wiki in exported.pulled.wikis],
-        "broken_links": broken_links_as_json(report),
+        "broken_links": site_report.broken_links_as_json(report),
         "kept": [_kept_as_json(one) for one in exported.kept],
         "skipped": [
             problem_as_json(note) for note in (*exported.notes, *_refused(exported))

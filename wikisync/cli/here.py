@@ -11,11 +11,7 @@ from pathlib import Path
 import click
 
 from wikisync.core.model import WikiOwner
-from wikisync.workspace.configured import (
-    ConfiguredWorkspace,
-    find_workspace,
-    workspace_above,
-)
+from wikisync.workspace import configured
 
 WORKSPACE = "wikisync.workspace"
 """Under this name a command's context keeps the workspace that named its service."""
@@ -23,7 +19,7 @@ WORKSPACE = "wikisync.workspace"
 
 def is_in_workspace() -> bool:
     """Whether the current folder is, or lies in, a workspace."""
-    return workspace_above(Path()) is not None
+    return configured.workspace_above(Path()) is not None
 
 
 def url_here(ctx: click.Context) -> str | None:
@@ -34,12 +30,12 @@ def url_here(ctx: click.Context) -> str | None:
     """
     if not is_in_workspace():
         return None
-    workspace = find_workspace(Path())
+    workspace = configured.find_workspace(Path())
     ctx.meta[WORKSPACE] = workspace
     return workspace.config.service.url
 
 
-def named_by() -> ConfiguredWorkspace | None:
+def named_by() -> configured.ConfiguredWorkspace | None:
     """The workspace that named the service of the command under way, if one did."""
     ctx = click.get_current_context(silent=True)
     return ctx.meta.get(WORKSPACE) if ctx else None

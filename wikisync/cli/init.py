@@ -28,19 +28,10 @@ from wikisync.config.trust import agree, agreed_lines
 from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import ExitCode, FolderError, UsageError
 from wikisync.folder.workspace import refuse_overlaps
+from wikisync.workspace import creating
 from wikisync.workspace.addresses import Target, find_target
 from wikisync.workspace.cloning import folder_names
 from wikisync.workspace.configured import find_workspace
-from wikisync.workspace.creating import (
-    KeptToken,
-    Planned,
-    from_home,
-    keeping,
-    new_files,
-    refuse_folder,
-    token_path,
-    write_workspace,
-)
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.rights import (
     Service,
@@ -104,7 +95,7 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
     """
     if options["trust"]:
         return _trust(console, root)
-    refuse_folder(root, allows_network_disk=options["network_disk"])
+    creating.refuse_folder(root, allows_network_disk=options["network_disk"])
     asks = can_ask() and not options["is_yes"] and not options["as_json"]
     planned = _plan(console, root, options, Questions(console) if asks else None)
     report_found(console, planned)
@@ -117,8 +108,8 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
         console.note("nothing was written")
         return int(ExitCode.DONE)
     if not is_dry_run:
-        with keeping(planned.kept_token):
-            write_workspace(planned)
+        with creating.keeping(planned.kept_token):
+            creating.write_workspace(planned)
     return report(console, planned, is_dry_run=is_dry_run, as_json=options["as_json"])
 
 
@@ -137,7 +128,7 @@ def _trust(console: Console, root: Path) -> int:
 
 def _plan(
     console: Console, root: Path, options: dict[str, Any], questions: Questions | None
-) -> Planned:
+) -> creating.Planned:
     target = _target(console, options["url"], questions)
     section, token, service, kept = _token(console, target.service, options, questions)
     given = Selection(options["projects"], options["groups"], options["is_all"])
@@ -159,7 +150,9 @@ def _plan(
     folders = _folders(rights, _named_folders(options["folders"]), questions)
     ids = {one.wiki.owner: one.wiki.id for one in rights}
     config = _checked_config(section, folders, ids, root)
-    return Planned(root, service, config, rights, notes, new_files(root, config), kept)
+    return creating.Planned(
+        root, service, config, rights, notes, creating.new_files(root, config), kept
+    )
 
 
 def _target(console: Console, given: str | None, questions: Questions | None) -> Target:
@@ -178,7 +171,7 @@ def _target(console: Console, given: str | None, questions: Questions | None) ->
 
 def _token(
     console: Console, url: str, options: dict[str, Any], questions: Questions | None
-) -> tuple[ServiceSection, str | None, Service, KeptToken | None]:
+) -> tuple[ServiceSection, str | None, Service, creating.KeptToken | None]:
     """Where the token comes from from now on, the token, and what it may do.
 
     A typed one is to be kept in a file where the person agrees.
@@ -200,20 +193,20 @@ def _token(
 
     if questions is None or file or words or is_set:
         return (*checked(file), None)
-    path = token_path(url, os.environ)
+    path = creating.token_path(url, os.environ)
 
     def asked() -> tuple[ServiceSection, str | None, Service, str | None]:
         file, typed = questions.ask_token(path)
-        return (*checked(file and from_home(file), typed), typed)
+        return (*checked(file and creating.from_home(file), typed), typed)
 
     section, token, service, typed = questions.until(asked)
     if typed is None or not questions.agrees_to_keep(path):
         return section, token, service, None
     return (
-        _section(url, from_home(path), None),
+        _section(url, creating.from_home(path), None),
         token,
         service,
-        KeptToken(path, typed),
+        creating.KeptToken(path, typed),
     )
 
 

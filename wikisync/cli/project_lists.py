@@ -12,12 +12,7 @@ from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
 from wikisync.api.listing import Listing
 from wikisync.api.projects import Projects
-from wikisync.cli.attributes import (
-    newer_option,
-    parameter_options,
-    read_newer,
-    read_values,
-)
+from wikisync.cli import attributes
 from wikisync.cli.console import Console
 from wikisync.cli.here import named_by, project_here
 from wikisync.cli.options import decorated
@@ -137,7 +132,10 @@ def show_list(
     options: Mapping[str, Any],
 ) -> int:
     """Read a list with the options given and print it."""
-    values = {**read_values(endpoint, options), "also": read_newer(options["newer"])}
+    values = {
+        **attributes.read_values(endpoint, options),
+        "also": attributes.read_newer(options["newer"]),
+    }
     limit = options["limit"]
     if limit is None and not connection.as_json:
         limit = ROWS_SHOWN
@@ -191,7 +189,7 @@ def _listing(
         name,
         text,
         run,
-        [*arguments, *parameter_options(endpoints), limit],
+        [*arguments, *attributes.parameter_options(endpoints), limit],
         takes_newer=True,
     )
 
@@ -215,7 +213,7 @@ def command_of(
     decorators = [
         click.command(name, cls=WorkspaceCommand, short_help=text),
         *parameters,
-        *([newer_option()] if takes_newer else []),
+        *([attributes.newer_option()] if takes_newer else []),
         *connection_options(is_write=is_write),
     ]
     made = decorated(callback, decorators)
@@ -253,9 +251,9 @@ def _run_list(
 def _read_one(
     connection: Connection, endpoint: Endpoint, project: str, options: Mapping[str, Any]
 ) -> Any:
-    values = read_values(endpoint, options)
+    values = attributes.read_values(endpoint, options)
     if "newer" in options:
-        values["also"] = read_newer(options["newer"])
+        values["also"] = attributes.read_newer(options["newer"])
 
     def read(client: Client) -> Awaitable[Any]:
         reading: Awaitable[Any] = getattr(Projects(client), endpoint)(project, **values)
@@ -320,7 +318,7 @@ def commands() -> list[click.Command]:
             "show",
             "Show the details of PROJECT.",
             _run_show,
-            [PROJECT, *parameter_options([Endpoint.SHOW])],
+            [PROJECT, *attributes.parameter_options([Endpoint.SHOW])],
             takes_newer=True,
         ),
         command_of(

@@ -15,11 +15,7 @@ from wikisync.core.model import Format, Page
 from wikisync.errors import ExitCode, UsageError, WikisyncError
 from wikisync.merging.conflict import MARKER, has_marker
 from wikisync.merging.diff import changes
-from wikisync.workspace.configured import (
-    ConfiguredWorkspace,
-    find_workspace,
-    named_page,
-)
+from wikisync.workspace import configured
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.restoring import (
     Earlier,
@@ -103,7 +99,7 @@ def command(
     like '2026-11-21 14:30', or an age like 2h or 3d. It shows the pages and asks for
     confirmation, unless --yes is given.
     """
-    workspace = find_workspace(start)
+    workspace = configured.find_workspace(start)
     if is_all or start_of:
         if not (is_all and start_of) or moment or conflict or revision:
             raise UsageError(
@@ -142,7 +138,7 @@ def command(
 
 def _restore_page(
     console: Console,
-    workspace: ConfiguredWorkspace,
+    workspace: configured.ConfiguredWorkspace,
     page: str,
     at: float | None,
     is_conflict: bool,
@@ -150,7 +146,7 @@ def _restore_page(
     as_json: bool,
     dry_run: bool,
 ) -> int:
-    section, named = named_page(workspace, page)
+    section, named = configured.named_page(workspace, page)
     with open_workspace(
         workspace, is_held=False, is_read_only=lists or dry_run
     ) as opened:
@@ -181,14 +177,14 @@ def _restore_page(
 
 def _restore_revision(
     console: Console,
-    workspace: ConfiguredWorkspace,
+    workspace: configured.ConfiguredWorkspace,
     page: str,
     revision: str,
     token_file: Path | None,
     as_json: bool,
     dry_run: bool,
 ) -> int:
-    section, named = named_page(workspace, page)
+    section, named = configured.named_page(workspace, page)
     with open_workspace(workspace, is_held=False, is_read_only=dry_run) as opened:
         slug, current = asyncio.run(find_page(opened, section, named))
         known = opened.known(section)
@@ -229,7 +225,7 @@ def _tell(
 
 def _restore_all(
     console: Console,
-    workspace: ConfiguredWorkspace,
+    workspace: configured.ConfiguredWorkspace,
     scope: str | None,
     since: float,
     *,

@@ -8,18 +8,7 @@ from wikisync.cli.console import Console
 from wikisync.core.model import Problem
 from wikisync.errors import WikisyncError, command_line
 from wikisync.sync.decide.plan import describe
-from wikisync.workspace.attention import (
-    batch_sentence,
-    held_sentence,
-    named_problem,
-    problem_sentence,
-)
-from wikisync.workspace.sentences import (
-    batch_as_json,
-    counted,
-    error_as_json,
-    problem_as_json,
-)
+from wikisync.workspace import attention, sentences
 from wikisync.workspace.syncing import Synced
 
 WAITING_SHOWN_MAX = 10
@@ -44,17 +33,19 @@ def report_sync(
     """Print what came of every wiki, and problems that are of no single one."""
     if as_json:
         wikis = [wiki_as_json(wiki) for wiki in done]
-        problems = [problem_as_json(problem) for problem in beside]
+        problems = [sentences.problem_as_json(problem) for problem in beside]
         answer = {"wikis": wikis, "problems": problems}
         console.json(answer)
         _show_failures(console, done)
         return
     for wiki in done:
         for note in wiki.all_notes:
-            console.note(problem_sentence(wiki.section, note))
+            console.note(attention.problem_sentence(wiki.section, note))
         for absent in wiki.absent:
             console.note(str(absent))
-        console.problems(named_problem(wiki.section, one) for one in wiki.problems)
+        console.problems(
+            attention.named_problem(wiki.section, one) for one in wiki.problems
+        )
         is_shown = bool(wiki.results) or wiki.paused is not None
         if is_shown and not (console.quiet and _is_idle(wiki)):
             if is_dry_run and wiki.results:
@@ -72,19 +63,19 @@ def report_sync(
 def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
     folder = wiki.section.folder
     for batch in wiki.batches:
-        console.warn(batch_sentence(folder, batch))
+        console.warn(attention.batch_sentence(folder, batch))
     if is_dry_run:
         return  # its lines are in the plan
     for held in wiki.held:
-        console.warn(held_sentence(folder, held))
+        console.warn(attention.held_sentence(folder, held))
     for one in wiki.waiting[:WAITING_SHOWN_MAX]:
         console.note(f"{folder}/{one.slug}: {one.reason}")
     if (more := len(wiki.waiting) - WAITING_SHOWN_MAX) > 0:
-        console.note(f"and {counted(more, 'page')} more; see wikisync status")
+        console.note(f"and {sentences.counted(more, 'page')} more; see wikisync status")
     for slug, notice in wiki.notices[:WAITING_SHOWN_MAX]:
         console.note(f"{folder}/{slug}: {notice}")
     if (more := len(wiki.notices) - WAITING_SHOWN_MAX) > 0:
-        console.note(f"and {counted(more, 'page')} more; see wikisync log")
+        console.note(f"and {sentences.counted(more, 'page')} more; see wikisync log")
     if wiki.results and wiki.last.next_scan_s is not None:
         again = max(1, round(wiki.last.next_scan_s))
         console.note(f"run it again in {again} s, or wait with: wikisync sync --wait")
@@ -110,7 +101,7 @@ def _summary(wiki: Synced) -> str:
         because = f" ({wiki.paused})" if wiki.paused else ""
         resume = command_line("resume", wiki.section.folder)
         return f"paused{because}; to resume, run: {resume}"
-    pages = counted(wiki.last.pages, "page")
+    pages = sentences.counted(wiki.last.pages, "page")
     return f"{pages}, {', '.join(_done(wiki)) or 'nothing to do'}"
 
 
@@ -124,7 +115,7 @@ def _done(wiki: Synced) -> list[str]:
     counts = {name: wiki.count(name) for name in COUNTS}
     words = [f"{number} {name}" for name, number in counts.items() if number]
     if fetched := wiki.count("attachments"):
-        words.append(f"{counted(fetched, 'attachment')} fetched")
+        words.append(f"{sentences.counted(fetched, 'attachment')} fetched")
     if wiki.held:
         words.append(f"{len(wiki.held)} held")
     if wiki.waiting:
@@ -133,7 +124,7 @@ def _done(wiki: Synced) -> list[str]:
     if asked:
         words.append(f"{asked} waiting for your approval")
     if wiki.problems and not words:
-        words.append(counted(len(wiki.problems), "problem"))
+        words.append(sentences.counted(len(wiki.problems), "problem"))
     return words
 
 
@@ -162,10 +153,10 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
         "waiting": [
             {"page": one.slug, "reason": str(one.reason)} for one in wiki.waiting
         ],
-        "batches": [batch_as_json(batch) for batch in wiki.batches],
-        "problems": [problem_as_json(problem) for problem in wiki.problems],
-        "notes": [problem_as_json(note) for note in wiki.all_notes],
-        "absent": [problem_as_json(problem) for problem in wiki.absent],
-        "error": error_as_json(failure) if failure else None,
+        "batches": [sentences.batch_as_json(batch) for batch in wiki.batches],
+        "problems": [sentences.problem_as_json(problem) for problem in wiki.problems],
+        "notes": [sentences.problem_as_json(note) for note in wiki.all_notes],
+        "absent": [sentences.problem_as_json(problem) for problem in wiki.absent],
+        "error": sentences.error_as_json(failure) if failure else None,
         "next_look_s": wiki.last.next_scan_s if wiki.results else None,
     }

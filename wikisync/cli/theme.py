@@ -10,12 +10,7 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.errors import ExitCode, FolderError, UsageError
-from wikisync.site.theme_layers import (
-    contract_file,
-    declared_options,
-    theme_chain,
-    theme_names,
-)
+from wikisync.site import theme_layers
 from wikisync.site.theme_manifest import ThemeOption
 
 MANIFEST = """\
@@ -60,7 +55,10 @@ def command() -> None:
 @click.pass_obj
 def list_themes(console: Console, *, as_json: bool) -> int:
     """List the themes that come with wikisync."""
-    themes = [theme_chain(name)[0].manifest for name in theme_names()]
+    themes = [
+        theme_layers.theme_chain(name)[0].manifest
+        for name in theme_layers.theme_names()
+    ]
     shown = [
         {
             "name": theme.name,
@@ -88,8 +86,8 @@ def show_theme(console: Console, name: str, *, as_json: bool) -> int:
 
     Set options in [site.options] of wikisync.toml, or with --theme-option.
     """
-    chain = theme_chain(name)
-    options = declared_options(chain)
+    chain = theme_layers.theme_chain(name)
+    options = theme_layers.declared_options(chain)
     if as_json:
         shown = {
             "name": chain[0].name,
@@ -112,7 +110,7 @@ def show_theme(console: Console, name: str, *, as_json: bool) -> int:
 @click.pass_obj
 def show_docs(console: Console) -> int:
     """Print the reference for theme authors: blocks, values, filters, options."""
-    console.result(contract_file().read_text(encoding="utf-8").rstrip())
+    console.result(theme_layers.contract_file().read_text(encoding="utf-8").rstrip())
     return int(ExitCode.DONE)
 
 
@@ -125,10 +123,10 @@ def show_docs(console: Console) -> int:
 @click.pass_obj
 def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) -> int:
     """Create a theme in FOLDER: a manifest, one template, one style sheet."""
-    if extends not in theme_names():
+    if extends not in theme_layers.theme_names():
         raise UsageError(
             f"wikisync has no theme {extends}",
-            hint=f"available themes: {', '.join(theme_names())}",
+            hint=f"available themes: {', '.join(theme_layers.theme_names())}",
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderError(

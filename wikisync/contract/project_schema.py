@@ -13,12 +13,7 @@ from enum import IntEnum
 
 import msgspec
 
-from wikisync.contract.schema import (
-    AddressedRecord,
-    AnsweredRecord,
-    SimpleProject,
-    UserRecord,
-)
+from wikisync.contract import schema
 
 
 class CustomAttributeRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +23,7 @@ class CustomAttributeRecord(msgspec.Struct, frozen=True, kw_only=True):
     value: str = ""
 
 
-class LicenseRecord(AddressedRecord, frozen=True, kw_only=True):
+class LicenseRecord(schema.AddressedRecord, frozen=True, kw_only=True):
     """The licence that the service found in the repository."""
 
     key: str | None = None
@@ -71,7 +66,7 @@ class PermissionsRecord(msgspec.Struct, frozen=True, kw_only=True):
         return max((access.access_level for access in given if access), default=0)
 
 
-class OwnerRecord(AddressedRecord, frozen=True, kw_only=True):
+class OwnerRecord(schema.AddressedRecord, frozen=True, kw_only=True):
     """The user whose own namespace a project is in."""
 
     id: int
@@ -83,7 +78,7 @@ class OwnerRecord(AddressedRecord, frozen=True, kw_only=True):
     web_url: str | None = None
 
 
-class ProjectLinksRecord(AddressedRecord, frozen=True, kw_only=True):
+class ProjectLinksRecord(schema.AddressedRecord, frozen=True, kw_only=True):
     """Where the parts of a project are in the API."""
 
     is_all_addresses = True
@@ -137,7 +132,7 @@ class ExpirationPolicyRecord(msgspec.Struct, frozen=True, kw_only=True):
     next_run_at: str | None = None
 
 
-class UpstreamRecord(SimpleProject, frozen=True, kw_only=True):
+class UpstreamRecord(schema.SimpleProject, frozen=True, kw_only=True):
     """The project that a fork was made from, reduced."""
 
     license_url: str | None = None
@@ -145,7 +140,7 @@ class UpstreamRecord(SimpleProject, frozen=True, kw_only=True):
     repository_storage: str | None = None
 
 
-class ProjectRecord(SimpleProject, frozen=True, kw_only=True):
+class ProjectRecord(schema.SimpleProject, frozen=True, kw_only=True):
     """A project in any view of the service.
 
     Of the settings that an edit changes no more than wikisync reads; ``sent`` has all.
@@ -225,7 +220,7 @@ class ImportRecord(msgspec.Struct, frozen=True, kw_only=True):
     stats: dict[str, object] | None = None
 
 
-class ProjectGroupRecord(AddressedRecord, frozen=True, kw_only=True):
+class ProjectGroupRecord(schema.AddressedRecord, frozen=True, kw_only=True):
     """A group above a project, or one that it can be shared with."""
 
     id: int
@@ -236,7 +231,7 @@ class ProjectGroupRecord(AddressedRecord, frozen=True, kw_only=True):
     web_url: str = ""
 
 
-class MemberRecord(UserRecord, frozen=True, kw_only=True):
+class MemberRecord(schema.UserRecord, frozen=True, kw_only=True):
     """A member of a project, by the project itself."""
 
     access_level: int = 0
@@ -244,7 +239,7 @@ class MemberRecord(UserRecord, frozen=True, kw_only=True):
     expires_at: str | None = None
 
 
-class CommitRecord(AddressedRecord, frozen=True, kw_only=True):
+class CommitRecord(schema.AddressedRecord, frozen=True, kw_only=True):
     """A commit of a project's own repository."""
 
     id: str
@@ -274,14 +269,14 @@ class BranchRecord(msgspec.Struct, frozen=True, kw_only=True):
     default: bool = False
 
 
-class StarrerRecord(AnsweredRecord, frozen=True, kw_only=True):
+class StarrerRecord(schema.AnsweredRecord, frozen=True, kw_only=True):
     """Who starred a project, and since when."""
 
-    user: UserRecord
+    user: schema.UserRecord
     starred_since: str | None = None
 
 
-class UploadRecord(AddressedRecord, frozen=True, kw_only=True):
+class UploadRecord(schema.AddressedRecord, frozen=True, kw_only=True):
     """A file uploaded to a project, for its issues and merge requests."""
 
     url: str
@@ -293,13 +288,13 @@ class UploadRecord(AddressedRecord, frozen=True, kw_only=True):
     id: int | None = None
 
 
-class AvatarRecord(AddressedRecord, frozen=True, kw_only=True):
+class AvatarRecord(schema.AddressedRecord, frozen=True, kw_only=True):
     """The answer to a new avatar; some services send the whole project."""
 
     avatar_url: str | None = None
 
 
-class ShareRecord(AnsweredRecord, frozen=True, kw_only=True):
+class ShareRecord(schema.AnsweredRecord, frozen=True, kw_only=True):
     """A project shared with a group."""
 
     group_id: int
@@ -309,7 +304,7 @@ class ShareRecord(AnsweredRecord, frozen=True, kw_only=True):
     id: int | None = None
 
 
-class MembersImportRecord(AnsweredRecord, frozen=True, kw_only=True):
+class MembersImportRecord(schema.AnsweredRecord, frozen=True, kw_only=True):
     """What came of importing another project's members."""
 
     status: str

@@ -11,29 +11,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from wikisync.core.model import (
-    NO_FILE,
-    WRITABLE_FORMATS,
-    ConflictFile,
-    Digest,
-    Format,
-    Problem,
-    Slug,
-    digest_of,
-    split_extension,
-)
+from wikisync.core import model
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
+from wikisync.folder import safe_open
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import path_of
 from wikisync.folder.pages import PageFolder
-from wikisync.folder.safe_open import (
-    Folders,
-    open_folder,
-    opened_file,
-    opened_root,
-    read_all,
-)
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash
@@ -54,13 +38,13 @@ class ConflictFiles:
         self._writer = writer
         self._trash = trash
 
-    def find(self, slug: Slug) -> str | None:
+    def find(self, slug: model.Slug) -> str | None:
         """The path of the page's conflict file; None where none can be read."""
         with suppress(FolderError):
             return self._found(slug)[0] or None
         return None
 
-    def read(self, slug: Slug) -> ConflictFile | None:
+    def read(self, slug: model.Slug) -> model.ConflictFile | None:
         """The page's conflict file; None where there is none.
 
         Raises:
@@ -71,12 +55,16 @@ class ConflictFiles:
         if content is None:
             return None
         text = decode_page(content, path)
-        if isinstance(text, Problem):
+        if isinstance(text, model.Problem):
             raise FolderError(str(text), path=path, hint=text.hint)
-        return ConflictFile(path, text, self._lock(path))
+        return model.ConflictFile(path, text, self._lock(path))
 
     def write(
-        self, slug: Slug, page_format: Format, text: str, expected: Digest | None = None
+        self,
+        slug: model.Slug,
+        page_format: model.Format,
+        text: str,
+        expected: model.Digest | None = None,
     ) -> str:
         """Write the page's conflict file and return its path.
 
@@ -94,7 +82,7 @@ class ConflictFiles:
         _require(path, before, expected)
         if before is not None and self._trash is not None:
             self._trash.put(path, before, "the conflict changed")
-        expected = None if before is None else digest_of(before)
+        expected = None if before is None else model.digest_of(before)
         with self._writer() as writer:
             # a page that only its owner may read has such a conflict file
             like = page if page and before is None else ""
@@ -103,7 +91,7 @@ class ConflictFiles:
             raise error
         return path
 
-    def remove(self, slug: Slug, expected: Digest | None = None) -> None:
+    def remove(self, slug: model.Slug, expected: model.Digest | None = None) -> None:
         """Remove the page's conflict file, if there is one that can be read.
 
         Raises:
@@ -118,19 +106,21 @@ class ConflictFiles:
                 _require(path, content, expected)
                 with self._writer() as writer:
                     writer.remove(
-                        path, expected=digest_of(content), why="the conflict is over"
+                        path,
+                        expected=model.digest_of(content),
+                        why="the conflict is over",
                     )
 
-    def move(self, path: str, target: Slug) -> None:
+    def move(self, path: str, target: model.Slug) -> None:
         """Move a conflict file beside its page's new place, if that is free."""
         page = self._pages.path(target)
         content = self._content(path)
         if page is None or content is None:
             return
         with self._writer() as writer, suppress(PreconditionFailed):
-            writer.move(path, _beside(page), expected=digest_of(content))
+            writer.move(path, _beside(page), expected=model.digest_of(content))
 
-    def _found(self, slug: Slug) -> tuple[str, bytes | None]:
+    def _found(self, slug: model.Slug) -> tuple[str, bytes | None]:
         """The conflict file's path and content; nothing where there is none.
 
         Raises:
@@ -150,21 +140,23 @@ class ConflictFiles:
             raise errors[0]
         return "", None
 
-    def _paths(self, slug: Slug) -> list[str]:
+    def _paths(self, slug: model.Slug) -> list[str]:
         """Where the conflict file may be, the likeliest place first."""
         known = self._pages.path(slug)
-        ours = [path_of(slug, page_format) for page_format in sorted(WRITABLE_FORMATS)]
+        ours = [
+            path_of(slug, page_format) for page_format in sorted(model.WRITABLE_FORMATS)
+        ]
         pages = [known, *ours] if known else ours
         return list(dict.fromkeys(map(_beside, pages)))
 
     def _content(self, path: str) -> bytes | None:
         try:
             with (
-                opened_root(self._root) as root,
-                Folders(root) as folders,
-                opened_file(folders, path) as descriptor,
+                safe_open.opened_root(self._root) as root,
+                safe_open.Folders(root) as folders,
+                safe_open.opened_file(folders, path) as descriptor,
             ):
-                return read_all(descriptor, path)
+                return safe_open.read_all(descriptor, path)
         except FileNotFoundError:
             return None
         except PlaceTaken as error:
@@ -175,8 +167,10 @@ class ConflictFiles:
     def _lock(self, path: str) -> str:
         """The lock file of an editor that has a file open, or nothing."""
         folder, slash, name = path.rpartition("/")
-        with opened_root(self._root) as root:
-            descriptor = open_folder(root, folder.split("/") if folder else [])
+        with safe_open.opened_root(self._root) as root:
+            descriptor = safe_open.open_folder(
+                root, folder.split("/") if folder else []
+            )
             try:
                 with os.scandir(descriptor) as entries:
                     locks = [
@@ -187,15 +181,15 @@ class ConflictFiles:
         return f"{folder}{slash}{min(locks)}" if locks else ""
 
 
-def _require(path: str, content: bytes | None, expected: Digest | None) -> None:
-    found = NO_FILE if content is None else digest_of(content)
+def _require(path: str, content: bytes | None, expected: model.Digest | None) -> None:
+    found = model.NO_FILE if content is None else model.digest_of(content)
     if expected is not None and found != expected:
         raise PreconditionFailed(f"{path} was saved meanwhile")
 
 
 def _beside(path: str) -> str:
     """The conflict file's path for a page's."""
-    split = split_extension(path)
+    split = model.split_extension(path)
     assert split, path
     stem = split[0]
     return f"{stem}{CONFLICT_MARK}{path[len(stem) :]}"

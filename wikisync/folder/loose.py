@@ -13,15 +13,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from pathlib import Path
 
-from wikisync.core.model import (
-    AttachmentPath,
-    Format,
-    LinkTarget,
-    LooseFile,
-    Slug,
-    in_form_c,
-    split_extension,
-)
+from wikisync.core import model
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.errors import NotFound
 from wikisync.folder.ignore import is_ignored_file
@@ -66,7 +58,7 @@ class LooseFiles:
         """The paths of all of them but of those in hidden folders, in form C."""
         return await asyncio.to_thread(self._listed_paths)
 
-    async def at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+    async def at(self, paths: Collection[str]) -> Mapping[str, model.LooseFile]:
         """The files at these paths, in whatever form of Unicode they are spelled there.
 
         A page of that name is what a link leads to, whatever lies beside it.
@@ -74,7 +66,9 @@ class LooseFiles:
         asked = {path for path in paths if _is_loose(path)}
         return await finish_in_thread(self._scan, asked) if asked else {}
 
-    def path_of(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
+    def path_of(
+        self, slug: model.Slug, target: model.LinkTarget
+    ) -> model.AttachmentPath | None:
         """Where in the wiki's folder a link on a page leads; None where out of it.
 
         Args:
@@ -85,18 +79,18 @@ class LooseFiles:
         if target.path.startswith("/") and way is not None and is_fetched(way):
             return None  # the project's own store, and not the wiki's
         found = target.path if is_fetched(target.path) else way
-        return None if found is None else AttachmentPath(found)
+        return None if found is None else model.AttachmentPath(found)
 
     async def there(
-        self, paths: Collection[AttachmentPath]
-    ) -> Mapping[AttachmentPath, LooseFile]:
+        self, paths: Collection[model.AttachmentPath]
+    ) -> Mapping[model.AttachmentPath, model.LooseFile]:
         """Those of some fetched attachments that are there, as they are now."""
         if not paths:
             return {}
         listed = (await finish_in_thread(self._listing)).attachments
         return await finish_in_thread(self._index.there, paths, listed)
 
-    async def read(self, file: LooseFile) -> AsyncIterator[bytes]:
+    async def read(self, file: model.LooseFile) -> AsyncIterator[bytes]:
         """The file's bytes in chunks.
 
         Raises:
@@ -114,32 +108,34 @@ class LooseFiles:
         self._patterns, _ = read_patterns(self._root)
         listed = self._listing()
         own = (path for path in listed.attachments if not is_fetched(path))
-        return frozenset(map(in_form_c, (*listed.loose, *own)))
+        return frozenset(map(model.in_form_c, (*listed.loose, *own)))
 
     def _listed(self) -> ScannedFolder:
         return scan_pages(self._root, read_patterns(self._root)[0])
 
-    def _scan(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+    def _scan(self, paths: Collection[str]) -> Mapping[str, model.LooseFile]:
         """Files, each read only where it is not the one that was read before."""
         if self._patterns is None:
             self._patterns, _ = read_patterns(self._root)
-        found: dict[str, LooseFile] = {}
+        found: dict[str, model.LooseFile] = {}
         pages = {
             folder: self._pages_in(folder)
             for folder in {path.rpartition("/")[0] for path in paths}
         }
         # the disk may spell a name in another form of Unicode than the link does
         names = () if all(map(str.isascii, paths)) else self._listing().loose
-        forms = {in_form_c(name): name for name in names}
+        forms = {model.in_form_c(name): name for name in names}
         with opened_root(self._root) as root, Folders(root) as folders:
             for path in sorted(paths):
                 folder, _, name = path.rpartition("/")
                 if self._patterns.hides(path) or name in pages[folder]:
                     continue
-                spelled = path if path.isascii() else forms.get(in_form_c(path), path)
+                spelled = (
+                    path if path.isascii() else forms.get(model.in_form_c(path), path)
+                )
                 file = self._index.look(folders, spelled)
                 if file is not None:
-                    found[path] = LooseFile(spelled, file.digest, file.size)
+                    found[path] = model.LooseFile(spelled, file.digest, file.size)
         self._index.keep()
         return found
 
@@ -147,7 +143,8 @@ class LooseFiles:
         """The names of the pages in a folder, without their extensions."""
         try:
             files = [
-                split_extension(each.name) for each in (self._root / folder).iterdir()
+                model.split_extension(each.name)
+                for each in (self._root / folder).iterdir()
             ]
         except OSError:
             return frozenset()
@@ -156,17 +153,17 @@ class LooseFiles:
 
 def _is_loose(path: str) -> bool:
     name = path.rpartition("/")[2]
-    is_other = is_fetched(path) or is_ignored_file(name) or split_extension(name)
+    is_other = is_fetched(path) or is_ignored_file(name) or model.split_extension(name)
     return attachment_path(path) is not None and not is_other
 
 
-def _resolved(slug: Slug, target: LinkTarget) -> str | None:
+def _resolved(slug: model.Slug, target: model.LinkTarget) -> str | None:
     """A target as a path in the wiki's folder; None where it leaves the folder."""
     way = target.path
     if not way or "\0" in way or "\\" in way:
         return None
     is_from_root = target.is_wikilink or way.startswith("/")
-    start = [] if is_from_root else path_of(slug, Format.MARKDOWN).split("/")[:-1]
+    start = [] if is_from_root else path_of(slug, model.Format.MARKDOWN).split("/")[:-1]
     parts = list(start)
     for part in way.split("/"):
         if part == "..":

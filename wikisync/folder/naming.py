@@ -29,25 +29,10 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from wikisync.core.model import (
-    EXTENSIONS,
-    AttachmentPath,
-    Format,
-    PagePath,
-    Slug,
-    split_extension,
-)
+from wikisync.core import model
 from wikisync.errors import FolderError
+from wikisync.folder import ignore
 from wikisync.folder.coding import decode_slug, encode_slug
-from wikisync.folder.ignore import (
-    ATTENTION,
-    CONFIG_FILE,
-    CONFLICT_MARK,
-    UPLOADS,
-    folder_maker,
-    is_ignored_file,
-    is_ignored_folder,
-)
 
 __all__ = [
     "PATH_BYTES_MAX",
@@ -67,14 +52,14 @@ PATHS_KNOWN_MAX = 1 << 16
 """Paths whose page is remembered: a watch reads the same names all day."""
 
 _PLAIN = re.compile(
-    rf"(?!{UPLOADS}/|(?:[^/]*/)*(?i:{ATTENTION})\.md)[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)*\.md"
+    rf"(?!{ignore.UPLOADS}/|(?:[^/]*/)*(?i:{ignore.ATTENTION})\.md)[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)*\.md"
 )
 """What most pages are called: nothing of it is coded, marked or ignored."""
 _PLAIN_ATTACHMENT = re.compile(
-    rf"{UPLOADS}/[0-9a-f]{{32}}/[A-Za-z0-9_-][A-Za-z0-9_.-]{{0,100}}"
+    rf"{ignore.UPLOADS}/[0-9a-f]{{32}}/[A-Za-z0-9_-][A-Za-z0-9_.-]{{0,100}}"
 )
 """What most attachments are called: short and safe on every disk."""
-_FETCHED = re.compile(rf"{UPLOADS}/[0-9a-fA-F]{{32}}(?:/|\Z)")
+_FETCHED = re.compile(rf"{ignore.UPLOADS}/[0-9a-fA-F]{{32}}(?:/|\Z)")
 _HIDDEN_FOLDER = re.compile(r"(?ai)\.(?!(?:git|wikisync)\Z)[a-z0-9][\w-]*")
 _SHOWN = re.compile(
     r"""(?xi) .*\. (?: png|jpe?g|gif|bmp|tiff?|ico|webp|avif|svg|heic
@@ -88,22 +73,22 @@ _NOT_A_NAME = "[\x00\ud800-\udfff]"
 _UNSAFE_ATTACHMENT = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
 
 
-def path_of(slug: Slug, page_format: Format) -> PagePath:
+def path_of(slug: model.Slug, page_format: model.Format) -> model.PagePath:
     """The one path that wikisync itself gives a page, clashes aside."""
-    extension = EXTENSIONS[page_format][0]
-    return PagePath("/".join(encode_slug(slug, page_format)) + extension)
+    extension = model.EXTENSIONS[page_format][0]
+    return model.PagePath("/".join(encode_slug(slug, page_format)) + extension)
 
 
 def page_of_conflict(path: str) -> str | None:
     """The path of the page that a conflict file is of; None where it is none."""
-    split = split_extension(path)
-    if split is None or not split[0].endswith(CONFLICT_MARK):
+    split = model.split_extension(path)
+    if split is None or not split[0].endswith(ignore.CONFLICT_MARK):
         return None
-    return split[0].removesuffix(CONFLICT_MARK) + path[len(split[0]) :]
+    return split[0].removesuffix(ignore.CONFLICT_MARK) + path[len(split[0]) :]
 
 
 @lru_cache(PATHS_KNOWN_MAX)
-def parse_path(path: str) -> tuple[Slug, Format] | None:
+def parse_path(path: str) -> tuple[model.Slug, model.Format] | None:
     """The page that a path stands for.
 
     Args:
@@ -114,19 +99,19 @@ def parse_path(path: str) -> tuple[Slug, Format] | None:
         ``uploads``, not text, or not a plain relative path.
     """
     if _PLAIN.fullmatch(path):
-        return Slug(path.removesuffix(".md")), Format.MARKDOWN
+        return model.Slug(path.removesuffix(".md")), model.Format.MARKDOWN
     *folders, name = unicodedata.normalize("NFC", path).split("/")
-    split = split_extension(name)
-    if split is None or is_ignored_file(name) or re.search(_NOT_A_NAME, path):
+    split = model.split_extension(name)
+    if split is None or ignore.is_ignored_file(name) or re.search(_NOT_A_NAME, path):
         return None
     for folder in folders:
-        if not folder or is_ignored_folder(folder):
+        if not folder or ignore.is_ignored_folder(folder):
             return None
-    if folders and folders[0] == UPLOADS:
+    if folders and folders[0] == ignore.UPLOADS:
         return None
 
     stem, page_format = split
-    return Slug(decode_slug([*folders, stem], page_format)), page_format
+    return model.Slug(decode_slug([*folders, stem], page_format)), page_format
 
 
 def is_fetched(path: str) -> bool:
@@ -134,7 +119,7 @@ def is_fetched(path: str) -> bool:
     return _FETCHED.match(path) is not None
 
 
-def attachment_path(raw: str) -> AttachmentPath | None:
+def attachment_path(raw: str) -> model.AttachmentPath | None:
     """The path of an attachment, if it is one and safe on every disk.
 
     Args:
@@ -146,7 +131,7 @@ def attachment_path(raw: str) -> AttachmentPath | None:
         parts, control characters, backslashes, or longer than a disk takes.
     """
     if _PLAIN_ATTACHMENT.fullmatch(raw):
-        return AttachmentPath(raw)
+        return model.AttachmentPath(raw)
     *folders, name = raw.split("/")
     if re.search(_UNSAFE_ATTACHMENT, raw) or not name:
         return None
@@ -155,14 +140,14 @@ def attachment_path(raw: str) -> AttachmentPath | None:
     if name.startswith(".") or (is_hidden(raw) and not may_show_hidden(raw)):
         return None
     top = raw.split("/", 1)[0]
-    if (top != UPLOADS and not _is_beside_pages(raw)) or raw == UPLOADS:
+    if (top != ignore.UPLOADS and not _is_beside_pages(raw)) or raw == ignore.UPLOADS:
         return None
     if any(len(part.encode()) > NAME_BYTES_MAX for part in (*folders, name)):
         return None
-    return AttachmentPath(raw) if len(raw.encode()) <= PATH_BYTES_MAX else None
+    return model.AttachmentPath(raw) if len(raw.encode()) <= PATH_BYTES_MAX else None
 
 
-def check_attachment(path: AttachmentPath) -> None:
+def check_attachment(path: model.AttachmentPath) -> None:
     """Refuse a path that no attachment may have.
 
     Raises:
@@ -180,22 +165,24 @@ def check_attachment(path: AttachmentPath) -> None:
 def _is_beside_pages(path: str) -> bool:
     """Whether a file outside ``uploads`` is none of our own, and no page."""
     name = path.rpartition("/")[2]
-    is_ours = path == CONFIG_FILE or is_ignored_file(name)
-    is_uploads = path.split("/", 1)[0].casefold() == UPLOADS
-    return not (is_ours or is_uploads or split_extension(name))
+    is_ours = path == ignore.CONFIG_FILE or ignore.is_ignored_file(name)
+    is_uploads = path.split("/", 1)[0].casefold() == ignore.UPLOADS
+    return not (is_ours or is_uploads or model.split_extension(name))
 
 
 def is_hidden(path: str) -> bool:
     """Whether a file is in a hidden folder."""
     folders = path.split("/")[:-1]
-    return any(is_ignored_folder(one) and one not in _NO_NAMES for one in folders)
+    return any(
+        ignore.is_ignored_folder(one) and one not in _NO_NAMES for one in folders
+    )
 
 
 def is_unlisted(path: str) -> bool:
     """Whether a file is in a folder that no scan lists, hidden or of a program."""
     folders = ("", *path.split("/")[:-1])
     return is_hidden(path) or any(
-        folder_maker(name) or folder_maker(f"{above}/{name}")
+        ignore.folder_maker(name) or ignore.folder_maker(f"{above}/{name}")
         for above, name in itertools.pairwise(folders)
     )
 
@@ -206,7 +193,7 @@ def may_show_hidden(path: str) -> bool:
     A hidden folder is mostly a program's own: what configures it, or is secret, is
     neither published nor written for somebody who writes pages.
     """
-    hidden = filter(is_ignored_folder, path.split("/"))
+    hidden = filter(ignore.is_ignored_folder, path.split("/"))
     return _SHOWN.fullmatch(path) is not None and all(
         map(_HIDDEN_FOLDER.fullmatch, hidden)
     )

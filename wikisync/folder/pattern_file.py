@@ -8,17 +8,11 @@ from pathlib import Path
 from wikisync.core.decoding import decode_text
 from wikisync.core.model import Problem
 from wikisync.errors import FolderError
-from wikisync.folder.patterns import (
-    FILE_BYTES_MAX,
-    IGNORE_FILE,
-    NO_PATTERNS,
-    Patterns,
-    parse_patterns,
-)
+from wikisync.folder import patterns
 from wikisync.folder.safe_open import Folders, opened_file, opened_root, read_limited
 
 
-def read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:
+def read_patterns(root_path: Path) -> tuple[patterns.Patterns, tuple[Problem, ...]]:
     """The folder's pattern file, and its lines that are no patterns.
 
     Raises:
@@ -27,24 +21,27 @@ def read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:
     try:
         with opened_root(root_path) as root:
             if not _is_there(root):
-                return NO_PATTERNS, ()
+                return patterns.NO_PATTERNS, ()
             with (
                 Folders(root) as folders,
-                opened_file(folders, IGNORE_FILE) as descriptor,
+                opened_file(folders, patterns.IGNORE_FILE) as descriptor,
             ):
-                content = read_limited(descriptor, IGNORE_FILE, FILE_BYTES_MAX)
-            return parse_patterns(decode_text(content))
+                content = read_limited(
+                    descriptor, patterns.IGNORE_FILE, patterns.FILE_BYTES_MAX
+                )
+            return patterns.parse_patterns(decode_text(content))
     except FileNotFoundError:
-        return NO_PATTERNS, ()
+        return patterns.NO_PATTERNS, ()
     except UnicodeDecodeError as exc:
         raise FolderError(
-            f"{IGNORE_FILE} is not UTF-8 at byte {exc.start}", hint="save it as UTF-8"
+            f"{patterns.IGNORE_FILE} is not UTF-8 at byte {exc.start}",
+            hint="save it as UTF-8",
         ) from exc
 
 
 def _is_there(root: int) -> bool:
     try:
-        os.stat(IGNORE_FILE, dir_fd=root, follow_symlinks=False)
+        os.stat(patterns.IGNORE_FILE, dir_fd=root, follow_symlinks=False)
     except OSError:
         return False
     return True

@@ -24,12 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from wikisync.core.layout import (
-    LIMBO_FOLDER,
-    SCANS_FOLDER,
-    TEMPORARY_FOLDER,
-    TRASH_FOLDER,
-)
+from wikisync.core import layout
 from wikisync.core.model import (
     Attachment,
     AttachmentPath,
@@ -44,21 +39,13 @@ from wikisync.core.model import (
 )
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.errors import NotFound, PreconditionFailed
+from wikisync.folder import safe_open
 from wikisync.folder.conflict_files import ConflictFiles
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import check_attachment, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
 from wikisync.folder.private import private_folder, way_of, wiki_private_folder
-from wikisync.folder.safe_open import (
-    CHUNK_BYTES,
-    Folders,
-    folder_error,
-    make_folder,
-    not_a_folder,
-    opened_file,
-    opened_root,
-)
 from wikisync.folder.scan import ScannedFolder
 from wikisync.folder.swap import FolderWriter
 from wikisync.folder.text import decode_page
@@ -136,12 +123,12 @@ class FolderReplica:
         What is kept is in ``private``, the workspace's ``.wikisync``, or in the one
         beside ``root``; with ``keeps_scans`` also what was seen, for the next process.
         """
-        limbo = wiki_private_folder(root, LIMBO_FOLDER, private=private)
-        trash = private_folder(root, TRASH_FOLDER, private=private)
-        scans = wiki_private_folder(root, SCANS_FOLDER, private=private)
+        limbo = wiki_private_folder(root, layout.LIMBO_FOLDER, private=private)
+        trash = private_folder(root, layout.TRASH_FOLDER, private=private)
+        scans = wiki_private_folder(root, layout.SCANS_FOLDER, private=private)
         return cls(
             root,
-            temporary=private_folder(root, TEMPORARY_FOLDER, private=private),
+            temporary=private_folder(root, layout.TEMPORARY_FOLDER, private=private),
             limbo=Limbo(limbo, clock=clock),
             trash=Trash(trash, wiki=str(way_of(root, private)), clock=clock),
             index=FolderIndex(root, scans, is_kept=keeps_scans),
@@ -373,9 +360,9 @@ class FolderReplica:
         check_attachment(path)
         try:
             with (
-                opened_root(self._root) as root,
-                Folders(root) as folders,
-                opened_file(folders, path) as descriptor,
+                safe_open.opened_root(self._root) as root,
+                safe_open.Folders(root) as folders,
+                safe_open.opened_file(folders, path) as descriptor,
             ):
                 while chunk := await finish_in_thread(_read, descriptor, path):
                     yield chunk
@@ -429,7 +416,7 @@ async def _blocks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     async for chunk in chunks:
         waiting.append(chunk)
         size += len(chunk)
-        if size >= CHUNK_BYTES:
+        if size >= safe_open.CHUNK_BYTES:
             yield b"".join(waiting)
             waiting, size = [], 0
     if waiting:
@@ -438,15 +425,15 @@ async def _blocks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 def _read(descriptor: int, path: str) -> bytes:
     try:
-        return os.read(descriptor, CHUNK_BYTES)
+        return os.read(descriptor, safe_open.CHUNK_BYTES)
     except OSError as exc:
-        raise folder_error("read", path, exc) from exc
+        raise safe_open.folder_error("read", path, exc) from exc
 
 
 def _make_folder(root: Path) -> None:
     try:
-        make_folder(root)
+        safe_open.make_folder(root)
     except FileExistsError as exc:
-        raise not_a_folder(root) from exc
+        raise safe_open.not_a_folder(root) from exc
     except OSError as exc:
-        raise folder_error("make the folder", str(root), exc) from exc
+        raise safe_open.folder_error("make the folder", str(root), exc) from exc

@@ -29,19 +29,8 @@ from wikisync.core.model import (
 from wikisync.core.system.file_status import FileStatus, is_dataless, status_of
 from wikisync.core.terminal import path_text
 from wikisync.errors import FolderError
+from wikisync.folder import ignore
 from wikisync.folder.busy import BACKUP_S, WRITE_TEST, backed_up_name, locked_name
-from wikisync.folder.ignore import (
-    CONFIG_FILE,
-    STUB_BYTES_MAX,
-    UPLOADS,
-    Stub,
-    copiers,
-    folder_maker,
-    is_ignored_file,
-    is_ignored_folder,
-    may_be_copy,
-    stub_of,
-)
 from wikisync.folder.index import IndexedFile
 from wikisync.folder.left_out import (
     copy_of_page,
@@ -149,7 +138,7 @@ class _Scan:
         """Folders with the name of a page's file."""
         self._may_be_copies: dict[str, Slug] = {}
         """Pages by their paths."""
-        self._stubs: dict[str, Stub] = {}
+        self._stubs: dict[str, ignore.Stub] = {}
         self._of_programs: dict[tuple[str, str], list[str]] = {}
         """Folders of programs, by their name and who makes them."""
         self._elsewhere: dict[str, Problem] = {}
@@ -214,7 +203,7 @@ class _Scan:
     def _is_of_program(self, path: str) -> bool:
         """Whether a program made a folder for its own purposes."""
         *_, above, name = ("", *path.split("/"))
-        who = folder_maker(name) or folder_maker(f"{above}/{name}")
+        who = ignore.folder_maker(name) or ignore.folder_maker(f"{above}/{name}")
         if who is None or self._patterns.takes_back(path, is_folder=True):
             return False
         if not self._silent.is_ignored(path, is_folder=True):
@@ -301,7 +290,7 @@ class _Scan:
             folder, slash, name = path.rpartition("/")
             split = split_extension(name)
             assert split, path
-            for who, stem, is_sure in copiers(split[0]):
+            for who, stem, is_sure in ignore.copiers(split[0]):
                 copy = copy_of_page(path, who)
                 # by their pages, for two names can differ in the form of Unicode alone
                 original = parse_path(folder + slash + stem + name[len(split[0]) :])
@@ -388,7 +377,7 @@ class _Scan:
         elif entry.name[0].isspace() and _is_blank(entry.name):
             self._problems.append(_blank(path))
         else:
-            if may_be_copy(entry.name):
+            if ignore.may_be_copy(entry.name):
                 self._may_be_copies[path] = slug
             self._pages.append(
                 ListedFile(PagePath(path), slug, page_format, status_of(status))
@@ -404,11 +393,11 @@ class _Scan:
         """A file that is no page."""
         if self._patterns.is_ignored(path):
             return
-        if path.startswith(UPLOADS + "/"):
+        if path.startswith(ignore.UPLOADS + "/"):
             self._see_attachment(path, entry)
         elif split_extension(path) is not None:
             self._problems.append(_problem("name-not-text", path))
-        elif path != CONFIG_FILE:
+        elif path != ignore.CONFIG_FILE:
             self._loose.append(path)
 
     def _see_attachment(self, path: str, entry: os.DirEntry[str]) -> None:
@@ -449,25 +438,25 @@ def _page_at(path: str) -> tuple[Slug, Format] | None:
 
     The paths of thousands of attachments would push those of the pages out.
     """
-    return None if path.startswith(UPLOADS + "/") else parse_path(path)
+    return None if path.startswith(ignore.UPLOADS + "/") else parse_path(path)
 
 
 def _is_ignored(entry: os.DirEntry[str]) -> bool:
     if entry.is_dir(follow_symlinks=False):
-        return is_ignored_folder(entry.name)
-    return is_ignored_file(entry.name)
+        return ignore.is_ignored_folder(entry.name)
+    return ignore.is_ignored_file(entry.name)
 
 
-def _stub_at(entry: os.DirEntry[str]) -> Stub | None:
+def _stub_at(entry: os.DirEntry[str]) -> ignore.Stub | None:
     """What a file stands for, if it is a stub."""
-    stub = stub_of(entry.name)
+    stub = ignore.stub_of(entry.name)
     if stub is None or stub.is_sure:
         return stub
     try:
         size = entry.stat(follow_symlinks=False).st_size
     except FileNotFoundError:
         return None
-    return stub if size <= STUB_BYTES_MAX else None
+    return stub if size <= ignore.STUB_BYTES_MAX else None
 
 
 def _is_recent(entry: os.DirEntry[str]) -> bool:
@@ -482,7 +471,7 @@ def _is_ours(path: str) -> bool:
     """Whether a link by this name would be a page, an attachment or a folder."""
     name = path.rpartition("/")[2]
     return (
-        path.startswith(UPLOADS + "/")
+        path.startswith(ignore.UPLOADS + "/")
         or "." not in name
         or split_extension(name) is not None
     )

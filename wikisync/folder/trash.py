@@ -26,18 +26,11 @@ from msgspec import Struct
 from wikisync.core.model import Slug
 from wikisync.core.system.private import FOLDER_MODE
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.folder import safe_open
 from wikisync.folder.attributes import keep_attributes
 from wikisync.folder.disk import fsync_file, write_all
 from wikisync.folder.naming import parse_path
 from wikisync.folder.rename import link_to_free
-from wikisync.folder.safe_open import (
-    folder_error,
-    open_file,
-    open_folder,
-    opened_root,
-    read_all,
-    split_path,
-)
 
 KEPT_DAYS = 30
 """How long an entry stays."""
@@ -181,9 +174,9 @@ class Trash:
         """
         try:
             with self._opened(entry.id) as folder:
-                descriptor = open_file(folder, entry.file, entry.path)
+                descriptor = safe_open.open_file(folder, entry.file, entry.path)
                 try:
-                    return read_all(descriptor, entry.path)
+                    return safe_open.read_all(descriptor, entry.path)
                 finally:
                     os.close(descriptor)
         except FileNotFoundError as exc:
@@ -204,7 +197,7 @@ class Trash:
         if entry is None:
             raise FileNotFoundError(path)
         with self._opened(entry.id) as folder:
-            descriptor = open_file(folder, entry.file, path)
+            descriptor = safe_open.open_file(folder, entry.file, path)
             try:
                 yield descriptor
             finally:
@@ -252,7 +245,7 @@ class Trash:
         now = self._clock()
         moment = datetime.fromtimestamp(now, UTC)
         entry_id = f"{moment:%Y-%m-%d}/{moment:%H%M%S}-{os.urandom(4).hex()}"
-        name = split_path(path)[-1]
+        name = safe_open.split_path(path)[-1]
         file = _COPY if name == RECORD else name
         try:
             with self._opened(entry_id, makes=True) as folder:
@@ -268,7 +261,7 @@ class Trash:
                 os.fsync(day)
         except OSError as exc:
             self._undo(entry_id, file)
-            raise folder_error("keep a copy of", path, exc) from exc
+            raise safe_open.folder_error("keep a copy of", path, exc) from exc
         except (FolderError, PreconditionFailed):
             self._undo(entry_id, file)
             raise
@@ -299,9 +292,9 @@ class Trash:
         parts = [self._folder.name, *(way.split("/") if way else [])]
         if makes:
             self._make_parent()
-        with opened_root(self._folder.parent) as root:
+        with safe_open.opened_root(self._folder.parent) as root:
             made: set[tuple[str, ...]] | None = set() if makes else None
-            descriptor = open_folder(root, parts, made=made, mode=FOLDER_MODE)
+            descriptor = safe_open.open_folder(root, parts, made=made, mode=FOLDER_MODE)
         try:
             yield descriptor
         finally:
@@ -333,12 +326,12 @@ class Trash:
                 raise
             return []  # a stray file or link among the days is not ours
         except OSError as exc:
-            raise folder_error("read", str(self._folder), exc) from exc
+            raise safe_open.folder_error("read", str(self._folder), exc) from exc
 
     def _entry(self, entry_id: str) -> Trashed | None:
         try:
             with self._opened(entry_id) as folder:
-                descriptor = open_file(folder, RECORD, entry_id)
+                descriptor = safe_open.open_file(folder, RECORD, entry_id)
                 try:
                     content = os.read(descriptor, RECORD_BYTES_MAX)
                 finally:
@@ -361,7 +354,9 @@ class Trash:
         except FileNotFoundError:
             return
         except OSError as exc:
-            raise folder_error("remove from the trash", entry_id, exc) from exc
+            raise safe_open.folder_error(
+                "remove from the trash", entry_id, exc
+            ) from exc
 
 
 def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> int:
@@ -372,7 +367,7 @@ def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> i
         OSError: neither can be done.
         FolderError: it is no regular file.
     """
-    descriptor = open_file(folder, name, path)
+    descriptor = safe_open.open_file(folder, name, path)
     try:
         try:
             is_linked = link_to_free(folder, name, entry, file)
@@ -382,9 +377,9 @@ def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> i
             is_linked = False
         if is_linked:
             return os.fstat(descriptor).st_size
-        content = read_all(descriptor, path)
+        content = safe_open.read_all(descriptor, path)
         _write_new(entry, file, content, path)
-        copy = open_file(entry, file, path)
+        copy = safe_open.open_file(entry, file, path)
         try:
             with suppress(OSError, FolderError):  # a disk may have none of these
                 keep_attributes(descriptor, copy, path, mode_max=0o777)

@@ -23,13 +23,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from wikisync.core import layout
 from wikisync.core.decoding import json_decoder
-from wikisync.core.layout import (
-    FOLDER_ID_FILE,
-    LOCK_FILE,
-    PRIVATE_FOLDER,
-    TEMPORARY_FOLDER,
-)
 from wikisync.core.system.locks import close_locked, is_locked, lock
 from wikisync.core.system.private import (
     FILE_MODE,
@@ -98,7 +93,7 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
         # the folder above is a person's, who may want it open
         make_folder(private.parent)
         make_private_folder(private)
-        descriptor = os.open(private / LOCK_FILE, _LOCK_FLAGS, FILE_MODE)
+        descriptor = os.open(private / layout.LOCK_FILE, _LOCK_FLAGS, FILE_MODE)
     except OSError as exc:
         raise folder_error("write to", str(exc.filename or private), exc) from exc
     try:
@@ -128,12 +123,12 @@ def holder_of(private: Path) -> str | None:
     """
     try:
         descriptor = os.open(
-            private / LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+            private / layout.LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         )
     except FileNotFoundError:
         return None
     except OSError as exc:
-        raise folder_error("read", str(private / LOCK_FILE), exc) from exc
+        raise folder_error("read", str(private / layout.LOCK_FILE), exc) from exc
     try:
         if is_locked(descriptor):
             return _holder(descriptor).removeprefix(": ") or "another process"
@@ -226,9 +221,9 @@ def adopt(private: Path) -> Identity:
         marker = os.urandom(16).hex()
         content = f"{marker}\n".encode()
         # a writer clears its folder of what others left: never the trash's folder
-        temporary = private / TEMPORARY_FOLDER
+        temporary = private / layout.TEMPORARY_FOLDER
         write_atomically(
-            private, FOLDER_ID_FILE, content, temporary=temporary, modes=PRIVATE
+            private, layout.FOLDER_ID_FILE, content, temporary=temporary, modes=PRIVATE
         )
     return _identity(private, marker)
 
@@ -253,7 +248,7 @@ def state_match(
     if marker is None:
         raise Halted(
             f"{private.parent} does not look like the workspace that was synced:"
-            f" {private / FOLDER_ID_FILE} is missing; nothing was changed",
+            f" {private / layout.FOLDER_ID_FILE} is missing; nothing was changed",
             hint="if its disk is not mounted, mount it; to accept the folder as it is,"
             " run wikisync adopt, which deletes nothing",
         )
@@ -278,7 +273,7 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
         return
     try:
         with os.scandir(root) as entries:
-            is_empty = not any(entry.name != PRIVATE_FOLDER for entry in entries)
+            is_empty = not any(entry.name != layout.PRIVATE_FOLDER for entry in entries)
     except FileNotFoundError as exc:
         raise FolderError(
             f"the folder {root} does not exist",
@@ -303,7 +298,7 @@ def _marker(private: Path) -> str | None:
     Raises:
         FolderError: there is one that cannot be read, or says nothing.
     """
-    path = private / FOLDER_ID_FILE
+    path = private / layout.FOLDER_ID_FILE
     try:
         marker = read_private_file(path, MARKER_BYTES_MAX).decode().strip()
     except FileNotFoundError:
@@ -349,7 +344,7 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
     paths = {folder: os.path.realpath(folder) for folder in folders}
     _refuse_twins(folders, paths)
     own = os.path.realpath(workspace)
-    private = os.path.join(own, PRIVATE_FOLDER)  # noqa: PTH118 - speed
+    private = os.path.join(own, layout.PRIVATE_FOLDER)  # noqa: PTH118 - speed
     above_own = [own, *_parents(own)]
     for folder, path in paths.items():
         if path in above_own:
@@ -408,7 +403,7 @@ def _parents(path: str) -> Iterator[str]:
 def _is_workspace(folder: str) -> bool:
     """Where it cannot be read: no; whoever goes on to use it reports why."""
     has_file = os.path.exists(f"{folder}/{CONFIG_FILE}")  # noqa: PTH110 - speed
-    return has_file and os.path.isdir(f"{folder}/{PRIVATE_FOLDER}")  # noqa: PTH112
+    return has_file and os.path.isdir(f"{folder}/{layout.PRIVATE_FOLDER}")  # noqa: PTH112
 
 
 def _overlap(folder: Path, what: str) -> FolderError:

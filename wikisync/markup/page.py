@@ -30,12 +30,7 @@ from wikisync.core.model import Format, Page, Problem
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.context import Include, ParseContext, include_nothing
 from wikisync.markup.draft import Draft
-from wikisync.markup.filters.blocks import (
-    filter_direction,
-    filter_footnotes,
-    filter_tables,
-    filter_toc,
-)
+from wikisync.markup.filters import blocks
 from wikisync.markup.filters.code import filter_code
 from wikisync.markup.filters.headings import filter_heading_links, filter_headings
 from wikisync.markup.filters.links import filter_links, filter_picture_sizes
@@ -161,13 +156,13 @@ HINTS = {
 }
 Filter = Callable[[Draft], None]
 FILTERS: tuple[Filter, ...] = (
-    filter_tables,
+    blocks.filter_tables,
     filter_headings,
     filter_heading_links,
     filter_placeholders,
-    filter_toc,
+    blocks.filter_toc,
     filter_plain,
-    filter_footnotes,
+    blocks.filter_footnotes,
     filter_tasks,
     filter_code,
     filter_math,
@@ -175,7 +170,7 @@ FILTERS: tuple[Filter, ...] = (
     filter_picture_sizes,
     filter_emoji,
     filter_inline_diff,
-    filter_direction,
+    blocks.filter_direction,
     filter_references,
     filter_links,
     filter_escapes,

@@ -13,24 +13,10 @@ from urllib.parse import quote, unquote
 from msgspec.structs import replace
 
 from wikisync.core.model import AttachmentPath, Format, Problem, Slug
+from wikisync.markup import record, references
 from wikisync.markup.file_types import file_extension, may_open
 from wikisync.markup.lines import lines_of
 from wikisync.markup.links import LinkIndex, Target, Urls
-from wikisync.markup.record import (
-    LinkRef,
-    LinkResult,
-    ParsedPage,
-    RenderedPage,
-    position_of,
-)
-from wikisync.markup.references import (
-    Reference,
-    parse_written,
-    reference_at,
-    reference_of_link,
-    reference_text,
-    reference_url,
-)
 from wikisync.markup.tokens import escape
 from wikisync.markup.urls import MEDIA_SCHEMES, is_safe_url
 
@@ -77,11 +63,11 @@ BEHIND_NAME = re.compile(r"[?#].*", re.DOTALL)
 
 
 def finish_page(
-    parsed: ParsedPage,
+    parsed: record.ParsedPage,
     links: LinkIndex,
     urls: Urls,
     source: Callable[[], str] = lambda: "",
-) -> RenderedPage:
+) -> record.RenderedPage:
     """The page with every link resolved; broken ones are results, not errors.
 
     ``source`` gives the page's text, in which the lines of broken links are found.
@@ -103,13 +89,13 @@ def finish_page(
     broken = tuple(
         Problem(
             "link-broken",
-            position_of(parsed.slug, link.line),
+            record.position_of(parsed.slug, link.line),
             f"{link.href}: {REASONS[link.reason]}",
         )
         for link in writer.results
         if link.is_broken
     )
-    return RenderedPage(
+    return record.RenderedPage(
         html="".join(out),
         title=parsed.title,
         toc=parsed.toc,
@@ -126,19 +112,19 @@ def finish_page(
 class LinkWriter:
     """Writes the links of one page and remembers what became of each."""
 
-    def __init__(self, parsed: ParsedPage, links: LinkIndex, urls: Urls) -> None:
+    def __init__(self, parsed: record.ParsedPage, links: LinkIndex, urls: Urls) -> None:
         self.parsed = parsed
         self.index = links
         self.urls = urls
         self.has_references = parsed.format is Format.MARKDOWN
-        self.results: list[LinkResult] = []
+        self.results: list[record.LinkResult] = []
         self.attachments: dict[AttachmentPath, None] = {}
         self.features: set[str] = set()
 
-    def write(self, ref: LinkRef) -> str:
+    def write(self, ref: record.LinkRef) -> str:
         """HTML of one link or picture."""
         if ref.kind == "reference":
-            return self.write_reference(parse_written(ref.href), ref)
+            return self.write_reference(references.parse_written(ref.href), ref)
         target = self.index.resolve(
             self.parsed.slug,
             ref.href,
@@ -147,8 +133,10 @@ class LinkWriter:
         )
         is_lost = target.reason in {"no-page", "no-heading"}
         if ref.kind == "link" and is_lost and self.has_references:
-            named = reference_of_link(ref.href)
-            if named is not None and reference_url(named, self.index.web_url):
+            named = references.reference_of_link(ref.href)
+            if named is not None and references.reference_url(
+                named, self.index.web_url
+            ):
                 return self.write_reference(named, ref)
         if target.reason == "no-page" and means_file(ref, target):
             target = target._replace(reason="no-file")
@@ -170,7 +158,7 @@ class LinkWriter:
 
     # -- links ------------------------------------------------------------------
 
-    def write_link(self, ref: LinkRef, target: Target) -> str:
+    def write_link(self, ref: record.LinkRef, target: Target) -> str:
         """A link's start tag."""
         href = self.address(target)
         rest = ref.attributes
@@ -184,17 +172,19 @@ class LinkWriter:
             return f"<a{rest}>"
         return f'<a href="{escape(href)}"{rest}>'
 
-    def write_address(self, ref: LinkRef, target: Target) -> str:
+    def write_address(self, ref: record.LinkRef, target: Target) -> str:
         """A link whose text is its address, shown as short as the service shows it."""
         web_url = self.index.web_url if self.has_references else ""
-        named = reference_at(ref.href, web_url)
+        named = references.reference_at(ref.href, web_url)
         if named is None:
             return f"{self.write_link(ref, target)}{ref.inner}</a>"
         kind = f' class="reference {named[0].kind}"'
-        shown = LinkRef("link", ref.href, kind + ref.attributes)
+        shown = record.LinkRef("link", ref.href, kind + ref.attributes)
         return f"{self.write_link(shown, target)}{escape(named[1])}</a>"
 
-    def write_reference(self, reference: Reference, ref: LinkRef) -> str:
+    def write_reference(
+        self, reference: references.Reference, ref: record.LinkRef
+    ) -> str:
         """A reference as a link, or as its text where the service is not known.
 
         ``ref`` is its text, or a link that names it instead of an address.
@@ -202,7 +192,7 @@ class LinkWriter:
         is_own_page = reference.kind == "wiki_page" and not reference.path
         href = reference.name
         if not is_own_page:
-            href = reference_url(reference, self.index.web_url)
+            href = references.reference_url(reference, self.index.web_url)
         if not href:
             return ref.inner
         target = self.index.resolve(
@@ -210,10 +200,12 @@ class LinkWriter:
         )
         self.results.append(target.result(href))
         kind = f' class="reference {reference.kind}"'
-        start = self.write_link(LinkRef("link", href, kind + ref.attributes), target)
+        start = self.write_link(
+            record.LinkRef("link", href, kind + ref.attributes), target
+        )
         if ref.kind == "link":
             return start
-        text = reference_text(reference, self.index.web_url)
+        text = references.reference_text(reference, self.index.web_url)
         return f"{start}{ref.inner if text is None else escape(text)}</a>"
 
     def address(self, target: Target) -> str | None:
@@ -232,7 +224,7 @@ class LinkWriter:
 
     # -- pictures, videos, sounds -------------------------------------------------
 
-    def write_media(self, ref: LinkRef, target: Target) -> str:
+    def write_media(self, ref: record.LinkRef, target: Target) -> str:
         """A picture, video or sound as a whole element."""
         is_usable = target.kind in {"external", "attachment"} and not target.reason
         src = self.address(target) if is_usable else None
@@ -249,7 +241,7 @@ class LinkWriter:
             return write_player(ref, src, "video" if kind in VIDEOS else "audio")
         return write_picture(ref, src, is_linked=is_linked)
 
-    def write_placeholder(self, ref: LinkRef, target: Target) -> str:
+    def write_placeholder(self, ref: record.LinkRef, target: Target) -> str:
         """What stands for a picture that the wiki does not have."""
         name = f"<code>{escape(ref.href)}</code>"
         is_outside = target.kind == "external"
@@ -261,23 +253,23 @@ class LinkWriter:
         return f'<span class="missing-media"{title}>{alt}{name}</span>'
 
 
-def as_picture(ref: LinkRef) -> LinkRef:
+def as_picture(ref: record.LinkRef) -> record.LinkRef:
     """``[[text|image.png]]`` as the picture it means."""
     plain = re.sub(r"<[^>]*>", "", ref.inner)
-    return LinkRef("picture", ref.href, ref.attributes, plain)
+    return record.LinkRef("picture", ref.href, ref.attributes, plain)
 
 
-def means_file(ref: LinkRef, target: Target) -> bool:
+def means_file(ref: record.LinkRef, target: Target) -> bool:
     """Whether what a link names is a file and no page."""
     return ref.kind == "picture" or extension(target.name) in FILES
 
 
-def mark(ref: LinkRef, css_class: str) -> str:
+def mark(ref: record.LinkRef, css_class: str) -> str:
     """A class for an element that has none of its own."""
     return "" if " class=" in ref.attributes else f' class="{css_class}"'
 
 
-def reason_title(ref: LinkRef, target: Target) -> str:
+def reason_title(ref: record.LinkRef, target: Target) -> str:
     """Why a link leads nowhere, as a title."""
     if " title=" in ref.attributes or not target.reason:
         return ""
@@ -315,7 +307,7 @@ def saving(path: str, href: str) -> str:
     return f' download="{escape(own)}"' if is_renamed else " download"
 
 
-def write_picture(ref: LinkRef, src: str, *, is_linked: bool) -> str:
+def write_picture(ref: record.LinkRef, src: str, *, is_linked: bool) -> str:
     """A picture, in a link to itself unless it is in a link or must not be opened."""
     address = escape(src)
     alt = escape(ref.inner)
@@ -330,7 +322,7 @@ def write_picture(ref: LinkRef, src: str, *, is_linked: bool) -> str:
     return f'<a class="picture" href="{address}"{label}>{picture}</a>'
 
 
-def write_player(ref: LinkRef, src: str, tag: str) -> str:
+def write_player(ref: record.LinkRef, src: str, tag: str) -> str:
     """A player with a link to the file, as the service shows videos and sounds."""
     address, name = escape(src), escape(ref.inner or leaf_of(src))
     player = (

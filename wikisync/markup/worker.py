@@ -20,14 +20,7 @@ import msgspec
 
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Format
-from wikisync.core.system.child import (
-    READY,
-    ProcessorTime,
-    read_frame,
-    read_frames,
-    standard_streams,
-    write_frame,
-)
+from wikisync.core.system import child
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.context import page_seconds
 from wikisync.markup.jobs import (
@@ -69,11 +62,11 @@ def serve(
     """Parse the pages of one message after the other until the input ends."""
 
     def include(number: int, name: str) -> str | None:
-        write_frame(target, msgspec.msgpack.encode(Wanted(number, name)))
-        return _INCLUDED.decode(read_frame(source)).text
+        child.write_frame(target, msgspec.msgpack.encode(Wanted(number, name)))
+        return _INCLUDED.decode(child.read_frame(source)).text
 
-    write_frame(target, READY)
-    for frame in read_frames(source):
+    child.write_frame(target, child.READY)
+    for frame in child.read_frames(source):
         for _, batch in groupby(enumerate(_JOBS.decode(frame)), batch_of):
             numbered = list(batch)
             first = numbered[0][1]
@@ -97,7 +90,7 @@ def serve(
             if isinstance(last, Done) and is_spent(memory_bytes_max):
                 answers[-1] = last = Done(last.made, is_spent=True)
             for answer in answers:
-                write_frame(target, msgspec.msgpack.encode(answer))
+                child.write_frame(target, msgspec.msgpack.encode(answer))
             if isinstance(last, Done) and last.is_spent:
                 break
 
@@ -138,7 +131,7 @@ def shown(stage: Stage, source: Source) -> Shown | Refused:
         return Refused(f"its parser failed: {error!r:.200}")
 
 
-class PageClock(ProcessorTime):
+class PageClock(child.ProcessorTime):
     """The time of a page; an engine in a process of its own has as much."""
 
     def __init__(self, seconds: float) -> None:
@@ -200,7 +193,7 @@ def peak_with_parent() -> float:
 def main(make: Make = lambda parsed, *_: parsed) -> None:
     """Speak on the standard streams."""
     memory_bytes_max = int(sys.argv[1]) if sys.argv[1:] else None
-    with standard_streams() as (source, target):
+    with child.standard_streams() as (source, target):
         try:
             serve(source, target, memory_bytes_max, make)
         except MemoryError:

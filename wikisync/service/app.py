@@ -17,15 +17,7 @@ from functools import cache
 from aiohttp import web
 
 from wikisync.core.system.connections import is_loopback, under_way
-from wikisync.service import answers, git_http
-from wikisync.service.bodies import (
-    MULTIPART,
-    announced_size,
-    call_for_body,
-    read_body,
-    read_query,
-    spool_folder,
-)
+from wikisync.service import answers, bodies, git_http
 from wikisync.service.call import Call
 from wikisync.service.instance import Service
 from wikisync.service.offers import Target, route_table
@@ -99,16 +91,20 @@ class App:
             case OtherMethods(allowed):
                 raise answers.wrong_method(allowed)
             case Match(target, segments):
-                raw = read_query(request, limits)
+                raw = bodies.read_query(request, limits)
                 call = Call(self.service, request, segments, raw)
                 if not request.can_read_body or target.reads_own_body:
                     return await self.handle(call, target)
                 bytes_max = await _admit(call, target, limits)
-                await call_for_body(request)
-                is_form = request.content_type == MULTIPART
+                await bodies.call_for_body(request)
+                is_form = request.content_type == bodies.MULTIPART
                 spool = self.service.spool
-                with spool_folder(spool) if is_form else nullcontext(spool) as folder:
-                    raw |= await read_body(request, limits, folder, bytes_max)
+                with (
+                    bodies.spool_folder(spool)
+                    if is_form
+                    else nullcontext(spool) as folder
+                ):
+                    raw |= await bodies.read_body(request, limits, folder, bytes_max)
                     return await self.handle(call, target)
 
 
@@ -132,14 +128,14 @@ async def _admit(call: Call, target: Target, limits: Limits) -> int:
     Raises:
         Refusal: 401, 403 or 404 for a caller who may not send a larger one, or 413.
     """
-    size = announced_size(call.request)
+    size = bodies.announced_size(call.request)
     if size is not None and size <= limits.unasked_body_bytes_max:
         return limits.unasked_body_bytes_max
     bytes_max = limits.unasked_body_bytes_max
     if target.admit is not None:
         await target.admit(call)
         bytes_max = limits.body_bytes_max
-        if call.request.content_type == MULTIPART:
+        if call.request.content_type == bodies.MULTIPART:
             bytes_max += limits.attachment_bytes_max
     if size is not None and size > bytes_max:
         raise answers.too_large()

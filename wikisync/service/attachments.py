@@ -19,13 +19,8 @@ from aiohttp import web
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.contract.schema import AttachmentLink, AttachmentRecord
 from wikisync.core.model import OwnerKind, split_extension
+from wikisync.service import answers
 from wikisync.service.access import Operation, Verdict
-from wikisync.service.answers import (
-    bad_request,
-    json_answer,
-    unmatched_route,
-    weak_etag,
-)
 from wikisync.service.call import Call, Caller, Owner, judge
 from wikisync.service.editing import CommitPlan
 from wikisync.service.tables import Tables
@@ -47,7 +42,7 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
     caller, _owner, wiki = await call.wiki(kind, Operation.WRITE)
     name = clean_name(file.name, call.service.settings.limits.attachment_name_chars_max)
     if not name:
-        raise bad_request("The file name cannot be empty")
+        raise answers.bad_request("The file name cannot be empty")
     path = f"uploads/{secrets.token_hex(16)}/{name}"
     blob = await asyncio.to_thread(wiki.repository.store_file, file.path)
 
@@ -64,7 +59,7 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
         branch=branch or default,
         link=AttachmentLink(url=path, markdown=markdown_link(name, path)),
     )
-    return json_answer(msgspec.to_builtins(record), status=201)
+    return answers.json_answer(msgspec.to_builtins(record), status=201)
 
 
 async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
@@ -74,7 +69,7 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
     """
     owner = await readable_owner(call, kind, await call.caller())
     if owner is None:
-        raise unmatched_route()
+        raise answers.unmatched_route()
     wiki = call.service.wiki(kind, owner.id)
     tree = await wiki.tree()
     assert tree is not None, "there is always a present tree"
@@ -82,8 +77,8 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
     file = tree.file(path)
     is_page = split_extension(path) and not path.startswith("uploads/")
     if file is None or is_page or not is_regular(file.mode):
-        raise unmatched_route()
-    etag = weak_etag(file.path, file.blob)
+        raise answers.unmatched_route()
+    etag = answers.weak_etag(file.path, file.blob)
     content = await wiki.read(file.blob)
     return web.Response(body=content, headers=file_headers(file.path) | {"ETag": etag})
 
@@ -154,5 +149,5 @@ async def send_file(path: Path) -> web.StreamResponse:
         Refusal: 404 when it is not there any more.
     """
     if not await asyncio.to_thread(path.is_file):
-        raise unmatched_route()
+        raise answers.unmatched_route()
     return web.FileResponse(path, headers=file_headers(path.name))

@@ -15,16 +15,7 @@ from msgspec import Struct
 
 from wikisync.contract.routes import API_PREFIX, AnyEndpoint
 from wikisync.core.model import OwnerKind
-from wikisync.service import answers
-from wikisync.service.access import (
-    Act,
-    Operation,
-    Verdict,
-    judge_container,
-    judge_project,
-    judge_wiki,
-    scope_allows,
-)
+from wikisync.service import access, answers
 from wikisync.service.committing import Author
 from wikisync.service.instance import Service
 from wikisync.service.parameters import Parameters, Window, read_window
@@ -66,13 +57,13 @@ class Caller(Struct, frozen=True):
         """The name on the commits this caller makes."""
         return Author(self.person.name, self.person.email)
 
-    def judge(self, owner: Owner) -> Verdict:
+    def judge(self, owner: Owner) -> access.Verdict:
         """Whether the caller may know of a project or group."""
-        return judge_container(owner.visibility, owner.membership(self.user))
+        return access.judge_container(owner.visibility, owner.membership(self.user))
 
     def sees(self, owner: Owner) -> bool:
         """The same as yes or no."""
-        return self.judge(owner) is Verdict.ALLOWED
+        return self.judge(owner) is access.Verdict.ALLOWED
 
 
 class Call(Struct, frozen=True):
@@ -185,13 +176,13 @@ class Call(Struct, frozen=True):
         return await records.ask(Tables.user_named, named)
 
     async def project_for(
-        self, act: Act, *, is_archived_too: bool = False
+        self, act: access.Act, *, is_archived_too: bool = False
     ) -> tuple[Caller, Project]:
         """Who calls, and the project named in the path, if it may do this to it."""
         caller = await self.signed_in()
         project = await self.project(caller)
         membership = project.membership(caller.user)
-        verdict = judge_project(
+        verdict = access.judge_project(
             project.door, membership, act, is_archived_too=is_archived_too
         )
         answers.refuse(verdict, "Project")
@@ -246,7 +237,7 @@ class Call(Struct, frozen=True):
         return found
 
     async def wiki(
-        self, kind: OwnerKind, operation: Operation
+        self, kind: OwnerKind, operation: access.Operation
     ) -> tuple[Caller, Owner, WikiStorage]:
         """The wiki named in the path, if the caller may do this to it."""
         caller = await self.caller()
@@ -260,10 +251,10 @@ class Call(Struct, frozen=True):
 
 
 def judge(
-    service: Service, owner: Owner, caller: Caller, operation: Operation
-) -> Verdict:
+    service: Service, owner: Owner, caller: Caller, operation: access.Operation
+) -> access.Verdict:
     """Whether the caller may do the operation on the owner's wiki."""
-    return judge_wiki(
+    return access.judge_wiki(
         owner.door,
         owner.membership(caller.user),
         operation,
@@ -286,6 +277,6 @@ def find_secret(headers: Mapping[str, str], raw: Mapping[str, object]) -> str | 
 
 
 def _reaches(token: Token, need: Need, *, is_reading: bool) -> bool:
-    if scope_allows(token.scopes, is_reading=is_reading) or need == "any":
+    if access.scope_allows(token.scopes, is_reading=is_reading) or need == "any":
         return True
     return need == "user" and "read_user" in token.scopes

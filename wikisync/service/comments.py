@@ -14,14 +14,8 @@ from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.contract.schema import CommentRecord
 from wikisync.core.model import OwnerKind
+from wikisync.service import answers
 from wikisync.service.access import Operation
-from wikisync.service.answers import (
-    Refusal,
-    bad_request,
-    forbidden,
-    json_answer,
-    not_found,
-)
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.projects.reading import answer_part
 from wikisync.service.projects.views import user_record
@@ -57,8 +51,8 @@ async def show_comment(call: Call, kind: OwnerKind) -> web.Response:
     named.check()
     for one in await _read(call, kind):
         if one.id == comment_id:
-            return json_answer(one)
-    raise Refusal(404, {"message": "404 Not found"})
+            return answers.json_answer(one)
+    raise answers.Refusal(404, {"message": "404 Not found"})
 
 
 async def create_comment(call: Call, kind: OwnerKind) -> web.Response:
@@ -69,14 +63,14 @@ async def create_comment(call: Call, kind: OwnerKind) -> web.Response:
     is_internal = bool(values.get("internal"))
     is_archived = isinstance(owner, Project) and owner.is_archived
     if is_archived or (is_internal and not _reads_internal(caller, owner)):
-        raise forbidden()
+        raise answers.forbidden()
     body = str(values["body"])
     if not body.strip():
-        raise bad_request('400 Bad request - Note {:note=>["can\'t be blank"]}')
+        raise answers.bad_request('400 Bad request - Note {:note=>["can\'t be blank"]}')
     await call.service.records.ask(
         add_comment, page_id, caller.person.id, body, is_internal=is_internal
     )
-    return json_answer((await _read(call, kind))[-1], status=201)
+    return answers.json_answer((await _read(call, kind))[-1], status=201)
 
 
 def add_comment(
@@ -113,12 +107,12 @@ async def _page(call: Call, kind: OwnerKind) -> tuple[Caller, Owner, int]:
     named.check()
     try:
         caller, owner, _wiki = await call.wiki(kind, Operation.READ)
-    except Refusal as refusal:
+    except answers.Refusal as refusal:
         if refusal.status != 403:
             raise
-        raise not_found("WikiPage::Meta") from None
+        raise answers.not_found("WikiPage::Meta") from None
     if not await call.service.records.ask(_is_page, page_id, kind, owner.id):
-        raise not_found("WikiPage::Meta")
+        raise answers.not_found("WikiPage::Meta")
     return caller, owner, page_id
 
 

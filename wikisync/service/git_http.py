@@ -24,14 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.core.model import OwnerKind
-from wikisync.service import jobs
-from wikisync.service.access import (
-    Operation,
-    Verdict,
-    judge_clone,
-    judge_code,
-    judge_wiki,
-)
+from wikisync.service import access, jobs
 from wikisync.service.answers import PlainRefusal, Refusal, unmatched_route
 from wikisync.service.bodies import call_for_body, spool_folder
 from wikisync.service.call import Call, Caller, Owner
@@ -193,10 +186,10 @@ async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
     caller = await _caller(call)
     found = await _find(call, caller)
     if found is None or (part == "code" and found[0] == "group"):
-        raise _denied(Verdict.HIDDEN, caller, part, is_push=is_push)
+        raise _denied(access.Verdict.HIDDEN, caller, part, is_push=is_push)
     kind, owner = found
     verdict = _judge(owner, part, caller, is_push=is_push)
-    if verdict is not Verdict.ALLOWED:
+    if verdict is not access.Verdict.ALLOWED:
         raise _denied(verdict, caller, part, is_push=is_push)
     wanted = WRITE_SCOPES if is_push else READ_SCOPES
     if caller.token is not None and not caller.token.scopes & wanted:
@@ -249,24 +242,26 @@ async def _find(call: Call, caller: Caller) -> tuple[OwnerKind, Owner] | None:
     return "group", group
 
 
-def _judge(owner: Owner, part: Part, caller: Caller, *, is_push: bool) -> Verdict:
+def _judge(
+    owner: Owner, part: Part, caller: Caller, *, is_push: bool
+) -> access.Verdict:
     membership = owner.membership(caller.user)
     if part == "code":
         assert isinstance(owner, Project), "a group has no code"
         level = level_of_feature(owner, "repository")
-        return judge_code(owner.door, level, membership, is_push=is_push)
+        return access.judge_code(owner.door, level, membership, is_push=is_push)
     if is_push:
-        return judge_wiki(owner.door, membership, Operation.WRITE)
-    return judge_clone(owner.door, membership)
+        return access.judge_wiki(owner.door, membership, access.Operation.WRITE)
+    return access.judge_clone(owner.door, membership)
 
 
 def _denied(
-    verdict: Verdict, caller: Caller, part: Part, *, is_push: bool
+    verdict: access.Verdict, caller: Caller, part: Part, *, is_push: bool
 ) -> PlainRefusal:
     if caller.user is None:
         # git asks its user for a password when it reads this
         return _access_denied()
-    if verdict is Verdict.HIDDEN:
+    if verdict is access.Verdict.HIDDEN:
         return PlainRefusal(404, _NOT_FOUND)
     acts = _WIKI_ACTS if part == "wiki" else _CODE_ACTS
     return PlainRefusal(403, f"You are not allowed to {acts[is_push]}.\n")

@@ -19,13 +19,7 @@ from typing import IO, BinaryIO
 
 from msgspec import Struct
 
-from wikisync.core.system.processes import (
-    DEVNULL,
-    PIPE,
-    end_session,
-    start_program_async,
-    with_limits,
-)
+from wikisync.core.system import processes
 from wikisync.service.answers import PlainRefusal
 from wikisync.service.settings import KIB, GitService
 from wikisync.service.slots import NoSlot, Slots
@@ -146,16 +140,16 @@ class GitRunner:
         config = [*_CONFIG, f"receive.maxInputSize={self.limits.push_bytes_max}"]
         options = [part for value in config for part in ("-c", value)]
         command = [executable, *options, *words]
-        command = with_limits(
+        command = processes.with_limits(
             command, memory=given.memory_bytes_max, file=given.file_bytes_max
         )
         with _input(given) as source, tempfile.TemporaryFile() as complaints:
-            process = await start_program_async(
+            process = await processes.start_program_async(
                 command,
                 # not the service's own, which may be in another repository
                 folder=repository,
                 stdin=source,
-                stdout=PIPE,
+                stdout=processes.PIPE,
                 stderr=complaints,
                 environment=_environment(executable, repository, given),
             )
@@ -166,7 +160,7 @@ class GitRunner:
                 code = await process.wait()
             finally:
                 if process.returncode is None:
-                    await end_session(process)
+                    await processes.end_session(process)
             if code != 0:
                 why = _complaint(complaints)
                 log.warning(
@@ -182,7 +176,7 @@ class GitRunner:
 @contextmanager
 def _input(given: GitInput) -> Iterator[IO[bytes] | int]:
     if given.body is None:
-        yield DEVNULL
+        yield processes.DEVNULL
         return
     # the command reads from where the descriptor is, so nothing may be read ahead
     with given.body.open("rb", buffering=0) as source:

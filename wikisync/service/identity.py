@@ -6,14 +6,9 @@ from aiohttp import web
 from msgspec import UNSET
 from msgspec.structs import asdict
 
+from wikisync.contract import schema
 from wikisync.contract.project_schema import OwnerRecord
 from wikisync.contract.routes import OtherEndpoint
-from wikisync.contract.schema import (
-    CurrentUserRecord,
-    MetadataRecord,
-    TokenRecord,
-    VersionRecord,
-)
 from wikisync.service.answers import forbidden, json_answer, unmatched_route
 from wikisync.service.call import Call
 from wikisync.service.projects.reading import answer_part
@@ -26,7 +21,7 @@ async def show_version(call: Call) -> web.Response:
     await call.signed_in("user")
     profile = call.service.settings.profile
     return json_answer(
-        VersionRecord(version=profile.version, revision=profile.revision)
+        schema.VersionRecord(version=profile.version, revision=profile.revision)
     )
 
 
@@ -35,7 +30,7 @@ async def show_metadata(call: Call) -> web.Response:
     await call.signed_in("user")
     profile = call.service.settings.profile
     return json_answer(
-        MetadataRecord(
+        schema.MetadataRecord(
             version=profile.version,
             revision=profile.revision,
             enterprise=profile.is_enterprise,
@@ -47,7 +42,7 @@ async def show_user(call: Call) -> web.Response:
     """``GET /user``."""
     user = (await call.signed_in("user")).person
     return json_answer(
-        CurrentUserRecord(
+        schema.CurrentUserRecord(
             **asdict(user_record(call, user)),
             created_at=user.created_at,
             email=user.email,
@@ -62,7 +57,7 @@ async def show_token(call: Call) -> web.Response:
     token = caller.token
     assert token is not None, "who is signed in has one"
     return json_answer(
-        TokenRecord(
+        schema.TokenRecord(
             id=token.id,
             name=token.name,
             revoked=token.is_revoked,

@@ -15,14 +15,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from wikisync.core import model
 from wikisync.core.mentions import linked_ways, ways_lead_to
-from wikisync.core.model import (
-    OwnerKind,
-    WikiOwner,
-    folders_above,
-    in_form_c,
-    split_extension,
-)
 from wikisync.errors import ServiceError
 from wikisync.folder.naming import attachment_path, is_hidden, parse_path
 from wikisync.service.committing import Author, GitRefused
@@ -49,7 +43,7 @@ class LoadedFolder(Struct, frozen=True):
 
     token: str | None
     """The administrator's token, if this run of the service made it."""
-    owners: tuple[WikiOwner, ...]
+    owners: tuple[model.WikiOwner, ...]
     """The wikis in the folder, groups first."""
     ignored: tuple[str, ...] = ()
     """Files that are neither a page nor an attachment."""
@@ -88,14 +82,14 @@ async def load_folder(
             email=user.email,
             is_admin=user.admin,
         )
-    owners: list[WikiOwner] = []
+    owners: list[model.WikiOwner] = []
     ignored: list[str] = []
     kept: list[str] = []
     for entry in (*manifest.group, *manifest.project):
         kind, owner_id = await _add_owner(service, entry, author)
         if entry.wiki is None:
             continue
-        owners.append(WikiOwner(kind, entry.path))
+        owners.append(model.WikiOwner(kind, entry.path))
         source = await asyncio.to_thread(scan_wiki, root / entry.wiki)
         ignored.extend(source.ignored)
         wiki = service.wiki(kind, owner_id)
@@ -151,10 +145,10 @@ def scan_wiki(folder: Path) -> WikiFiles:
     files: dict[str, Path] = {}
     ignored: list[str] = []
     linked = _linked_paths(folder)
-    above = {above for path in linked for above in folders_above(path)}
+    above = {above for path in linked for above in model.folders_above(path)}
     for path, file in _walk(folder, above):
         target: str | None = _page_path(path)
-        if path.startswith("uploads/") or in_form_c(path) in linked:
+        if path.startswith("uploads/") or model.in_form_c(path) in linked:
             target = target or attachment_path(path)
         if target is None or target in files:
             if path != MANIFEST and not is_hidden(path):
@@ -199,9 +193,9 @@ def load_wiki(
 
 async def _add_owner(
     service: Service, entry: GroupEntry, author: User
-) -> tuple[OwnerKind, int]:
+) -> tuple[model.OwnerKind, int]:
     records = service.records
-    kind: OwnerKind
+    kind: model.OwnerKind
     if isinstance(entry, ProjectEntry):
         kind = "project"
         owner_id = await records.ask(
@@ -272,7 +266,7 @@ def _walk(folder: Path, above: Collection[str] = ()) -> Iterator[tuple[str, Path
 def _page_path(path: str) -> str | None:
     """The repository's path of a page file, its own extension kept."""
     parsed = parse_path(path)
-    split = split_extension(path)
+    split = model.split_extension(path)
     if parsed is None or split is None:
         return None
     return parsed[0] + path[len(split[0]) :]

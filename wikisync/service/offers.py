@@ -15,7 +15,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.contract import routes
+from wikisync.contract import routes, schema
 from wikisync.contract.parameters import parameters_of
 from wikisync.contract.project_schema import (
     BranchRecord,
@@ -31,19 +31,6 @@ from wikisync.contract.project_schema import (
     UploadRecord,
 )
 from wikisync.contract.routes import ENDPOINTS, Endpoint, OtherEndpoint
-from wikisync.contract.schema import (
-    AttachmentRecord,
-    BlobRecord,
-    CommentRecord,
-    CurrentUserRecord,
-    GroupRecord,
-    MessageRecord,
-    MetadataRecord,
-    TokenRecord,
-    UserRecord,
-    VersionRecord,
-    WikiPageRecord,
-)
 from wikisync.core.model import OwnerKind
 from wikisync.service import (
     attachments,
@@ -124,18 +111,18 @@ _EMPTY = (
     OtherEndpoint.CLUSTER_AGENTS,
 )
 _WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
-    (routes.WIKI_LIST, wikis.list_pages, list[WikiPageRecord]),
-    (routes.WIKI_CREATE, wikis.create_page, WikiPageRecord),
-    (routes.WIKI_UPLOAD, attachments.upload, AttachmentRecord),
-    (routes.WIKI_GET, wikis.show_page, WikiPageRecord),
-    (routes.WIKI_EDIT, wikis.edit_page, WikiPageRecord),
+    (routes.WIKI_LIST, wikis.list_pages, list[schema.WikiPageRecord]),
+    (routes.WIKI_CREATE, wikis.create_page, schema.WikiPageRecord),
+    (routes.WIKI_UPLOAD, attachments.upload, schema.AttachmentRecord),
+    (routes.WIKI_GET, wikis.show_page, schema.WikiPageRecord),
+    (routes.WIKI_EDIT, wikis.edit_page, schema.WikiPageRecord),
     (routes.WIKI_DELETE, wikis.delete_page, NOTHING),
-    (routes.COMMENTS, comments.list_comments, list[CommentRecord]),
-    (routes.COMMENT, comments.show_comment, CommentRecord),
-    (routes.COMMENT_CREATE, comments.create_comment, CommentRecord),
+    (routes.COMMENTS, comments.list_comments, list[schema.CommentRecord]),
+    (routes.COMMENT, comments.show_comment, schema.CommentRecord),
+    (routes.COMMENT_CREATE, comments.create_comment, schema.CommentRecord),
 )
 _OWNER_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
-    (routes.OWNER_SEARCH, search.search_owner, list[BlobRecord]),
+    (routes.OWNER_SEARCH, search.search_owner, list[schema.BlobRecord]),
     (routes.MEMBERS, members.list_members, list[MemberRecord]),
     (routes.MEMBER_ADD, members.add_member, MemberRecord),
     (routes.ALL_MEMBERS, members.list_all_members, list[MemberRecord]),
@@ -147,19 +134,19 @@ _OWNER_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
 """Of projects and groups alike, in both editions."""
 _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.DESCRIPTION, show_description, dict[str, object]),
-    (routes.VERSION, identity.show_version, VersionRecord),
-    (routes.METADATA, identity.show_metadata, MetadataRecord),
-    (routes.CURRENT_USER, identity.show_user, CurrentUserRecord),
-    (routes.CURRENT_TOKEN, identity.show_token, TokenRecord),
+    (routes.VERSION, identity.show_version, schema.VersionRecord),
+    (routes.METADATA, identity.show_metadata, schema.MetadataRecord),
+    (routes.CURRENT_USER, identity.show_user, schema.CurrentUserRecord),
+    (routes.CURRENT_TOKEN, identity.show_token, schema.TokenRecord),
     (routes.PROJECTS, projects.list_projects, PROJECTS),
     (routes.PROJECT_CREATE, project_edits.create_project, PROJECT),
     (routes.PROJECT_CREATE_FOR_USER, project_edits.create_project_for_user, PROJECT),
     (routes.PROJECT, projects.show_project, PROJECT),
     (routes.PROJECT_EDIT, project_edits.edit_project, PROJECT),
-    (routes.PROJECT_DELETE, project_acts.delete_project, MessageRecord),
+    (routes.PROJECT_DELETE, project_acts.delete_project, schema.MessageRecord),
     (routes.PROJECT_BRANCHES, project_parts.list_branches, list[BranchRecord]),
     *((one.route, project_parts.empty_list(one), NONE) for one in _EMPTY),
-    (routes.PROJECT_USERS, projects.list_users, list[UserRecord]),
+    (routes.PROJECT_USERS, projects.list_users, list[schema.UserRecord]),
     (routes.PROJECT_GROUPS, projects.list_groups, list[ProjectGroupRecord]),
     (
         routes.PROJECT_SHARE_LOCATIONS,
@@ -205,15 +192,15 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.USER_PROJECTS, projects.list_user_projects, PROJECTS),
     (routes.USER_CONTRIBUTED_PROJECTS, projects.list_contributed_projects, PROJECTS),
     (routes.USER_STARRED_PROJECTS, projects.list_starred_projects, PROJECTS),
-    (routes.USERS, identity.list_users, list[UserRecord]),
+    (routes.USERS, identity.list_users, list[schema.UserRecord]),
     (routes.USER, identity.show_user_of_id, OwnerRecord),
-    (routes.SEARCH, search.search_everywhere, list[BlobRecord]),
-    (routes.GROUPS, groups.list_groups, list[GroupRecord]),
-    (routes.GROUP_CREATE, groups.create_group, GroupRecord),
-    (routes.GROUP, groups.show_group, GroupRecord),
+    (routes.SEARCH, search.search_everywhere, list[schema.BlobRecord]),
+    (routes.GROUPS, groups.list_groups, list[schema.GroupRecord]),
+    (routes.GROUP_CREATE, groups.create_group, schema.GroupRecord),
+    (routes.GROUP, groups.show_group, schema.GroupRecord),
     (routes.GROUP_PROJECTS, groups.list_group_projects, PROJECTS),
-    (routes.GROUP_DESCENDANTS, groups.list_descendant_groups, list[GroupRecord]),
-    (routes.GROUP_SUBGROUPS, groups.list_subgroups, list[GroupRecord]),
+    (routes.GROUP_DESCENDANTS, groups.list_descendant_groups, list[schema.GroupRecord]),
+    (routes.GROUP_SUBGROUPS, groups.list_subgroups, list[schema.GroupRecord]),
 )
 """Each with what it answers, as a type that JSON is decoded into."""
 _STATUSES = {routes.PROJECT_DELETE: 202}

@@ -13,23 +13,11 @@ from msgspec import Struct
 
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.model import Format, OwnerKind
-from wikisync.markup.frontmatter import (
-    FRONT_MATTER_CHARS_MAX,
-    text_without,
-    title_block,
-)
+from wikisync.markup import frontmatter
 from wikisync.markup.redirects import REDIRECTS_PATH
-from wikisync.service import answers
+from wikisync.service import answers, editing
 from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller, Owner
-from wikisync.service.editing import (
-    CommitPlan,
-    EditRequest,
-    find_page,
-    plan_create,
-    plan_delete,
-    plan_edit,
-)
 from wikisync.service.hooks import Action, WikiEvent
 from wikisync.service.page_ids import moves_of_rename, update_page_ids
 from wikisync.service.pages import FullList, ShownPage, encode_list, shown_page
@@ -86,7 +74,7 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
     tree = await visit.wiki.tree(values.get("version") or None)
     if tree is None:
         raise answers.not_found("Wiki Page")
-    page = find_page(tree, call.segments["slug"])
+    page = editing.find_page(tree, call.segments["slug"])
     if not values.get("render_html"):
         return await _show(visit, page)
     job = RenderJob(
@@ -109,8 +97,8 @@ async def create_page(call: Call, kind: OwnerKind) -> web.Response:
     content = _front_matter(values) + values["content"]
     visit = await _visit(call, kind, Operation.WRITE)
 
-    def decide(tree: WikiTree) -> CommitPlan:
-        return plan_create(
+    def decide(tree: WikiTree) -> editing.CommitPlan:
+        return editing.plan_create(
             tree,
             title,
             content,
@@ -133,20 +121,24 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
     visit = await _visit(call, kind, Operation.WRITE)
     repository = visit.wiki.repository
 
-    def decide(tree: WikiTree) -> CommitPlan:
-        page = find_page(tree, call.segments["slug"])
+    def decide(tree: WikiTree) -> editing.CommitPlan:
+        page = editing.find_page(tree, call.segments["slug"])
         if known and repository.last_commit_of(page.path) != known:
             raise answers.changed()
         text = content
         if front_matter and text is None:
             # it takes the place of what is there, but not of what is sent
-            text = text_without(repository.read(page.blob).decode("utf-8", "replace"))
+            text = frontmatter.text_without(
+                repository.read(page.blob).decode("utf-8", "replace")
+            )
         if text is not None:
             text = front_matter + text
-        return plan_edit(
+        return editing.plan_edit(
             tree,
             page,
-            EditRequest(title, text, None if markup is None else Format(markup)),
+            editing.EditRequest(
+                title, text, None if markup is None else Format(markup)
+            ),
             limits=call.service.limits,
             redirects=_redirects(visit.wiki, tree),
             message=message or _message(visit.caller, "updated", title or page.title),
@@ -160,9 +152,11 @@ async def delete_page(call: Call, kind: OwnerKind) -> web.Response:
     """``DELETE .../wikis/:slug``: one file; what is below it stays."""
     visit = await _visit(call, kind, Operation.DELETE)
 
-    def decide(tree: WikiTree) -> CommitPlan:
-        page = find_page(tree, call.segments["slug"])
-        return plan_delete(page, message=_message(visit.caller, "deleted", page.title))
+    def decide(tree: WikiTree) -> editing.CommitPlan:
+        page = editing.find_page(tree, call.segments["slug"])
+        return editing.plan_delete(
+            page, message=_message(visit.caller, "deleted", page.title)
+        )
 
     await _write(visit, decide, "delete")
     return answers.no_content()
@@ -173,7 +167,7 @@ async def _visit(call: Call, kind: OwnerKind, operation: Operation) -> _Visit:
 
 
 async def _write(
-    visit: _Visit, decide: Callable[[WikiTree], CommitPlan], action: Action
+    visit: _Visit, decide: Callable[[WikiTree], editing.CommitPlan], action: Action
 ) -> tuple[PageFile, bytes | None]:
     """Commit what ``decide`` wants, let the records follow, and announce it.
 
@@ -184,7 +178,7 @@ async def _write(
     service = visit.call.service
     found: list[WikiTree] = []
 
-    def decide_here(tree: WikiTree) -> CommitPlan:
+    def decide_here(tree: WikiTree) -> editing.CommitPlan:
         found.append(tree)
         return decide(tree)
 
@@ -261,9 +255,9 @@ def _front_matter(values: Mapping[str, Any]) -> str:
     title = (values.get("front_matter") or {}).get("title")
     if title is None:
         return ""
-    if len(title) > FRONT_MATTER_CHARS_MAX:
+    if len(title) > frontmatter.FRONT_MATTER_CHARS_MAX:
         raise answers.invalid("front_matter", "is too long")
-    return title_block(title)
+    return frontmatter.title_block(title)
 
 
 def _redirects(wiki: WikiStorage, tree: WikiTree) -> bytes:

@@ -13,16 +13,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from wikisync import errors
 from wikisync.api.address import ServiceAddress, shown_address
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
-from wikisync.errors import (
-    AuthenticationFailed,
-    NotFound,
-    ProtocolViolation,
-    RefusedInFront,
-    UsageError,
-)
 
 ATTEMPTS_MAX = 2
 """How often a service is asked that nobody has seen yet."""
@@ -58,7 +52,7 @@ async def find_target(url: str, notify: Notify = None) -> Target:
         root = str(ServiceAddress.parse(service)).rstrip("/")
         if await probe(root, notify) is not None:
             return Target(root, path)
-    raise UsageError(
+    raise errors.UsageError(
         f"{shown_address(url)} does not answer as a GitLab-compatible service",
         hint="give the address that you open in the browser before you sign in,"
         " like https://gitlab.example.com, or that of a wiki",
@@ -75,13 +69,13 @@ async def probe(url: str, notify: Notify) -> str | None:
     async with client_at(url, None, notify) as client:
         try:
             return (await client.version()).version
-        except AuthenticationFailed:
+        except errors.AuthenticationFailed:
             return ""
-        except RefusedInFront as error:
+        except errors.RefusedInFront as error:
             if error.status and error.status < HTTPStatus.BAD_REQUEST:
                 return None  # so does the service's web side with an unknown address
             raise
-        except (NotFound, ProtocolViolation):
+        except (errors.NotFound, errors.ProtocolViolation):
             return None
 
 

@@ -20,13 +20,7 @@ from wikisync import errors
 from wikisync.config import WikiSection
 from wikisync.core.model import Problem, Slug, split_extension
 from wikisync.core.terminal import visible_line
-from wikisync.folder.safe_open import (
-    Folders,
-    folder_error,
-    opened_file,
-    opened_root,
-    read_all,
-)
+from wikisync.folder import safe_open
 from wikisync.folder.swap import write_atomically
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.decide.safety import NO_ID, Batch, BatchKind
@@ -271,10 +265,12 @@ def read_attention(root: Path) -> Sequence[str]:
 
 def _read(root: Path) -> str:
     # should a link or a pipe come meanwhile, it is not followed, and not waited for
-    with opened_root(root) as folder, Folders(folder) as folders:
+    with safe_open.opened_root(root) as folder, safe_open.Folders(folder) as folders:
         try:
-            with opened_file(folders, ATTENTION_FILE) as file:
-                return read_all(file, ATTENTION_FILE).decode("utf-8", "replace")
+            with safe_open.opened_file(folders, ATTENTION_FILE) as file:
+                return safe_open.read_all(file, ATTENTION_FILE).decode(
+                    "utf-8", "replace"
+                )
         except OSError:
             return TITLE  # it has just gone
 
@@ -298,7 +294,7 @@ def write_attention(root: Path, lines: Sequence[str]) -> None:
         try:
             path.unlink(missing_ok=True)
         except OSError as exc:
-            raise folder_error("remove", str(path), exc) from exc
+            raise safe_open.folder_error("remove", str(path), exc) from exc
 
 
 def show_attention(

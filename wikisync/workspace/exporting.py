@@ -20,18 +20,12 @@ from wikisync.core.messages import Messages, Progress
 from wikisync.core.model import Problem, Slug
 from wikisync.core.system.parallel import gather
 from wikisync.errors import NotFound, RemoteError, UsageError, WikisyncError
+from wikisync.site import model
 from wikisync.site.book.request import NO_BOOKS, BookRequest
 from wikisync.site.build import build_site
 from wikisync.site.groups import common_group, group_titles
 from wikisync.site.manifest import published_wikis
 from wikisync.site.mirror import Mirror, open_mirror
-from wikisync.site.model import (
-    BuildReport,
-    PageComment,
-    SiteOptions,
-    WikiInfo,
-    WikiSource,
-)
 from wikisync.site.output import open_output
 from wikisync.site.theme import load_theme
 from wikisync.workspace.cache import check_apart, default_cache, held_cache
@@ -57,7 +51,7 @@ class Exported(Struct, frozen=True):
     """Wikis of the site that could not be read, and are as they were read last."""
     notes: tuple[Problem, ...]
     """Wikis that are not in the site because there is nothing to publish."""
-    report: BuildReport
+    report: model.BuildReport
     problems: tuple[Problem, ...]
     books: BookRequest = NO_BOOKS
 
@@ -71,7 +65,7 @@ class ExportRequest(Struct, frozen=True):
     """None: no site is made, only books."""
     selection: Selection = Selection()
     token_file: Path | None = None
-    site: SiteOptions = SiteOptions(title="")
+    site: model.SiteOptions = model.SiteOptions(title="")
     """Without a title for the wiki's own, or that of their group."""
     books: BookRequest = NO_BOOKS
     cache: Path | None = None
@@ -186,7 +180,7 @@ async def _with_comments(client: Client, one: PulledWiki) -> PulledWiki:
     """A wiki with the comments on its pages; without them is a problem of it."""
     wiki = Wiki(client, one.wiki.owner, one.wiki.id)
 
-    async def of_page(page: WikiPageRecord) -> tuple[PageComment, ...] | NotFound:
+    async def of_page(page: WikiPageRecord) -> tuple[model.PageComment, ...] | NotFound:
         if page.wiki_page_meta_id is None:
             raise NotFound("the service has no ids of pages, which version 18 brought")
         try:
@@ -195,7 +189,7 @@ async def _with_comments(client: Client, one: PulledWiki) -> PulledWiki:
             return error  # of one page: somebody removed it since it was listed
         # what only members may read is for no copy
         return tuple(
-            PageComment(
+            model.PageComment(
                 (note.author.name or note.author.username) if note.author else "",
                 _in_utc(note.created_at),
                 note.body,
@@ -238,7 +232,7 @@ def build(
     pulled: Pulled,
     output: Path | None,
     mirror: Mirror,
-    options: SiteOptions,
+    options: model.SiteOptions,
     progress: Progress,
     *,
     keeping: Keeping | None = None,
@@ -264,7 +258,7 @@ def build(
             " access",
         )
     sources = [
-        WikiSource(
+        model.WikiSource(
             **one.wiki.info,
             folder=one.folder,
             comments=one.comments,
@@ -322,7 +316,7 @@ def build(
     )
 
 
-def site_title(wikis: Sequence[WikiInfo], client: Client) -> str:
+def site_title(wikis: Sequence[model.WikiInfo], client: Client) -> str:
     """The wiki's own title, that of the group which all lie in, else the host."""
     from yarl import URL
 
@@ -349,7 +343,7 @@ def check_output(output: Path) -> None:
             output.rmdir()
 
 
-def check_theme(options: SiteOptions) -> None:
+def check_theme(options: model.SiteOptions) -> None:
     """Refuse a theme that cannot be used before anything is read.
 
     Raises:

@@ -18,14 +18,8 @@ from typing import TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
+from wikisync.core import mentions
 from wikisync.core.contents import POINTER_BYTES_MAX, is_pointer
-from wikisync.core.mentions import (
-    has_extension,
-    is_upload,
-    linked_ways,
-    mentioned_attachments,
-    ways_lead_to,
-)
 from wikisync.core.model import (
     Attachment,
     AttachmentPath,
@@ -190,7 +184,7 @@ class FileLinks:
             return None
         known: dict[Digest, AttachmentPath] = {}
         for path in dict.fromkeys(one.path for one in await _targets(there)):
-            if is_upload(path):
+            if mentions.is_upload(path):
                 try:
                     one = await self._there(AttachmentPath(path))
                     known.setdefault(one.digest, one.path)
@@ -274,8 +268,8 @@ class FileLinks:
         """What of the folder a page links to, or what the wiki still has of it."""
         if self._fetched is None:
             self._fetched = await self._scan()
-        ways = linked_ways(page.content)
-        files = [way for way in ways if has_extension(way)]
+        ways = mentions.linked_ways(page.content)
+        files = [way for way in ways if mentions.has_extension(way)]
         if is_sent:
             self.unmet[page.slug] = ()
         if not (is_sent and files) and not await self._may_link(page, ways):
@@ -306,7 +300,10 @@ class FileLinks:
         """Whether a page names a file that is here or was; parsing costs more."""
         fetched, uploads = self._fetched or {}, self._state.uploads()
         file = self._state.file_of(page.slug)
-        paths = {*ways_lead_to(file, ways), *mentioned_attachments(page.content)}
+        paths = {
+            *mentions.ways_lead_to(file, ways),
+            *mentions.mentioned_attachments(page.content),
+        }
         if not uploads.keys().isdisjoint(paths):
             return True
         if any(isinstance(fetched.get(path), LooseFile) for path in paths):
@@ -399,7 +396,7 @@ class FileLinks:
         if file.digest != known.digest:
             return False
         # another file than the wiki's means itself once it was uploaded
-        is_own = not known.version and not is_upload(known.path)
+        is_own = not known.version and not mentions.is_upload(known.path)
         return not (is_own and self._state.upload_of(file.digest))
 
     async def _is_away(self, file: _Held | None) -> bool:

@@ -28,6 +28,7 @@ from contextlib import aclosing, suppress
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
 from wikisync.api.git import RemoteRepository
@@ -35,6 +36,7 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.scan import UNREADABLE
 from wikisync.api.scanning import READS_MAX
 from wikisync.api.wikis import Wiki
+from wikisync.core import model
 from wikisync.core.fetching import MISSING_HINT, Fetching, Unfetched
 from wikisync.core.layout import CACHE_FOLDER
 from wikisync.core.mentions import (
@@ -45,24 +47,8 @@ from wikisync.core.mentions import (
     ways_lead_to,
 )
 from wikisync.core.messages import Progress, SilentProgress
-from wikisync.core.model import (
-    AttachmentPath,
-    Digest,
-    Problem,
-    Slug,
-    WikiOwner,
-    in_form_c,
-    removals_max,
-)
 from wikisync.core.system.parallel import each
 from wikisync.core.versions import UNKNOWN, Versions, seen_versions
-from wikisync.errors import (
-    AuthenticationFailed,
-    FolderError,
-    NotFound,
-    RateLimited,
-    RemoteError,
-)
 from wikisync.folder.naming import check_attachment, path_of
 from wikisync.folder.text import encode_page
 from wikisync.markup.redirects import REDIRECTS_PATH
@@ -87,7 +73,7 @@ DISTRUST_S = 24 * 3600.0
 GIT_BYTES_MIN = 1024 * 1024
 """A wiki with less text is listed, if it may have changed: git takes more requests."""
 
-KeepFile = Callable[[AsyncIterator[bytes]], Awaitable[tuple[Digest, int]]]
+KeepFile = Callable[[AsyncIterator[bytes]], Awaitable[tuple[model.Digest, int]]]
 """Keeps a file by its digest; its digest and size."""
 
 
@@ -98,9 +84,9 @@ class Step(Struct):
     """What the wiki holds; the very copy from before where nothing changed."""
     tag: str = ""
     """The mark to ask with next time whether anything changed."""
-    texts: dict[Digest, bytes] = field(default_factory=dict)
+    texts: dict[model.Digest, bytes] = field(default_factory=dict)
     """Of pages that the copy before lacks."""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[model.Problem] = field(default_factory=list)
     """What the copy lacks, or has as it was before; without any it is all there is."""
     written: int = 0
     removed: int = 0
@@ -108,7 +94,7 @@ class Step(Struct):
 
 
 async def mirror_wiki(
-    owner: WikiOwner,
+    owner: model.WikiOwner,
     replica: WikiReplica,
     before: WikiCopy,
     keep_file: KeepFile,
@@ -136,28 +122,30 @@ async def mirror_wiki(
     pages |= {slug: before.pages[slug] for slug in unseen}
     gone -= unseen
     lost = len(before.pages) - len(pages) - len(changed)
-    if lost > removals_max(len(before.pages)) and not allow_emptying:
+    if lost > model.removals_max(len(before.pages)) and not allow_emptying:
         raise missing_pages(owner, sorted(gone), len(before.pages))
 
-    def fail(code: str, slug: Slug, error: RemoteError | FolderError) -> None:
+    def fail(
+        code: str, slug: model.Slug, error: errors.RemoteError | errors.FolderError
+    ) -> None:
         """Leave a page as it was before, and ask for it again the next time."""
         step.tag = ""
-        step.problems.append(Problem(code, slug, error.message, error.hint or ""))
+        step.problems.append(model.Problem(code, slug, error.message, error.hint or ""))
         if slug in before.pages:
             pages[slug] = before.pages[slug]
 
-    async def read(slug: Slug) -> None:
+    async def read(slug: model.Slug) -> None:
         progress.advance()
         try:
             page = seen.texts.get(slug) or await replica.read(slug)
             text = encode_page(page)
-        except (AuthenticationFailed, RateLimited):
+        except (errors.AuthenticationFailed, errors.RateLimited):
             raise
-        except RemoteError as error:
-            if slug in changed or not isinstance(error, NotFound):
+        except errors.RemoteError as error:
+            if slug in changed or not isinstance(error, errors.NotFound):
                 fail(UNREADABLE, slug, error)
             return
-        except FolderError as error:
+        except errors.FolderError as error:
             fail("page-unwritable", slug, error)
             return
         if slug in gone:
@@ -186,11 +174,11 @@ async def mirror_wiki(
 async def _files(
     replica: WikiReplica,
     before: WikiCopy,
-    pages: Mapping[Slug, MirrorPage],
+    pages: Mapping[model.Slug, MirrorPage],
     step: Step,
     keep_file: KeepFile,
     progress: Progress,
-) -> Mapping[AttachmentPath, MirrorFile]:
+) -> Mapping[model.AttachmentPath, MirrorFile]:
     """The files that the pages show or link to, and that of the redirects."""
     uploads = {path for page in pages.values() for path in page.mentions}
     linked = {way for page in pages.values() for way in page.ways}.difference(pages)
@@ -201,22 +189,26 @@ async def _files(
         # nobody tells: what is here stays
         others = {one.path: one.version for one in before.files.values() if one.version}
     else:
-        others = {AttachmentPath(path): version for path, version in found.items()}
+        others = {
+            model.AttachmentPath(path): version for path, version in found.items()
+        }
     linked |= {REDIRECTS_PATH}
-    versions = {path: one for path, one in others.items() if in_form_c(path) in linked}
+    versions = {
+        path: one for path, one in others.items() if model.in_form_c(path) in linked
+    }
     files = {
         path: one
         for path, one in before.files.items()
         if (path in uploads if is_upload(path) else versions.get(path) == one.version)
     }
 
-    async def fetch(path: AttachmentPath) -> Unfetched | None:
+    async def fetch(path: model.AttachmentPath) -> Unfetched | None:
         try:
             if path != REDIRECTS_PATH:
                 check_attachment(path)
-        except FolderError as error:
+        except errors.FolderError as error:
             hint = error.hint or MISSING_HINT
-            problem = Problem("attachment-unwritable", path, error.message, hint)
+            problem = model.Problem("attachment-unwritable", path, error.message, hint)
             return Unfetched(problem)
         version = versions.get(path, "")
         # a full disk ends the reading, which gives the connection back
@@ -245,7 +237,7 @@ async def _versions(
     """The history of a wiki: as its git tells it, else what this look adds."""
     try:
         versions = await repository.versions(known)
-    except RemoteError as error:
+    except errors.RemoteError as error:
         log.info("%s", error.message)
         versions = UNKNOWN
     if versions.head:
@@ -278,7 +270,9 @@ class Mirroring:
         """The work on these wikis, for a runner."""
         return [_MirrorWork(self, wiki) for wiki in wikis]
 
-    async def pull(self, wiki: FoundWiki, progress: Progress) -> PulledWiki | Problem:
+    async def pull(
+        self, wiki: FoundWiki, progress: Progress
+    ) -> PulledWiki | model.Problem:
         """Make a copy equal to its wiki; a problem says why there is none.
 
         Raises:
@@ -354,7 +348,7 @@ class Mirroring:
     async def _doubt(self, wiki: FoundWiki) -> None:
         """A wiki changed and its project did not: ask whether it still says so."""
         # an error must not cost the wiki that was just read
-        with suppress(RemoteError):
+        with suppress(errors.RemoteError):
             now = await self._client.project(wiki.id)
             if now.last_activity_at != wiki.activity:
                 return
@@ -371,7 +365,7 @@ class _MirrorWork:
         self.wiki, self.name = wiki, str(wiki.owner)
         self.progress: Progress = SilentProgress()
         self._mirroring = mirroring
-        self._pulled: PulledWiki | Problem | None = None
+        self._pulled: PulledWiki | model.Problem | None = None
 
     def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
         """Nothing is kept: the one cycle reads all that is due."""
@@ -382,7 +376,7 @@ class _MirrorWork:
         self._pulled = await self._mirroring.pull(self.wiki, self.progress)
         return CycleOutcome(is_quiet=False)
 
-    def pulled(self) -> PulledWiki | Problem:
+    def pulled(self) -> PulledWiki | model.Problem:
         """What came of the cycle."""
         assert self._pulled is not None
         return self._pulled

@@ -14,13 +14,7 @@ from wikisync.config import WikiSection
 from wikisync.core.contents import is_pointer
 from wikisync.core.model import Slug
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed, UsageError
-from wikisync.merging.conflict import (
-    Choice,
-    Clash,
-    MergedText,
-    Piece,
-    read_conflict_file,
-)
+from wikisync.merging import conflict
 from wikisync.merging.merge import merge
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import NO_DIGEST, ConflictFileRecord
@@ -50,7 +44,7 @@ async def has_conflict_file(
 
 async def pieces_of(
     opened: OpenWorkspace, section: WikiSection, slug: Slug
-) -> Sequence[Piece]:
+) -> Sequence[conflict.Piece]:
     """The page with its clashes, as far as its conflict file is settled already."""
     known = opened.known(section)
     file = None
@@ -58,18 +52,18 @@ async def pieces_of(
     with suppress(FolderError):
         file = await opened.local(section).conflict_file(slug)
     if file is not None and known.conflict_files()[slug].has_file:
-        conflict_file = read_conflict_file(file.text)
+        conflict_file = conflict.read_conflict_file(file.text)
         if not conflict_file.problem:
             return conflict_file.pieces
     return pieces_again(known, slug)
 
 
-def pieces_again(known: WikiState, slug: Slug) -> Sequence[Piece]:
+def pieces_again(known: WikiState, slug: Slug) -> Sequence[conflict.Piece]:
     """The same from the texts it was made of, where the file is gone or unclear."""
     record = known.conflict_files()[slug]
     base = known.text(slug)
     if base is None:
-        return (Clash("", record.local, record.remote),)
+        return (conflict.Clash("", record.local, record.remote),)
     merged = merge(base, record.local, record.remote, page_format=record.format)
     return merged.pieces
 
@@ -94,7 +88,9 @@ async def take_text(
         )
 
 
-async def take_over_pointer(wiki: SyncedWiki, slug: Slug, choice: Choice) -> None:
+async def take_over_pointer(
+    wiki: SyncedWiki, slug: Slug, choice: conflict.Choice
+) -> None:
     """Make the text of one side the page where the other has only a pointer to it.
 
     Raises:
@@ -183,7 +179,7 @@ def unsettled(path: Path, why: str) -> UsageError:
     )
 
 
-def unresolved_parts(conflict_file: MergedText) -> str:
+def unresolved_parts(conflict_file: conflict.MergedText) -> str:
     """What is still unsettled in a conflict file, in words."""
-    count = sum(isinstance(piece, Clash) for piece in conflict_file.pieces)
+    count = sum(isinstance(piece, conflict.Clash) for piece in conflict_file.pieces)
     return conflict_file.problem or f"{counted(count, 'unresolved part')} left"

@@ -8,16 +8,10 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from wikisync import errors
 from wikisync.config import WikiSection
 from wikisync.core.layout import TRASH_FOLDER
 from wikisync.core.model import Format, Page, Slug, path_of_title
-from wikisync.errors import (
-    FolderError,
-    NotFound,
-    PreconditionFailed,
-    UsageError,
-    WikisyncError,
-)
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash, Trashed
@@ -77,14 +71,14 @@ class Earlier(Struct, frozen=True):
 
 async def restore_pages(
     workspace: ConfiguredWorkspace, scope: str | None, since: float, *, is_real: bool
-) -> tuple[Sequence[Earlier], Mapping[str, WikisyncError]]:
+) -> tuple[Sequence[Earlier], Mapping[str, errors.WikisyncError]]:
     """Bring back every page of a workspace, or below a directory in it.
 
     Returns:
         The pages that were brought back, or would be; and by their names those that
         cannot be, with wikis that cannot be read.
     """
-    failed: dict[str, WikisyncError] = {}
+    failed: dict[str, errors.WikisyncError] = {}
     with open_workspace(workspace, is_held=False) as opened:
         found = await _found(opened, _scopes(workspace, scope), since, failed)
         done = await _restored(opened, found, failed) if is_real else found
@@ -107,7 +101,7 @@ async def _found(
     opened: OpenWorkspace,
     scopes: Mapping[WikiSection, str],
     since: float,
-    failed: dict[str, WikisyncError],
+    failed: dict[str, errors.WikisyncError],
 ) -> Sequence[Earlier]:
     """Every page that is not what it was; wikis that cannot be read have failed."""
     found: list[Earlier] = []
@@ -117,7 +111,7 @@ async def _found(
         files = {page: file for file, page in known.aliases().items()}
         try:
             versions = await _versions_at(known, local, since)
-        except FolderError as error:
+        except errors.FolderError as error:
             failed[section.folder] = error  # its disk may be away
             continue
         for slug, version in sorted(versions.items()):
@@ -125,7 +119,7 @@ async def _found(
                 continue
             try:
                 current = await current_page(local, slug)
-            except FolderError as error:
+            except errors.FolderError as error:
                 failed[f"{section.folder}/{slug}"] = error
                 continue
             if current is None or current.content != version.text:
@@ -170,7 +164,9 @@ async def _versions_at(
 
 
 async def _restored(
-    opened: OpenWorkspace, found: Sequence[Earlier], failed: dict[str, WikisyncError]
+    opened: OpenWorkspace,
+    found: Sequence[Earlier],
+    failed: dict[str, errors.WikisyncError],
 ) -> Sequence[Earlier]:
     """Bring the pages back; one that cannot be does not stop the others."""
     sections = dict.fromkeys(one.section for one in found)
@@ -182,7 +178,7 @@ async def _restored(
             known.record_alias(one.file, one.slug)
         try:
             await bring_back(local, known, one.slug, one.version, one.current)
-        except (FolderError, PreconditionFailed) as error:
+        except (errors.FolderError, errors.PreconditionFailed) as error:
             failed[one.name] = error
         else:
             done.append(one)
@@ -237,14 +233,14 @@ def chosen_version(
         # the oldest of those that were replaced after that time stood there then
         found = [one for one in versions if one.at is None or one.at >= at][-1:]
     if not found:
-        raise UsageError(
+        raise errors.UsageError(
             f"there is no other saved text of {name}"
             + (f" from {local_time(at)} or later" if at is not None else ""),
             hint="use --list to see the saved texts, and the page's history on the"
             " wiki",
         )
     if found[0].text == text:
-        raise UsageError(
+        raise errors.UsageError(
             f"{name} already has that text", hint="use --list to see the saved texts"
         )
     return found[0]
@@ -258,7 +254,7 @@ async def current_page(local: LocalReplica, slug: Slug) -> Page | None:
     """
     try:
         return await local.read(slug)
-    except NotFound:
+    except errors.NotFound:
         return None
 
 
@@ -332,7 +328,7 @@ def _trashed(trash: Trash, entries: Iterable[Trashed]) -> list[Version]:
             continue
         try:
             text = decode_page(trash.read(entry), entry.path)
-        except (NotFound, FolderError):
+        except (errors.NotFound, errors.FolderError):
             continue  # purged a moment ago, or no file any more
         if isinstance(text, str):
             is_conflict = page_of_conflict(entry.path) is not None

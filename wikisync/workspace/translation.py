@@ -12,16 +12,8 @@ from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
 
+from wikisync.core import model
 from wikisync.core.mentions import is_upload, mentioned_attachments
-from wikisync.core.model import (
-    AttachmentPath,
-    Digest,
-    Page,
-    PageState,
-    Problem,
-    Slug,
-    Snapshot,
-)
 from wikisync.folder.loose import LooseFiles
 from wikisync.folder.replica import FolderReplica
 from wikisync.sync.base.state import WikiState
@@ -49,9 +41,9 @@ class TranslatedWiki:
         save here, whose page is read anyway before it is written."""
         self.keeps_files = False
         """Set while the files beside the pages are taken as they were last seen."""
-        self._last: dict[Slug, PageState] | None = None
+        self._last: dict[model.Slug, model.PageState] | None = None
         """The last scan, brought up to date with our own writes."""
-        self._problems: tuple[Problem, ...] = ()
+        self._problems: tuple[model.Problem, ...] = ()
         """Of the last scan: they are not over because nobody scans."""
         self._unanswered = 0
         """Writes under way: until they are answered nobody knows what there is."""
@@ -66,12 +58,12 @@ class TranslatedWiki:
         """From the read to the answer of the last write."""
         return self._wiki.last_window_s
 
-    async def snapshot(self) -> Snapshot:
+    async def snapshot(self) -> model.Snapshot:
         """Scan every page; see ``Replica``."""
         if not self.keeps_files:
             self._links.scan_anew()
         if self.is_remembering and self._last is not None and not self._unanswered:
-            return Snapshot(
+            return model.Snapshot(
                 dict(self._last), problems=self._problems, is_remembered=True
             )
         # ``_last`` is whole, and brought up to date with every write that was answered;
@@ -96,18 +88,20 @@ class TranslatedWiki:
         self._problems = seen.problems
         return replace(seen, pages=pages, texts=texts)
 
-    async def recognised(self, here: Page, slug: Slug) -> Page | None:
+    async def recognised(self, here: model.Page, slug: model.Slug) -> model.Page | None:
         """The page as the folder writes it, if only links to files differ."""
         page = await self._links.recognised(here, await self._wiki.read(slug))
         if page is not None and self._last is not None:
             self._last[slug] = page.state()
         return page
 
-    async def read(self, slug: Slug) -> Page:
+    async def read(self, slug: model.Slug) -> model.Page:
         """The page with its text as of now."""
         return await self._links.to_folder(await self._wiki.read(slug))
 
-    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+    async def write(
+        self, page: model.Page, *, expected: model.Digest | None
+    ) -> model.Page:
         """Upload what the page links to and the wiki lacks, then write the page.
 
         Raises:
@@ -140,7 +134,9 @@ class TranslatedWiki:
             last[here.slug] = here.state(identity)
         return here
 
-    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+    async def move(
+        self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
+    ) -> model.Page:
         """Give the page another name, its text unchanged."""
         # pages below may be renamed along, under names that only a scan shows
         self._last = None
@@ -149,7 +145,7 @@ class TranslatedWiki:
         here = await self._links.to_folder(replace(moved, slug=slug))
         return replace(here, slug=moved.slug)
 
-    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+    async def delete(self, slug: model.Slug, *, expected: model.Digest) -> None:
         """Remove the page if it still has the expected digest."""
         # without an answer it may be done or not
         self._last = None
@@ -158,7 +154,7 @@ class TranslatedWiki:
     # -- attachments -------------------------------------------------------------
 
     def read_attachment(
-        self, path: AttachmentPath, version: str = ""
+        self, path: model.AttachmentPath, version: str = ""
     ) -> AsyncIterator[bytes]:
         """The bytes in chunks of what the wiki has for this file of the folder."""
         if is_upload(path):

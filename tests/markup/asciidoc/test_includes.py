@@ -2,16 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.markup.asciidoc.includes import (
-    CHARACTERS_MAX,
-    COUNT_MAX,
-    DEPTH_MAX,
-    IncludeRequest,
-    Inclusion,
-    join_target,
-    select_lines,
-    select_tags,
-)
+from wikisync.markup.asciidoc import includes
 
 NUMBERS = "one\ntwo\nthree\nfour\nfive"
 TAGGED = "\n".join(
@@ -31,35 +22,39 @@ TAGGED = "\n".join(
 )
 
 
-def request(target: str, *, depth: int = 0, includer: str = "") -> IncludeRequest:
-    return IncludeRequest(target, includer, depth, None, None)
+def request(
+    target: str, *, depth: int = 0, includer: str = ""
+) -> includes.IncludeRequest:
+    return includes.IncludeRequest(target, includer, depth, None, None)
 
 
 def test_target_is_looked_up_and_its_text_given() -> None:
-    inclusion = Inclusion({"part.adoc": "text"}.get)
+    inclusion = includes.Inclusion({"part.adoc": "text"}.get)
     assert inclusion.resolve(request("part.adoc")).text == "text"
 
 
 def test_missing_target_has_no_text() -> None:
-    inclusion = Inclusion({"part.adoc": "text"}.get)
+    inclusion = includes.Inclusion({"part.adoc": "text"}.get)
     assert inclusion.resolve(request("other.adoc")).text is None
 
 
 def test_depth_is_limited() -> None:
-    inclusion = Inclusion(lambda _: "text")
-    assert inclusion.resolve(request("a", depth=DEPTH_MAX - 1)).text == "text"
-    assert inclusion.resolve(request("a", depth=DEPTH_MAX)).text is None
+    inclusion = includes.Inclusion(lambda _: "text")
+    assert inclusion.resolve(request("a", depth=includes.DEPTH_MAX - 1)).text == "text"
+    assert inclusion.resolve(request("a", depth=includes.DEPTH_MAX)).text is None
 
 
 def test_count_is_limited() -> None:
-    inclusion = Inclusion(lambda _: "text")
-    answers = [inclusion.resolve(request("a")).text for _ in range(COUNT_MAX + 1)]
-    assert answers == ["text"] * COUNT_MAX + [None]
+    inclusion = includes.Inclusion(lambda _: "text")
+    answers = [
+        inclusion.resolve(request("a")).text for _ in range(includes.COUNT_MAX + 1)
+    ]
+    assert answers == ["text"] * includes.COUNT_MAX + [None]
 
 
 def test_characters_of_all_includes_are_limited() -> None:
-    half = "x" * (CHARACTERS_MAX // 2)
-    inclusion = Inclusion(lambda _: half)
+    half = "x" * (includes.CHARACTERS_MAX // 2)
+    inclusion = includes.Inclusion(lambda _: half)
     answers = [inclusion.resolve(request("a")).text is None for _ in range(3)]
     assert answers == [False, False, True]
 
@@ -80,7 +75,7 @@ def test_characters_of_all_includes_are_limited() -> None:
 def test_target_is_seen_from_where_it_stands(
     includer: str, target: str, path: str | None
 ) -> None:
-    assert join_target(includer, target) == path
+    assert includes.join_target(includer, target) == path
 
 
 @pytest.mark.parametrize(
@@ -98,7 +93,7 @@ def test_target_is_seen_from_where_it_stands(
     ],
 )
 def test_lines_are_selected_by_number(ranges: str, lines: str) -> None:
-    assert select_lines(NUMBERS, ranges).split() == lines.split()
+    assert includes.select_lines(NUMBERS, ranges).split() == lines.split()
 
 
 @pytest.mark.parametrize(
@@ -117,8 +112,8 @@ def test_lines_are_selected_by_number(ranges: str, lines: str) -> None:
     ],
 )
 def test_regions_are_selected_by_tag(tags: str, lines: list[str]) -> None:
-    assert select_tags(TAGGED, tags).splitlines() == lines
+    assert includes.select_tags(TAGGED, tags).splitlines() == lines
 
 
 def test_tag_that_names_nothing_selects_all() -> None:
-    assert select_tags("all", "!") == "all"
+    assert includes.select_tags("all", "!") == "all"

@@ -22,15 +22,8 @@ from typing import IO, Generic, TypeVar
 
 import msgspec
 
+from wikisync.core.system import processes
 from wikisync.core.system.child import FRAME_BYTES_MAX, READY, read_frame, write_frame
-from wikisync.core.system.processes import (
-    DEVNULL,
-    Child,
-    Stream,
-    end_worker,
-    start_worker,
-    worker_streams,
-)
 
 START_SECONDS_MAX = 120.0
 """For loading the program, on a machine that is busy with other things."""
@@ -84,7 +77,7 @@ class Worker(Generic[AnswerT]):
         answer_bytes_max: int = FRAME_BYTES_MAX,
         is_spent: Callable[[AnswerT], bool] = lambda _: False,
         variables: Iterable[str] = (),
-        stderr: Stream = DEVNULL,
+        stderr: processes.Stream = processes.DEVNULL,
     ) -> None:
         """Nothing is started before the first job, or ``prepare``.
 
@@ -98,7 +91,7 @@ class Worker(Generic[AnswerT]):
         self._is_spent = is_spent
         self._variables = tuple(variables)
         self._stderr = stderr
-        self._process: Child | None = None
+        self._process: processes.Child | None = None
         self._is_broken_off = False
         self._lock = threading.Lock()
 
@@ -186,12 +179,12 @@ class Worker(Generic[AnswerT]):
 
     def _converse(
         self,
-        process: Child,
+        process: processes.Child,
         message: bytes,
         reply: Callable[[AnswerT], object | None],
         deadline: Deadline,
     ) -> AnswerT:
-        source, target = worker_streams(process)
+        source, target = processes.worker_streams(process)
         write_frame(target, message)
         while True:
             answer = self._receive(source)
@@ -212,7 +205,7 @@ class Worker(Generic[AnswerT]):
         except (ValueError, msgspec.MsgspecError) as exc:
             raise _Garbled("its answer cannot be read") from exc
 
-    def _running(self) -> Child:
+    def _running(self) -> processes.Child:
         if self._process is not None and self._process.poll() is not None:
             self._end()
         if self._process is None:
@@ -222,7 +215,7 @@ class Worker(Generic[AnswerT]):
 
     def _start(self) -> None:
         try:
-            process = start_worker(
+            process = processes.start_worker(
                 self._command, variables=self._variables, stderr=self._stderr
             )
         except OSError as exc:
@@ -233,7 +226,10 @@ class Worker(Generic[AnswerT]):
             process.kill()
         try:
             with Deadline(process, START_SECONDS_MAX):
-                is_ready = read_frame(worker_streams(process)[0], len(READY)) == READY
+                is_ready = (
+                    read_frame(processes.worker_streams(process)[0], len(READY))
+                    == READY
+                )
         except (OSError, EOFError, ValueError):
             is_ready = False
         if not is_ready:
@@ -253,7 +249,7 @@ class Worker(Generic[AnswerT]):
     def _end(self, seconds: float = 0.0) -> int | None:
         """The exit code of the process, which is gone then."""
         process, self._process = self._process, None
-        return None if process is None else end_worker(process, seconds)
+        return None if process is None else processes.end_worker(process, seconds)
 
 
 class _Garbled(Exception):
@@ -267,7 +263,7 @@ class Deadline:
     limit on a pipe does not.
     """
 
-    def __init__(self, process: Child, seconds: float) -> None:
+    def __init__(self, process: processes.Child, seconds: float) -> None:
         self.is_over = False
         self._process = process
         self._seconds = seconds

@@ -16,13 +16,8 @@ from msgspec import Struct
 from wikisync.core.decoding import json_decoder
 from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
 from wikisync.errors import LimitExceeded, RenderError
+from wikisync.markup import context
 from wikisync.markup.asciidoc.includes import Included, IncludeRequest, Inclusion
-from wikisync.markup.context import (
-    PAGE_SECONDS_MAX,
-    Include,
-    include_nothing,
-    page_seconds,
-)
 
 STOP_SECONDS_MAX = 2
 OUT_OF_TIME = frozenset({-signal.SIGPROF, -signal.SIGXCPU})
@@ -40,7 +35,7 @@ class Caveat(Struct, frozen=True):
 class WorkerLimits(Struct, frozen=True):
     """What one page may take."""
 
-    seconds_max: float = PAGE_SECONDS_MAX
+    seconds_max: float = context.PAGE_SECONDS_MAX
     """Of processor time."""
     wait_seconds_max: float = 300.0
     """By the clock, on a machine that is busy with other things."""
@@ -114,7 +109,7 @@ class Engine:
         )
 
     def render(
-        self, source: str, attributes: Mapping[str, str], include: Include
+        self, source: str, attributes: Mapping[str, str], include: context.Include
     ) -> str:
         """The HTML of one page, not yet safe; blocks until it is there.
 
@@ -127,12 +122,12 @@ class Engine:
                 f"the page is over {self._limits.source_bytes_max} bytes",
                 hint="split the page",
             )
-        seconds = min(self._limits.seconds_max, page_seconds.get())
+        seconds = min(self._limits.seconds_max, context.page_seconds.get())
         job = {
             "seconds_max": seconds,
             "source": source,
             "attributes": dict(attributes),
-            "is_alone": include is include_nothing,
+            "is_alone": include is context.include_nothing,
         }
         inclusion = Inclusion(include)
 

@@ -14,22 +14,16 @@ from pathlib import Path
 
 from wikisync.core.system.processes import python_worker
 from wikisync.errors import RenderError
-from wikisync.markup.asciidoc import asciidoc3
-from wikisync.markup.asciidoc.engine import (
-    GRACE_SECONDS,
-    PROCESS_BYTES_MAX,
-    USUAL_LIMITS,
-    Engine,
-    EngineKind,
-    WorkerLimits,
-)
+from wikisync.markup.asciidoc import asciidoc3, engine
 
 HERE = Path(__file__).parent
 FAST_HINT = "install wikisync with its extra fast"
 QUICKJS_HINT = "pip install --force-reinstall wikisync"
 
 
-def choose_engine(name: str = "auto", limits: WorkerLimits = USUAL_LIMITS) -> Engine:
+def choose_engine(
+    name: str = "auto", limits: engine.WorkerLimits = engine.USUAL_LIMITS
+) -> engine.Engine:
     """The engine with this name, or for ``auto`` the best that is installed.
 
     Raises:
@@ -62,7 +56,7 @@ def is_installed(name: str) -> bool:
         return False
 
 
-def _script_engine(name: str, hint: str, limits: WorkerLimits) -> Engine:
+def _script_engine(name: str, hint: str, limits: engine.WorkerLimits) -> engine.Engine:
     library = HERE.parents[1] / "vendor" / "asciidoctor.js"
     if not library.is_file():
         raise RenderError(
@@ -75,19 +69,19 @@ def _script_engine(name: str, hint: str, limits: WorkerLimits) -> Engine:
             name,
             str(library),
             str(HERE / "convert.js"),
-            str(limits.wait_seconds_max + GRACE_SECONDS),
+            str(limits.wait_seconds_max + engine.GRACE_SECONDS),
             str(limits.memory_bytes_max),
         ),
-        memory_bytes_max=PROCESS_BYTES_MAX,
+        memory_bytes_max=engine.PROCESS_BYTES_MAX,
     )
-    return Engine(name, command, limits, hint=hint)
+    return engine.Engine(name, command, limits, hint=hint)
 
 
-def _kind_of_script(name: str, module: str, hint: str) -> EngineKind:
-    return EngineKind(module, hint, partial(_script_engine, name, hint))
+def _kind_of_script(name: str, module: str, hint: str) -> engine.EngineKind:
+    return engine.EngineKind(module, hint, partial(_script_engine, name, hint))
 
 
-KINDS: Mapping[str, EngineKind] = {
+KINDS: Mapping[str, engine.EngineKind] = {
     "mini-racer": _kind_of_script("mini-racer", "py_mini_racer", FAST_HINT),
     "quickjs": _kind_of_script("quickjs", "quickjs", QUICKJS_HINT),
     "asciidoc3": asciidoc3.KIND,

@@ -27,13 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, cast
 
-from wikisync.core.system.child import (
-    Ask,
-    PageError,
-    asker,
-    serve_pages,
-    standard_streams,
-)
+from wikisync.core.system import child
 
 STACK_BYTES = 4 << 20
 """Below what a main thread has: more ends the process instead of the page."""
@@ -125,7 +119,7 @@ def v8_engine(scripts: Sequence[str], memory_bytes_max: int) -> Call:
     return call
 
 
-def rendered(call: Call, page: Mapping[str, object], ask: Ask) -> str:
+def rendered(call: Call, page: Mapping[str, object], ask: child.Ask) -> str:
     """HTML of a page, whose includes are asked for while it is rendered.
 
     Raises:
@@ -139,7 +133,7 @@ def rendered(call: Call, page: Mapping[str, object], ask: Ask) -> str:
             break
         call("resume", json.dumps(ask(state["asked"])))
     if "error" in state:
-        raise error_of(PageError(state["error"]))
+        raise error_of(child.PageError(state["error"]))
     return cast(str, state["html"])
 
 
@@ -149,7 +143,7 @@ def error_of(error: Exception, *, is_memory: bool = False) -> Exception:
     # there was no memory left to say so
     if reason in {"null", "MemoryError", OUT_OF_MEMORY}:
         return MemoryError(OUT_OF_MEMORY)
-    return MemoryError(reason) if is_memory else PageError(reason)
+    return MemoryError(reason) if is_memory else child.PageError(reason)
 
 
 def is_spent() -> bool:
@@ -170,18 +164,18 @@ def serve(arguments: list[str], requests: IO[bytes], answers: IO[bytes]) -> None
     name, library, bridge, seconds_max, memory_bytes_max = arguments
     library, bridge = (Path(path).read_text("utf-8") for path in (library, bridge))
     call = ENGINES[name]((as_script(library), bridge), int(memory_bytes_max))
-    ask = asker(requests, answers)
+    ask = child.asker(requests, answers)
     nowhere = os.open(os.devnull, os.O_WRONLY)
 
     def render(page: dict[str, object]) -> dict[str, object]:
         return {"html": rendered(call, page, ask), "is_spent": is_spent()}
 
-    serve_pages(render, requests, answers, float(seconds_max), nowhere)
+    child.serve_pages(render, requests, answers, float(seconds_max), nowhere)
 
 
 def main() -> None:
     """Serve on the standard streams."""
-    with standard_streams() as (requests, answers):
+    with child.standard_streams() as (requests, answers):
         serve(sys.argv[1:], requests, answers)
 
 

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from html import unescape
 
+from wikisync.markup import references
 from wikisync.markup.draft import Draft
 from wikisync.markup.record import LinkRef
-from wikisync.markup.references import (
-    REFERENCE,
-    candidates,
-    may_hold_reference,
-    reference_of,
-)
 
 NOT_IN = frozenset({"pre", "code", "tt", "a", "math"})
 
@@ -21,14 +16,14 @@ def filter_references(draft: Draft) -> None:
     document = draft.document
     indices = document.texts_outside(NOT_IN)
     texts = [document.html[index] for index in indices]
-    for number in candidates(texts):
+    for number in references.candidates(texts):
         text = texts[number]
-        if not may_hold_reference(text):
+        if not references.may_hold_reference(text):
             continue
         pieces: list[str | LinkRef] = []
         start = 0
-        for match in REFERENCE.finditer(text):
-            reference = reference_of(match)
+        for match in references.REFERENCE.finditer(text):
+            reference = references.reference_of(match)
             if reference is None:
                 continue
             shown = match["slug"] or match[0].removesuffix(match["form"] or "")

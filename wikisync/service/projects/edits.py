@@ -16,15 +16,8 @@ from msgspec import Struct
 from wikisync.contract.parameters import parameters_of, replace_deprecated
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import Endpoint, OtherEndpoint
-from wikisync.service import jobs, validation
+from wikisync.service import answers, jobs, validation
 from wikisync.service.access import Act, Visibility
-from wikisync.service.answers import (
-    Refusal,
-    bad_parameters,
-    bad_request,
-    forbidden,
-    not_found,
-)
 from wikisync.service.attributes import COLUMNS, KEPT
 from wikisync.service.call import Call, Caller
 from wikisync.service.committing import DEFAULT_BRANCH
@@ -70,7 +63,7 @@ async def create_project(call: Call) -> web.Response:
             f"You've reached your limit of {user.projects_limit} projects created."
             " Contact your GitLab administrator."
         )
-        raise Refusal(403, {"error": [text]})
+        raise answers.Refusal(403, {"error": [text]})
     project_id = await _create(call, caller, user, values)
     return await answer_project(call, caller, project_id, status=201)
 
@@ -83,11 +76,11 @@ async def create_project_for_user(call: Call) -> web.Response:
     values = read_attributes(call, Endpoint.CREATE_FOR_USER)
     caller = await call.signed_in()
     if not caller.is_admin:
-        raise forbidden()
+        raise answers.forbidden()
     records = call.service.records
     owner = await records.ask(Tables.user_by_id, owner_id or 0)
     if owner is None:
-        raise not_found("User")
+        raise answers.not_found("User")
     held = await records.ask(project_tables.count_personal_projects, owner.id)
     if held >= owner.projects_limit:
         text = f"Personal project creation is limited to {owner.projects_limit}."
@@ -101,7 +94,7 @@ async def edit_project(call: Call) -> web.Response:
     known = parameters_of(Endpoint.EDIT, is_free=call.service.is_free)
     if not any(name in call.raw for name in known):
         every = ", ".join(known)
-        raise bad_parameters(
+        raise answers.bad_parameters(
             [f"{every} are missing, at least one parameter must be provided"]
         )
     values = read_attributes(call, Endpoint.EDIT)
@@ -147,14 +140,14 @@ async def transfer_project(call: Call) -> web.Response:
     named = id_of(wanted) if is_number(wanted) else wanted
     space = await records.ask(project_tables.namespace, named)
     if space is None or not await may_create(call, caller, caller.person, space):
-        raise not_found("Namespace")
+        raise answers.not_found("Namespace")
     if space.id == project.namespace.id:
-        raise bad_request("Failed to transfer project Project is already in it")
+        raise answers.bad_request("Failed to transfer project Project is already in it")
     try:
         await records.ask(project_tables.transfer_project, project.id, space)
     except Taken as taken:
         text = "Project with same name or path in target namespace already exists"
-        raise bad_request(f"Failed to transfer project {text}") from taken
+        raise answers.bad_request(f"Failed to transfer project {text}") from taken
     return await answer_project(call, caller, project.id)
 
 
@@ -178,7 +171,7 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
         for name in ("import_url", "template_name", "template_project_id")
     )
     if wants_readme and has_source:
-        raise bad_request(NOT_A_REPOSITORY)
+        raise answers.bad_request(NOT_A_REPOSITORY)
     path = values.get("path") or validation.path_from_name(values.get("name") or "")
     name = values.get("name") or path
     visibility = cast("Visibility", values.get("visibility") or "private")
@@ -262,7 +255,7 @@ async def _source(call: Call, caller: Caller, values: Values) -> _Source:
     if address := values.get("import_url"):
         imports = call.service.settings.imports
         if not imports.hosts:
-            raise forbidden("Import source is disabled")
+            raise answers.forbidden("Import source is disabled")
         problem = address_problem(address, imports.schemes, imports.hosts)
         if problem is not None:
             raise _invalid({"import_url": [problem]})
@@ -379,5 +372,5 @@ def group_visibility(space: Namespace) -> Visibility | None:
     return space.visibility if space.kind == "group" else None
 
 
-def _invalid(problems: validation.Problems) -> Refusal:
-    return Refusal(400, {"message": problems})
+def _invalid(problems: validation.Problems) -> answers.Refusal:
+    return answers.Refusal(400, {"message": problems})

@@ -11,13 +11,8 @@ from wikisync.service import validation
 from wikisync.service.access import Act, Visibility
 from wikisync.service.answers import Refusal, not_found, refuse
 from wikisync.service.call import Call, Caller
+from wikisync.service.projects import edits
 from wikisync.service.projects import tables as project_tables
-from wikisync.service.projects.edits import (
-    Values,
-    group_visibility,
-    may_create,
-    read_attributes,
-)
 from wikisync.service.projects.files import copy_avatar
 from wikisync.service.projects.reading import answer_project
 from wikisync.service.projects.tables import NewProject, Taken
@@ -41,7 +36,7 @@ _COPIED = frozenset(
 
 async def fork_project(call: Call) -> web.Response:
     """``POST /projects/:id/fork``: at once a project, later its repository."""
-    values = read_attributes(call, Endpoint.FORK)
+    values = edits.read_attributes(call, Endpoint.FORK)
     caller, source = await call.project_for(Act.STAR, is_archived_too=True)
     if not _may_fork(source, caller):
         raise unmatched_message()
@@ -65,7 +60,7 @@ async def fork_project(call: Call) -> web.Response:
 
 
 def _new_fork(
-    call: Call, caller: Caller, source: Project, space: Namespace, values: Values
+    call: Call, caller: Caller, source: Project, space: Namespace, values: edits.Values
 ) -> NewProject:
     """The fork to be made, like its source but for what was asked.
 
@@ -117,7 +112,7 @@ def unmatched_message() -> Refusal:
     return Refusal(404, {"message": "404 Not Found"})
 
 
-async def _fork_space(call: Call, caller: Caller, values: Values) -> Namespace:
+async def _fork_space(call: Call, caller: Caller, values: edits.Values) -> Namespace:
     records = call.service.records
     wanted = values.get("namespace_id") or values.get("namespace_path")
     if not wanted:
@@ -129,7 +124,7 @@ async def _fork_space(call: Call, caller: Caller, values: Values) -> Namespace:
         group = await records.ask(Tables.group, str(space.id), caller.user_id)
         assert group is not None, "a namespace of a group is one"
         refuse(caller.judge(group), "Namespace")
-    if not await may_create(call, caller, caller.person, space):
+    if not await edits.may_create(call, caller, caller.person, space):
         raise not_found("Target Namespace")
     return space
 
@@ -138,7 +133,7 @@ def _fork_visibility(
     source: Project, space: Namespace, wanted: Visibility | None
 ) -> Visibility:
     """As open as was asked, but no more than the source and the fork's group are."""
-    bounds = (source.visibility, group_visibility(space), wanted)
+    bounds = (source.visibility, edits.group_visibility(space), wanted)
     return min((bound for bound in bounds if bound), key=validation.RANKS.__getitem__)
 
 

@@ -5,18 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from wikisync.core.system.processes import python_worker
-from wikisync.markup.asciidoc.engine import (
-    GRACE_SECONDS,
-    PROCESS_BYTES_MAX,
-    Caveat,
-    Engine,
-    EngineKind,
-    WorkerLimits,
-)
+from wikisync.markup.asciidoc import engine
 
 NAME = "asciidoc3"
 HINT = "install wikisync with its extra asciidoc3"
-CAVEAT = Caveat(
+CAVEAT = engine.Caveat(
     "asciidoc-approximate",
     "rendered by asciidoc3, which gets about half of the language right",
     "install an engine of Asciidoctor: wikisync's extra fast",
@@ -24,14 +17,17 @@ CAVEAT = Caveat(
 WORKER = Path(__file__).with_name("worker.py")
 
 
-def make_engine(limits: WorkerLimits) -> Engine:
+def make_engine(limits: engine.WorkerLimits) -> engine.Engine:
     """The engine, which is started with its first page."""
     command = python_worker(
         WORKER,
-        (str(limits.wait_seconds_max + GRACE_SECONDS), str(limits.memory_bytes_max)),
-        memory_bytes_max=PROCESS_BYTES_MAX,
+        (
+            str(limits.wait_seconds_max + engine.GRACE_SECONDS),
+            str(limits.memory_bytes_max),
+        ),
+        memory_bytes_max=engine.PROCESS_BYTES_MAX,
     )
-    return Engine(NAME, command, limits, hint=HINT, caveat=CAVEAT)
+    return engine.Engine(NAME, command, limits, hint=HINT, caveat=CAVEAT)
 
 
-KIND = EngineKind(NAME, HINT, make_engine)
+KIND = engine.EngineKind(NAME, HINT, make_engine)

@@ -34,13 +34,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
-from wikisync.core.system.child import (
-    Ask,
-    PageError,
-    asker,
-    serve_pages,
-    standard_streams,
-)
+from wikisync.core.system import child
 
 ROOT = "/asciidoc3"
 PROGRAM = f"{ROOT}/asciidoc3.py"
@@ -136,7 +130,7 @@ def without_programs(configuration: str) -> str:
 
 def refused(*_: object, **__: object) -> Any:
     """Stands for everything that a page has no business with."""
-    raise PageError("it may not do that")
+    raise child.PageError("it may not do that")
 
 
 def limited_os(files: Mapping[str, str]) -> types.SimpleNamespace:
@@ -181,7 +175,7 @@ def limited_eval(expression: str, *_: object) -> object:
         return (found[2] == found[5]) is (found[3] == "==")
     if found := COUNT.fullmatch(expression):
         return int(found[1]) + 1 if found[1] else chr(ord(found[2]) + 1)
-    raise PageError("it may not evaluate that")
+    raise child.PageError("it may not evaluate that")
 
 
 class Program:
@@ -211,9 +205,9 @@ class Program:
             # It reports mistakes that do not end a page when all is written.
             if error.code and error.__context__ is not None:
                 lines = messages.getvalue().strip().splitlines() or ["it failed"]
-                raise PageError(lines[-1]) from error
+                raise child.PageError(lines[-1]) from error
         except RecursionError as error:
-            raise PageError("the page nests too deeply") from error
+            raise child.PageError("the page nests too deeply") from error
         title = space["document"].attributes.get("doctitle")
         head = f"<h1>{title}</h1>\n" if title else ""
         html = head + output.getvalue().replace("\r\n", "\n")
@@ -268,7 +262,7 @@ class Program:
 class Resolver:
     """Replaces directives by the texts that they include."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: child.Ask) -> None:
         self._ask = ask
 
     def expand(self, source: str, includer: str = "", depth: int = 0) -> str:
@@ -396,7 +390,7 @@ def shorthand_lines(found: re.Match[str]) -> list[str]:
 def forbid(event: str, _arguments: object) -> None:
     """The audit hook: nothing of a page may reach the machine."""
     if event.startswith(FORBIDDEN):
-        raise PageError(f"it may not {event}")
+        raise child.PageError(f"it may not {event}")
 
 
 def limit_process(memory_bytes_max: int) -> None:
@@ -425,15 +419,15 @@ def serve(arguments: list[str], requests: IO[bytes], answers: IO[bytes]) -> None
     nowhere = os.open(os.devnull, os.O_WRONLY)
     limit_process(memory_bytes_max)
     sys.addaudithook(forbid)
-    ask = asker(requests, answers)
+    ask = child.asker(requests, answers)
 
     def answer_to(page: dict[str, Any]) -> dict[str, object]:
         return {"html": render(program, page, ask)}
 
-    serve_pages(answer_to, requests, answers, wait_seconds_max, nowhere)
+    child.serve_pages(answer_to, requests, answers, wait_seconds_max, nowhere)
 
 
-def render(program: Program, page: dict[str, Any], ask: Ask) -> str:
+def render(program: Program, page: dict[str, Any], ask: child.Ask) -> str:
     """HTML of one page."""
     source = page["source"]
     if page["is_alone"]:
@@ -449,13 +443,13 @@ def render(program: Program, page: dict[str, Any], ask: Ask) -> str:
     }
     html = program.html_of(older(source), attributes)
     if len(html) > RESULT_MAX:
-        raise PageError("the page grows too large")
+        raise child.PageError("the page grows too large")
     return html
 
 
 def main() -> None:
     """Serve on the standard streams."""
-    with standard_streams() as (requests, answers):
+    with child.standard_streams() as (requests, answers):
         serve(sys.argv[1:], requests, answers)
 
 
