@@ -12,19 +12,13 @@ from typing import Literal
 import click
 from msgspec import Struct
 
+from wikisync import errors
 from wikisync.cli.console import Console
 from wikisync.cli.options import json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync, wiki_as_json
 from wikisync.config import WikiSection
 from wikisync.core.model import Slug
-from wikisync.errors import (
-    ExitCode,
-    FolderError,
-    PreconditionFailed,
-    UsageError,
-    command_line,
-)
 from wikisync.folder.workspace import holder_of
 from wikisync.merging.conflict import (
     Choice,
@@ -34,32 +28,13 @@ from wikisync.merging.conflict import (
 )
 from wikisync.sync.decide.ledger import ConflictFileRecord, remote_label
 from wikisync.sync.decide.plan import HoldReason
+from wikisync.workspace import merge_tools, resolving
 from wikisync.workspace.configured import (
     ConfiguredWorkspace,
     find_workspace,
     named_page,
 )
-from wikisync.workspace.merge_tools import (
-    PLACES,
-    editor_command,
-    run_and_wait,
-    tool_command,
-    tool_files,
-)
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
-from wikisync.workspace.resolving import (
-    FoundConflict,
-    has_conflict_file,
-    pieces_again,
-    pieces_of,
-    read_result,
-    settle,
-    take_over_pointer,
-    take_text,
-    unresolved_parts,
-    unsettled,
-    write_settled,
-)
 from wikisync.workspace.restoring import refuse_missing
 from wikisync.workspace.service import open_service
 from wikisync.workspace.sync_run import sync_pages
@@ -130,12 +105,12 @@ def _way(flags: Mapping[str, bool], tool: str | None) -> str:
     if tool is not None:
         ways.append("tool")
     if not ways:
-        raise UsageError(
+        raise errors.UsageError(
             "choose which version to keep",
             hint="add --mine, --wiki, --both, or --edit to open the conflict file",
         )
     if len(ways) > 1:
-        raise UsageError(
+        raise errors.UsageError(
             f"{' and '.join(f'--{way}' for way in ways)} cannot be used together",
             hint="choose one of them",
         )
@@ -195,8 +170,8 @@ async def _settle(asked: Sequence[Asked], choice: Choice) -> int:
                 codes.append(code)
                 continue
             section, slug = one.section, one.slug
-            text = resolved(await pieces_of(opened, section, slug), choice)
-            await settle(opened, section, slug, text, holder=holder)
+            text = resolved(await resolving.pieces_of(opened, section, slug), choice)
+            await resolving.settle(opened, section, slug, text, holder=holder)
             if holder is None:
                 what = f"resolve {slug}: {choice}"
                 opened.known(section).note_done(time.time(), slug, what)
@@ -215,7 +190,7 @@ def _left_to(holder: str, asked: Asked) -> int:
         f"{asked.section.folder}/{asked.slug}: its conflict file is resolved; the"
         f" running wikisync applies it ({holder})",
     )
-    return ExitCode.DONE
+    return errors.ExitCode.DONE
 
 
 async def _without_conflict(
@@ -237,19 +212,19 @@ async def _without_conflict(
     section = asked.section
     slug = asked.slug = opened.page_of(section, asked.slug)
     known = opened.known(section)
-    if await has_conflict_file(opened, section, slug):
+    if await resolving.has_conflict_file(opened, section, slug):
         return None
     name = f"{section.folder}/{slug}"
     if holder is not None and slug in known.conflict_files():
-        raise FolderError(
+        raise errors.FolderError(
             f"{name} has no conflict file, which the running wikisync needs to apply a"
             f" resolution ({holder})",
-            hint=f"stop it, or see {command_line('status', section.folder)}",
+            hint=f"stop it, or see {errors.command_line('status', section.folder)}",
         )
     if holder is not None:
         await refuse_missing(opened, section, slug)
         asked.ended("no-conflict", f"{name}: no conflict is known; {holder}")
-        return ExitCode.DONE
+        return errors.ExitCode.DONE
     wanted = [(section, frozenset({slug}))]
     done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
     if slug in known.conflict_files():
@@ -260,7 +235,7 @@ async def _without_conflict(
             asked.workspace, asked.token_file, asked.console, os.environ
         ) as client:
             wiki = await opened.synced(client, section)
-            await take_over_pointer(wiki, slug, choice)
+            await resolving.take_over_pointer(wiki, slug, choice)
         known.note_done(time.time(), slug, f"resolve {slug}: {choice}")
         return await _sync_decided([asked], opened)
     if any(one.held or one.failure or one.problems for one in done):
@@ -289,18 +264,18 @@ async def _sync_decided(decided: Sequence[Asked], opened: OpenWorkspace) -> int:
 
 def _edit(asked: Asked) -> int:
     """Open the conflict file; the workspace is not held meanwhile."""
-    editor = editor_command(os.environ)
+    editor = merge_tools.editor_command(os.environ)
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         found = asyncio.run(_conflict(asked, opened, holder))
     if isinstance(found, int):
         return found
     if found.path is None:
-        raise FolderError(
+        raise errors.FolderError(
             f"{asked.section.folder}/{asked.slug} has no conflict file to edit",
             hint="move what has its name away, or use --mine, --wiki, --both or --tool",
         )
-    run_and_wait([*editor, str(found.path)], found.path)
+    merge_tools.run_and_wait([*editor, str(found.path)], found.path)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         return asyncio.run(_take_edited(asked, opened, holder, found.path))
 
@@ -310,21 +285,25 @@ def _edit_with(tool: str, asked: Asked) -> int:
 
     The result begins as the conflict file, with what is settled in it already.
     """
-    tool_command(tool, dict.fromkeys(PLACES, Path()))  # before anything is written
+    merge_tools.tool_command(
+        tool, dict.fromkeys(merge_tools.PLACES, Path())
+    )  # before anything is written
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         found = asyncio.run(_conflict(asked, opened, holder))
     if isinstance(found, int):
         return found
-    with tool_files(found) as files:
+    with merge_tools.tool_files(found) as files:
         result = files["result"]
-        run_and_wait(tool_command(tool, files), result)
-        text = read_result(result)
+        merge_tools.run_and_wait(merge_tools.tool_command(tool, files), result)
+        text = resolving.read_result(result)
         with open_workspace(asked.workspace, is_held=holder is None) as opened:
             _refuse_others(opened, asked, found.record, result)
             if found.path is None:
                 return asyncio.run(_take_result(asked, opened, text, result))
-            asyncio.run(write_settled(opened, asked.section, asked.slug, text))
+            asyncio.run(
+                resolving.write_settled(opened, asked.section, asked.slug, text)
+            )
             return asyncio.run(_take_edited(asked, opened, holder, found.path))
 
 
@@ -338,7 +317,7 @@ def _refuse_others(
     """
     now = opened.known(asked.section).conflict_files().get(asked.slug)
     if now is None or (now.local, now.remote) != (record.local, record.remote):
-        raise PreconditionFailed(
+        raise errors.PreconditionFailed(
             f"{asked.section.folder}/{asked.slug} was edited or resolved meanwhile",
             hint=f"nothing was applied; your result is in {made}",
         )
@@ -353,10 +332,10 @@ async def _take_edited(
     if file is not None and slug in opened.known(section).conflict_files():
         conflict_file = read_conflict_file(file.text)
         if conflict_file.text is None:
-            left = unresolved_parts(conflict_file)
+            left = resolving.unresolved_parts(conflict_file)
             again = "open it again, and save it without marker lines"
             asked.ended("unsettled", f"{path}: {left}; {again}")
-            return ExitCode.HELD
+            return errors.ExitCode.HELD
     if holder is not None:
         return _left_to(holder, asked)
     return await _sync_decided([asked], opened)
@@ -372,14 +351,14 @@ async def _take_result(
     """
     conflict_file = read_conflict_file(text)
     if conflict_file.text is None:
-        raise unsettled(made, unresolved_parts(conflict_file))
-    await take_text(opened, asked.section, asked.slug, conflict_file.text)
+        raise resolving.unsettled(made, resolving.unresolved_parts(conflict_file))
+    await resolving.take_text(opened, asked.section, asked.slug, conflict_file.text)
     return await _sync_decided([asked], opened)
 
 
 async def _conflict(
     asked: Asked, opened: OpenWorkspace, holder: str | None
-) -> FoundConflict | int:
+) -> resolving.FoundConflict | int:
     """The conflict, its file written again where it was removed; else an exit code."""
     code = await _without_conflict(asked, opened, holder)
     if code is not None:
@@ -390,11 +369,11 @@ async def _conflict(
     file = await local.conflict_file(slug) if record.has_file else None
     if file is None:
         label = remote_label(known.memory.edits.get(slug), record.remote, record.at)
-        text = write_conflict_file(pieces_again(known, slug), remote_by=label)
+        text = write_conflict_file(resolving.pieces_again(known, slug), remote_by=label)
     else:
         text = file.text
     path = None
     if record.has_file:
         made = await local.write_conflict(slug, record.format, text)
         path = opened.folder_of(section) / made
-    return FoundConflict(record, known.text(slug) or "", text, path)
+    return resolving.FoundConflict(record, known.text(slug) or "", text, path)

@@ -15,16 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from wikisync import errors
 from wikisync.config import WikiSection
 from wikisync.core.messages import NoMessages
 from wikisync.core.model import WRITABLE_FORMATS, Format, Slug, digest_of
-from wikisync.errors import (
-    FolderError,
-    PreconditionFailed,
-    SiteError,
-    UsageError,
-    WikisyncError,
-)
 from wikisync.folder.naming import parse_path
 from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.scan import ListedFile, scan_pages
@@ -93,7 +87,7 @@ class Agent:
         """Pages that hold every word of the query, best first, with their lines."""
         words = query.casefold().split()
         if not words:
-            raise UsageError("the query has no word")
+            raise errors.UsageError("the query has no word")
         found: list[tuple[int, str, list[Answer]]] = []
         start = folder.strip("/")
         for name, section, file in self._files():
@@ -151,7 +145,7 @@ class Agent:
                 found = await read_revisions(
                     opened, section, slug, self._token_file, NoMessages()
                 )
-            except WikisyncError as error:
+            except errors.WikisyncError as error:
                 answer["revisions_unknown"] = error.message
                 return answer
         answer["revisions"] = [
@@ -180,7 +174,7 @@ class Agent:
             section, file = await asyncio.to_thread(self._file, page)
             base = self._base(section, file, version)
             if old and base.count(old) != 1:
-                raise UsageError(
+                raise errors.UsageError(
                     f"the passage is {base.count(old)} times in version {version}",
                     hint="give a passage that is in it once, or the whole text",
                 )
@@ -191,7 +185,7 @@ class Agent:
             )
             if written.outcome in {"clash", "gone"}:
                 what = "deleted" if written.outcome == "gone" else "changed"
-                raise PreconditionFailed(
+                raise errors.PreconditionFailed(
                     f"{page} was {what} in the same place; nothing is written",
                     hint="read the page again, and make your edit in its new text",
                 )
@@ -216,15 +210,15 @@ class Agent:
             section, slug = self._named(page)
             if markup not in WRITABLE_FORMATS:
                 known = ", ".join(sorted(WRITABLE_FORMATS))
-                raise UsageError(
+                raise errors.UsageError(
                     f"no page has the format {markup}", hint=f"use {known}"
                 )
             path = new_path(slug, Format(markup))
             patterns, _ = read_patterns(self.workspace.folder_of(section))
             if path is None or patterns.is_ignored(path):
-                raise UsageError(f"{page} cannot be the name of a page")
+                raise errors.UsageError(f"{page} cannot be the name of a page")
             if any(one.slug == slug for one in self._listed(section)):
-                raise PreconditionFailed(
+                raise errors.PreconditionFailed(
                     f"there is a page {page}", hint="read it, then edit it"
                 )
             content = encoded(text, b"", path)
@@ -243,7 +237,9 @@ class Agent:
             text = self._base(section, file, version)
             if not self._allows_delete:
                 if text != self._text(section, file):
-                    raise PreconditionFailed(f"{page} was changed in the meantime")
+                    raise errors.PreconditionFailed(
+                        f"{page} was changed in the meantime"
+                    )
                 return {
                     "outcome": "nothing was deleted",
                     "would": f"move {page} to the trash; the next sync would delete the"
@@ -275,14 +271,16 @@ class Agent:
                 found = parse_path(way)
                 return section, found[0] if found else Slug(way)
         folder = self.workspace.config.wikis[0].folder
-        raise UsageError(f"{page!r} is no page", hint=f"name it as {folder}/home")
+        raise errors.UsageError(
+            f"{page!r} is no page", hint=f"name it as {folder}/home"
+        )
 
     def _file(self, page: str) -> tuple[WikiSection, ListedFile]:
         section, slug = self._named(page)
         for file in self._listed(section):
             if file.slug == slug:
                 return section, file
-        raise UsageError(
+        raise errors.UsageError(
             f"there is no page {page}", hint="list the pages, or search for its words"
         )
 
@@ -292,8 +290,8 @@ class Agent:
     def _text(self, section: WikiSection, file: ListedFile) -> str:
         try:
             return self._desk(section).read(file.path) or ""
-        except (SiteError, FolderError) as error:
-            raise FolderError(
+        except (errors.SiteError, errors.FolderError) as error:
+            raise errors.FolderError(
                 f"{file.path} cannot be read as a page: {error.message}",
                 hint=error.hint or f"a page has at most {TEXT_BYTES_MAX >> 10} KiB",
             ) from error
@@ -312,7 +310,7 @@ class Agent:
             # of a page that is as it was read before this process began
             self._noted(self._text(section, file))
         if version not in self._texts:
-            raise UsageError(
+            raise errors.UsageError(
                 f"version {version} of {file.slug} is not known",
                 hint="read the page, and edit the version that the answer names",
             )
@@ -321,7 +319,7 @@ class Agent:
     async def _refuse_conflict(self, section: WikiSection, file: ListedFile) -> None:
         waiting = await self._waiting(section, file.slug)
         if waiting and "conflict" in waiting:
-            raise PreconditionFailed(
+            raise errors.PreconditionFailed(
                 f"{section.folder}/{file.slug} is held: {waiting}",
                 hint="a person resolves the conflict; edit the page after that",
             )
@@ -355,7 +353,7 @@ class Agent:
                 NoMessages(),
                 os.environ,
             )
-        except WikisyncError as error:
+        except errors.WikisyncError as error:
             return {"sync": f"not synced: {failure_sentence(str(slug), error)}"}
         said = [one.message for one in run.problems]
         for wiki in run.wikis:

@@ -24,12 +24,8 @@ from msgspec import Struct
 
 from wikisync.core.decoding import json_decoder
 from wikisync.core.messages import Progress
+from wikisync.core.system import private
 from wikisync.core.system.parallel import plain_errors
-from wikisync.core.system.private import (
-    make_private_folder,
-    read_private_file,
-    write_private_file,
-)
 from wikisync.core.version import __version__
 
 PER_HOST = 8
@@ -197,7 +193,7 @@ def _reason_of(error: Exception) -> str:
 def _read_cache(folder: Path) -> dict[str, float]:
     """When addresses answered, those of the last day."""
     try:
-        content = read_private_file(folder / CACHE_FILE, CACHE_BYTES_MAX)
+        content = private.read_private_file(folder / CACHE_FILE, CACHE_BYTES_MAX)
         times = _TIMES.decode(content)
     except (OSError, msgspec.DecodeError):
         return {}
@@ -208,5 +204,5 @@ def _read_cache(folder: Path) -> dict[str, float]:
 def _write_cache(folder: Path, times: Mapping[str, float]) -> None:
     content = msgspec.json.encode(times)
     if len(content) <= CACHE_BYTES_MAX:
-        make_private_folder(folder)
-        write_private_file(folder / CACHE_FILE, content)
+        private.make_private_folder(folder)
+        private.write_private_file(folder / CACHE_FILE, content)

@@ -15,17 +15,10 @@ from typing import Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync import errors as failures
 from wikisync.api.client import Client
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem, Slug, WikiOwner
-from wikisync.errors import (
-    ExitCode,
-    Halted,
-    NotFound,
-    PermissionDenied,
-    RemoteError,
-    WikisyncError,
-)
 from wikisync.site.model import PageComment
 from wikisync.workspace.discovery import FoundWiki
 from wikisync.workspace.runner import Runner, WikiWork
@@ -66,12 +59,12 @@ class FailedWiki(Struct, frozen=True):
     """One wiki that could not be read whole."""
 
     wiki: FoundWiki
-    error: WikisyncError
+    error: failures.WikisyncError
 
     @property
     def is_refused(self) -> bool:
         """Whether the service does not give it to this token, or hides it."""
-        return isinstance(self.error, NotFound | PermissionDenied)
+        return isinstance(self.error, failures.NotFound | failures.PermissionDenied)
 
     def problem(self) -> Problem:
         """What is reported of it, where nothing was kept of it."""
@@ -83,11 +76,13 @@ class FailedWiki(Struct, frozen=True):
         )
 
 
-def missing_pages(owner: WikiOwner, gone: Sequence[Slug], tracked: int) -> Halted:
+def missing_pages(
+    owner: WikiOwner, gone: Sequence[Slug], tracked: int
+) -> failures.Halted:
     """What ends the pull of a wiki that lost most of its pages."""
     names, more = ", ".join(gone[:NAMES_SHOWN_MAX]), len(gone) - NAMES_SHOWN_MAX
     names += f" and {more} more" if more > 0 else ""
-    return Halted(
+    return failures.Halted(
         f"{len(gone)} of {tracked} pages ({names}) are missing from the wiki of"
         f" {owner}; none was removed here",
         hint="check the wiki; if they were deleted on purpose, run the same"
@@ -107,10 +102,10 @@ class Pulled(Struct):
     state_problem: Problem | None = None
 
     @property
-    def halted(self) -> list[Halted]:
+    def halted(self) -> list[failures.Halted]:
         """The safety stops that were met."""
         errors = (failed.error for failed in self.failed)
-        return [error for error in errors if isinstance(error, Halted)]
+        return [error for error in errors if isinstance(error, failures.Halted)]
 
     @property
     def refused(self) -> tuple[Problem, ...]:
@@ -132,7 +127,7 @@ class Pulled(Struct):
         failed = (
             failed.problem()
             for failed in self.failed
-            if not failed.is_refused and not isinstance(failed.error, Halted)
+            if not failed.is_refused and not isinstance(failed.error, failures.Halted)
         )
         return (*self.missing, *failed)
 
@@ -186,7 +181,7 @@ async def pull_all(
             if error := runner.wikis[pull.name].failure:
                 raise error
             outcome = pull.pulled()
-        except (RemoteError, Halted) as exc:
+        except (failures.RemoteError, failures.Halted) as exc:
             failed = FailedWiki(pull.wiki, exc)
             if failed.is_refused and pull.wiki.is_named and not is_spared(pull.wiki):
                 raise
@@ -217,7 +212,7 @@ def labelled(pulled: Pulled) -> tuple[Problem, ...]:
     return (*own, *of_wikis, *pulled.left_out)
 
 
-def exit_code_of(pulled: Pulled) -> ExitCode:
+def exit_code_of(pulled: Pulled) -> failures.ExitCode:
     """The exit code; a safety stop is raised instead, after the report.
 
     Raises:
@@ -225,7 +220,7 @@ def exit_code_of(pulled: Pulled) -> ExitCode:
     """
     if pulled.halted:
         raise pulled.halted[0]
-    return ExitCode.HELD if pulled.problems else ExitCode.DONE
+    return failures.ExitCode.HELD if pulled.problems else failures.ExitCode.DONE
 
 
 def wiki_as_json(wiki: PulledWiki) -> dict[str, object]:
