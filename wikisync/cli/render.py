@@ -11,15 +11,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath, json_option, markup_option
 from wikisync.core.model import Format
 from wikisync.errors import ExitCode, WikisyncError
-from wikisync.workspace.page_files import (
-    FileRenderer,
-    RenderedFile,
-    Source,
-    Stage,
-    chosen_markup,
-    html_name,
-    write_html,
-)
+from wikisync.workspace import page_files
 
 
 @click.command("render", epilog="Example: wikisync render page.asciidoc --stage safe")
@@ -60,7 +52,7 @@ def command(
     files: tuple[Path, ...],
     markup: tuple[str, ...],
     format_name: str | None,
-    stage: Stage,
+    stage: page_files.Stage,
     output: Path | None,
     as_json: bool,
 ) -> int:
@@ -70,8 +62,10 @@ def command(
     file's workspace apply; --markup overrides them. A file that cannot be read is
     reported, the others are rendered, and the exit code is 1.
     """
-    chosen_markup(markup)  # a mistake in it is reported before any file is read
-    renderer = FileRenderer(
+    page_files.chosen_markup(
+        markup
+    )  # a mistake in it is reported before any file is read
+    renderer = page_files.FileRenderer(
         Format(format_name) if format_name else None, stage, console, markup
     )
     is_single = len(files) == 1 and not files[0].is_dir()
@@ -95,13 +89,13 @@ class Printer:
         self.output = output
         self.as_json = as_json
         self.is_single = is_single
-        self.records: list[RenderedFile] = []
+        self.records: list[page_files.RenderedFile] = []
 
-    def take(self, source: Source, result: RenderedFile) -> None:
+    def take(self, source: page_files.Source, result: page_files.RenderedFile) -> None:
         """Print or write one result; records wait for ``finish``."""
         if self.output is not None:
-            result.output = str(self.output / html_name(source.relative))
-            write_html(Path(result.output), result.html)
+            result.output = str(self.output / page_files.html_name(source.relative))
+            page_files.write_html(Path(result.output), result.html)
             result.html = ""
         elif not self.as_json:
             self.console.result(result.html)

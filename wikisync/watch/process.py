@@ -28,17 +28,11 @@ from wikisync.watch.log import logging_to
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki, lists_of
+from wikisync.workspace import folders
 from wikisync.workspace.attention import noting_halts
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.failures import REFUSED_RETRY_S, Condition
-from wikisync.workspace.folders import (
-    ShownFolder,
-    cache_folder,
-    editor_command,
-    know_again,
-    preview_inputs,
-)
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.service import open_service
 from wikisync.workspace.token import hook_secret, workspace_token
@@ -223,23 +217,23 @@ class _Process:
         self, workspace: ConfiguredWorkspace, watch: Watch
     ) -> AsyncIterator[None]:
         """A preview of the workspace that shows how far each page is."""
-        shown = ShownFolder(workspace.root, workspace.root)
+        shown = folders.ShownFolder(workspace.root, workspace.root)
         section = workspace.config.preview
         options = PreviewOptions(
             host=section.host,
             port=section.port,
             is_port_wanted=False,
-            editor=editor_command(None, os.environ),
+            editor=folders.editor_command(None, os.environ),
             settings=shown.settings,
             private=shown.private,
-            know_again=partial(know_again, workspace.private),
+            know_again=partial(folders.know_again, workspace.private),
             decisions=WorkspaceDecisions(
                 workspace.root, self.messages, self.request.token_file
             ),
         )
         async with running_preview(
-            lambda: preview_inputs(shown),
-            cache_folder(shown, "preview", os.environ),
+            lambda: folders.preview_inputs(shown),
+            folders.cache_folder(shown, "preview", os.environ),
             options,
             states=watch.states,
             notice=lambda problem: self.messages.problems([problem]),

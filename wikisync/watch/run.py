@@ -44,39 +44,16 @@ from wikisync.folder.safe_open import folder_error
 from wikisync.folder.watch import is_watched, watch_folders
 from wikisync.site.publish import publish
 from wikisync.sync.decide.ledger import RemoteEdit
-from wikisync.watch.report import (
-    WatchedStates,
-    WatchReport,
-    seen,
-    service_sentence,
-    status_line,
-)
+from wikisync.watch import report
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.triggers import ActivityList, Triggers
 from wikisync.watch.wiki import WatchedWiki, some_of
-from wikisync.workspace.attention import (
-    ATTENTION_FILE,
-    attention_lines,
-    attention_text,
-    failure_sentence,
-    problem_sentence,
-    read_attention,
-    sentences,
-    write_attention,
-)
+from wikisync.workspace import attention, runner
 from wikisync.workspace.building import after_command, bucket_of
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
 from wikisync.workspace.folders import ShownFolder, cache_folder
 from wikisync.workspace.opening import OpenWorkspace
-from wikisync.workspace.runner import (
-    CycleOutcome,
-    Outage,
-    Runner,
-    ScanScope,
-    WikiRun,
-    WikiWork,
-)
 from wikisync.workspace.status import scan, status_as_json
 from wikisync.workspace.syncing import other_folder
 
@@ -116,7 +93,7 @@ class Watch:
         workspace = opened.workspace
         sync = workspace.config.sync
         self._root, self._private = workspace.root, workspace.private
-        self.runner = Runner(
+        self.runner = runner.Runner(
             wikis,
             client,
             on_status=self._on_status,
@@ -126,8 +103,8 @@ class Watch:
         self._triggers = Triggers(
             self.runner, wikis, lists, hint_max_s=sync.poll_interval_s
         )
-        self.report = WatchReport(self.runner, wikis, client.budget)
-        self.states = WatchedStates(self._wikis, self.runner, self.report.health)
+        self.report = report.WatchReport(self.runner, wikis, client.budget)
+        self.states = report.WatchedStates(self._wikis, self.runner, self.report.health)
         self._site = (
             PublishedSite(workspace, self._on_site_problem) if publishes else None
         )
@@ -135,7 +112,7 @@ class Watch:
             sync.attention_command,
             self._root,
             os.environ,
-            shown=attention_text(self._attention()),
+            shown=attention.attention_text(self._attention()),
         )
         self._notes: set[str] = set()
         """On wikis as a whole, each reported once."""
@@ -174,7 +151,9 @@ class Watch:
 
     # -- what the runner reports -------------------------------------------------
 
-    async def _after_cycle(self, work: WikiWork, outcome: CycleOutcome) -> None:
+    async def _after_cycle(
+        self, work: runner.WikiWork, outcome: runner.CycleOutcome
+    ) -> None:
         wiki = self._wikis[work.name]
         result = wiki.synced.last
         if wiki.synced.has_other_folder:
@@ -182,7 +161,7 @@ class Watch:
             log.warning("%s", warning)
             self._messages.warn(warning)
         for note in wiki.synced.all_notes:
-            sentence = problem_sentence(wiki.section, note)
+            sentence = attention.problem_sentence(wiki.section, note)
             if sentence not in self._notes:
                 self._notes.add(sentence)
                 log.warning("%s", sentence)
@@ -208,10 +187,10 @@ class Watch:
         log.info("%s: %s", wiki.name, words)
         self._messages.note(f"{wiki.name}: {words}")
 
-    def _on_status(self, run: WikiRun) -> None:
+    def _on_status(self, run: runner.WikiRun) -> None:
         problem = run.problem
         if not problem and run.condition is Condition.NEEDS_PERSON:
-            problem = next(sentences(self._wikis[run.name].synced), "")
+            problem = next(attention.sentences(self._wikis[run.name].synced), "")
         text = f": {problem}" if problem else ""
         hint = f" ({run.hint})" if run.hint else ""
         again = self._next_try(run.not_before)
@@ -220,7 +199,7 @@ class Watch:
         self._messages.note(line)
         self._changed.set()
 
-    def _on_outage(self, outage: Outage | None) -> None:
+    def _on_outage(self, outage: runner.Outage | None) -> None:
         if outage is None:
             self._messages.note("the service is back")
         else:
@@ -272,12 +251,14 @@ class Watch:
         lines = await asyncio.to_thread(self._attention)
         self.report.attention = lines
         health, write = self.report.health(), asyncio.to_thread
-        self._notifier.status(status_line(health))
+        self._notifier.status(report.status_line(health))
         await self._show_one("the health file", write(self._write_health, health))
-        file = write(write_attention, self._root, lines)
+        file = write(attention.write_attention, self._root, lines)
         await self._show_one("the attention file", file)
         # last, since a command may take its time
-        await self._caller.call(attention_text(lines), self._root / ATTENTION_FILE)
+        await self._caller.call(
+            attention.attention_text(lines), self._root / attention.ATTENTION_FILE
+        )
 
     async def _show_one(self, what: str, write: Awaitable[None]) -> None:
         """Show one of several things: one that fails keeps no other back.
@@ -289,7 +270,7 @@ class Watch:
         try:
             await guarded(what, write)
         except WikisyncError as error:
-            why = failure_sentence(what, error)
+            why = attention.failure_sentence(what, error)
         if why and self._unshown.get(what) != why:
             log.warning("%s", why)
             self._messages.warn(why)
@@ -299,12 +280,12 @@ class Watch:
         """What needs a person by now; of what was not scanned yet, what did."""
         before: Sequence[str] = ()
         with suppress(FolderError):
-            before = read_attention(self._root)
-        return attention_lines(
+            before = attention.read_attention(self._root)
+        return attention.attention_lines(
             [wiki.section for wiki in self._wikis.values()],
-            seen(self.runner, tuple(self._wikis.values())),
+            report.seen(self.runner, tuple(self._wikis.values())),
             before,
-            service=service_sentence(self.runner, self._budget.waits()),
+            service=report.service_sentence(self.runner, self._budget.waits()),
         )
 
     def _write_health(self, health: Mapping[str, Any]) -> None:
@@ -332,7 +313,7 @@ class Watch:
         if wiki is None:
             return False
         self.runner.wikis[wiki.name].note_hook(self.runner.clock())
-        self.runner.request_cycle(wiki.name, ScanScope.WIKI, [slug])
+        self.runner.request_cycle(wiki.name, runner.ScanScope.WIKI, [slug])
         return True
 
     def note_edit(self, path: str, slug: Slug, edit: RemoteEdit) -> None:
@@ -393,7 +374,7 @@ class Watch:
                     locks = set(filter(_is_lock, names))
                     if any(_is_gone(below + lock) for lock in locks):
                         # pages that waited for an editor can be carried over
-                        self.runner.request_cycle(wiki.name, ScanScope.FOLDER)
+                        self.runner.request_cycle(wiki.name, runner.ScanScope.FOLDER)
                     names = [name for name in names if name not in locks]
                     if hint.is_everything or names or root in hint.paths:
                         for name in names:
@@ -401,7 +382,9 @@ class Watch:
                         self._see_files(names)
                         is_known = bool(names) and not hint.is_everything
                         self.runner.request_cycle(
-                            wiki.name, ScanScope.FOLDER, names if is_known else None
+                            wiki.name,
+                            runner.ScanScope.FOLDER,
+                            names if is_known else None,
                         )
                 self.states.wake()
 

@@ -12,12 +12,7 @@ from msgspec import Struct
 from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.config.reading import render_config
-from wikisync.core.layout import (
-    FOLDER_ID_FILE,
-    LOCK_FILE,
-    PRIVATE_FOLDER,
-    TEMPORARY_FOLDER,
-)
+from wikisync.core import layout
 from wikisync.core.messages import Progress
 from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import FolderError, Halted, WikisyncError
@@ -27,16 +22,10 @@ from wikisync.sync.base.state import REBUILT
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import BatchKind
 from wikisync.sync.run.parts import REMOTE_SPAN_S, CycleOptions, Patience
+from wikisync.workspace import discovery
 from wikisync.workspace.attention import batch_sentence, next_step
 from wikisync.workspace.configured import ConfiguredWorkspace, read_config
 from wikisync.workspace.creating import agree_to_new, refuse_folder
-from wikisync.workspace.discovery import (
-    Found,
-    FoundWiki,
-    Selection,
-    find_wikis,
-    skipped,
-)
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.pulled import Pulled, PulledWiki, missing_pages, pull_all
 from wikisync.workspace.syncing import WikiCycles
@@ -51,7 +40,7 @@ STOPS_HERE = frozenset(BatchKind) - {
 
 async def clone(
     client: Client,
-    selection: Selection,
+    selection: discovery.Selection,
     folder: Path,
     *,
     allow_emptying: bool = False,
@@ -73,10 +62,10 @@ async def clone(
         refuse_folder(folder, allows_network_disk=True)
     async with client:
         progress.start("find wikis", None)
-        found = await find_wikis(client, selection)
+        found = await discovery.find_wikis(client, selection)
         workspace = _workspace(client, folder, existing, found)
         refuse_overlaps(folder, [folder / name for name in workspace.folders.values()])
-        with locked(folder / PRIVATE_FOLDER, f"the workspace {folder}"):
+        with locked(folder / layout.PRIVATE_FOLDER, f"the workspace {folder}"):
             if existing is None:
                 # another process may have made one while the wikis were searched for
                 refuse_folder(folder, allows_network_disk=True)
@@ -126,7 +115,7 @@ class _WikiClone(WikiCycles):
         section: WikiSection,
         client: Client,
         options: CycleOptions,
-        wiki: FoundWiki,
+        wiki: discovery.FoundWiki,
     ) -> None:
         super().__init__(opened, section, client, options, settle_s=0.0)
         self.wiki = wiki
@@ -169,7 +158,7 @@ class NewWorkspace(Struct, frozen=True):
     """A workspace as it is to be."""
 
     config: Config
-    wikis: Sequence[FoundWiki]
+    wikis: Sequence[discovery.FoundWiki]
     folders: Mapping[WikiOwner, str]
     is_new: bool
     made_folder: bool
@@ -194,12 +183,15 @@ def existing_workspace(folder: Path) -> Config | None:
         raise FolderError(
             f"{folder} cannot be read: {exc.strerror}", hint="choose another folder"
         ) from exc
-    if FILE_NAME in names and PRIVATE_FOLDER in names:
+    if FILE_NAME in names and layout.PRIVATE_FOLDER in names:
         return read_config(folder / FILE_NAME)
     # interrupted before the configuration was written
-    private = folder / PRIVATE_FOLDER
+    private = folder / layout.PRIVATE_FOLDER
     inside = {path.name for path in private.iterdir()} if private.exists() else set()
-    if names <= {PRIVATE_FOLDER} and inside <= {LOCK_FILE, FOLDER_ID_FILE}:
+    if names <= {layout.PRIVATE_FOLDER} and inside <= {
+        layout.LOCK_FILE,
+        layout.FOLDER_ID_FILE,
+    }:
         return None
     raise FolderError(
         f"{folder} is not empty and is not a workspace",
@@ -208,7 +200,7 @@ def existing_workspace(folder: Path) -> Config | None:
 
 
 def _workspace(
-    client: Client, folder: Path, existing: Config | None, found: Found
+    client: Client, folder: Path, existing: Config | None, found: discovery.Found
 ) -> NewWorkspace:
     """The workspace to be made, or the one that is there if it is the same.
 
@@ -243,7 +235,7 @@ def _workspace(
         if not found.selection.excludes(owner)
     ]
     found.skipped += [
-        skipped(wiki.owner, "new since the clone; add it to wikisync.toml")
+        discovery.skipped(wiki.owner, "new since the clone; add it to wikisync.toml")
         for wiki in found.wikis
         if wiki.owner not in known
     ]
@@ -251,7 +243,7 @@ def _workspace(
 
 
 def _new_workspace(
-    client: Client, folder: Path, wikis: Sequence[FoundWiki]
+    client: Client, folder: Path, wikis: Sequence[discovery.FoundWiki]
 ) -> NewWorkspace:
     folders = folder_names([wiki.owner for wiki in wikis])
     ids = {wiki.owner: wiki.id for wiki in wikis}
@@ -274,7 +266,7 @@ def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
     """
     leaves = [owner.full_path.rpartition("/")[2].casefold() for owner in owners]
     names: dict[WikiOwner, str] = {}
-    taken: set[str] = {PRIVATE_FOLDER, "wikisync.toml", "site"}
+    taken: set[str] = {layout.PRIVATE_FOLDER, "wikisync.toml", "site"}
     for owner in owners:
         leaf = owner.full_path.rpartition("/")[2]
         wanted = leaf
@@ -291,9 +283,9 @@ def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
 def _write_workspace(folder: Path, workspace: NewWorkspace) -> None:
     if not workspace.is_new:
         return
-    private = folder / PRIVATE_FOLDER
+    private = folder / layout.PRIVATE_FOLDER
     adopt(private)
-    temporary = private / TEMPORARY_FOLDER
+    temporary = private / layout.TEMPORARY_FOLDER
     text = render_config(workspace.config)
     write_atomically(
         folder, FILE_NAME, text.encode(), temporary=temporary, modes=OWNERS
@@ -308,6 +300,6 @@ def _undo(folder: Path, workspace: NewWorkspace) -> None:
             if (folder / name).exists():
                 (folder / name).rmdir()
         (folder / FILE_NAME).unlink()
-        shutil.rmtree(folder / PRIVATE_FOLDER)
+        shutil.rmtree(folder / layout.PRIVATE_FOLDER)
         if workspace.made_folder:
             folder.rmdir()

@@ -17,23 +17,10 @@ import msgspec
 from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.config import FILE_NAME, MarkupSection, parse_markup
+from wikisync.core import model
 from wikisync.core.messages import Messages
-from wikisync.core.model import (
-    AttachmentPath,
-    Format,
-    Page,
-    Problem,
-    Slug,
-    split_extension,
-)
-from wikisync.errors import (
-    ConfigError,
-    FolderError,
-    RenderError,
-    UsageError,
-    WikisyncError,
-)
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.folder.safe_open import opened_inside, read_all
 from wikisync.markup.bounded import bounded_parser
@@ -45,7 +32,7 @@ from wikisync.markup.source import clean_source
 from wikisync.workspace.configured import nearest_workspace, read_config
 
 STDIN = "-"
-STDIN_SLUG = Slug("page")
+STDIN_SLUG = model.Slug("page")
 FILE_BYTES_MAX = 16 * 1024 * 1024
 """A larger file is refused before it is read."""
 INCLUDE_BYTES_MAX = 1024 * 1024
@@ -63,7 +50,7 @@ class RenderedFile(msgspec.Struct):
     title: str = ""
     toc: tuple[TocEntry, ...] = ()
     links: tuple[LinkResult, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[model.Problem, ...] = ()
     output: str = ""
     """Where ``-o`` wrote the HTML, which then is not repeated here."""
 
@@ -82,9 +69,9 @@ class Source(Struct, frozen=True):
 class Surroundings(Struct):
     """Pages and attachments around the files of one root."""
 
-    pages: dict[Slug, str] = field(default_factory=dict)
+    pages: dict[model.Slug, str] = field(default_factory=dict)
     """Slug to path below the root."""
-    attachments: set[AttachmentPath] = field(default_factory=set)
+    attachments: set[model.AttachmentPath] = field(default_factory=set)
 
     def index(self) -> LinkIndex:
         """The link index of these pages."""
@@ -94,16 +81,16 @@ class Surroundings(Struct):
 class RelativeUrls:
     """Addresses relative to one output file, for files that lie side by side."""
 
-    def __init__(self, relative: str, pages: Mapping[Slug, str]) -> None:
+    def __init__(self, relative: str, pages: Mapping[model.Slug, str]) -> None:
         self._folder = posixpath.dirname(relative)
         self._pages = pages
 
-    def page(self, slug: Slug, fragment: str) -> str:
+    def page(self, slug: model.Slug, fragment: str) -> str:
         """The page's own output file."""
         address = self._relative(html_name(self._pages[slug]))
         return f"{address}#{quote(fragment)}" if fragment else address
 
-    def attachment(self, path: AttachmentPath) -> str:
+    def attachment(self, path: model.AttachmentPath) -> str:
         """The attachment where it lies."""
         return self._relative(path)
 
@@ -122,7 +109,7 @@ class FileRenderer:
 
     def __init__(
         self,
-        page_format: Format | None,
+        page_format: model.Format | None,
         stage: Stage,
         messages: Messages,
         markup: Sequence[str] = (),
@@ -135,7 +122,7 @@ class FileRenderer:
         self._options: dict[Path, MarkupOptions] = {}
         self._surroundings: dict[Path, Surroundings] = {}
 
-    def fail(self, error: WikisyncError) -> None:
+    def fail(self, error: errors.WikisyncError) -> None:
         """Report one file and go on."""
         self.failures += 1
         self.messages.error(error)
@@ -155,7 +142,7 @@ class FileRenderer:
         found = sorted(self._around(root).pages.values())
         if not found:
             self.fail(
-                FolderError(
+                errors.FolderError(
                     f"no page in the folder {root}",
                     hint="pages end in .md, .rdoc, .adoc, .org and the like",
                 )
@@ -191,7 +178,9 @@ class FileRenderer:
                 place = position_of(source.name, link.line)
                 self.messages.note(f"{place}: {link.href}: {REASONS[link.reason]}")
         if parsed.is_source:
-            self.fail(RenderError(f"{source.name}: {parsed.problems[0].message}"))
+            self.fail(
+                errors.RenderError(f"{source.name}: {parsed.problems[0].message}")
+            )
         else:
             self.messages.problems(
                 replace(one, subject=source.name + one.subject.removeprefix(page.slug))
@@ -207,18 +196,18 @@ class FileRenderer:
             rendered.problems,
         )
 
-    def _page(self, source: Source) -> Page:
+    def _page(self, source: Source) -> model.Page:
         known = parse_path(source.relative)
         page_format = self.page_format or (known[1] if known else None)
         if source.root is None:
-            page_format = self.page_format or Format.MARKDOWN
+            page_format = self.page_format or model.Format.MARKDOWN
         if page_format is None:
-            raise FolderError(
+            raise errors.FolderError(
                 f"the format of {source.name} cannot be determined from its name",
                 hint="give it with --format",
             )
-        slug = known[0] if known else Slug(strip_extension(source.relative))
-        return Page(slug, page_format, read_text(source))
+        slug = known[0] if known else model.Slug(strip_extension(source.relative))
+        return model.Page(slug, page_format, read_text(source))
 
     def _options_for(self, root: Path) -> MarkupOptions:
         """What the workspace of a folder and the command line say together."""
@@ -264,11 +253,11 @@ def read_text(source: Source) -> str:
         raw = read_bytes(source)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FolderError(f"cannot read {source.name}: {reason}") from error
+        raise errors.FolderError(f"cannot read {source.name}: {reason}") from error
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise FolderError(
+        raise errors.FolderError(
             f"{source.name} is not UTF-8: byte {error.start} is wrong",
             hint="save it as UTF-8, for instance with iconv",
         ) from error
@@ -282,7 +271,7 @@ def read_bytes(source: Source) -> bytes:
         with Path(source.name).open("rb") as file:
             raw = file.read(FILE_BYTES_MAX + 1)
     if len(raw) > FILE_BYTES_MAX:
-        raise FolderError(f"{source.name} has more than {FILE_BYTES_MAX} bytes")
+        raise errors.FolderError(f"{source.name} has more than {FILE_BYTES_MAX} bytes")
     return raw
 
 
@@ -297,7 +286,7 @@ def write_html(path: Path, html: str) -> None:
         path.write_text(html, encoding="utf-8")
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FolderError(f"cannot write {path}: {reason}") from error
+        raise errors.FolderError(f"cannot write {path}: {reason}") from error
 
 
 def html_name(relative: str) -> str:
@@ -307,7 +296,7 @@ def html_name(relative: str) -> str:
 
 def strip_extension(relative: str) -> str:
     """A path without the extension of a page, or of any file."""
-    known = split_extension(relative)
+    known = model.split_extension(relative)
     return known[0] if known else posixpath.splitext(relative)[0]
 
 
@@ -331,7 +320,7 @@ def read_inside(root: Path, inside: str) -> str | None:
             is_long = os.fstat(descriptor).st_size > INCLUDE_BYTES_MAX
             raw = b"\0" if is_long else read_all(descriptor, inside)
         return None if b"\0" in raw else raw.decode("utf-8")
-    except (OSError, FolderError, UnicodeDecodeError):
+    except (OSError, errors.FolderError, UnicodeDecodeError):
         return None
 
 
@@ -372,7 +361,7 @@ def workspace_markup(folder: Path) -> MarkupSection | None:
     try:
         start = folder.resolve()
     except OSError as exc:
-        raise ConfigError(f"cannot find {folder}: {exc.strerror}") from exc
+        raise errors.ConfigError(f"cannot find {folder}: {exc.strerror}") from exc
     root = nearest_workspace(start)
     return read_config(root / FILE_NAME).markup if root else None
 
@@ -391,7 +380,7 @@ def parse_settings(given: Sequence[str], option: str) -> Mapping[str, object]:
     for text in given:
         name, equals, value = text.partition("=")
         if not name.strip() or not equals:
-            raise UsageError(
+            raise errors.UsageError(
                 f"{option} {text} is not NAME=VALUE",
                 hint=f"write it like {option} {EXAMPLES.get(option, 'name=value')}",
             )

@@ -26,17 +26,9 @@ from wikisync.sync.decide.ledger import Health, LogEntry
 from wikisync.sync.decide.safety import Batch, Decision
 from wikisync.sync.run.parts import CycleOptions, CycleResult, FolderMatch, Held
 from wikisync.sync.run.pull import STALE_SAVE
+from wikisync.workspace import sentences
 from wikisync.workspace.attention import batch_sentence, held_sentence, with_step
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
-from wikisync.workspace.sentences import (
-    OTHER_FOLDER,
-    ago,
-    batch_as_json,
-    counted,
-    error_as_json,
-    problem_as_json,
-    with_hint,
-)
 
 NOTICED_S = 86_400.0
 """What was done longer ago is shown by ``wikisync log`` alone."""
@@ -269,7 +261,7 @@ def headline(status: WikiStatus, *, now: float | None = None) -> str:
     now = time.time() if now is None else now
     words: list[str] = []
     if status.pages is not None:
-        words.append(counted(status.pages, "page"))
+        words.append(sentences.counted(status.pages, "page"))
     if status.paused is not None:
         words.append(f"paused ({status.paused})" if status.paused else "paused")
     held = sum(one.side == "held" for one in status.differences)
@@ -279,12 +271,12 @@ def headline(status: WikiStatus, *, now: float | None = None) -> str:
     if held:
         words.append(f"{held} held")
     if status.problems:
-        words.append(counted(len(status.problems), "problem"))
+        words.append(sentences.counted(len(status.problems), "problem"))
     elif not status.differences and not status.batches and status.failure is None:
         is_seen = status.unseen is None and not status.is_offline
         words.append("in sync" if is_seen else "no edits here")
     good_at = status.health.last_good_at
-    age = ago(max(0.0, now - good_at)) if good_at is not None else "never"
+    age = sentences.ago(max(0.0, now - good_at)) if good_at is not None else "never"
     words.append(f"last good sync {age}")
     return f"{status.section.folder}: {', '.join(words)}"
 
@@ -308,7 +300,7 @@ def rows(status: WikiStatus) -> list[Row]:
     found += [
         Row(f"{one.slug}: {one.sentence}", one.slug) for one in status.differences
     ]
-    found += [Row(with_hint(one, one.hint)) for one in status.problems]
+    found += [Row(sentences.with_hint(one, one.hint)) for one in status.problems]
     return found + [Row(note) for note in notes(status)]
 
 
@@ -316,14 +308,14 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
     """What else a person may want to know of a wiki."""
     now = time.time() if now is None else now
     found = [
-        f"{one.slug}: {one.what} ({ago(max(0.0, now - one.at))})"
+        f"{one.slug}: {one.what} ({sentences.ago(max(0.0, now - one.at))})"
         for one in status.notices
     ]
     health = status.health
     found += [with_step(one.message, one.hint) for one in status.wiki_notes]
     found += [with_step(str(one), one.hint) for one in status.folder_notes]
     if status.has_other_folder:
-        found.append(OTHER_FOLDER)
+        found.append(sentences.OTHER_FOLDER)
     if status.unseen is not None:
         found.append(
             f"the wiki could not be checked ({status.unseen.message}); this status is"
@@ -335,7 +327,7 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
         )
     if status.missing:
         names = ", ".join(status.missing[:3]) + (" ..." if status.missing[3:] else "")
-        count = counted(len(status.missing), "attachment")
+        count = sentences.counted(len(status.missing), "attachment")
         found.append(f"missing here: {count} that pages mention ({names})")
     if health.worst_window_s >= SHOWN_WINDOW_S:
         found.append(
@@ -376,16 +368,17 @@ def status_as_json(status: WikiStatus) -> dict[str, object]:
         "folder": status.section.folder,
         "paused": status.paused,
         "is_wiki_seen": not (status.unseen or status.is_offline or status.failure),
-        "error": error_as_json(reason) if reason else None,
+        "error": sentences.error_as_json(reason) if reason else None,
         "pages": status.pages,
         "differences": [
             {"page": one.slug, "side": one.side, "sentence": one.sentence}
             for one in status.differences
         ],
-        "batches": [batch_as_json(batch) for batch in status.batches],
-        "problems": [problem_as_json(problem) for problem in status.problems],
+        "batches": [sentences.batch_as_json(batch) for batch in status.batches],
+        "problems": [sentences.problem_as_json(problem) for problem in status.problems],
         "notes": [
-            problem_as_json(note) for note in (*status.wiki_notes, *status.folder_notes)
+            sentences.problem_as_json(note)
+            for note in (*status.wiki_notes, *status.folder_notes)
         ],
         "has_other_folder": status.has_other_folder,
         "missing_attachments": list(status.missing),

@@ -18,12 +18,8 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.parts import CycleOptions, CycleResult, problems_of
+from wikisync.workspace import configured
 from wikisync.workspace.attention import noting_halts, show_attention
-from wikisync.workspace.configured import (
-    ConfiguredWorkspace,
-    no_such_pages,
-    refuse_impossible,
-)
 from wikisync.workspace.failures import OWN_TROUBLE, own_failure
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.runner import Outage, Runner, WikiRun
@@ -68,7 +64,7 @@ Wanted = Sequence[tuple[WikiSection, frozenset[Slug] | None]]
 
 
 async def sync_workspace(
-    workspace: ConfiguredWorkspace,
+    workspace: configured.ConfiguredWorkspace,
     pages: Sequence[str],
     request: SyncRequest,
     token_file: Path | None,
@@ -142,7 +138,7 @@ async def sync_pages(
 
 
 def wanted_pages(
-    workspace: ConfiguredWorkspace, pages: Sequence[str]
+    workspace: configured.ConfiguredWorkspace, pages: Sequence[str]
 ) -> list[tuple[WikiSection, frozenset[Slug] | None]]:
     """The wikis to sync, each with the pages of it that are asked for.
 
@@ -152,7 +148,7 @@ def wanted_pages(
     if not pages:
         return [(wiki, None) for wiki in workspace.synced]
 
-    refuse_impossible(workspace, pages)
+    configured.refuse_impossible(workspace, pages)
     whole = {wiki for name in pages if (wiki := workspace.wiki_at(name)) is not None}
     found: dict[WikiSection, set[Slug]] = {}
     for name in pages:
@@ -279,7 +275,7 @@ class _OneSync(WikiCycles):
         self.is_done = True
         known = self._opened.known(self.section)
         unknown = unknown_of(known, self.synced.results, self.options.pages)
-        self.synced.unknown = no_such_pages(unknown)
+        self.synced.unknown = configured.no_such_pages(unknown)
 
 
 def _counted(

@@ -15,13 +15,7 @@ from wikisync.core.model import Problem, Slug
 from wikisync.errors import ExitCode, Halted, NotFound, WikisyncError
 from wikisync.sync.decide.plan import CreateLocal, CreateRemote, Notice, Rebind, Skip
 from wikisync.sync.decide.safety import Batch
-from wikisync.sync.run.parts import (
-    CycleOptions,
-    CycleResult,
-    FolderMatch,
-    Held,
-    problems_of,
-)
+from wikisync.sync.run import parts
 from wikisync.workspace.identity import Located
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, WikiMoved
 from wikisync.workspace.runner import CycleOutcome, ScanScope
@@ -31,7 +25,7 @@ class Synced(Struct):
     """One wiki after its cycles."""
 
     section: WikiSection
-    results: list[CycleResult] = field(default_factory=list)
+    results: list[parts.CycleResult] = field(default_factory=list)
     paused: str | None = None
     """Why a person wants it left alone; None where it is not paused."""
     failure: WikisyncError | None = None
@@ -48,12 +42,12 @@ class Synced(Struct):
     """What is wrong with the wiki as a whole."""
 
     @property
-    def last(self) -> CycleResult:
+    def last(self) -> parts.CycleResult:
         """The cycle after which nothing was left to do at once."""
         return self.results[-1]
 
     @property
-    def held(self) -> tuple[Held, ...]:
+    def held(self) -> tuple[parts.Held, ...]:
         """Pages that wait for a person."""
         return self.last.held if self.results else ()
 
@@ -81,7 +75,7 @@ class Synced(Struct):
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What went wrong in the last cycle, and pages that never came to rest."""
-        last = tuple(dict.fromkeys((*self.warnings, *problems_of(self.results))))
+        last = tuple(dict.fromkeys((*self.warnings, *parts.problems_of(self.results))))
         if not self.results or not self.last.has_more or self.failure:
             return (*last, *self.unknown)
         restless = Problem(
@@ -125,7 +119,7 @@ class WikiCycles:
         opened: OpenWorkspace,
         section: WikiSection,
         client: Client,
-        options: CycleOptions,
+        options: parts.CycleOptions,
         *,
         progress: Progress | None = None,
         settle_s: float | None = None,
@@ -169,7 +163,7 @@ class WikiCycles:
             raise
         return self._outcome(result)
 
-    def _outcome(self, result: CycleResult) -> CycleOutcome:
+    def _outcome(self, result: parts.CycleResult) -> CycleOutcome:
         """Keep what came of a cycle, and say what follows from it."""
         self.synced.results.append(result)
         if self._opened.is_read_only:
@@ -178,7 +172,7 @@ class WikiCycles:
             self.progress.start("wait until missing pages are surely deleted", None)
         return CycleOutcome(result.is_quiet, result.has_more, result.next_scan_s)
 
-    async def _exchange(self, scope: ScanScope) -> CycleResult:
+    async def _exchange(self, scope: ScanScope) -> parts.CycleResult:
         """Scan both sides, and carry over what differs."""
         return await self._met(await self._connected(scope), self.options)
 
@@ -203,14 +197,16 @@ class WikiCycles:
     async def _begin(self, wiki: SyncedWiki) -> None:
         """Do what comes before the first cycle."""
 
-    async def _met(self, wiki: SyncedWiki, options: CycleOptions) -> CycleResult:
+    async def _met(
+        self, wiki: SyncedWiki, options: parts.CycleOptions
+    ) -> parts.CycleResult:
         """Run a cycle on the folder that is there now."""
         is_first = not self.synced.results
         with self._opened.meeting(self.section, is_first=is_first) as match:
             # whoever begins may have mended the token or the service's limits just now
             options = replace(options, folder=match, tries_again=is_first)
             result = await self._opened.cycle(wiki, options, self.progress)
-        self.synced.has_other_folder |= match is FolderMatch.OTHER
+        self.synced.has_other_folder |= match is parts.FolderMatch.OTHER
         return result
 
 
