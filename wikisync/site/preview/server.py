@@ -263,7 +263,7 @@ class Preview:
         """Keep the site in sync with the files."""
         kept = contextlib.ExitStack()
         try:
-            store = await self._in_thread(kept.enter_context, _held_cache(cache))
+            store = await self._in_thread(kept.enter_context, held_cache(cache))
             self._site.use(store)
             async with beside(
                 self._follow_files(),
@@ -526,7 +526,7 @@ def _is_shown(path: str) -> bool:
 
 
 @contextlib.contextmanager
-def _held_cache(folder: Path) -> Iterator[Cache]:
+def held_cache(folder: Path) -> Iterator[Cache]:
     """The cache in a folder, or one for this run where another preview has it."""
     with contextlib.ExitStack() as stack:
         try:

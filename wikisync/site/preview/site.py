@@ -359,28 +359,44 @@ class LiveSite:
         conflict = world.conflicts.get(place, "")
         return WritablePage(scanned, page.slug, page.path, page.format, conflict)
 
+    def page_in(self, file: Path) -> str:
+        """Output path of the page in a file; empty where no page is in it."""
+        world = self._world
+        for number, scanned in enumerate(world.scanned if world else ()):
+            folder = scanned.source.folder.absolute()
+            found = (
+                parse_path(file.relative_to(folder).as_posix())
+                if file.is_relative_to(folder)
+                else None
+            )
+            if found is not None:
+                return self.output_path(number, found[0]) or ""
+        return ""
+
     def draft(self, path: str, text: str) -> Draft:
         """A page with a text that no file holds; empty where there is no page.
 
         Raises:
             WikisyncError: the theme fails for this page.
         """
-        world = self._world
-        path = _known_path(world, path) if world else path
-        place = world.layout.places.get(path) if world else None
-        if world is None or place is None:
+        drawn = self._drafted(path, text)
+        if drawn is None:
             return Draft("")
-        world = with_draft(world, place, text.encode("utf-8"))
-        broken = world.page(place).finished.broken
-        marks = [
-            Mark(one.line, one.href, REASONS.get(one.reason, one.reason))
-            for one in broken
-        ]
-        marks += [
-            Mark(int(one.subject[1:]), "", one.message)
-            for one in front_matter_checks("", text)
-        ]
-        return Draft(drafted(world, path), tuple(marks))
+        world, place = drawn
+        shown = world.layout.addresses[place.wiki].pages[Slug(place.name)]
+        return Draft(drafted(world, shown), _marks(world, place, text))
+
+    def marks(self, path: str, text: str) -> tuple[Mark, ...]:
+        """What is wrong in a text of a page that no file holds."""
+        drawn = self._drafted(path, text)
+        return _marks(*drawn, text) if drawn else ()
+
+    def _drafted(self, path: str, text: str) -> tuple[World, ItemKey] | None:
+        world = self._world
+        place = world.layout.places.get(_known_path(world, path)) if world else None
+        if world is None or place is None:
+            return None
+        return with_draft(world, place, text.encode("utf-8")), place
 
     def ticked(self, path: str, text: str, number: int, *, is_done: bool) -> str | None:
         """A page's text with a task box ticked, or not; None where it is not in it."""
@@ -398,19 +414,23 @@ class LiveSite:
 
     def headings(self, page: WritablePage, href: str) -> Sequence[tuple[str, str]]:
         """The headings of the page that a link on a page leads to: ids and texts."""
-        world = self._world
-        assert world is not None, "somebody asked for the page"
+        path = self.target(page, href)
+        if not path:
+            return ()
+        assert self._world is not None, "the page is one of it"
+        world = self._read(self._world, path)
+        found = world.page(world.layout.places[path])
+        return [(one.id, one.text) for one in world.layout.indexer.view(found).toc]
+
+    def target(self, page: WritablePage, href: str) -> str:
+        """Output path of the page that a link on a page leads to, or empty."""
         index = LinkIndex(page.wiki.pages, page.wiki.attachments)
-        number = _number(world, page.wiki)
         for is_wikilink in (False, True):
             target = index.resolve(page.slug, href, is_wikilink=is_wikilink)
-            path = world.layout.addresses[number].pages.get(Slug(target.name))
-            if target.kind == "page" and path is not None:
-                world = self._read(world, path)
-                found = world.page(world.layout.places[path])
-                toc = world.layout.indexer.view(found).toc
-                return [(one.id, one.text) for one in toc]
-        return ()
+            known = page.wiki.pages.get(Slug(target.name))
+            if target.kind == "page" and known is not None:
+                return self.address_of(page.wiki, known.path)
+        return ""
 
     def new_page(
         self, path: str, name: str, href: str, *, is_file: bool = False
@@ -477,6 +497,16 @@ class LiveSite:
         if place is None or world.page(place).is_read:
             return world
         return self._show_read(world, {place})
+
+
+def _marks(world: World, place: ItemKey, text: str) -> tuple[Mark, ...]:
+    """What is wrong on a page that has this text."""
+    broken = world.page(place).finished.broken
+    links = [
+        Mark(one.line, one.href, REASONS.get(one.reason, one.reason)) for one in broken
+    ]
+    checks = front_matter_checks("", text)
+    return (*links, *(Mark(int(one.subject[1:]), "", one.message) for one in checks))
 
 
 def usual_format(wiki: ScannedWiki, slug: Slug) -> Format:

@@ -1,0 +1,234 @@
+"""``wikisync lsp``, driven by the client of the protocol's own library."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types as lsp
+from pygls.lsp.client import LanguageClient
+
+from wikisync.core.version import __version__
+
+WAIT_S = 60.0
+PAGES = {
+    "home.md": "# Home\n\nSee [rules](team/rules) and [nothing](team/none).\n",
+    "team/rules.md": "# Our rules\n\n## Be kind\n\nBack [home](../home).\n",
+    "team/people.org": "* People\n\n[[file:rules.md][Rules]]\n",
+    "team/notes.asciidoc": "= Notes\n\nlink:team/rules[Rules]\n",
+}
+
+
+class Editor:
+    """An editor with some files open."""
+
+    def __init__(self, client: LanguageClient, root: Path) -> None:
+        self.client = client
+        self.root = root
+        self.found: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+
+        @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
+        def note(params: lsp.PublishDiagnosticsParams) -> None:
+            self.found.put_nowait(params)
+
+    def uri(self, path: str) -> str:
+        return (self.root / path).as_uri()
+
+    def open(self, path: str, text: str | None = None) -> str:
+        source = (self.root / path).read_text() if text is None else text
+        item = lsp.TextDocumentItem(self.uri(path), "markdown", 1, source)
+        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+        return source
+
+    def type(self, path: str, text: str, version: int) -> None:
+        self.client.text_document_did_change(
+            lsp.DidChangeTextDocumentParams(
+                lsp.VersionedTextDocumentIdentifier(
+                    uri=self.uri(path), version=version
+                ),
+                [lsp.TextDocumentContentChangeWholeDocument(text)],
+            )
+        )
+
+    async def marks(self, path: str, version: int) -> list[lsp.Diagnostic]:
+        """What is shown in a document in its newest version."""
+        async with asyncio.timeout(WAIT_S):
+            while True:
+                found = await self.found.get()
+                if (found.uri, found.version) == (self.uri(path), version):
+                    return list(found.diagnostics)
+
+    def at(self, path: str, text: str, word: str) -> dict[str, Any]:
+        """The place of a word's last character in a document."""
+        line, _, _ = text.partition(word)
+        row = line.count("\n")
+        column = len(line.rpartition("\n")[2]) + len(word)
+        return {
+            "text_document": lsp.TextDocumentIdentifier(self.uri(path)),
+            "position": lsp.Position(row, column),
+        }
+
+    async def labels(self, path: str, text: str, word: str) -> list[str]:
+        params = lsp.CompletionParams(**self.at(path, text, word))
+        found = await self.client.text_document_completion_async(params)
+        assert isinstance(found, lsp.CompletionList)
+        return [item.label for item in found.items]
+
+
+@asynccontextmanager
+async def editing(root: Path, tmp_path: Path) -> AsyncIterator[Editor]:
+    client = LanguageClient("tests", __version__)
+    editor = Editor(client, root)
+    cache = str(tmp_path / "cache")
+    await client.start_io(
+        sys.executable,
+        *("-m", "wikisync", "lsp", str(root)),
+        env={**os.environ, "XDG_CACHE_HOME": cache},
+    )
+    await client.initialize_async(
+        lsp.InitializeParams(capabilities=lsp.ClientCapabilities())
+    )
+    client.initialized(lsp.InitializedParams())
+    yield editor
+    await client.shutdown_async(None)
+    client.exit(None)
+    await client.stop()  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture
+def wiki(tmp_path: Path) -> Path:
+    root = tmp_path / "wiki"
+    for path, text in PAGES.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    (root / "uploads").mkdir()
+    (root / "uploads" / "map.png").write_bytes(b"png")
+    return root
+
+
+async def test_what_is_wrong_is_shown_while_a_text_is_written(
+    wiki: Path, tmp_path: Path
+) -> None:
+    async with editing(wiki, tmp_path) as editor:
+        text = editor.open("home.md")
+        (mark,) = await editor.marks("home.md", 1)
+        editor.type("home.md", "---\ntitle: [a\n---\n", 2)
+        (broken,) = await editor.marks("home.md", 2)
+        editor.type("home.md", text.replace("none", "rules"), 3)
+        mended = await editor.marks("home.md", 3)
+    assert mark.message.startswith("broken link team/none: ")
+    assert mark.range == lsp.Range(lsp.Position(2, 38), lsp.Position(2, 47))
+    assert "invalid front matter" in broken.message
+    assert broken.severity == lsp.DiagnosticSeverity.Error
+    assert mended == []
+
+
+async def test_a_page_that_another_program_writes_mends_a_link(
+    wiki: Path, tmp_path: Path
+) -> None:
+    async with editing(wiki, tmp_path) as editor:
+        editor.open("home.md")
+        assert len(await editor.marks("home.md", 1)) == 1
+        (wiki / "team" / "none.md").write_text("# Now there\n")
+        while await editor.marks("home.md", 1):
+            pass
+
+
+async def test_pages_files_headings_and_emoji_are_completed(
+    wiki: Path, tmp_path: Path
+) -> None:
+    async with editing(wiki, tmp_path) as editor:
+        for path, begun in {
+            "home.md": "[a](our",
+            "team/people.org": "[[team/ru",
+            "team/notes.asciidoc": "link:RULES",
+        }.items():
+            editor.open(path, begun)
+            assert await editor.labels(path, begun, begun) == ["team/rules"]
+        typed = ["![map](map", "[kind](team/rules#", "![[", ":tada"]
+        for number, begun in enumerate(typed, 2):
+            editor.type("home.md", f"word {begun}", number)
+        await editor.marks("home.md", len(typed) + 1)
+        found = {}
+        for number, begun in enumerate(typed, 10):
+            editor.type("home.md", f"word {begun}", number)
+            found[begun] = await editor.labels("home.md", f"word {begun}", begun)
+    assert found["![map](map"] == ["uploads/map.png"]
+    assert "team/rules#be-kind" in found["[kind](team/rules#"]
+    assert {"home", "team/people", "uploads/map.png"} <= set(found["![["])
+    assert "tada:" in found[":tada"]
+
+
+async def test_a_link_leads_to_its_page_and_says_its_title(
+    wiki: Path, tmp_path: Path
+) -> None:
+    places = {
+        "home.md": "team/rules",
+        "team/people.org": "file:rules.md",
+        "team/notes.asciidoc": "link:team/rules",
+    }
+    async with editing(wiki, tmp_path) as editor:
+        for path, word in places.items():
+            at = editor.at(path, editor.open(path), word)
+            there = await editor.client.text_document_definition_async(
+                lsp.DefinitionParams(**at)
+            )
+            said = await editor.client.text_document_hover_async(lsp.HoverParams(**at))
+            assert isinstance(there, lsp.Location)
+            assert there.uri == editor.uri("team/rules.md")
+            assert said is not None
+            assert isinstance(said.contents, lsp.MarkupContent)
+            assert said.contents.value == "Our rules\nteam/rules.md"
+
+
+async def test_a_rename_changes_every_link_and_moves_the_file(
+    wiki: Path, tmp_path: Path
+) -> None:
+    async with editing(wiki, tmp_path) as editor:
+        at = editor.at("home.md", editor.open("home.md"), "team/rules")
+        edit = await editor.client.text_document_rename_async(
+            lsp.RenameParams(new_name="team/conduct", **at)
+        )
+        renamed = lsp.FileRename(editor.uri("team/rules.md"), editor.uri("conduct.md"))
+        links = await editor.client.workspace_will_rename_files_async(
+            lsp.RenameFilesParams([renamed])
+        )
+    assert edit is not None
+    texts = {
+        change.text_document.uri: [
+            one.new_text for one in change.edits if isinstance(one, lsp.TextEdit)
+        ]
+        for change in edit.document_changes or ()
+        if isinstance(change, lsp.TextDocumentEdit)
+    }
+    assert texts[editor.uri("home.md")] == [
+        "See [rules](team/conduct) and [nothing](team/none)."
+    ]
+    assert len(texts) == len(PAGES) - 1
+    assert (edit.document_changes or [])[-1] == lsp.RenameFile(
+        editor.uri("team/rules.md"), editor.uri("team/conduct.md")
+    )
+    assert links is not None
+    changes = links.document_changes or ()
+    assert len(changes) == len(PAGES) - 1
+    assert all(isinstance(one, lsp.TextDocumentEdit) for one in changes)
+
+
+async def test_a_rename_is_refused_where_the_editor_holds_another_text(
+    wiki: Path, tmp_path: Path
+) -> None:
+    async with editing(wiki, tmp_path) as editor:
+        text = editor.open("home.md")
+        editor.type("home.md", f"{text}\nUnsaved.\n", 2)
+        at = editor.at("home.md", text, "team/rules")
+        with pytest.raises(Exception, match=r"home.md is not saved: save it first"):
+            await editor.client.text_document_rename_async(
+                lsp.RenameParams(new_name="team/conduct", **at)
+            )
+        assert (wiki / "home.md").read_text() == text

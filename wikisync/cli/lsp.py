@@ -1,0 +1,34 @@
+"""``wikisync lsp``: the pages of a folder for an editor that speaks the protocol."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from wikisync.cli.options import folder_argument
+from wikisync.errors import ExitCode, UsageError
+from wikisync.workspace.folders import cache_folder, find_shown, preview_inputs
+
+
+@click.command(name="lsp", epilog="Example: wikisync lsp my-wikis")
+@folder_argument
+def command(folder: Path) -> int:
+    """Serve the pages of FOLDER to an editor over the Language Server Protocol.
+
+    It speaks on standard input and output; the editor starts it.  Needs the extra lsp.
+    """
+    try:
+        from wikisync.site.preview.language import language_server
+    except ImportError as error:
+        raise UsageError(
+            "the library of the Language Server Protocol is not installed",
+            hint="install wikisync with its extra lsp",
+        ) from error
+
+    shown = find_shown(folder)
+    cache = cache_folder(shown, "lsp", os.environ)
+    server = language_server(lambda: preview_inputs(shown), cache, shown.private)
+    server.start_io()
+    return ExitCode.DONE

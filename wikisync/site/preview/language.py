@@ -1,0 +1,374 @@
+"""A language server: what editors ask of the pages of a folder, over stdio.
+
+Broken links and bad front matter while a text is written, completion of pages, files,
+headings and emoji, the page behind a link, and renames with every link.  ``site`` and
+``moves`` know all of it; here it is put into the words of the protocol (LSP 3.17).
+
+One thread owns the site, as in a preview; a change of the folder by another program is
+seen by the same watch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path, to_fs_path
+from pygls.workspace import TextDocument
+
+from wikisync.core.messages import SilentProgress
+from wikisync.core.model import Format
+from wikisync.core.version import __version__
+from wikisync.errors import WikisyncError
+from wikisync.folder.watch import watch_folders
+from wikisync.markup.filters.text import emoji_names
+from wikisync.site.preview.moves import Moves, plan_moves
+from wikisync.site.preview.server import held_cache
+from wikisync.site.preview.site import LiveSite, Load, Mark, WritablePage
+from wikisync.site.preview.writing import WikiDesk
+
+SETTLE_S = 0.05
+"""A text is looked at when no key was typed for so long."""
+OFFERED_MAX = 200
+"""Completions at once; more letters find the others."""
+_EDGES = "[](){}<>|\"'"
+_OPENS = re.compile(
+    r"(?:\]\(<?|\[\[|\}\[|<<|\b(?:link|xref|file|image|rdoc-ref)::?)"
+    r"(?P<href>[^\s\]()\[{}<>|]*)$|(?<![\w:]):(?P<emoji>[a-z0-9_+-]+)$"
+)
+"""What stands before the cursor where a link, or the name of an emoji, is typed."""
+
+T = TypeVar("T")
+
+
+class Asked(LanguageServer):
+    """The server, with the site that it asks."""
+
+    def __init__(self, load: Load, cache: Path, private: Path | None) -> None:
+        super().__init__("wikisync", __version__)
+        self._site = LiveSite(load, SilentProgress())
+        self._cache = cache
+        self._private = private
+        self._thread = ThreadPoolExecutor(1, "wikisync-site")
+        self._ready = asyncio.Event()
+        self._is_over = asyncio.Event()
+        self._ended = asyncio.Event()
+
+    async def in_thread(self, act: Callable[..., T], *args: object) -> T:
+        """Ask the site."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, act, *args)
+
+    # Its life -----------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Read the names of all pages, and follow the folders until the end."""
+        kept = contextlib.ExitStack()
+        try:
+            store = await self.in_thread(kept.enter_context, held_cache(self._cache))
+            self._site.use(store)
+            await self._refresh(None)
+            if (failure := self._site.failure) is not None:
+                self.window_show_message(
+                    lsp.ShowMessageParams(lsp.MessageType.Error, str(failure))
+                )
+            async with asyncio.TaskGroup() as group:
+                following = group.create_task(self._follow())
+                await self._is_over.wait()
+                following.cancel()
+        finally:
+            await self.in_thread(kept.close)
+            self._thread.shutdown()
+            self._ended.set()
+
+    async def end(self) -> None:
+        """Leave nothing running."""
+        self._is_over.set()
+        await self._ended.wait()
+
+    async def _follow(self) -> None:
+        hints = watch_folders(self._site.roots(), rests=False)
+        async with contextlib.aclosing(hints):
+            async for hint in hints:
+                await self._refresh(None if hint.is_everything else hint.paths)
+
+    async def _refresh(self, paths: frozenset[str] | None) -> None:
+        await self.in_thread(self._site.refresh, paths)
+        self._ready.set()
+        for uri in tuple(self.workspace.text_documents):
+            await self._show_marks(uri)
+
+    # Diagnostics ----------------------------------------------------------------------
+
+    async def look(self, uri: str) -> None:
+        """Show what is wrong in a document, once for all keys typed quickly."""
+        version = self.workspace.get_text_document(uri).version
+        await asyncio.sleep(SETTLE_S)
+        known = self.workspace.text_documents.get(uri)
+        if known is not None and known.version == version:
+            await self._ready.wait()
+            await self._show_marks(uri)
+
+    async def _show_marks(self, uri: str) -> None:
+        document = self.workspace.get_text_document(uri)
+        text, version = document.source.replace("\r\n", "\n"), document.version
+        at = await self.in_thread(self._site.page_in, _file_of(uri))
+        marks = await self.in_thread(self._site.marks, at, text) if at else ()
+        if document.version == version:
+            self.show(uri, [_diagnostic(document, mark) for mark in marks], version)
+
+    def show(
+        self, uri: str, found: Sequence[lsp.Diagnostic], version: int | None = None
+    ) -> None:
+        """Replace what is shown in a document."""
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(uri, found, version)
+        )
+
+    # Links ----------------------------------------------------------------------------
+
+    async def page(self, uri: str) -> WritablePage | None:
+        """The page in a document."""
+        await self._ready.wait()
+        at = await self.in_thread(self._site.page_in, _file_of(uri))
+        return await self.in_thread(self._site.writable, at) if at else None
+
+    async def linked(
+        self, params: lsp.DefinitionParams | lsp.HoverParams | lsp.RenameParams
+    ) -> WritablePage | None:
+        """The page behind the link at a place."""
+        uri = params.text_document.uri
+        page = await self.page(uri)
+        document = self.workspace.get_text_document(uri)
+        for href in _hrefs_at(document, params.position) if page else ():
+            at = await self.in_thread(self._site.target, page, href)
+            if at:
+                return await self.in_thread(self._site.writable, at)
+        return None
+
+    async def title(self, page: WritablePage) -> str:
+        """What a page is called."""
+        titles = await self.in_thread(self._site.titles, page.wiki)
+        return dict(titles)[page.slug]
+
+    async def completions(self, params: lsp.CompletionParams) -> lsp.CompletionList:
+        """What may be typed here."""
+        uri = params.text_document.uri
+        page = await self.page(uri)
+        document = self.workspace.get_text_document(uri)
+        offset = document.offset_at_position(params.position)
+        line = document.source[:offset].rpartition("\n")[2]
+        found = _OPENS.search(line)
+        if page is None or found is None:
+            return lsp.CompletionList(is_incomplete=False, items=[])
+        typed = found["href"] if found["emoji"] is None else found["emoji"]
+        start = document.client_position_at_offset(offset - len(typed))
+        offers = [
+            (text, detail)
+            for text, detail in await self._offers(page, typed, found["emoji"])
+            if typed.lower() in f"{text} {detail}".lower()
+        ]
+        return lsp.CompletionList(
+            is_incomplete=len(offers) > OFFERED_MAX,
+            items=[
+                lsp.CompletionItem(
+                    label=text,
+                    detail=detail,
+                    filter_text=f"{text} {detail}",
+                    text_edit=lsp.TextEdit(lsp.Range(start, params.position), text),
+                )
+                for text, detail in offers[:OFFERED_MAX]
+            ],
+        )
+
+    async def _offers(
+        self, page: WritablePage, typed: str, emoji: str | None
+    ) -> Sequence[tuple[str, str]]:
+        if emoji is not None:
+            names = emoji_names() if page.format is Format.MARKDOWN else {}
+            return [(f"{name}:", character) for name, character in names.items()]
+        href, mark, _ = typed.partition("#")
+        if mark:
+            headings = await self.in_thread(
+                self._site.headings, page, href or page.slug
+            )
+            return [(f"{href}#{name}", text) for name, text in headings]
+        files = (*page.wiki.attachments, *sorted(page.wiki.loose.names))
+        titles = await self.in_thread(self._site.titles, page.wiki)
+        return [*titles, *((path, "") for path in files)]
+
+    # Renames --------------------------------------------------------------------------
+
+    async def moves(self, page: WritablePage, old: str, new: str) -> lsp.WorkspaceEdit:
+        """The edit that gives a page, or a folder of pages, another name."""
+        folder = page.wiki.source.folder
+        desk = WikiDesk(folder, self._private)
+        try:
+            moves = await asyncio.to_thread(plan_moves, desk, old, new)
+        except WikisyncError as exc:
+            raise JsonRpcInvalidParams(exc.message) from exc
+        texts = [self._relinked(folder, one.path, one.after) for one in moves.texts]
+        return lsp.WorkspaceEdit(document_changes=[*texts, *_renames(folder, moves)])
+
+    def _relinked(self, folder: Path, path: str, after: str) -> lsp.TextDocumentEdit:
+        """Every changed line of a text; refused where the editor has another one."""
+        uri = _uri_of(folder / path)
+        known = self.workspace.text_documents.get(uri)
+        document = self.workspace.get_text_document(uri)
+        before = Path(folder / path).read_text("utf-8")
+        if known is not None and known.source.replace("\r\n", "\n") != before:
+            raise JsonRpcInvalidParams(f"{path} is not saved: save it first")
+        edits = [
+            lsp.TextEdit(_line_range(document, number), new.rstrip("\r\n"))
+            for number, (old, new) in enumerate(
+                zip(document.lines, after.splitlines(keepends=True), strict=True)
+            )
+            if old.rstrip("\r\n") != new.rstrip("\r\n")
+        ]
+        version = known.version if known is not None else None
+        name = lsp.OptionalVersionedTextDocumentIdentifier(uri, version)
+        return lsp.TextDocumentEdit(name, edits)
+
+
+def language_server(load: Load, cache: Path, private: Path | None) -> LanguageServer:
+    """The server of a folder, to be started over stdio.
+
+    Args:
+        load: What the folder shows; called in a thread.
+        cache: Folder for what the next run can use again.
+        private: The workspace's own folder, if it is one.
+    """
+    server = Asked(load, cache, private)
+
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(ls: Asked, _params: lsp.InitializedParams) -> None:
+        await ls.run()
+
+    @server.feature(lsp.SHUTDOWN)
+    async def shutdown(ls: Asked, _params: None) -> None:
+        await ls.end()
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    async def changed(
+        ls: Asked,
+        params: lsp.DidOpenTextDocumentParams | lsp.DidChangeTextDocumentParams,
+    ) -> None:
+        await ls.look(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    async def closed(ls: Asked, params: lsp.DidCloseTextDocumentParams) -> None:
+        ls.show(params.text_document.uri, [])
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_COMPLETION,
+        lsp.CompletionOptions(trigger_characters=["(", "[", ":", "<", "/", "#"]),
+    )
+    async def complete(ls: Asked, params: lsp.CompletionParams) -> lsp.CompletionList:
+        return await ls.completions(params)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    async def define(ls: Asked, params: lsp.DefinitionParams) -> lsp.Location | None:
+        page = await ls.linked(params)
+        if page is None:
+            return None
+        start = lsp.Position(0, 0)
+        file = page.wiki.source.folder / page.path
+        return lsp.Location(_uri_of(file), lsp.Range(start, start))
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    async def hover(ls: Asked, params: lsp.HoverParams) -> lsp.Hover | None:
+        page = await ls.linked(params)
+        if page is None:
+            return None
+        text = f"{await ls.title(page)}\n{page.path}"
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.PlainText, text))
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME)
+    async def rename(ls: Asked, params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+        page = await ls.linked(params) or await ls.page(params.text_document.uri)
+        return await ls.moves(page, page.path, params.new_name) if page else None
+
+    @server.feature(
+        lsp.WORKSPACE_WILL_RENAME_FILES,
+        lsp.FileOperationRegistrationOptions(
+            [lsp.FileOperationFilter(lsp.FileOperationPattern("**/*"), "file")]
+        ),
+    )
+    async def will_rename(
+        ls: Asked, params: lsp.RenameFilesParams
+    ) -> lsp.WorkspaceEdit | None:
+        """The links of a file that the editor itself renames."""
+        if len(params.files) != 1:
+            return None
+        (file,) = params.files
+        page = await ls.page(file.old_uri)
+        folder = page.wiki.source.folder.absolute() if page else Path()
+        new = _file_of(file.new_uri)
+        if page is None or not new.is_relative_to(folder):
+            return None
+        edit = await ls.moves(page, page.path, new.relative_to(folder).as_posix())
+        changes = edit.document_changes or []
+        texts = [one for one in changes if isinstance(one, lsp.TextDocumentEdit)]
+        return lsp.WorkspaceEdit(document_changes=texts)
+
+    return server
+
+
+def _file_of(uri: str) -> Path:
+    return Path(to_fs_path(uri) or "/")
+
+
+def _uri_of(file: Path) -> str:
+    return from_fs_path(str(file.absolute())) or ""
+
+
+def _diagnostic(document: TextDocument, mark: Mark) -> lsp.Diagnostic:
+    """A mark at its address in its line, or at the whole line."""
+    number = min(max(mark.line, 1), max(len(document.lines), 1)) - 1
+    where = _line_range(document, number)
+    line = document.lines[number] if document.lines else ""
+    at = line.find(mark.href) if mark.href else -1
+    if at >= 0:
+        start = sum(map(len, document.lines[:number])) + at
+        where = lsp.Range(
+            document.client_position_at_offset(start),
+            document.client_position_at_offset(start + len(mark.href)),
+        )
+    said = f"broken link {mark.href}: {mark.message}" if mark.href else mark.message
+    kind = lsp.DiagnosticSeverity.Warning if mark.href else lsp.DiagnosticSeverity.Error
+    return lsp.Diagnostic(where, said, kind, source="wikisync")
+
+
+def _line_range(document: TextDocument, number: int) -> lsp.Range:
+    """A line without its end."""
+    start = sum(map(len, document.lines[:number]))
+    text = document.lines[number].rstrip("\r\n") if document.lines else ""
+    return lsp.Range(
+        document.client_position_at_offset(start),
+        document.client_position_at_offset(start + len(text)),
+    )
+
+
+def _hrefs_at(document: TextDocument, position: lsp.Position) -> Iterator[str]:
+    """What the link at a place may be: up to the next brackets, or the next spaces."""
+    offset = document.offset_at_position(position)
+    before = document.source[:offset].rpartition("\n")[2]
+    after = document.source[offset:].partition("\n")[0]
+    for edges in (_EDGES, f"{_EDGES} \t"):
+        stop = f"[{re.escape(edges)}]"
+        href = re.split(stop, before)[-1] + re.split(stop, after)[0]
+        yield re.sub(r"^(?:link|xref|file|image|rdoc-ref)::?", "", href.strip())
+
+
+def _renames(folder: Path, moves: Moves) -> Iterator[lsp.RenameFile]:
+    for file in moves.files:
+        yield lsp.RenameFile(_uri_of(folder / file.path), _uri_of(folder / file.target))
