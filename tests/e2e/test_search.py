@@ -108,10 +108,10 @@ async def test_box_in_the_header_leads_to_the_heading(
     async with visiting(chromium, base) as visit:
         await visit.go("index.html")
         await visit.page.keyboard.press(key)
-        await visit.page.keyboard.type("markdown footnote")
+        await visit.page.keyboard.type("markdown quotes")
         await visit.page.locator(".hits a").first.wait_for()
-        await visit.page.keyboard.press("ArrowDown")
-        await visit.page.keyboard.press("Enter")
+        for key in ("ArrowDown", "ArrowDown", "Enter"):
+            await visit.page.keyboard.press(key)
         await visit.page.wait_for_url("**/formats/markdown.html#*")
 
 
@@ -161,14 +161,14 @@ async def test_word_that_is_nowhere_says_so(chromium: Browser, base: str) -> Non
 async def test_query_that_no_page_has_all_of_gives_those_with_the_most(
     chromium: Browser, tmp_path: Path
 ) -> None:
-    texts = {"one": "resolve", "two": "resolve edits", "both": "two edits resolve"}
+    texts = {"a": "resolve", "b": "resolve edits", "c": "two edits resolve"}
     documents = [document(f"{name}.html", text) for name, text in texts.items()]
     base = write_search_site(tmp_path, documents)
     async with visiting(chromium, base) as visit:
-        found = await hits_in(visit, "edits resolve resolving", is_partial=True)
-        assert sorted(found) == ["both.html", "two.html"]
+        found = await hits_in(visit, "edits resolve absent", is_partial=True)
+        assert sorted(found) == ["b.html", "c.html"]
         await visit.page.get_by_text(NOT_ALL).wait_for()
-        assert await hits_in(visit, "two edits resolve") == ["both.html"]
+        assert (await hits_in(visit, "two edits resolve"))[0] == "c.html"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ async def test_short_word_and_one_that_is_there_are_taken_as_they_are(
     base = write_search_site(tmp_path, documents)
     async with visiting(chromium, base) as visit:
         assert await hits_in(visit, "formula") == ["two.html"]
-        assert await hits_in(visit, "from", is_partial=True) == []
+        assert await hits_in(visit, "frm", is_partial=True) == []
 
 
 async def test_missing_index_says_what_to_copy(
@@ -312,7 +312,7 @@ async def test_snippet_shows_the_words_of_the_best_section(
 ) -> None:
     base = write_search_site(tmp_path, [ranked_document()])
     async with visiting(chromium, base) as visit:
-        assert await hits_in(visit, "alpha beta") == ["a.html#there"]
+        assert await hits_in(visit, "alpha beta") == ["a.html", "a.html#there"]
         snippet = visit.page.locator("#siteHits p")
         assert await snippet.locator("mark").all_text_contents() == ["alpha", "beta"]
         assert (await snippet.text_content() or "").startswith("… ")
@@ -335,15 +335,18 @@ async def test_first_hit_answers_what_people_ask_in_their_own_words(
         "publish to GitLab Pages": "recipes/gitlab-pages",
         "export only one folder": "getting-started/questions",
         "keep the token safe": "getting-started/tokens",
-        "deleted by mistake": "getting-started/questions",
+        "I deleted a page by mistake": "getting-started/questions",
         "solve a conflict": "folder/conflicts",
         "behind a proxy": "getting-started/questions",
         "logo": "export/themes",
         "rename a page": "getting-started/questions",
-        "who changed a page": "export/changes",
+        "who changed it": "export/changes",
         "recent changes": "getting-started/questions",
+        "upgrade": "getting-started/install",
         "uninstall": "getting-started/install",
+        "coming from MkDocs": "getting-started/coming-from",
         "obsidian": "getting-started/coming-from",
+        "coming from git": "getting-started/coming-from",
     }
     async with visiting(chromium, file_base) as visit:
         found = {
@@ -355,6 +358,41 @@ async def test_first_hit_answers_what_people_ask_in_their_own_words(
         for query, url in found.items()
     }
     assert pages == answers
+
+
+async def test_hit_names_each_heading_that_has_the_words(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    page = searched(
+        "a.html",
+        "Service",
+        Section("", "", "wiki"),
+        Section("start", "Start a backup", "text"),
+        Section("other", "Other things", "text"),
+        Section("restore", "Restore a backup", "the backup comes back"),
+    )
+    base = write_search_site(tmp_path, [page])
+    assert await hits(chromium, base, "backup") == [
+        *("a.html", "a.html#restore", "a.html#start")
+    ]
+
+
+async def test_hits_of_the_wiki_that_is_read_come_first(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    """Those of others follow, also where they fit better."""
+    one = searched("a.html", "Backup", Section("", "", "backup"), wiki="One")
+    two = searched("b.html", "Page", Section("", "", "some backup"), wiki="Two")
+    base = write_search_site(tmp_path, [one, two])
+    assert await hits(chromium, base, "backup") == ["a.html", "b.html"]
+    async with visiting(chromium, base) as visit:
+        await visit.page.goto(f"{base}{SEARCH}?q=backup&near=Two")
+        links = visit.page.locator("#siteHits a")
+        await links.nth(1).wait_for()
+        assert [
+            (await links.nth(number).get_attribute("href") or "").removeprefix(base)
+            for number in range(2)
+        ] == ["b.html", "a.html"]
 
 
 async def test_search_for_a_tag_finds_its_pages_alone(

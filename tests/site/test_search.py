@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import string
+from itertools import accumulate
 
 import pytest
 
 from tests.support.searched import searched
 from wikisync.markup.record import Section
 from wikisync.site.search import SearchDocument, assign_slots, build_shards
-from wikisync.site.search_terms import SHARD_BYTES_MAX
+from wikisync.site.search_terms import POSTINGS_MAX, SHARD_BYTES_MAX
 from wikisync.site.search_words import WORD_CHARS_MAX, fold, words_of
 
 
@@ -51,6 +53,14 @@ def decoded(text: str) -> list[tuple[int, str]]:
         out.append((number, char))
         step = ""
     return out
+
+
+def unpacked(text: str) -> list[int]:
+    """Numbers of documents in a wiki, the way the page reads them."""
+    steps = re.findall("([^A-Z]*)([A-Z])", text)
+    return list(
+        accumulate(int(tens or "0", 36) * 26 + ord(ones) - 65 for tens, ones in steps)
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,27 +116,50 @@ def test_shards_hold_every_word_once_and_stay_small() -> None:
         document(f"{n}.html", " ".join(words[n * 50 : n * 50 + 100])) for n in range(99)
     ]
     shards = build_shards(documents)
-    terms = {name: value_of(shards[name]) for name in shards if name[:2] == "t-"}
+    terms = {name: value_of(shards[name]) for name in shards if name[:3] == "t-w"}
     listed = [
         entry.split(":")[0] for text in terms.values() for entry in str(text).split()
     ]
     assert sorted(listed) == sorted(set(words[: 98 * 50 + 100]))
     assert max(len(shards[name]) for name in terms) <= SHARD_BYTES_MAX + 100
-    assert len(terms) > 1
+    # few words share the file of a shorter beginning
+    assert 1 < len(terms) < len(listed) / 20
 
 
-def test_one_term_too_many_for_a_shard_has_one_of_its_own() -> None:
-    documents = [document(f"{n}.html", "same") for n in range(SHARD_BYTES_MAX // 2)]
-    shards = build_shards([*documents, document("z.html", "sam samet")])
-    assert {"t-same-.js", "t-sam-.js", "t-samet.js"} <= set(shards)
+def test_word_in_too_many_pages_is_shown_with_the_best_of_them() -> None:
+    """An update reads all of them elsewhere."""
+    documents = [document(f"{n}.html", "same") for n in range(POSTINGS_MAX)]
+    best = document("z.html", "sam samet same", title="Same")
+    shards = build_shards([*documents, best])
+    shown = str(value_of(shards["t-s.js"])).split()
+    slots = assign_slots(one.url for one in [*documents, best])
+    (same,) = [text.partition("!") for text in shown if text.startswith("same:")]
+    assert same[0] == f"same:{POSTINGS_MAX + 1}"
+    assert len(decoded(same[2])) == POSTINGS_MAX
+    assert "z.html" in {slots[number] for number, _ in decoded(same[2])}
+    (full,) = [one for one in str(value_of(shards["l-s.js"])).split() if "e:" in one]
+    assert len(decoded(full.partition(":")[2])) == POSTINGS_MAX + 1
 
 
-def test_index_lists_every_term_shard() -> None:
-    shards = build_shards([document("a.html", "one 日本 two")])
+def test_thousands_of_letters_that_follow_share_few_files() -> None:
+    words = " ".join("\u4e00" + chr(0x4E01 + n) for n in range(4000))
+    shards = build_shards([document("a.html", words), document("b.html", words)])
+    sizes = [len(shard) for name, shard in shards.items() if name.startswith("t-")]
+    assert len(sizes) < 100
+    assert max(sizes) < 2 * SHARD_BYTES_MAX
+
+
+def test_index_lists_every_shard() -> None:
+    shards = build_shards([document("a.html", "one 日本 two", title="Three")])
     index = value_of(shards["index.js"])
     assert isinstance(index, dict)
-    keys = {name[2:-3] for name in shards if name.startswith("t-")}
-    assert set(index["keys"].split()) == keys
+    families = index["families"].split()
+    listed = [str(value_of(shards[f"k-{one}.js"])).split() for one in families]
+    assert sorted(key for keys in listed for key in keys) == sorted(
+        name[2:-3] for name in shards if name.startswith("t-")
+    )
+    assert value_of(shards["r.js"]) == "e"
+    assert value_of(shards["r-e.js"]) == "eerht:0B"
     assert index["count"] == 1
 
 
@@ -170,7 +203,7 @@ def test_site_of_several_wikis_tells_which_page_is_in_which() -> None:
     assert isinstance(index, dict)
     slots = assign_slots([one.url, two.url])
     members = {
-        title: [slots[int(n, 36)] for n in str(value_of(shards[f"{name}.js"])).split()]
+        title: [slots[n] for n in unpacked(str(value_of(shards[f"{name}.js"])))]
         for title, name in index["wikis"]
     }
     assert members == {"One": ["a.html"], "Two": ["b.html"]}
@@ -194,4 +227,4 @@ def test_half_a_character_in_a_text_does_no_harm() -> None:
 
 
 def test_empty_site_has_an_index() -> None:
-    assert list(build_shards([])) == ["index.js"]
+    assert list(build_shards([])) == ["index.js", "r.js"]

@@ -63,9 +63,9 @@ def test_text_that_grows_beyond_all_reason_is_damaged(
 
 
 def test_document_whose_texts_are_damaged_is_left_out() -> None:
-    entry = ["Title", "a%20b.html", "Wiki", [["", ""]]]
+    entry = ["Title", "a%20b.html", "Wiki", [["", ""]], 1]
     right, short = packed_texts(["text"]), packed_texts([])
     titles = {"1": entry, "2": entry, "3": entry, "4": entry}
-    shards = {"d-0.js": titles, "x-0.js": {"1": right, "2": short, "3": ["text"]}}
+    shards = {"d-0.js": titles, "x-0.js": {"1": [right], "2": [short], "3": ["text"]}}
     (document,) = read_documents(shards)
     assert (document.url, document.text.sections[0].text) == ("a b.html", "text")

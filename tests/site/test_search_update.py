@@ -111,6 +111,9 @@ def small_shards() -> Iterator[None]:
     """Limits at which a few words split and join shards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_terms, "SHARD_BYTES_MAX", 60)
+        patch.setattr(search_terms, "OWN_BYTES_MIN", 16)
+        patch.setattr(search_terms, "POSTINGS_MAX", 4)
+        patch.setattr(search, "HEADINGS_MAX", 1)
         patch.setattr(search, "DOCUMENTS_PER_SHARD", 4)
         patch.setattr(search, "TEXTS_PER_SHARD", 2)
         yield
@@ -231,7 +234,7 @@ def test_one_more_word_reads_and_writes_one_shard_of_each_kind() -> None:
     more = Section("x", "a b", last.text + " antler")
     documents["7.html"] = searched(one.url, one.title, first, more, wiki=one.wiki)
     shelf.update(documents)
-    assert sorted(name[0] for name in shelf.written) == ["t", "x"]
+    assert sorted(name[0] for name in shelf.written) == ["l", "t", "x"]
     assert len(shelf.read_names) <= 1
     assert len(shelf.loaded) <= 2
     assert shelf.files == build_shards(documents.values())
@@ -281,7 +284,7 @@ def test_lost_shard_is_told() -> None:
 
 def test_words_that_are_packed_come_back() -> None:
     for text in ("", "one", "one two two 日本語"):
-        words = scored_words("title", "", text)
+        words = scored_words("title", "", text, "folder/name")
         assert unpacked_words(packed_words(words)) == words
     assert unpacked_words(packed_words({})) == {}
 

@@ -105,7 +105,7 @@ def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
     title = display_title(parsed.title, parsed.slug)
     shown = shortened(title, TITLE_CHARS_MAX)
     tags = tags_of(parsed.format, parsed.meta, "")
-    words = packed_words(document_words(shown, parsed.sections, tags))
+    words = packed_words(document_words(shown, parsed.sections, tags, parsed.slug))
     text = msgspec.msgpack.encode(DocumentText.of(parsed.sections))
     digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass"))
     for part in (words, text):

@@ -5,13 +5,20 @@ that it loads from ``file://``, where a page may not read JSON.  The reader's
 browser (``static/search.js`` of the theme) loads only what a query needs:
 
 ``index.js``
-    number of documents, keys of the term shards, the wikis.
+    number of documents, families of words, the wikis.
+``k-<family>.js``
+    keys of the shards of the words that begin alike.
 ``t-<key>.js``
-    words that begin with the key, and where they occur; at most 24 KB, split
+    words that begin with the key, and where they occur; at most 4 KB, split
     by one more letter as soon as it would be larger (``search_terms``).
-``d-<n>.js``, ``x-<n>.js``
-    title, address, headings and day of the last change of 32 slots; texts of 16 slots,
-    for snippets, packed (``search_texts``).
+``l-<key>.js``
+    all of a shard that is shown in part; only an update reads it.
+``r.js``, ``r-<key>.js``
+    the words of more than one text from their ends, for those that are misspelt in
+    their first letters.
+``d-<n>.js``, ``x-<slot>.js``
+    title, address, headings, kilobytes of the texts and day of the last change of 4
+    slots; texts of a slot, for snippets, packed (``search_texts``).
 ``w-<key>.js``
     which documents are in one wiki, in a site of several.
 
@@ -42,18 +49,21 @@ from wikisync.site.search_terms import (
     Scores,
     ShardLost,
     TermShard,
-    base36,
     changed_shards,
     family_of,
     new_scores,
+    packed_slots,
     score_of,
+    shown_entries,
 )
 from wikisync.site.search_texts import DocumentText, json_bytes
 from wikisync.site.search_words import document_words, unpacked_words
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
-DOCUMENTS_PER_SHARD = 32
-TEXTS_PER_SHARD = 16
+DOCUMENTS_PER_SHARD = 4
+TEXTS_PER_SHARD = 1
+HEADINGS_MAX = 16
+"""Of a document, beside its title; the others are beside its texts."""
 
 _SLOTS_MIN = 16
 
@@ -92,9 +102,11 @@ class IndexState(Struct, frozen=True, array_like=True):
     """By slot, in rising order."""
     terms: Mapping[str, TermShard]
     """By key."""
+    ends: Mapping[str, TermShard]
+    """Of words from their ends."""
 
 
-NO_INDEX = IndexState({}, {})
+NO_INDEX = IndexState({}, {}, {})
 
 
 class IndexPlace(Protocol):
@@ -196,17 +208,21 @@ class _Update:
         """Keep or put every file."""
         scores = WordScores(new_scores)
         yield from self._update_documents(scores)
-        terms = self._update_terms(scores)
+        terms, ends = self._update_terms(scores)
         self._update_wikis()
+        families = _by_family(terms)
+        for family, shards in families.items():
+            self._place.put(f"k-{family}.js", _script(f"k-{family}", " ".join(shards)))
+        self._place.put("r.js", _script("r", " ".join(ends)))
         index = {
             "count": len(self._now),
-            "keys": " ".join(terms),
+            "families": " ".join(families),
             "wikis": [
                 [title, _wiki_name(title)] for title in self._wikis if self._has_many
             ],
         }
         self._place.put("index.js", _script("index", index))
-        return IndexState(self._now, terms)
+        return IndexState(self._now, terms, ends)
 
     @property
     def _has_many(self) -> bool:
@@ -228,7 +244,10 @@ class _Update:
             for part, few in _grouped(here, TEXTS_PER_SHARD):
                 name = f"x-{part}.js"
                 if part in quoted or not place.keep(name):
-                    texts = {slot: loaded(slot).text.texts for slot in few}
+                    texts = {
+                        slot: [one.text.texts, *_headings(one)[HEADINGS_MAX:]]
+                        for slot, one in [(slot, loaded(slot)) for slot in few]
+                    }
                     place.put(name, _script(f"x-{part}", texts))
             for slot in slots:
                 if slot in changed:
@@ -240,10 +259,8 @@ class _Update:
             document.title,
             quote(document.url, errors="replace"),
             document.wiki if self._has_many else "",
-            [
-                [id_, shortened(heading, TITLE_CHARS_MAX)]
-                for id_, heading in document.text.headings
-            ],
+            _headings(document)[:HEADINGS_MAX],
+            len(document.text.texts) // 1024 + 1,
             *filter(None, [document.changed]),
         ]
 
@@ -274,11 +291,14 @@ class _Update:
         key = self._now[slot].key
         words = self._place.words(key)
         if words is None:
-            words = document_words(document.title, document.text.sections)
+            slug = document.url.removesuffix(".html")
+            words = document_words(document.title, document.text.sections, (), slug)
             self._place.note_words(key, words)
         return words
 
-    def _update_terms(self, scores: WordScores) -> dict[str, TermShard]:
+    def _update_terms(
+        self, scores: WordScores
+    ) -> tuple[dict[str, TermShard], dict[str, TermShard]]:
         """Shards of terms: those that change, or all where one cannot be trusted."""
         if self._is_known:
             with contextlib.suppress(ShardLost):
@@ -289,37 +309,58 @@ class _Update:
             self._rescore(slot, lambda slot: self._load(self._now[slot]), all_scores)
         return self._changed_terms(all_scores)
 
-    def _changed_terms(self, scores: WordScores) -> dict[str, TermShard]:
-        """Keep or put every shard of terms, one family of words after the other.
+    def _changed_terms(
+        self, scores: WordScores
+    ) -> tuple[dict[str, TermShard], dict[str, TermShard]]:
+        """Keep or put every shard of terms, and of their ends."""
+        ends: dict[str, Scores] = {}
+        terms = self._changed_shards("t", self._before.terms, scores, ends)
+        return terms, self._changed_shards("r", self._before.ends, ends)
+
+    def _changed_shards(
+        self,
+        kind: str,
+        shards_before: Mapping[str, TermShard],
+        scores: Mapping[str, Scores],
+        ends: dict[str, Scores] | None = None,
+    ) -> dict[str, TermShard]:
+        """Keep or put every shard of a kind, one family of words after the other.
 
         Raises:
             ShardLost: One is not as it was left.
         """
-        before = _by_family(self._before.terms)
-        terms: dict[str, TermShard] = {}
+        before = _by_family(shards_before)
+        all_shards: dict[str, TermShard] = {}
         families: defaultdict[str, dict[str, Scores]] = defaultdict(dict)
         for word, some in scores.items():
             families[family_of(word)][word] = some
+
+        def text_of(key: str) -> str | None:
+            """What a shard holds; None if it is not as ours are."""
+            name = f"{kind}-{key}.js"
+            content = self._place.read(f"l-{key}.js") if kind == "t" else None
+            value = value_of(content or self._place.read(name) or b"")
+            return value if isinstance(value, str) else None
+
+        def keep(shards: Mapping[str, TermShard]) -> None:
+            for key, shard in shards.items():
+                names = [f"{kind}-{key}.js", *[f"l-{key}.js"] * shard.is_cut]
+                if not all(map(self._place.keep, names)):
+                    raise ShardLost(key)
+
         for family, changes in sorted(families.items()):
-            shards = changed_shards(before.pop(family, {}), changes, self._text)
-            terms |= shards.all
+            shards = changed_shards(before.pop(family, {}), changes, text_of, ends)
+            all_shards |= shards.all
             for key, text in shards.texts.items():
-                self._place.put(f"t-{key}.js", _script(f"t-{key}", text))
-            self._keep_terms(shards.all.keys() - shards.texts.keys())
+                name, shown = f"{kind}-{key}", shown_entries(text)
+                self._place.put(f"{name}.js", _script(name, shown))
+                if shards.all[key].is_cut:
+                    self._place.put(f"l-{key}.js", _script(f"l-{key}", text))
+            keep({key: shards.all[key] for key in shards.all.keys() - shards.texts})
         for rest in before.values():
-            terms |= rest
-            self._keep_terms(rest)
-        return dict(sorted(terms.items()))
-
-    def _keep_terms(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            if not self._place.keep(f"t-{key}.js"):
-                raise ShardLost(key)
-
-    def _text(self, key: str) -> str | None:
-        """What a shard of terms holds; None if it is not as ours are."""
-        value = value_of(self._place.read(f"t-{key}.js") or b"")
-        return value if isinstance(value, str) else None
+            all_shards |= rest
+            keep(rest)
+        return dict(sorted(all_shards.items()))
 
     def _update_wikis(self) -> None:
         """Which documents are in which wiki, where there are several."""
@@ -327,8 +368,15 @@ class _Update:
             name = _wiki_name(title)
             is_same = self._old_wikis.get(title) == slots
             if not is_same or not self._place.keep(f"{name}.js"):
-                text = " ".join(map(base36, slots))
+                text = packed_slots(slots)
                 self._place.put(f"{name}.js", _script(name, text))
+
+
+def _headings(document: SearchDocument) -> list[list[str]]:
+    return [
+        [id_, shortened(heading, TITLE_CHARS_MAX)]
+        for id_, heading in document.text.headings
+    ]
 
 
 def _placed(
@@ -397,10 +445,12 @@ def read_documents(shards: Mapping[str, object]) -> Iterator[SearchDocument]:
                     yield _read_document(entry, texts.get(slot))
 
 
-def _read_document(entry: Any, packed: object) -> SearchDocument:
+def _read_document(entry: Any, rest: Any) -> SearchDocument:
     """A document from its values; raises where they do not have that shape."""
-    title, url, wiki, headings, *changed = entry
-    text = DocumentText(tuple((id_, heading) for id_, heading in headings), str(packed))
+    title, url, wiki, headings, _size, *changed = entry
+    packed, *more = rest
+    pairs = tuple((id_, heading) for id_, heading in [*headings, *more])
+    text = DocumentText(pairs, str(packed))
     if len(text.sections) != len(headings):
         raise ValueError("a section has no text")
     return SearchDocument(unquote(url), title, text, wiki, changed="".join(changed))

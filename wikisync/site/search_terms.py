@@ -1,8 +1,10 @@
 """Which documents have a word, as files, and how a change reaches few of them.  Pure.
 
 Words with one beginning lie in one file, its *shard*, as long as it stays small; else
-those with one letter more in common have a shard each.  So the shards follow from
-nothing but the words and their documents, whatever stood there before.
+those with one letter more in common have a shard each, but few ones stay together
+under the shorter beginning.  So the shards follow from nothing but the words and their
+documents, whatever stood there before.  A word is in the shard with the longest key
+that it begins with.
 
 Where a shard stays as it is, only its first word and its size are known here: these
 tell whether it shall be split, or join its neighbours.
@@ -14,8 +16,8 @@ import hashlib
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -23,7 +25,12 @@ from msgspec import Struct
 
 from wikisync.site.search_words import SCORES
 
-SHARD_BYTES_MAX = 24 * 1024
+SHARD_BYTES_MAX = 4 * 1024
+"""A query loads one or two for each of its words."""
+OWN_BYTES_MIN = 512
+"""Less than that gets no shard of its own."""
+POSTINGS_MAX = 500
+"""Of a word: of the documents where it counts most."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NO_SCORES = str.maketrans(SCORES, " " * len(SCORES))
 
@@ -37,14 +44,20 @@ _RANK_BITS = 5
 _RANK_MASK = (1 << _RANK_BITS) - 1
 
 
-def new_scores() -> Scores:
-    """Those of a word that is in no document yet."""
-    return array("I")
+def new_scores(scores: Iterable[int] = ()) -> Scores:
+    """Those of a word that is in no document yet, or in some."""
+    return array("I", scores)
 
 
 def score_of(slot: int, letter: str) -> int:
     """A document's number with a letter; none where the word is not in it any more."""
     return slot << _RANK_BITS | RANKS[letter]
+
+
+LENGTH_MIN, LENGTH_MAX = 3, 20
+"""Of words that are known by their ends."""
+RANK_MIN = 6
+"""A word in one document is known if its title or a heading has it."""
 
 
 class TermShard(Struct, frozen=True, array_like=True, gc=False):
@@ -56,6 +69,8 @@ class TermShard(Struct, frozen=True, array_like=True, gc=False):
     """Bytes of its text."""
     digest: bytes
     """Of its text."""
+    is_cut: bool
+    """Whether the browser reads a part of it."""
 
 
 class TermShards(Struct, frozen=True):
@@ -86,8 +101,9 @@ def changed_shards(
     before: Mapping[str, TermShard],
     changes: Mapping[str, Scores],
     read: Callable[[str], str | None],
+    known: dict[str, Scores] | None = None,
 ) -> TermShards:
-    """Bring shards up to date.
+    """Bring shards up to date, and note in ``known`` what a misspelt word may mean.
 
     Raises:
         ShardLost: One that is needed has not the text that it was left with.
@@ -99,11 +115,10 @@ def changed_shards(
     by_shard: defaultdict[str, list[str]] = defaultdict(list)
     for word in sorted(changes):
         by_shard[_shard_of(word, before)].append(word)
-    for word in by_shard.pop("", ()):
-        if postings := _postings(changes[word]):
-            text = f"{word}:{postings}"
-            families[family_of(word)].append(_Block(word, _size(text), text))
+    for block in _edited("", by_shard.pop("", ()), changes, known):
+        families[family_of(block.first)].append(block)
     changed = {family_of(word) for word in changes}
+    inner = {a for a, b in pairwise(sorted(before)) if b.startswith(a)}
 
     shards: dict[str, TermShard] = {}
     texts: dict[str, str] = {}
@@ -115,7 +130,9 @@ def changed_shards(
         for block in blocks:
             if block.key in by_shard:
                 text = _text_of(block, before, read)
-                now += _edited(text, by_shard[block.key], changes)
+                edited = _edited(text, by_shard[block.key], changes, known)
+                is_part = block.key in inner or "--" in block.key
+                now += edited if is_part else _joined(edited)
             else:
                 now.append(block)
         for key, group in _split(family, now):
@@ -124,7 +141,8 @@ def changed_shards(
                 continue
             text = " ".join([_text_of(block, before, read) for block in group])
             texts[key] = text
-            shards[key] = TermShard(group[0].first, _size(text), _digest(text))
+            is_cut = shown_entries(text) != text
+            shards[key] = TermShard(group[0].first, _size(text), _digest(text), is_cut)
     return TermShards(dict(sorted(shards.items())), texts)
 
 
@@ -140,48 +158,114 @@ def _text_of(
 
 
 def _edited(
-    text: str, words: Sequence[str], changes: Mapping[str, Scores]
+    text: str,
+    words: Sequence[str],
+    changes: Mapping[str, Scores],
+    known: dict[str, Scores] | None,
 ) -> list[_Block]:
-    """A shard with other scores of some words: as one, if it may stay one."""
+    """The words of a shard with other scores of some."""
     entries = dict(entry.split(":") for entry in text.split())
     for word in words:
-        entries[word] = _rescored(entries.get(word, ""), changes[word])
-    parts = [
-        f"{word}:{postings}" for word, postings in sorted(entries.items()) if postings
+        before = entries.get(word, "")
+        entries[word] = now = _rescored(before, changes[word])
+        if known is not None and LENGTH_MIN <= len(word) <= LENGTH_MAX:
+            rank = _common(now) if word.isalpha() else ""
+            if rank != (_common(before) if word.isalpha() else ""):
+                known[word[::-1]] = new_scores([score_of(0, rank)])
+    return [
+        _Block(word, _size(part := f"{word}:{postings}"), part)
+        for word, postings in sorted(entries.items())
+        if postings
     ]
-    whole = " ".join(parts)
-    if len(parts) > 1 and _size(whole) <= SHARD_BYTES_MAX:
-        parts = [whole]
-    return [_Block(part.partition(":")[0], _size(part), part) for part in parts]
+
+
+def _joined(words: list[_Block]) -> list[_Block]:
+    """The words of a shard with none below it as one, if they may stay together."""
+    whole = " ".join([block.text or "" for block in words])
+    if len(words) > 1 and (size := _size(whole)) <= SHARD_BYTES_MAX:
+        return [_Block(words[0].first, size, whole)]
+    return words
 
 
 def _split(family: str, blocks: Sequence[_Block]) -> Iterator[tuple[str, list[_Block]]]:
     """Blocks by the key of their shard: the shortest beginning that keeps it small."""
-    pending = [(family, 0, sorted(blocks, key=attrgetter("first")))]
+    depth = 0 if family.startswith("-") else 1
+    pending = [(family, depth, sorted(blocks, key=attrgetter("first")))]
     while pending:
         key, depth, group = pending.pop()
-        size = sum([block.size for block in group]) + len(group) - 1
         # a block alone is small, or one word
-        if size <= SHARD_BYTES_MAX or len(group) == 1:
+        if _sum(group) <= SHARD_BYTES_MAX or len(group) == 1:
             if group:
                 yield key, group
             continue
         depth += 1
+        rests: defaultdict[str, list[_Block]] = defaultdict(list)
         groups: defaultdict[str, list[_Block]] = defaultdict(list)
         for block in group:
-            groups[_key_at(block.first, depth)].append(block)
-        pending += [(part, depth, below) for part, below in groups.items()]
+            rest = _rest_key(key, block.first[depth - 1 : depth])
+            # one that nobody read has what had too few for a shard, and has it still
+            is_rest = block.text is None and block.key == rest
+            place = rests[rest] if is_rest else groups[_key_at(block.first, depth)]
+            place.append(block)
+        for part, below in groups.items():
+            if _sum(below) < OWN_BYTES_MIN:
+                rests[_rest_key(key, below[0].first[depth - 1 : depth])] += below
+            else:
+                pending.append((part, depth, below))
+        for rest, few in rests.items():
+            yield rest, sorted(few, key=attrgetter("first"))
+
+
+def _rest_key(key: str, letter: str) -> str:
+    """Of the words below a key that are too few for a shard of their own.
+
+    Thousands of letters may follow: these share sixteen shards.
+    """
+    return key if letter.isascii() else f"{key}--{ord(letter) % 16:x}"
+
+
+def _common(postings: str) -> str:
+    """In how many documents a word is that may be meant; none if in one text alone."""
+    count = len(postings.translate(_NO_SCORES).split())
+    is_meant = count > 1 or RANKS.get(postings[-1:], 0) > RANK_MIN
+    return SCORES[min(count.bit_length(), 25)] if is_meant else ""
+
+
+def _sum(blocks: Sequence[_Block]) -> int:
+    return sum([block.size for block in blocks]) + len(blocks) - 1
+
+
+def shown_entries(text: str) -> str:
+    """A shard as the browser reads it: of a word in too many documents the best ones.
+
+    The number of all of them is at the front.
+    """
+    if len(text) <= 2 * POSTINGS_MAX:
+        return text
+    return " ".join(map(_shown_entry, text.split(" ")))
+
+
+def _shown_entry(entry: str) -> str:
+    word, _, postings = entry.partition(":")
+    steps = postings.translate(_NO_SCORES).split()
+    if len(steps) <= POSTINGS_MAX:
+        return entry
+    letters = [RANKS[char] for char in postings if char in RANKS]
+    slots = accumulate(map(_NUMBERS.__getitem__, steps))
+    scores = sorted(zip(letters, slots, strict=True), key=lambda it: (-it[0], it[1]))
+    best = sorted([slot << _RANK_BITS | rank for rank, slot in scores[:POSTINGS_MAX]])
+    return f"{word}:{len(steps)}!{_postings(new_scores(best))}"
 
 
 def _shard_of(word: str, shards: Mapping[str, TermShard]) -> str:
     """The key of the shard where a word has to be; empty where there is none."""
     if not shards:
         return ""
-    way = list(accumulate(map(_key_part, word)))
-    for key in (family_of(word), *way, way[-1] + "-"):
-        if key in shards:
-            return key
-    return ""
+    way = ["" if word[0].isascii() else family_of(word)]
+    for key, letter in zip(accumulate(map(_key_part, word)), word, strict=True):
+        way += [_rest_key(way[-1], letter), key]
+    keys = (way[-1] + "-", *reversed(way))
+    return next((key for key in keys if key in shards), "")
 
 
 def family_of(word: str) -> str:
@@ -252,6 +336,20 @@ def _postings(scores: Scores) -> str:
         if letter := _LETTERS[score & _RANK_MASK]:
             out.append(_TEXTS[slot - last] + letter)
             last = slot
+    return "".join(out)
+
+
+def packed_slots(slots: Iterable[int]) -> str:
+    """Rising numbers as steps in base 36, the last digit of each as a capital.
+
+    Its value is at most 25, so the others count 26.
+    """
+    out: list[str] = []
+    last = 0
+    for slot in slots:
+        tens, ones = divmod(slot - last, 26)
+        out.append((_TEXTS[tens] if tens else "") + SCORES[ones])
+        last = slot
     return "".join(out)
 
 

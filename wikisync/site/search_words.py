@@ -6,6 +6,7 @@ compares them.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -14,8 +15,10 @@ from typing import Protocol
 
 WORD_CHARS_MAX = 32
 """Longer words (hashes, base64) are found by their beginning."""
-TITLE_WEIGHT = 8
+TITLE_RANK = 16
+"""What a title of one word adds to the rank of this word."""
 HEADING_WEIGHT = 3
+SHORT_CHARS_MAX = 3
 SCORES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _COMBINING = re.compile(
@@ -61,19 +64,32 @@ def count_words(text: str) -> Counter[str]:
     return counts
 
 
-def scored_words(title: str, headings: str, text: str) -> dict[str, str]:
+def scored_words(title: str, headings: str, text: str, slug: str) -> dict[str, str]:
     """Each word of a document with a letter: how much it counts, A the least."""
     counts = count_words(text)
-    for word, count in count_words(headings).items():
+    folder, _, name = slug.rpartition("/")
+    for word, count in count_words(f"{headings}\n{folder}").items():
         counts[word] += count * HEADING_WEIGHT
-    for word, count in count_words(title).items():
-        counts[word] += count * TITLE_WEIGHT
+    # the name is another title, unless it says the same
+    titled, named = count_words(title), count_words(name.replace("_", " "))
+    for word in titled | named:
+        counts[word] += 1
     if max(counts.values(), default=0) > _COUNT_MAX:
         for word, count in counts.items():
             counts[word] = min(count, _COUNT_MAX)
     step = min(counts.total() // _WORDS_PER_STEP, _LENGTH_STEPS - 1)
     letters = map(_SCORE_TABLE[step].__getitem__, counts.values())
-    return dict(zip(counts, letters, strict=True))
+    scores = dict(zip(counts, letters, strict=True))
+    ranks = {word: _share(named) // 2 for word in named}
+    for word, rank in (ranks | dict.fromkeys(titled, _share(titled))).items():
+        scores[word] = SCORES[min(SCORES.index(scores[word]) + rank, 25)]
+    return scores
+
+
+def _share(words: Iterable[str]) -> int:
+    """What each of the words of a title adds to a rank; short ones do not count."""
+    count = sum(len(word) > SHORT_CHARS_MAX or not word.isascii() for word in words)
+    return round(TITLE_RANK / math.sqrt(max(count, 1)))
 
 
 class Section(Protocol):
@@ -89,12 +105,13 @@ class Section(Protocol):
 
 
 def document_words(
-    title: str, sections: Iterable[Section], tags: Iterable[str] = ()
+    title: str, sections: Iterable[Section], tags: Iterable[str] = (), slug: str = ""
 ) -> dict[str, str]:
     """The scored words of a document of some parts, and its tags."""
     parts = tuple(sections)
     headings = "\n".join([part.heading for part in parts])
-    words = scored_words(title, headings, "\n".join([part.text for part in parts]))
+    texts = "\n".join([part.text for part in parts])
+    words = scored_words(title, headings, texts, slug)
     return words | dict.fromkeys(map(tag_word, tags), SCORES[-1])
 
 
@@ -138,7 +155,7 @@ def _score_table() -> list[list[str]]:
     for step in range(_LENGTH_STEPS):
         norm = 0.75 + 0.25 * step * _WORDS_PER_STEP / 400
         scores = (count / (count + 5) / norm for count in range(_COUNT_MAX + 1))
-        table.append([SCORES[min(25, round(score * 18))] for score in scores])
+        table.append([SCORES[min(25, round(score * 10))] for score in scores])
     return table
 
 

@@ -11,9 +11,16 @@ function make(tag, content = "", rest) {
 	return node;
 }
 
+// Bytes that the newest query takes, about; texts are left out beyond 30 KB.
+let spent = 0;
 const load = (name) =>
 	(waiting[name] ??= new Promise((resolve, onerror) => {
-		document.head.append(make("script", "", { src: new URL(`-/search/${name}.js`, root), onload: () => resolve(loaded[name]), onerror }));
+		const onload = () => {
+			const value = loaded[name];
+			if (!/^[xf]/.test(name)) spent += new Blob([JSON.stringify(value)]).size + 40;
+			resolve(value);
+		};
+		document.head.append(make("script", "", { src: name === "find" ? text.find : new URL(`-/search/${name}.js`, root), onload, onerror }));
 	}));
 
 // As in search.py.
@@ -41,68 +48,11 @@ function parse(query) {
 	return { tags, phrases, words: [...new Set(wordsOf(rest))] };
 }
 
-// Files with a word, or all that begin with it.
-function filesOf(word, isOpen, keys) {
-	let whole = "";
-	const way = [...word].map((it) => (whole += it < "\x80" ? it : "-" + it.codePointAt().toString(16)));
-	const block = "--" + (word.codePointAt() >> 6).toString(16);
-	const leaf = keys.filter((key) => key === block || way.includes(key));
-	const below = keys.filter((key) => key === whole + "-" || (isOpen && key.startsWith(whole)));
-	return (leaf[0] ? leaf : below.slice(0, 9)).map((key) => load("t-" + key));
-}
-
-// Scores of documents with a word, or what it was a slip of.
-async function lookUp(word, at, words) {
-	const isOpen = !words[at + 1] && (word[1] || pair.test(word));
-	const { keys } = await load("index");
-	const terms = " " + (await Promise.all(filesOf(word, isOpen, keys.split(" ")))).join(" ");
-	const having = (pattern) => [...terms.matchAll(` (${pattern}):(\\S+)`)];
-	let fit = having(isOpen ? word + "[^:]*" : word);
-	if (!fit[0] && word[4] && word[0] !== "=") {
-		// one letter wrong, missing or extra, or two swapped
-		const slips = [...word].map((it, i, { [i + 1]: next = "" }) => `${word.slice(0, i)}(?:[^:]{0,2}${next}|${next}${it})${word.slice(i + 2)}`);
-		fit = having(slips.join("|")).sort((a, b) => b[2].length - a[2].length).slice(0, 1);
-		if (fit[0]) words[at] = word = fit[0][1];
-	}
-	const found = new Map();
-	for (const [, term, postings] of fit) {
-		let slot = 0;
-		for (const [, step, score] of postings.matchAll("(.+?)([A-Z])")) {
-			slot += parseInt(step, 36);
-			found.set(slot, Math.max(found.get(slot) || 0, (parseInt(score, 36) - 9) * (term === word ? 1 : 0.7)));
-		}
-	}
-	return found;
-}
-
-// Documents with most words, best first.
-async function find({ words, tags, phrases }, wiki) {
-	const { count } = await load("index");
-	const scores = new Map();
-	for (const found of await Promise.all(words.map(lookUp)))
-		found.forEach((score, slot) => scores.set(slot, (scores.get(slot) || 0) + 1000 + score * Math.log(1 + count / found.size)));
-	const tagged = await Promise.all(tags.map((tag) => lookUp(tag, 0, [tag, tag])));
-	if (!words[0]) tagged[0]?.forEach((score, slot) => scores.set(slot, score));
-	const inside = wiki && (await load(wiki)).split(" ");
-	const best = [...scores]
-		.filter(([slot]) => tagged.every((it) => it.has(slot)) && (!wiki || inside.includes(slot.toString(36))))
-		.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-	const most = (best[0]?.[1] / 1000) | 0;
-	let slots = best.filter((it) => it[1] > most * 1000 || !most).map((it) => it[0]);
-	if (phrases[0]) {
-		// the words stand in the best pages, if anywhere
-		const fits = await Promise.all(slots.slice(0, 40).map((slot) => hasPhrases(slot, phrases)));
-		slots = slots.filter((_, i) => fits[i]);
-	}
-	return [slots, most === words.length];
-}
-
-async function hasPhrases(slot, phrases) {
-	const [title, , , sections] = (await load(`d-${slot >> 5}`))[slot];
-	const texts = [title, ...sections.map((it) => it[1]), ...(await textsOf(slot))].map((it) => ` ${wordsOf(it).join(" ")} `);
-	return phrases.every((phrase) => texts.some((it) => it.includes(` ${phrase} `)));
-}
-
+// What most forms of a word begin with.
+const stemOf = (word) => {
+	const [, stem = word] = word.match(/^(.{3,}?)(?:(?:at)?ions?|ung(?:en)?|ings?|e?ly|ers?|e[dnms]|s|e|y)?$/u) || [];
+	return stem.replace(/(.)\1$/, "$1");
+};
 // Words in a text: [start, end, word].
 function places(line, words) {
 	const chars = words.filter((word) => pair.test(word)).join("");
@@ -124,23 +74,46 @@ function marked(tag, line, words) {
 const unpack = async (packed) =>
 	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
 
-const textsOf = async (slot) => unpack((await load(`x-${slot >> 4}`))[slot]).catch(() => []);
+// Texts of a page, and those of its headings that are not beside its title.
+async function textsOf(slot) {
+	const [packed, ...more] = (await load(`x-${slot}`))[slot];
+	return [await unpack(packed).catch(() => []), more];
+}
 
-// Leads to the best section of a page.
+// A page, the headings that have the words, and the text below the best one.
 async function hit(slot, words) {
-	const [title, url, wiki, sections, changed] = (await load(`d-${slot >> 5}`))[slot];
-	const texts = await textsOf(slot);
+	const [title, url, wiki, some, size, changed] = (await load(`d-${slot >> 2}`))[slot];
+	const [texts, more] = spent + size * 1024 < 28500 && (spent += size * 1024) ? await textsOf(slot) : [[], []];
+	const sections = [...some, ...more];
 	const rates = sections.map(([id, heading], i) => rate(id ? heading : title, words) * 4 + rate(texts[i], words));
 	const best = rates.indexOf(Math.max(...rates));
-	const [id = "", heading] = sections[best] || "";
 	const line = texts[best] || "";
-	const link = marked("a", title, words);
-	link.href = new URL(url, root) + (id && "#" + encodeURIComponent(id));
+	const linked = (content, hash) => Object.assign(marked("a", content, words), { href: new URL(url, root) + hash });
+	const link = linked(title, "");
 	const day = changed && new Date(changed).toLocaleDateString(document.documentElement.lang, { dateStyle: "medium", timeZone: "UTC" });
-	link.append(make("small", [[wiki, heading !== title && heading].filter(Boolean).join(" › "), day].filter(Boolean).join(" · ")));
+	link.append(make("small", [wiki, day].filter(Boolean).join(" · ")));
+	const headings = sections
+		.map(([id, heading], i) => [rates[i], heading, id, i])
+		.filter(([found, heading, id, i]) => id && found && heading !== title && (i === best || rate(heading, words)))
+		.sort((a, b) => b[0] - a[0])
+		.slice(0, 3);
 	const first = places(line, words)[0]?.[0];
 	const start = first > 60 ? line.indexOf(" ", first - 60) + 1 : 0;
-	return make("li", [link, marked("p", (start ? "… " : "") + line.slice(start, start + 200), words)]);
+	const parts = [link, marked("p", (start ? "… " : "") + line.slice(start, start + 200), words)];
+	if (headings[0]) parts.push(make("ul", headings.map(([, heading, id]) => make("li", linked(heading, "#" + encodeURIComponent(id))))));
+	return make("li", parts);
+}
+
+// The first pages, as many as bytes allow; words that stand in one heading or title count more.
+async function ranked(pages, words, limit) {
+	const room = Math.max(3, Math.min(10, (28500 - spent) / 1200)) | 0;
+	const first = pages.slice(0, room).map(async ([slot, score]) => {
+		const [title, , , sections] = (await load(`d-${slot >> 2}`))[slot];
+		const share = Math.max(...[title, ...sections.map((it) => it[1])].map((it) => rate(it, words))) / words.length;
+		return [slot, score * (1 + share * share || 1)];
+	});
+	const rest = limit > 10 ? pages.slice(room) : [];
+	return [...(await Promise.all(first)).sort((a, b) => b[1] - a[1]), ...rest].slice(0, limit).map((it) => it[0]);
 }
 
 // The newest query wins.
@@ -149,13 +122,18 @@ function searchIn(field, note, list, limit) {
 	const more = make("button", text.more, { onclick: () => search((limit += 10)) });
 	const search = async () => {
 		const mine = ++newest;
-		const query = parse(field.value), { words, tags } = query;
-		const isAsked = words[0] || tags[0];
-		let slots = [], hits = [], say = "", isWhole;
+		const query = parse(field.value);
+		const isAsked = query.words[0] || query.tags[0];
+		spent = 0;
+		let words = [], shown = [];
+		let pages = [], hits = [], say = "", isWhole;
 		try {
-			if (isAsked) [slots, isWhole] = await find(query, field.form.wiki?.value);
-			hits = await Promise.all(slots.slice(0, limit).map((it) => hit(it, words)));
-			if (isAsked) say = isWhole && 0 in slots ? text[1 in slots ? "other" : "one"].replace("{n}", slots.length) : text.none;
+			const find = (await load("find"))({ load, pair, wordsOf, stemOf, textsOf });
+			if (isAsked) [pages, isWhole] = await find(query, field.form.wiki?.value, near);
+			words = query.words.map(stemOf);
+			shown = await ranked(pages, words, limit);
+			hits = await Promise.all(shown.map((it) => hit(it, words)));
+			if (isAsked) say = isWhole && 0 in pages ? text[1 in pages ? "other" : "one"].replace("{n}", pages.length) : text.none;
 		} catch {
 			say = text.failed;
 		}
@@ -164,17 +142,19 @@ function searchIn(field, note, list, limit) {
 		list.replaceChildren(...hits);
 		list.dataset.marks = words.join(" ");
 		more.remove();
-		if (limit > 6 && limit in slots) list.after(more);
+		if (limit > 6 && shown.length in pages) list.after(more);
 	};
 	return search;
 }
 
 const form = document.querySelector(".search-page");
+let near = document.querySelector(".wiki-name")?.textContent;
 if (form) {
-	const { q, wiki } = form;
+	const { q, wiki } = form, asked = new URLSearchParams(location.search);
+	near = asked.get("near");
 	const search = (form.oninput = searchIn(q, ...document.querySelectorAll("[data-search]"), 10));
 	form.onsubmit = () => false;
-	q.value = new URLSearchParams(location.search).get("q") || "";
+	q.value = asked.get("q") || "";
 	q.focus();
 	search();
 	if (wiki) load("index").then(({ wikis }) => wikis.map((it) => wiki.append(new Option(...it))));
@@ -212,6 +192,7 @@ if (box) {
 	const list = make("ol"), note = make("p", "", { role: "status" });
 	const hits = make("div", [note, list], { className: "hits", hidden: true, tabIndex: -1 });
 	box.append(hits);
+	if (near) box.append(make("input", "", { type: "hidden", name: "near", value: near }));
 	const search = searchIn(box.q, note, list, 6);
 	box.oninput = async () => {
 		await search();

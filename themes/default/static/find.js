@@ -1,0 +1,148 @@
+// Finds pages in the index of wikisync/site/search.py; search.js loads it for the first query.
+wikisync_search("find", ({ load, pair, wordsOf, stemOf, textsOf }) => {
+// Words that say nothing beside others.
+const common = /^(an?|and|as|at|by|do|for|from|how|i|in|is|it|my|of|on|or|the|to|what|with|das|de|dem|den|der|des|die|du|ein|eine|el|en|et|im|la|le|les|los|mit|o|os|para|pour|um|un|und|une|von|y|zu)$/;
+const hex = (number) => number.toString(16);
+const backward = (word) => [...word].reverse().join("");
+const count = (postings) => parseInt(postings.match(/^\d+!/) || postings.match(/[A-Z]/g).length);
+
+// Words and postings of the shards where words are, and of some below the last one.
+async function entries(words, below = 0, kind = "t") {
+	const { families } = await load("index");
+	const names = new Set();
+	for (const word of words) {
+		const code = word.codePointAt(), family = code < 128 ? word[0] : "--" + hex(code >> 6);
+		const list = kind === "r" ? "r" : families.split(" ").includes(family) && "k-" + family;
+		const keys = list ? (await load(list)).split(" ") : [];
+		let node = code < 128 ? "" : family, whole = "";
+		const way = [node];
+		for (const char of word) {
+			const code = char.codePointAt();
+			if (code > 127) way.unshift(`${node}--${hex(code % 16)}`);
+			way.unshift((node = whole += code < 128 ? char : "-" + hex(code)));
+		}
+		const key = [whole + "-", ...way].find((it) => keys.includes(it));
+		if (key) names.add(key);
+		if (word === words.at(-1)) keys.filter((it) => it.startsWith(whole) && !names.has(it)).slice(0, below).map((it) => names.add(it));
+	}
+	const shards = await Promise.all([...names].map((key) => load(`${kind}-${key}`)));
+	return shards.flatMap((it) => it.split(" ")).map((it) => it.split(":"));
+}
+
+// A word as it is: [word, postings, how well it fits].
+const exactly = async (word, fit = 1) => (await entries([word])).filter((it) => it[0] === word).map((it) => [...it, fit]);
+
+// A word and its other forms; one that is nearly everywhere needs none.
+async function formsOf(word, isOpen) {
+	const own = await exactly(word), stem = stemOf(word);
+	if (own[0]?.[1].includes("!")) return own;
+	isOpen &&= word[1] || pair.test(word);
+	const all = await entries(isOpen ? [stem, word] : [word, stem], isOpen ? 2 : word[4] ? 1 : 0);
+	return all
+		.map(([it, postings]) => [it, postings, it === word ? 1 : stemOf(it) === stem ? 0.9 : isOpen && it.startsWith(word) ? 0.6 : 0])
+		.filter((it) => it[2]);
+}
+
+// Words that one may be a slip of: a letter wrong, missing or extra, two swapped, a space missing.
+async function meant(word, least) {
+	if (!word[3] || word[0] === "=" || pair.test(word)) return [];
+	const slips = [...word].map((it, i, { [i + 1]: next = "" }) => `${word.slice(0, i)}(?:.?${next}|.${it}${next}|${next}${it})${word.slice(i + 2)}`);
+	const slip = RegExp(`^(?:${slips.join("|")}|${word}.)$`, "u");
+	const parts = [...word].slice(2, -2).map((_, i) => [word.slice(0, i + 2), word.slice(i + 2)]);
+	const known = new Map((await entries([word, ...parts.map((it) => it[0])])).map(([it, postings]) => [it, Math.log2(count(postings)) + 1]));
+	for (const [it, rank] of await entries([word, ...parts.map((it) => it[1])].map(backward), 0, "r")) known.set(backward(it), parseInt(rank[1], 36) - 10);
+	const best = (all) => all.filter((it) => it[1] > least).sort((a, b) => b[1] - a[1]);
+	const [two] = best(parts.map((it) => [it, Math.min(...it.map((part) => known.get(part) || 0))]));
+	const few = best([...known].filter(([it]) => it !== word && slip.test(it))).slice(0, 3);
+	return two && !(few[0]?.[1] > two[1]) ? two[0].map((it) => [it]) : few[0] ? [few.map((it) => it[0])] : [];
+}
+
+// Forms of all words, and of what was meant.
+async function unitsOf(query, total) {
+	const telling = query.words.filter((it) => !common.test(it)), words = telling[0] ? telling : query.words;
+	const units = [], names = [];
+	const forms = await Promise.all(words.map((word, i) => formsOf(word, !words[i + 1])));
+	for (let i = 0; i < words.length; i++) {
+		let word = words[i];
+		const fit = forms[i], next = words[i + 1];
+		const joined = next && !pair.test(word + next) ? await exactly(word + next) : [];
+		if (joined[0] && !(fit[0] && forms[i + 1][0])) {
+			word += next;
+			fit.splice(0, 99, ...joined);
+			i++;
+		} else if (joined[0]) for (const it of [fit, forms[i + 1]]) it.push([...joined[0].slice(0, 2), 0.9]);
+		const size = fit.reduce((sum, it) => sum + count(it[1]), 0);
+		const isRare = size < 4 + total / 500 && !fit.some((it) => /[H-Z]/.test(it[1]));
+		const others = isRare ? await meant(word, size && Math.log2(size) + 3) : [];
+		const more = await Promise.all(others.map(async (some) => (await Promise.all(some.map((it) => exactly(it, 0.9)))).flat()));
+		if (others[1]) units.push(...more);
+		else units.push([...fit, ...more.flat()]);
+		names.push(...(others[0] ? others.flat() : [word]));
+	}
+	query.words = names;
+	return units;
+}
+
+// The best score of each document.
+function scoresOf(forms, total) {
+	const found = new Map();
+	for (const [, postings, fit] of forms) {
+		let slot = 0;
+		const weight = fit * Math.log(1 + total / count(postings));
+		for (const [, step, rank] of postings.replace(/^\d+!/, "").matchAll("(.+?)([A-Z])")) {
+			slot += parseInt(step, 36);
+			found.set(slot, Math.max(found.get(slot) || 0, weight * (parseInt(rank, 36) - 8)));
+		}
+	}
+	// a word that is nearly everywhere asks for nothing
+	found.weight = forms.some((it) => it[1].includes("!")) ? 0 : Math.log(1 + total / found.size);
+	return found;
+}
+
+// Documents of a wiki: steps in base 36, whose last digit is a capital.
+async function slotsIn(name) {
+	let slot = 0;
+	const steps = (await load(name)).matchAll("([^A-Z]*)([A-Z])");
+	return new Set([...steps].map(([, tens, ones]) => (slot += parseInt(tens || 0, 36) * 26 + parseInt(ones, 36) - 10)));
+}
+
+// Documents with most words and their scores: those of a wiki alone, or those of a near one first.
+async function find(query, wiki, near) {
+	const { count: total, wikis } = await load("index");
+	const { tags, phrases } = query;
+	const scores = new Map();
+	let whole = 0;
+	for (const forms of await unitsOf(query, total)) {
+		const found = scoresOf(forms, total);
+		whole += found.weight;
+		found.forEach((score, slot) => {
+			const [weight, sum] = scores.get(slot) || [0, 0];
+			scores.set(slot, [weight + found.weight, sum + score]);
+		});
+	}
+	const tagged = await Promise.all(tags.map(async (tag) => scoresOf(await exactly(tag), total)));
+	if (!query.words[0]) tagged[0]?.forEach((score, slot) => scores.set(slot, [0, score]));
+	near = wiki || wikis.find((it) => it[0] === near)?.[1];
+	const inside = near && (await slotsIn(near));
+	const fit = [...scores].filter(([slot]) => tagged.every((it) => it.has(slot)) && (!wiki || inside.has(slot)));
+	const most = Math.max(...fit.map((it) => it[1][0]));
+	const isNear = (slot, weight) => inside?.has(slot) && weight >= most * 0.9;
+	let pages = fit
+		.filter((it) => it[1][0] >= most * 0.6)
+		.map(([slot, [weight, sum]]) => [slot, sum * (isNear(slot, weight) ? 99 : 1)])
+		.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+	if (phrases[0]) {
+		// the words stand in the best pages, if anywhere
+		const fits = await Promise.all(pages.slice(0, 40).map((it) => hasPhrases(it[0], phrases)));
+		pages = pages.filter((_, i) => fits[i]);
+	}
+	return [pages, most === whole];
+}
+
+async function hasPhrases(slot, phrases) {
+	const [title, , , sections] = (await load(`d-${slot >> 2}`))[slot];
+	const texts = [title, ...sections.map((it) => it[1]), ...(await textsOf(slot))[0]].map((it) => ` ${wordsOf(it).join(" ")} `);
+	return phrases.every((phrase) => texts.some((it) => it.includes(` ${phrase} `)));
+}
+return find;
+});
