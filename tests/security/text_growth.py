@@ -122,7 +122,7 @@ READERS: Mapping[str, Reader] = {
         f'"uploads/{"0" * 32}/a', ".png", mentioned_attachments
     ),
     "ways to files": _within("[a](", "a/b.c)", linked_ways),
-    "words of the search": lambda text: scored_words("a", text, text),
+    "words of the search": lambda text: scored_words("a", text, text, text),
     "drawing, style": lambda text: static_drawing(
         f'<svg xmlns="http://www.w3.org/2000/svg"><style>a{text}</style></svg>'.encode()
     ),
