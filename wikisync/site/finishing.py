@@ -7,7 +7,8 @@ other pages, other wikis or files beside the pages.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
@@ -77,3 +78,28 @@ def finished(
         names_files=any(path.startswith("/") for path in asked),
     )
     return Finished(facts, view)
+
+
+def ids_of(headings: Mapping[Slug, frozenset[str]], links: SiteLinks) -> Ids:
+    """Hashes of the ids of pages, each made when it is asked for.
+
+    Of ``id:name``, an address of Org, it is the name of the page that has it.
+    """
+
+    @cache
+    def digest(slug: Slug) -> bytes:
+        if slug.startswith("id:"):
+            return (links.page_of_id(slug) or "").encode("utf-8", "surrogatepass")
+        if slug not in headings:
+            return b""
+        listed = "\0".join(sorted(headings[slug]))
+        return hashlib.sha256(listed.encode("utf-8", "surrogatepass")).digest()
+
+    return digest
+
+
+def has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
+    """Whether the pages whose headings a page names have the same ones."""
+    return not facts.needs or all(
+        ids(Slug(slug)) == digest for slug, digest in facts.needs
+    )

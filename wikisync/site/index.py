@@ -22,14 +22,14 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from wikisync.core.decoding import msgpack_decoder
-from wikisync.core.model import Digest, Format, Page, Problem, Slug, digest_of
+from wikisync.core.model import Digest, Format, Page, Problem, Slug
 from wikisync.core.system.parallel import in_order, usable_cores
 from wikisync.markup.bounded import Wish
 from wikisync.markup.context import PAGE_SECONDS_MAX
@@ -50,12 +50,13 @@ from wikisync.site.facts import (
     unread_page,
 )
 from wikisync.site.fingerprint import hash_of, program_fingerprint
-from wikisync.site.finishing import Ids, finished
+from wikisync.site.finishing import Ids, finished, has_same_ids, ids_of
 from wikisync.site.includes import Includes
 from wikisync.site.kroki import Kroki
 from wikisync.site.reader import bounded_reader
 from wikisync.site.reading import Aim, OwnLinks, Reading, SearchedBody, reading_of
 from wikisync.site.search_texts import DocumentText
+from wikisync.site.sources import PageText
 
 if TYPE_CHECKING:
     from wikisync.core.messages import Progress
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
     from wikisync.site.model import SourcePage
     from wikisync.site.sources import ScannedWiki
 
-UNREADABLE = Digest("unreadable")
-"""Stands for the content of a file that vanished after it was listed."""
 PAGES_PER_PROCESS = 50
 """To be parsed, before another process is started."""
 BATCH_PAGES = 32
@@ -144,7 +143,7 @@ class Indexer:
             self._progress.advance()
         headings = {slug: page.parsed.ids for slug, page in kept.items()}
         links = SiteLinks(number, self._table, headings, scanned.folders)
-        ids = _ids_of(headings, links)
+        ids = ids_of(headings, links)
         done = dict(kept)
         for made in self._read_all(number, scanned, unknown, texts):
             page, slug = made.page, made.page.slug
@@ -391,7 +390,7 @@ class Indexer:
             aim: Where the readings go.
         """
         options = self._options_for(scanned)
-        read = [_PageText.of(scanned, page) for page in pages]
+        read = [PageText.of(scanned, page) for page in pages]
         includes = [texts.recorder(page.slug) for page in pages]
         wishes = [
             Wish(
@@ -512,7 +511,7 @@ class Indexer:
             last is not None
             and last.parsed is parsed
             and self._right[number].get(slug) is last.finished
-            and _has_same_ids(last.finished, ids)
+            and has_same_ids(last.finished, ids)
         ):
             return last
         folder = page.path.rpartition("/")[0]
@@ -532,7 +531,7 @@ class Indexer:
                 body = self._parsed_body(parsed_key)
                 facts, html = finished(
                     *(body, links, self._table, ids, self._site),
-                    lambda: clean_source(_PageText.of(scanned, page).text),
+                    lambda: clean_source(PageText.of(scanned, page).text),
                 )
                 view = self._cache.bodies.add(html)[0]
             self._cache.store("finished", key, msgspec.msgpack.encode(facts), view)
@@ -555,40 +554,12 @@ class Indexer:
         is_current = (
             facts.site in {b"", self._site}
             and answers(number, facts.targets, facts.asked) == facts.answers
-            and _has_same_ids(facts, ids)
+            and has_same_ids(facts, ids)
         )
         return facts if is_current else None
 
     def _parsed_body(self, key: bytes) -> ParsedPage:
         return _PARSED_PAGES.decode(self._cache.body("parsed", key))
-
-
-class _PageText(Struct, frozen=True):
-    """A page's text, whatever its bytes are."""
-
-    page: SourcePage
-    text: str
-    digest: Digest
-    problems: tuple[Problem, ...]
-    """What is wrong with the bytes."""
-
-    @classmethod
-    def of(cls, scanned: ScannedWiki, page: SourcePage) -> _PageText:
-        """The text as it is now, which may be another one than at the look."""
-        content = scanned.read(page.path, page.digest)
-        # the key names what was read
-        digest = UNREADABLE if content is None else digest_of(content)
-        if digest != page.digest:
-            scanned.missed.add(page.path)
-        if content is None:
-            problem = _page_problem("page-unreadable", page, "cannot be read any more")
-            return cls(page, "", digest, (problem,))
-        try:
-            return cls(page, content.decode("utf-8"), digest, ())
-        except UnicodeDecodeError as exc:
-            message = f"is not UTF-8 (byte {exc.start}); such bytes are shown as \ufffd"
-            problem = _page_problem("page-not-utf8", page, message)
-            return cls(page, content.decode("utf-8", "replace"), digest, (problem,))
 
 
 class _Attempt(Struct, frozen=True):
@@ -605,21 +576,10 @@ class _Attempt(Struct, frozen=True):
     is_quick: bool
 
 
-def _has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
-    """Whether the pages whose headings a page names have the same ones."""
-    return not facts.needs or all(
-        ids(Slug(slug)) == digest for slug, digest in facts.needs
-    )
-
-
 def _is_same(last: IndexedPage, page: SourcePage) -> bool:
     """Whether nothing but the page's own file can have changed it, and did not."""
     parsed = last.parsed
     return last.source == page and not parsed.includes and not parsed.problems
-
-
-def _page_problem(code: str, page: SourcePage, message: str) -> Problem:
-    return Problem(code, page.slug, message, f"check the file {page.path}")
 
 
 def _addresses_digest(addresses: Iterable[WikiAddresses]) -> bytes:
@@ -628,23 +588,6 @@ def _addresses_digest(addresses: Iterable[WikiAddresses]) -> bytes:
         # a link to what is left out is another one than to what nobody has written
         digest.update(wiki.names + hash_of(sorted(wiki.left_out.items())))
     return digest.digest()
-
-
-def _ids_of(headings: Mapping[Slug, frozenset[str]], links: SiteLinks) -> Ids:
-    """Hashes of the ids of pages, each made when it is asked for.
-
-    Of ``id:name``, an address of Org, it is the name of the page that has it.
-    """
-
-    @cache
-    def digest(slug: Slug) -> bytes:
-        if slug.startswith("id:"):
-            return _bytes(links.page_of_id(slug) or "")
-        if slug not in headings:
-            return b""
-        return hashlib.sha256(_bytes("\0".join(sorted(headings[slug])))).digest()
-
-    return digest
 
 
 def _bytes(text: str) -> bytes:

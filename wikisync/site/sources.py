@@ -20,7 +20,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.core.layout import CACHE_FOLDER
-from wikisync.core.model import AttachmentPath, Digest, PageState, Problem, Slug
+from wikisync.core.model import (
+    AttachmentPath,
+    Digest,
+    PageState,
+    Problem,
+    Slug,
+    digest_of,
+)
 from wikisync.core.versions import NO_DATES, UNKNOWN, Versions, dates_of, history_key
 from wikisync.errors import FolderError
 from wikisync.folder.index import FolderIndex, IndexedFile
@@ -59,6 +66,8 @@ if TYPE_CHECKING:
     from wikisync.site.cache import Cache
 
 
+UNREADABLE = Digest("unreadable")
+"""Stands for the content of a file that vanished after it was listed."""
 SCANS_FOLDER = "scans"
 """In the cache: what the files of each wiki held when they were read."""
 
@@ -206,6 +215,34 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         digest = hashlib.sha256(self.source.fingerprint() + self.history)
         digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.digest()
+
+
+class PageText(Struct, frozen=True):
+    """A page's text, whatever its bytes are."""
+
+    page: SourcePage
+    text: str
+    digest: Digest
+    problems: tuple[Problem, ...]
+    """What is wrong with the bytes."""
+
+    @classmethod
+    def of(cls, scanned: ScannedWiki, page: SourcePage) -> PageText:
+        """The text as it is now, which may be another one than at the look."""
+        content = scanned.read(page.path, page.digest)
+        # the key names what was read
+        digest = UNREADABLE if content is None else digest_of(content)
+        if digest != page.digest:
+            scanned.missed.add(page.path)
+        if content is None:
+            problem = _page_problem("page-unreadable", page, "cannot be read any more")
+            return cls(page, "", digest, (problem,))
+        try:
+            return cls(page, content.decode("utf-8"), digest, ())
+        except UnicodeDecodeError as exc:
+            message = f"is not UTF-8 (byte {exc.start}); such bytes are shown as \ufffd"
+            problem = _page_problem("page-not-utf8", page, message)
+            return cls(page, content.decode("utf-8", "replace"), digest, (problem,))
 
 
 def folder_notes(wikis: Sequence[ScannedWiki]) -> tuple[Problem, ...]:
@@ -429,6 +466,10 @@ def _no_text(path: str) -> Problem:
         "has a slug that is not valid Unicode; it is not in the site",
         "rename the page",
     )
+
+
+def _page_problem(code: str, page: SourcePage, message: str) -> Problem:
+    return Problem(code, page.slug, message, f"check the file {page.path}")
 
 
 def _vanished(path: str) -> Problem:
