@@ -36,7 +36,7 @@ from wikisync.site.published import (
 from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
-OBJECTS_PER_COLLECTION = 50_000
+OBJECTS_PER_COLLECTION = 200_000
 """New ones, before circles of them are looked for."""
 
 

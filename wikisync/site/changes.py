@@ -25,7 +25,7 @@ CHANGES_MAX = 100
 """Of a list or feed."""
 NEWEST_MAX = 8
 """On the landing page."""
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def changed_pages(

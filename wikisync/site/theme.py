@@ -61,7 +61,7 @@ PAGE_TEMPLATE = "page.html"
 HISTORY_TEMPLATE = "history.html"
 FLAT_TEMPLATES = (PAGE_TEMPLATE, HISTORY_TEMPLATE)
 """Those of which a site has many pages."""
-PAGES_APART = 100
+PAGES_APART = 300
 """Are rendered before their templates are put together, which takes as long."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
 _EMPTY: Mapping[str, Any] = {
@@ -96,7 +96,10 @@ class Theme:
     """
 
     def __init__(
-        self, layers: tuple[Layer, ...], options: Mapping[str, OptionValue]
+        self,
+        layers: tuple[Layer, ...],
+        options: Mapping[str, OptionValue],
+        page_count: int = 0,
     ) -> None:
         self._layers = layers
         self.name = next(layer.name for layer in layers if layer.manifest)
@@ -107,13 +110,13 @@ class Theme:
         self._shown_strings: dict[str, dict[str, str]] = {}
         ours = builtin_folder()
         self._is_ours = all(layer.folder.is_relative_to(ours) for layer in layers)
-        self._page_count = 0
+        self._page_count = page_count
         self._flat_pages: dict[tuple[str, str], FlatTemplate] = {}
         self._check_extra_files()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """The theme in another process, which compiles its templates again."""
-        return Theme, (self._layers, self.options)
+        """The theme in another process, which compiles it again, for many pages."""
+        return Theme, (self._layers, self.options, PAGES_APART)
 
     @cached_property
     def fingerprint(self) -> Digest:
