@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,7 +27,13 @@ from wikisync.site.context import (
     TocNode,
     VersionContext,
 )
-from wikisync.site.theme import HISTORY_TEMPLATE, PAGE_TEMPLATE, Theme, load_theme
+from wikisync.site.theme import (
+    HISTORY_TEMPLATE,
+    PAGE_TEMPLATE,
+    PAGES_APART,
+    Theme,
+    load_theme,
+)
 
 TEXTS = (
     "A & B",
@@ -144,10 +151,18 @@ def test_theme_of_others_stays_apart(tmp_path: Path, flattened: list[str]) -> No
 
 def test_few_pages_are_made_of_the_parts(flattened: list[str]) -> None:
     theme = load_theme("default")
-    for _ in range(100):
+    for _ in range(PAGES_APART):
         rendered(theme)
     assert flattened == []
     rendered(theme)
+    assert flattened == [PAGE_TEMPLATE]
+
+
+def test_process_that_renders_puts_the_parts_together_at_once(
+    flattened: list[str],
+) -> None:
+    """It is started for many pages."""
+    rendered(pickle.loads(pickle.dumps(load_theme("default"))))
     assert flattened == [PAGE_TEMPLATE]
 
 
