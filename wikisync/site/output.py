@@ -98,6 +98,7 @@ class Output:
 
     def __init__(self, root: Path, trusted: Files) -> None:
         self.root = root
+        self._top = os.fspath(root)
         """The folder."""
         self._known: Files
         """What builds of ours put there; read while it is held, as what follows."""
@@ -287,7 +288,7 @@ class Output:
         """Take over a file of the last build, unless something else changed it."""
         if path not in self._known:
             return False
-        if _is_as_left(self.root, path, state):
+        if _is_as_left(self._top, path, state):
             self.files[path] = state
             return True
         if self.current(path) != state.digest:
@@ -371,7 +372,7 @@ class Output:
     def _settle(self, paths: Iterable[str]) -> None:
         """Note the times of the files that were written, and of those restored."""
         for path in paths:
-            found = (self.root / path).lstat()
+            found = os.lstat(f"{self._top}/{path}")
             # a file whose time is out of bounds is read again
             time = found.st_mtime_ns if 0 < found.st_mtime_ns < _TIMES_END else 0
             state = self.files.get(path, FileState(0, None))
@@ -401,8 +402,9 @@ def _held(root: Path) -> Iterator[int]:
 
 def is_untouched(root: Path, files: Files) -> bool:
     """Whether every file still is as a build left it, by size and time."""
+    top = os.fspath(root)
     return MANIFEST in files and all(
-        _is_as_left(root, path, state) for path, state in files.items()
+        _is_as_left(top, path, state) for path, state in files.items()
     )
 
 
@@ -424,7 +426,7 @@ def _known_files(root: Path, trusted: Files) -> Files:
     interrupted = f"{STAGING}/{STAGED_MANIFEST}"
     manifest = trusted.get(MANIFEST)
     is_whole = not os.path.lexists(root / interrupted)
-    if is_whole and manifest and _is_as_left(root, MANIFEST, manifest):
+    if is_whole and manifest and _is_as_left(str(root), MANIFEST, manifest):
         return {path: one for path, one in trusted.items() if path != MANIFEST}
     known: dict[str, FileState] = {}
     for file in named_files(root, MANIFEST):
@@ -434,7 +436,7 @@ def _known_files(root: Path, trusted: Files) -> Files:
     return known
 
 
-def _is_as_left(root: Path, path: str, state: FileState) -> bool:
+def _is_as_left(root: str, path: str, state: FileState) -> bool:
     try:
         found = os.lstat(f"{root}/{path}")
     except (FileNotFoundError, NotADirectoryError):
