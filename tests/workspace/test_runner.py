@@ -150,6 +150,24 @@ def test_four_wikis_at_a_time_run_to_rest_once_each() -> None:
     assert took_s == 2.0
 
 
+class Asked(Work):
+    """A wiki that counts how often it is asked whether it is paused."""
+
+    times = 0
+
+    def __getattribute__(self, name: str) -> object:
+        if name == "is_paused":
+            self.times += 1
+        return super().__getattribute__(name)
+
+
+def test_wikis_that_wait_are_not_all_asked_after_each_cycle() -> None:
+    """A thousand of them took most of an export that had nothing to do."""
+    works = [Asked(f"w{number}") for number in range(40)]
+    rested(*works)
+    assert max(work.times for work in works) <= 3
+
+
 def test_wiki_that_has_more_to_do_gets_cycles_until_it_has_not_or_never_rests() -> None:
     more = CycleOutcome(is_quiet=False, has_more=True)
     merged, restless = Work("merged", [more]), Work("restless", [more] * 100)

@@ -23,6 +23,7 @@ import asyncio
 import logging
 import random
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
@@ -275,6 +276,9 @@ class Runner:
         self._is_endless, self._waits = True, False
         self.outage: Outage | None = None
         """Why all wikis wait."""
+        self._queue: deque[WikiRun] = deque()
+        """Wikis that were due when it was filled, first who waited longest: whoever is
+        due since then waits less, and to ask all after each cycle is quadratic."""
         now = clock()
         self.wikis: Mapping[str, WikiRun] = {
             work.name: WikiRun(work.name, work, requested_at=now, moved_at=now)
@@ -364,12 +368,15 @@ class Runner:
         # one alone tries a service that was lost
         room = WIKIS_AT_ONCE if self.outage is None else int(self._is_endless)
         room -= sum(wiki.is_working for wiki in self.wikis.values())
-        ready = filter(self._may_begin, self.wikis.values()) if room > 0 else ()
-        wiki = min(ready, key=WikiRun.waits_since, default=None)
-        if wiki is not None:
-            wiki.is_working = True
-            group.create_task(self._work_on(wiki))
-            return
+        if room > 0 and not self._queue:
+            ready = filter(self._may_begin, self.wikis.values())
+            self._queue.extend(sorted(ready, key=WikiRun.waits_since))
+        while room > 0 and self._queue:
+            wiki = self._queue.popleft()
+            if self._may_begin(wiki):
+                wiki.is_working = True
+                group.create_task(self._work_on(wiki))
+                return
         now = self.clock()
         times = [
             now + PAUSE_SCAN_S if wiki.is_paused else self._ready_at(wiki)
