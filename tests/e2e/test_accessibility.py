@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.site.book.books import write
 from tests.site.sites import Studio
 from tests.support.browser import MOBILE, unchecked_visit, visiting
 from tests.support.commits import committed
+from tests.support.service import embedded_service
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -48,18 +51,43 @@ async def test_axe_finds_nothing(chromium: Browser, file_base: str, path: str) -
     assert await findings(chromium, file_base, path) == []
 
 
-@pytest.mark.parametrize("settings", [{}, DARK, PHONE])
-async def test_axe_finds_nothing_in_changes_and_versions(
+@pytest.mark.parametrize(
+    ("lang", "settings"), [("en", {}), ("en", DARK), ("ar", PHONE)]
+)
+async def test_axe_finds_nothing_in_any_kind_of_page(
+    chromium: Browser, tmp_path: Path, lang: str, settings: dict[str, Any]
+) -> None:
+    """Changes, versions, tags, lists, an empty home, an old address, all in one."""
+    studio = Studio(tmp_path)
+    studio.set(lang=lang)
+    page = "---\ntags: [one]\n---\n# Page\n\nText, and [a link](nowhere).\n"
+    folder = studio.add("-- home.md --\n# Home\n\nfirst\n")
+    committed(folder, {"old.md": page, "gone.md": "x"}, "2026-01-02T03:04:05")
+    committed(folder, {"home.md": "# Home\n\nsecond\n"}, "2026-01-03T03:04:05")
+    renamed = {"old.md": None, "gone.md": None, "new.md": page}
+    committed(folder, renamed, "2026-01-04T03:04:05")
+    studio.add("-- about.md --\nText\n", "docs/other")
+    studio.build()
+    shutil.copy(write(studio, "html")[0], studio.site / "single.html")
+    old = studio.site / HANDBOOK / "old.html"
+    # it must not lead on before it is looked at
+    old.write_text(old.read_text().replace('http-equiv="refresh"', 'name="to"'))
+    async with visiting(chromium, f"{studio.site.as_uri()}/", **settings) as visit:
+        for path in sorted(studio.site.rglob("*.html")):
+            await visit.go(path.relative_to(studio.site).as_posix())
+            assert await visit.axe() == [], path
+
+
+@pytest.mark.parametrize("settings", [{}, DARK])
+async def test_axe_finds_nothing_in_a_page_of_the_embedded_service(
     chromium: Browser, tmp_path: Path, settings: dict[str, Any]
 ) -> None:
-    studio = Studio(tmp_path)
-    folder = studio.add("-- home.md --\n# Home\n\nfirst\n")
-    committed(folder, {}, "2026-01-02T03:04:05")
-    committed(folder, {"home.md": "# Home\n\nsecond\n"}, "2026-01-03T03:04:05")
-    studio.build()
-    base = f"{studio.site.as_uri()}/"
-    for path in ("index.html", "-/changes.html", "-/history/index.html"):
-        assert await findings(chromium, base, path, **settings) == []
+    async with embedded_service(tmp_path) as service:
+        pages = {"home": "# Home\n\n[a link](page), `code`\n\n> quoted\n"}
+        await service.add_project("docs/handbook", pages, visibility="public")
+        async with visiting(chromium, f"{service.url}/", **settings) as visit:
+            await visit.go("docs/handbook/-/wikis/home")
+            assert await visit.axe() == []
 
 
 @pytest.mark.parametrize("path", KEY_PAGES)

@@ -33,8 +33,8 @@ DIAGRAM_CHARS_MAX = 50_000
 """A longer source stays source, as in mermaid itself."""
 DRAWING_CHARS_MAX = 1024 * 1024
 """A larger drawing is none that a page can bear."""
-UNQUOTED = "/:;=,()!*'@$?~{}[]|"
-"""What needs no escape in the address of a drawing."""
+UNQUOTED = "/:;=,()!*'@$?~"
+"""What an address may have as it is, and a drawing has in it."""
 VIEW = re.compile(r'<svg [^>]*?viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
 REASON = re.compile(r"message='(.*)'\Z", re.DOTALL)
 ALT_CHARS_MAX = 1_000

@@ -35,15 +35,15 @@ _PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-:root {{color-scheme: light dark}}
+:root {{color-scheme: light dark; background: canvas}}
 body {{max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 system-ui}}
 img {{max-width: 100%}}
 pre, .table-wrap {{overflow-x: auto}}
 </style>
 </head>
 <body>
-<p>{path}: to be read. To edit it, change its file in a synced folder, or use git or the
-API.</p>
+<header>{path}: to be read. To edit it, change its file in a synced folder, or use git
+or the API.</header>
 <main>
 {heading}{content}
 </main>

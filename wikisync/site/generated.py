@@ -379,9 +379,10 @@ def stub_page(site: SiteContext, at: str, to: str, moved: str) -> str:
     return (
         f'<!doctype html>\n<html lang="{escape(site.lang)}" dir="{site.dir}">\n'
         '<meta charset="utf-8">\n<meta name="robots" content="noindex">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="refresh" content="0; url={escape(link)}">\n{canonical}'
         f"<title>{escape(moved)}</title>\n"
-        f'<p><a href="{escape(link)}">{escape(moved)}</a></p>\n</html>\n'
+        f'<main><h1><a href="{escape(link)}">{escape(moved)}</a></h1></main>\n</html>\n'
     )
 
 
