@@ -9,8 +9,6 @@ highlighted code.  All words are made up from syllables.  A mixed wiki has the s
 pages, four of ten of them in AsciiDoc, Org or RDoc.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import re

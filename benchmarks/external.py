@@ -6,8 +6,6 @@ Of twenty links, ten answer, two are moved, and one each hangs, is lost, is busy
 knows no HEAD, is missing, fails, sends noise, and leads round in a circle.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import sys

@@ -15,8 +15,6 @@ Asciidoctor's work is compared with itself in another language.  A worker's star
 the time to its first page, the best of ``STARTS``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -12,8 +12,6 @@ whose names hold one of them.  Without ``--all`` the worst are shown.  The exit 
 1 where a doubling stays above the goal.
 """
 
-from __future__ import annotations
-
 import gc
 import itertools
 import sys

@@ -9,8 +9,6 @@ machine hits all alike.  ``bare comrak`` is the service's parser alone, which te
 how fast the machine is.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the benchmarks share: a service in a process of its own, commands on a clock."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

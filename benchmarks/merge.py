@@ -8,8 +8,6 @@ places each side changed, milliseconds of processor time (median and slowest), h
 it came out.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import statistics

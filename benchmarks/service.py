@@ -8,8 +8,6 @@ three), a walk over all projects by id, the memory of the service, and a list of
 10,000 wiki pages with their texts, the first time and again.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

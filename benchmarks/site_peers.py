@@ -6,8 +6,6 @@ that shows what it must, and colours for code.  Hugo's navigation is cached by s
 as its manual advises.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

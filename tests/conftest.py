@@ -1,7 +1,5 @@
 """For every test of the house: how hypothesis searches, and a guard to do without."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """The import directions of ``docs/architecture.md``, held as data."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sqlite3

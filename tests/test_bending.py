@@ -1,7 +1,5 @@
 """The proxy that tests put before the embedded service bends what they say."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 from pathlib import Path

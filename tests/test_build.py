@@ -4,8 +4,6 @@ No test here needs the network: the registry is either not asked, or is a closed
 port of this machine.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

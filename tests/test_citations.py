@@ -6,8 +6,6 @@ Docstrings and comments cite a document, ``docs/sync.md``; a heading of it,
 headings, and name modules and tests by their paths.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

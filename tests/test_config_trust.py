@@ -1,7 +1,5 @@
 """Whose configuration is obeyed."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Callable

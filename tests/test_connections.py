@@ -1,7 +1,5 @@
 """Half requests, unread answers and too many connections, on every server of ours."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack

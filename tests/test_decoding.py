@@ -1,7 +1,5 @@
 """Decoders that several threads ask for at once."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

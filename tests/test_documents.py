@@ -6,8 +6,6 @@ example's.  What never ends (``watch``, ``preview``, ``serve``) is only asked wh
 knows its options; programs of others note how they were called.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil

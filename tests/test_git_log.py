@@ -1,7 +1,5 @@
 """The versions of pages, as commits tell them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pygit2

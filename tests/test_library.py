@@ -1,7 +1,5 @@
 """The public Python API, as a program of somebody else uses it."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """Locks end with their block, whoever still has a copy of the descriptor."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager

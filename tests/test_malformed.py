@@ -1,7 +1,5 @@
 """What is no HTTP, sent to each server: nothing of it is logged or sent back."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable

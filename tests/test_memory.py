@@ -1,7 +1,5 @@
 """A process that runs for months gives freed memory back."""
 
-from __future__ import annotations
-
 import asyncio
 import platform
 

@@ -1,7 +1,5 @@
 """The words of the house: what a file's name says of it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Which addresses lead to one server."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.core.origin import Origin, is_same_origin, origin_of

@@ -1,7 +1,5 @@
 """Work on many things at once: order, bound, and what is raised."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

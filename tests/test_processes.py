@@ -1,7 +1,5 @@
 """What child processes get to know, and that nothing of the folder runs in them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -5,8 +5,6 @@ machine has no program for (nginx) is looked at as text; what belongs to other
 people's machines (pip, systemctl, rclone) is a program that notes how it was called.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

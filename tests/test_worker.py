@@ -1,7 +1,5 @@
 """One worker for all who need one: its answers, its end, and what its callers learn."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

@@ -3,8 +3,6 @@
 python tools/codemap.py          (``make codemap``)
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Sequence

@@ -12,8 +12,6 @@ constructs of ``ORG_DECISIONS`` taken out of both sides, so that nothing hides b
 a decision.  The scorer needs lxml, and rapidfuzz to be fast.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

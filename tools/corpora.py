@@ -1,7 +1,5 @@
 """The examples that the markdown engines are held to, as pairs of source and HTML."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

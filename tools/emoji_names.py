@@ -9,8 +9,6 @@ Unicode name there, and the named ones have it as one more alias.  Only names an
 code points are taken.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

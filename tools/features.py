@@ -5,8 +5,6 @@
 What stands between its two marks is written anew; all around it is written by hand.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ They say what ``--help`` says, for click holds it all.  A release carries them; 
 package of a distribution finds them in ``share/man/man1`` of the wheel.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Take the picture of the README from the user guide (``make pictures``)."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

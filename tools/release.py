@@ -6,8 +6,6 @@ is installed into an empty environment with the pinned packages.  Beside both li
 licenses of everything that was installed, and a bill of materials (CycloneDX).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

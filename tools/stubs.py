@@ -4,8 +4,6 @@
 names them; ``api/blocking.pyi`` the methods of the client for programs without a loop.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A client on a wire, and one whose network is played by aioresponses."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Time that passes only when somebody sleeps."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A played network: where its service is, and what it was asked."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

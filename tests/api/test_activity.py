@@ -1,7 +1,5 @@
 """Which projects of a group were active, as the embedded service lists them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

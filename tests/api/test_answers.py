@@ -1,7 +1,5 @@
 """What each status and each body of the service becomes."""
 
-from __future__ import annotations
-
 import json
 from http import HTTPStatus
 

@@ -1,7 +1,5 @@
 """Attachments from the web side, byte for byte, and odd answers."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """Where attachments come from: the file route first, git where that keeps them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which requests wait after a limit, and how long."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Repetition, deadlines, turns and lists, on a played network."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Rate limits as a client meets them: what waits, for how long, and who is told."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from typing import Any

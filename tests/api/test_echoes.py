@@ -1,7 +1,5 @@
 """A server that repeats our token wherever it can: we show and log it nowhere."""
 
-from __future__ import annotations
-
 import logging
 from base64 import b64encode
 

@@ -1,7 +1,5 @@
 """Entries of the list of pages that are no good ones: each is one page's problem."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

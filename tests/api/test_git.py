@@ -1,7 +1,5 @@
 """The wiki's git repository over HTTP, against the embedded service."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """Files of a repository on disk, as git's library reads them."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import threading

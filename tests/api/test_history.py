@@ -1,7 +1,5 @@
 """Whether a wiki's newest commit follows another one, against the embedded service."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

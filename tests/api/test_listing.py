@@ -1,7 +1,5 @@
 """Lists: parts and totals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Failures that no server on this machine can be made to cause."""
 
-from __future__ import annotations
-
 import errno
 import ssl
 from types import SimpleNamespace

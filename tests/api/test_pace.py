@@ -1,7 +1,5 @@
 """Limits that the service announces, in headers that may be wrong.  Time is virtual."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

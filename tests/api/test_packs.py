@@ -1,7 +1,5 @@
 """Objects in answers of git's protocol, whatever a server makes of them."""
 
-from __future__ import annotations
-
 import tracemalloc
 import zlib
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from wikisync.api.listing import next_query, total_of

@@ -1,7 +1,5 @@
 """The table of parameters: whole, without holes, and old names lead to new ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.api.projects import Projects

@@ -1,7 +1,5 @@
 """One exchange, byte for byte, against a wire that plays odd answers."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 import traceback

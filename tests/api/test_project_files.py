@@ -1,7 +1,5 @@
 """Uploads and avatars, on a wire: multipart bodies as they arrive."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

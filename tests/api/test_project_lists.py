@@ -1,7 +1,5 @@
 """Lists of projects, and lists about one: filters, pages, and where they end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

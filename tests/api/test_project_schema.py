@@ -1,7 +1,5 @@
 """Records about projects: values that a service sends under two names or forms."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """One project, read and changed: what is sent, and what the answers become."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Proxies that the environment names: which one, and what goes through it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

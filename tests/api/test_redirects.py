@@ -1,7 +1,5 @@
 """Where a redirect may lead, and what goes along, byte for byte."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.api.conftest import TOKEN

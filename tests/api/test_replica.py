@@ -1,7 +1,5 @@
 """A wiki as a replica, against the embedded service; odd answers over a wire."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

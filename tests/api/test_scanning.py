@@ -1,7 +1,5 @@
 """Scans in sequence, and lists that the service does not give."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scans that ask git what changed, against the embedded service."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 

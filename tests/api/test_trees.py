@@ -1,7 +1,5 @@
 """Which pages two trees differ in, and trees that are kept in a file."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Files on their way to the service: never whole in memory, and sent again whole."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from collections.abc import AsyncIterator

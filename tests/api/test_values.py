@@ -1,7 +1,5 @@
 """Values of parameters: what is refused before it is sent, and how it is written."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.api.values import check_values, fields_of, json_of, query_of

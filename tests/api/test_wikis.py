@@ -1,7 +1,5 @@
 """What the operations on a wiki send and make of odd answers."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What stands around every write: the read before it, and the look at its answer."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path

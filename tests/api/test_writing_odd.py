@@ -1,7 +1,5 @@
 """Writing pages, against answers that the embedded service never gives."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -4,8 +4,6 @@ For what no honest server can be made to do: a body cut short, a broken
 connection, a redirect elsewhere, a path that must arrive byte for byte.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import ssl

@@ -1,7 +1,5 @@
 """A wiki with a picture, and a look at the site that an export makes of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.service import EmbeddedService

@@ -1,7 +1,5 @@
 """Attachments that pages mention and that the wiki itself lacks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A configuration that came with a repository: nobody here has agreed to it yet."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import socket

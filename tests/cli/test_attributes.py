@@ -1,7 +1,5 @@
 """Options made from the table of parameters, and read back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

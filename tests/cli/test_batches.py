@@ -1,7 +1,5 @@
 """``approve`` and ``refuse``: a person's word on what a safety stop holds."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``build`` and ``export`` write all pages into one file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One broken wiki keeps no other one old: clone, sync, status and watch go on."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path

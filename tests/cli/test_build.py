@@ -1,7 +1,5 @@
 """``wikisync build``: a folder becomes a site, with no service."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``wikisync check``: what is wrong with a folder's pages, without a site."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """``wikisync copy``: a wiki of one service becomes one of another."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

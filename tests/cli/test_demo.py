@@ -1,7 +1,5 @@
 """``wikisync demo``: the user guide from the service to a website."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

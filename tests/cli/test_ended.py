@@ -1,7 +1,5 @@
 """A process that ends in the middle of a sync, and what that costs the next one."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """``wikisync export`` as a person runs it: the site, odd pages, pictures."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``wikisync export`` keeps what a fault hides: no wiki leaves a site unasked."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

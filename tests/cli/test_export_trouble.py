@@ -1,7 +1,5 @@
 """What may stand in the way of ``wikisync export``: service, output, disk, Ctrl-C."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import sqlite3

@@ -1,7 +1,5 @@
 """What a first sync leaves here on purpose stays known, however that sync ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands behind something that refuses, limits or shows its own pages."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``wikisync page`` and ``project`` in a workspace, which knows service and wiki."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Commands in hints are run as they stand, from inside the wiki's folder."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """``wikisync import``: vaults, GitHub wikis and dumps become folders of pages."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

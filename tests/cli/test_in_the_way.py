@@ -1,7 +1,5 @@
 """Files and folders in the place of what a workspace needs: what a person reads."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``wikisync init`` with options; ``test_init_questions`` sits in a terminal."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``wikisync init`` in a terminal of its own, each answer typed when it is asked."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Programs that keep a page's file open: ``cat >> page.md``, a logger."""
 
-from __future__ import annotations
-
 import os
 from typing import IO
 

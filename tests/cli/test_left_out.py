@@ -1,7 +1,5 @@
 """Files that are not published because of their names or texts: told, not deleted."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.workspaces import FILES, Cloned

@@ -1,7 +1,5 @@
 """The command table: names, mistakes, and what the shell is told."""
 
-from __future__ import annotations
-
 import io
 import logging
 

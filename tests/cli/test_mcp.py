@@ -1,7 +1,5 @@
 """``wikisync mcp``, driven by the client of the protocol's own SDK."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """``wikisync mv``: pages get other names, and every link follows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

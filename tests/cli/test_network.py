@@ -1,7 +1,5 @@
 """Whom a command trusts on the other end of a connection."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

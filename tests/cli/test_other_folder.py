@@ -3,8 +3,6 @@
 What it lacks nobody deleted: the first cycle that meets it removes nothing.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A workspace of another user above the folder that a command works on."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``wikisync page`` on the embedded service."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

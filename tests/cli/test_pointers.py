@@ -1,7 +1,5 @@
 """Files and pages that hold only a pointer to their content: it replaces nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.workspaces import FILES, HANDBOOK, Cloned

@@ -1,7 +1,5 @@
 """``wikisync preview`` as a process: what it prints, serves, and how it ends."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """What wikisync keeps is for this user alone, whatever the umask says."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

@@ -1,7 +1,5 @@
 """``wikisync project`` on the embedded service."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

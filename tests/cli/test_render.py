@@ -1,7 +1,5 @@
 """``wikisync render`` as it is called."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """``wikisync serve`` as a process: what it prints, refuses, and how it stops."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """``wikisync serve admin``: people and groups of a data folder, also while it runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import aiohttp

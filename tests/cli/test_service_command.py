@@ -1,7 +1,5 @@
 """The service's URL: first word, option or environment."""
 
-from __future__ import annotations
-
 import click
 import pytest
 

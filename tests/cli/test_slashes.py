@@ -1,7 +1,5 @@
 """A proxy that takes ``%2F`` apart: requests by the numeric id get through."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

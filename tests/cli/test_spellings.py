@@ -4,8 +4,6 @@ A wiki that was filled by git has pages with spaces in their names.  The service
 writes such a page with dashes at its first edit, whoever makes it.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.quirks import Quirk

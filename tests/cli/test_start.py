@@ -1,7 +1,5 @@
 """The beginning and the end of the process."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

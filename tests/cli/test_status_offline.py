@@ -1,7 +1,5 @@
 """``status --offline`` decides as a sync does, on the wiki as it was last seen."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files whose content a cloud drive took away: no deletion, and nobody writes there."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

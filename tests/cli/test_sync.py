@@ -1,7 +1,5 @@
 """``wikisync sync``: edits both ways, first syncs, deletions, many wikis."""
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """``wikisync sync`` on bad input: nothing is lost, and the person reads what to do."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

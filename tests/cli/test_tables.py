@@ -1,7 +1,5 @@
 """Tables on terminals and in pipes."""
 
-from __future__ import annotations
-
 from wikisync.cli.tables import table_text
 
 COLUMNS = ["id", "description"]

@@ -1,7 +1,5 @@
 """``wikisync theme``: themes listed, shown and begun."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One page with a lasting error: what waits for it, and what a person reads of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

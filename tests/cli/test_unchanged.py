@@ -1,7 +1,5 @@
 """Commands that only look: not a byte and no time in a workspace changes."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

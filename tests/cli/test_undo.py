@@ -1,7 +1,5 @@
 """``wikisync undo``: the last sync taken back, against the embedded service."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """``wikisync watch`` as a process, against the embedded service."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import signal

@@ -3,8 +3,6 @@
 Every test gets a group and a project of its own in it, with the same pages.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from itertools import count
 

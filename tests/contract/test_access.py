@@ -1,7 +1,5 @@
 """Who may do what: hidden, disabled, too few rights, dead tokens."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest

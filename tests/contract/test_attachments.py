@@ -1,7 +1,5 @@
 """Attachments: up by the API, down by the file route."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

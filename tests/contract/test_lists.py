@@ -1,7 +1,5 @@
 """Probes, single records, and lists in parts."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

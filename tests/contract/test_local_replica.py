@@ -1,7 +1,5 @@
 """What every local replica does beside holding pages: in memory and in a folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Our client on the embedded service: projects, their whole life long."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A client that nobody here wrote: python-gitlab on the projects API."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from itertools import count

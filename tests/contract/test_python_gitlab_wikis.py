@@ -1,7 +1,5 @@
 """A client that nobody here wrote: python-gitlab on the embedded service."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar

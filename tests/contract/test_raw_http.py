@@ -1,7 +1,5 @@
 """Plain HTTP as small tools send it: forms, JSON, slashes, HEAD, gzip."""
 
-from __future__ import annotations
-
 import gzip
 from itertools import count
 from typing import Any

@@ -1,7 +1,5 @@
 """What every replica does: in memory, in a folder, behind the client."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

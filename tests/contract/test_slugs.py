@@ -1,7 +1,5 @@
 """Slugs that break clients, servers and what stands between them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.service import EmbeddedService

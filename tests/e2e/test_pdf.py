@@ -1,7 +1,5 @@
 """All pages of wikis as PDF, printed by Chromium."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil

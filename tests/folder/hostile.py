@@ -1,7 +1,5 @@
 """Slugs as a hostile or careless service may send them."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """A wiki's folder with one page and its limbo, for programs that save at any moment."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

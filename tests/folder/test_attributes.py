@@ -1,7 +1,5 @@
 """Whose a file is after it was written, on real disks and as other users."""
 
-from __future__ import annotations
-
 import os
 import stat
 import struct

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from wikisync.folder.busy import backed_up_name, locked_name

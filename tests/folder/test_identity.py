@@ -1,7 +1,5 @@
 """Which folder a wiki has, whatever is in it and whatever it is called."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

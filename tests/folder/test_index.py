@@ -1,7 +1,5 @@
 """What is known of a folder's files, also from the process before, and until when."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

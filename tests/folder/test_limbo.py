@@ -1,7 +1,5 @@
 """Every test plays a program that saves at the worst moment."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

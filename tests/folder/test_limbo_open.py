@@ -1,7 +1,5 @@
 """Pages that were put in while a program kept the file before them open."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

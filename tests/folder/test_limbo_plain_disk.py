@@ -1,7 +1,5 @@
 """The limbo on disks that cannot swap names, and on those without hard links."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files beside the pages that a page may link to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """After a power cut at any moment each page is the old or the new one, never half."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The folder as a person edits it: the replica with limbo, trash and settling."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

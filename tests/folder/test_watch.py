@@ -1,7 +1,5 @@
 """Hints about changes: real folders, real events, real walks."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

@@ -1,7 +1,5 @@
 """The cases by their names: one function each, which plays it."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

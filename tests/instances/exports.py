@@ -1,7 +1,5 @@
 """Cases of a published site: interrupted exports, and wikis that a fault hides."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 import signal

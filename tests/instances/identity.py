@@ -1,7 +1,5 @@
 """Cases of projects and services that change names and places."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.instances.cases import case

@@ -1,7 +1,5 @@
 """Cases of what stands in front of a service: gateways, limits, cut answers."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import time

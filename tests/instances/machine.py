@@ -1,7 +1,5 @@
 """Cases of the machine that commands run on."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

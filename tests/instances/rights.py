@@ -1,7 +1,5 @@
 """Cases of rights that change: tokens, roles, visibility, and their way back."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -5,8 +5,6 @@
 The command is the real one; nothing but the values of ``api.settings`` differs.
 """
 
-from __future__ import annotations
-
 import sys
 
 import msgspec

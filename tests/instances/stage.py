@@ -9,8 +9,6 @@ is noted with its verdict; the worst one is the verdict of the case::
     harmful   a text or a published page is removed, shown to others or lost
 """
 
-from __future__ import annotations
-
 import asyncio
 import enum
 import json

@@ -1,7 +1,5 @@
 """Three bad days of an operator: one fault after the other, and nothing is lost."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The short form of ``make prove-instances``: the quick and most harmful cases."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.instances.cases import Case, play

@@ -1,7 +1,5 @@
 """Cases of services of other versions, and of what wikis hold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote

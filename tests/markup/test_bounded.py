@@ -1,7 +1,5 @@
 """Pages in a process of their own: the same result, an end to every wait."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

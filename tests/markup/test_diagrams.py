@@ -1,7 +1,5 @@
 """Mermaid diagrams as pictures in which nothing runs."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

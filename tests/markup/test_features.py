@@ -1,7 +1,5 @@
 """The features of the service's markdown documentation, shown as the table says."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.features import Case, Feature, read_features, seen, shown

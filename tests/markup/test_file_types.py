@@ -1,7 +1,5 @@
 """Names under which files of strangers are published."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.markup import file_types

@@ -1,7 +1,5 @@
 """TeX to MathML: what the two converters give, and what a page gets of it."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Metadata at the head of a page."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Code in colours."""
 
-from __future__ import annotations
-
 import html
 import re
 

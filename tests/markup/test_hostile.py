@@ -1,7 +1,5 @@
 """No page holds a build up: it ends in time or is shown as source."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """Code that describes a table."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Fewer attempts of Pygments' lexers: the tokens stay the same."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import pytest

@@ -1,7 +1,5 @@
 """The line of each broken link, from the source."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

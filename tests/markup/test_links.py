@@ -1,7 +1,5 @@
 """Where links lead: the service's rules, then the pages of the wiki."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.markup import load_cases, parse

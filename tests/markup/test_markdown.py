@@ -1,7 +1,5 @@
 """The dialect: our rules on markdown-it against the service's own parser."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """MediaWiki's markup as Markdown, and what has no counterpart."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Raw HTML that is made to cost the sanitiser time."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """The pipeline as a whole."""
 
-from __future__ import annotations
-
 import re
 from contextlib import AbstractContextManager
 

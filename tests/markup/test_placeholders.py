@@ -1,7 +1,5 @@
 """The rules of placeholders, one by one."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.core.model import WikiOwner

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
 from wikisync.markup.plain import to_html

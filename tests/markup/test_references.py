@@ -1,7 +1,5 @@
 """What counts as a reference, and where each leads."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

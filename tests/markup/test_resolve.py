@@ -1,7 +1,5 @@
 """What links and pictures become once the index has answered."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.markup import render

@@ -1,7 +1,5 @@
 """Other targets for a page's links, in its source and nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.core.model import Format, LinkTarget, Page, Slug

@@ -1,7 +1,5 @@
 """The allow list against what the service lets through."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.markup import load_cases, shape

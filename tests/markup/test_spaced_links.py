@@ -1,7 +1,5 @@
 """Links with spaces in what a parser has written."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.markup.spaced_links import link_spaced

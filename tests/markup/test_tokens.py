@@ -1,7 +1,5 @@
 """Sanitised HTML as tokens."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.markup import load_cases

@@ -4,8 +4,6 @@ What can run is put together from the parts that browsers and sanitisers disagre
 which element, which attribute, which letters between them, which parser is in charge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 

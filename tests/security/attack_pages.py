@@ -4,8 +4,6 @@ Every attack is a page of its own, for an open comment or element would hide tho
 follow.  A harness builds the site, shows each page, and counts what runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

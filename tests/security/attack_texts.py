@@ -4,8 +4,6 @@ They are our own, after the kinds that are known.  ``tests.markup`` reads the HT
 they become, a browser shows it, and ``attack_pages`` makes whole wikis of them.
 """
 
-from __future__ import annotations
-
 from wikisync.core.model import Format
 
 SCRIPT_URLS = [

@@ -4,8 +4,6 @@ They need an address only, so they serve for the service, the preview and the li
 of a watch alike.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, suppress

@@ -1,7 +1,5 @@
 """Addresses that a hostile service sends in the place of web addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 SCRIPT = "javascript:attackRan('{0}')//"

@@ -4,8 +4,6 @@ Each names itself by calling ``attackRan`` where a browser runs it.  A harness o
 that function, publishes the files, opens them in every way and counts the calls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

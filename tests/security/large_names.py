@@ -4,8 +4,6 @@ What stands on every page of a site grows with the square of the pages.  A harne
 builds each wiki and compares the size of the site with that of the folder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 LONG = 24_000

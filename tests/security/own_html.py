@@ -5,8 +5,6 @@ Here is HTML that obeys the grammar, that breaks one rule of it, and that is put
 together from its tags in any order.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The rows of the table that ``make prove-security`` prints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Families whose attacks the tests have in full: they are run, counted and timed."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import xml.etree.ElementTree as ET  # - of what pytest wrote

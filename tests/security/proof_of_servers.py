@@ -1,7 +1,5 @@
 """Attacks on the servers: the embedded service, a preview, the listener of a watch."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Mapping

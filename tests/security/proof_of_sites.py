@@ -1,7 +1,5 @@
 """Attacks on readers of a site, and on the machine that builds it."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -4,8 +4,6 @@ Real commands with ``-vv`` ask it; the token must be in no request to another se
 output, no file and no argument of any process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

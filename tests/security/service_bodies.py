@@ -1,7 +1,5 @@
 """Attacks by bodies: sent by nobody, without end, in more parts than there is room."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

@@ -3,8 +3,6 @@
 Each makes a commit in a bare repository that is pushed by the real git.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pygit2

@@ -1,7 +1,5 @@
 """Attacks by reading: many strangers who ask for what is dear, and hang up."""
 
-from __future__ import annotations
-
 import asyncio
 
 import aiohttp

@@ -4,8 +4,6 @@ Each gives what the service answered; the tests, and whoever wants a table of al
 attacks, say what that must be.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ A build lists names first and opens files later.  Here another process swaps fil
 folders for symbolic links to what lies outside, and back, as fast as it can.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Addresses that a service sends: only those of the web are written anywhere."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

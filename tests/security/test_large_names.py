@@ -1,7 +1,5 @@
 """A site is as large as its pages, however long their titles, names and links are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

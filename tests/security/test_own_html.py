@@ -3,8 +3,6 @@
 Some thousand texts of the million that ``make prove-security`` tries.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.security.attack_html import hostile_html

@@ -1,7 +1,5 @@
 """The table of attacks: what it counts, and that it misses nothing that got through."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.security.attack_pages import attack_pages

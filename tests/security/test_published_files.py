@@ -1,7 +1,5 @@
 """Names and contents of a stranger's files in a site: nothing that anybody runs."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET  # - of what we wrote ourselves
 from pathlib import Path

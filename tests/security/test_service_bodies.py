@@ -1,7 +1,5 @@
 """Who sends is asked before a body is read, and its parts are counted."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

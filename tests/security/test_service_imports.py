@@ -1,7 +1,5 @@
 """An import asks only a server that the operator named."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

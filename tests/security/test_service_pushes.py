@@ -1,7 +1,5 @@
 """A push that is too much is refused with its reason, and changes nothing."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whatever strangers ask for, others are served."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """No single request brings the service to a 500, or to a halt."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 

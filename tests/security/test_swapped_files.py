@@ -1,7 +1,5 @@
 """Nothing from outside a wiki's folder is published, however fast files are swapped."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

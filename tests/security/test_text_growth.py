@@ -3,8 +3,6 @@
 All marks and pairs are those of ``make prove-security``.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest

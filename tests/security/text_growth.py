@@ -6,8 +6,6 @@ than twice the time.  Whoever adds a reader adds it to ``READERS``.  AsciiDoc an
 are not among them: their parsers are foreign, and a timer ends them.
 """
 
-from __future__ import annotations
-
 import gc
 import itertools
 import math

@@ -6,8 +6,6 @@ name something, and most bodies get few attributes, or nearly every answer would
 a refusal.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import quote
 from zlib import crc32

@@ -1,7 +1,5 @@
 """The table of ``docs/service.md`` "Rights", row by row, and scopes."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.contract.project_schema import AccessLevel

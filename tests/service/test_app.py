@@ -1,7 +1,5 @@
 """What every answer has: error shapes, request ids, entity tags, compression."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import io

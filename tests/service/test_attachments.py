@@ -1,7 +1,5 @@
 """Uploads and the file route."""
 
-from __future__ import annotations
-
 import io
 import re
 from typing import Any

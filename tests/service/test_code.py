@@ -1,7 +1,5 @@
 """What is read from a repository: languages by bytes, licenses by their words."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.service.code import LICENSES, License, language_of, license_of, shares_of

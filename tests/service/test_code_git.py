@@ -1,7 +1,5 @@
 """A project's own repository by git over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

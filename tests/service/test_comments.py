@@ -1,7 +1,5 @@
 """Comments on pages: who reads and writes them, and what becomes of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.service.conftest import PROJECT, WIKIS, Api

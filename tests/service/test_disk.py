@@ -1,7 +1,5 @@
 """A disk that is full, read-only or broken: the trouble is the service's own."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

@@ -1,7 +1,5 @@
 """What a create, an edit and a delete do to the files of a wiki."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The free edition: what it does not know, show and delay."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

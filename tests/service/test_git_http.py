@@ -1,7 +1,5 @@
 """Git over HTTP: wikis, by the real git."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """Git as a child process ends in time, and takes what it started with it."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

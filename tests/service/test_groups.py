@@ -1,7 +1,5 @@
 """Reading groups, those below them, and their projects."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.service.conftest import Api

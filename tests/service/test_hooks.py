@@ -1,7 +1,5 @@
 """Webhooks: what a receiver is told of which edits, and what it cannot spoil."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

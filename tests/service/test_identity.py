@@ -1,7 +1,5 @@
 """Tokens in all their forms, and what they say of themselves."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.service.conftest import WIKIS, Api

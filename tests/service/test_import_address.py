@@ -1,7 +1,5 @@
 """Addresses of imports: what is refused, and what is shown of the others."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.service import import_fetch

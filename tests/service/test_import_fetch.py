@@ -1,7 +1,5 @@
 """Fetching from another server: limits, passwords, and the end of the process."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Imports in the background: by address, from templates, and what is told of them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator

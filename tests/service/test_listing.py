@@ -1,7 +1,5 @@
 """Lists of projects: each filter alone, orders, both ways of paging, the views."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Loading folders: pages by name, attachments, again and again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pygit2

@@ -1,7 +1,5 @@
 """service.toml: every wrong key is named with its place."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.contract.project_schema import AccessLevel

@@ -1,7 +1,5 @@
 """Members of projects and groups, groups made by REST, and who is found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - a body and its error belong on one line
 
-from __future__ import annotations
-
 import asyncio
 import json
 from io import BytesIO

@@ -1,7 +1,5 @@
 """The description of the API: a valid one, of all there is, and true of the answers."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

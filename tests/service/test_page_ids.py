@@ -1,7 +1,5 @@
 """Ids follow their pages through whatever happens between two commits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pages as JSON: decoding, cutting, and the cache behind long lists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Offset pagination and its headers (``docs/service.md`` "Paging")."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from wikisync.service.parameters import Parameters, Window, paginate, read_window

@@ -1,7 +1,5 @@
 """Typed reading of parameters, with the texts of ``docs/service.md`` "Errors"."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

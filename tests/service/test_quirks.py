@@ -1,7 +1,5 @@
 """Each quirk does what its name says, and only that."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages for a browser, where the links of a website lead."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.service.conftest import Api

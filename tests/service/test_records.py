@@ -1,7 +1,5 @@
 """The records behind their thread."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The redirects file, ours and the real service's."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

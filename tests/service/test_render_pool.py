@@ -1,7 +1,5 @@
 """No page holds the service up, and none is lost that cannot be rendered."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Rendered pages: links of their owner, no scripts, includes of their wiki alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

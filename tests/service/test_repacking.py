@@ -1,7 +1,5 @@
 """Repositories are packed in the background."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One wiki's git repository: trees written as asked, nothing half done."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Each row is asked by each role of a project of its own, so that no answer
 depends on another.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

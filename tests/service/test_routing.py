@@ -1,7 +1,5 @@
 """Raw paths to routes: encoded slashes, raw slashes, methods."""
 
-from __future__ import annotations
-
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request

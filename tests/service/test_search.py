@@ -1,7 +1,5 @@
 """Search in the texts of wikis: where, for whom, and what is shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

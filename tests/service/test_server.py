@@ -1,7 +1,5 @@
 """Starting and stopping: locks, ports, folders, first tokens."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Slots are bounded, and strangers never have all of them."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack
 

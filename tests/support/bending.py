@@ -20,8 +20,6 @@ service names its own URL, in headers and JSON, it has the proxy's::
 ``benchmarks`` and ``make`` targets may use it too: it needs nothing of pytest.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping

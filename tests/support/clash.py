@@ -1,7 +1,5 @@
 """A page that was edited in one line on both sides, with its conflict file."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

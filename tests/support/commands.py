@@ -1,7 +1,5 @@
 """The command line against a running service."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,7 +1,5 @@
 """Commits of named persons at named times, as git's library makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path

@@ -8,8 +8,6 @@ For rules that need no disk and no service; ``pair`` is the same on real parts::
     assert copies.texts() == {"home": "two\\n"}
 """
 
-from __future__ import annotations
-
 from tests.support.memory import MemoryReplica
 from wikisync.core.model import Digest, Page, Slug, WikiOwner
 from wikisync.errors import Unavailable

@@ -4,8 +4,6 @@ They are data with licences of their own and never part of the project: they lie
 beside a checkout, and tests that need them are skipped where they are not.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A worker that counts its jobs and misbehaves on request (``tests.test_worker``)."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct

@@ -1,7 +1,5 @@
 """A web server of many faults, for what asks addresses of other servers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator

@@ -4,8 +4,6 @@
 engines, and ``tools/features.py`` writes the table of ``docs/markup.md`` from them.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from html.parser import HTMLParser

@@ -7,8 +7,6 @@ end the process with SIGSEGV, so the caller checks the exit code.  Each start im
 the program anew: msgspec knows as little of its classes as in a new process.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A wiki's files as a plain list that is searched from its beginning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from wikisync.service import tree

@@ -4,8 +4,6 @@ It finds a file by any spelling and lists the one that the file was given.  Each
 spelling has an inode number of its own, as if they were several files.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -8,8 +8,6 @@ async with forward_proxy() as proxy:
 It answers ``CONNECT`` and requests for whole URLs, one for each connection.
 """
 
-from __future__ import annotations
-
 import asyncio
 from base64 import b64encode
 from collections.abc import AsyncIterator

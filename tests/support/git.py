@@ -1,7 +1,5 @@
 """The git executable for tests: runs alone, asks nobody, reads no configuration."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

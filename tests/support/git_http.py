@@ -3,8 +3,6 @@
 Everything listens on 127.0.0.1, port 0.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """A wiki that tells its newest commit, and whose history somebody rewrites."""
 
-from __future__ import annotations
-
 from tests.support.copies import Copies
 from wikisync.core.model import Slug
 from wikisync.sync.base.state import State

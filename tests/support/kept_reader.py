@@ -4,8 +4,6 @@ A build ends them with its last page; most tests of builds would wait for nothin
 long as for their start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

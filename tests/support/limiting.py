@@ -1,7 +1,5 @@
 """Limits on requests, as something in front of a service has them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

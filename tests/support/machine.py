@@ -1,7 +1,5 @@
 """A clean machine for the documents: a home, wikisync, a service, noted programs."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Words for tests of markup: one page in, its HTML out, and HTML by its meaning."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

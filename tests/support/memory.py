@@ -4,8 +4,6 @@ It passes the contract suite of replicas, so that tests of ``sync`` may use it o
 either side.  ``before`` runs in front of every operation and may raise.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import (
     AsyncIterator,

@@ -1,7 +1,5 @@
 """Projects and services that change places, as several packages' tests play it."""
 
-from __future__ import annotations
-
 from tests.support.agreed import agree_to
 from tests.support.commands import Ran
 from tests.support.service import EmbeddedService

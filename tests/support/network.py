@@ -4,8 +4,6 @@ aiohttp 3.14 wants a stream writer where a response is made, which aioresponses
 0.7.9 does not give.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from aiohttp import ClientResponse

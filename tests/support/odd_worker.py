@@ -4,8 +4,6 @@ Stands in for an engine in tests of the parent's half.  The source of a page is 
 command; the messages are those of ``wikisync.markup.asciidoc.worker``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import struct

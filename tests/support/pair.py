@@ -11,8 +11,6 @@ without waiting::
         assert await pair.wiki_texts() == pair.texts() == {"home": "two\\n"}
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Pictures in the folder of a pair, and where its wiki has them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A disk that can neither link files nor look at a name while it renames: exFAT."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """A folder with files that an import from it would run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -12,8 +12,6 @@ journal, or lost for one folder alone.
         assert state["wiki/home.md"] in {b"old", b"new"}
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

@@ -6,8 +6,6 @@ Pure.  The service knows nothing of them: ``quirky_app`` bends requests and answ
 The numbers Q1 to Q16 are those of ``docs/service.md`` "Quirks".
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from enum import StrEnum
 

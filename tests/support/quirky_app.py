@@ -4,8 +4,6 @@
 wiki; ``handle`` wraps one handler, whose parameters and JSON it bends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A service whose storage, webhooks and limits have quirks while they are on."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A document of the search from its sections."""
 
-from __future__ import annotations
-
 from wikisync.markup.record import Section
 from wikisync.site.search import SearchDocument
 from wikisync.site.search_texts import DocumentText

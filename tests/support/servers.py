@@ -3,8 +3,6 @@
 Each gives its address and, where somebody may write, a token.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path

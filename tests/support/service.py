@@ -19,8 +19,6 @@ Git over HTTP is at ``service.git_url(owner)``, the token in it; ``tests.support
 runs git on it, and ``Quirk.NO_GIT`` takes it away.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager

@@ -5,8 +5,6 @@ that holds them, percent-decoded once, and must end at a file of the site and at
 an id in it.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """A server of plain connections that takes every one of them with it when it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable

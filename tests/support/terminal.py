@@ -1,7 +1,5 @@
 """A command in a terminal of its own, with a person who answers."""
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess

@@ -1,7 +1,5 @@
 """Contexts and theme folders for tests of themes, without a site around them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,8 +6,6 @@ async with watching(service, tmp_path) as watch:
     await watch.until(lambda: ...)
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Where every marker is at rest, and which pages differ without being named."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

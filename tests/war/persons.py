@@ -1,7 +1,5 @@
 """Persons who write: in files, on the website, by git; each text has its own marker."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """A proxy before the service that loses, delays, refuses and falsifies answers."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """The short form of ``make soak``, and proof that its verdict sees what it should."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The short form of ``make war``, and proof that the harness sees what it looks for."""
 
-from __future__ import annotations
-
 import ast
 import json
 import urllib.error

@@ -1,7 +1,5 @@
 """The lists that a watch asks for several of its wikis at once."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What of a watch needs a person: in the file, told to their command once, and gone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

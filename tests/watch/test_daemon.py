@@ -1,7 +1,5 @@
 """Daemon: when it looks at what, and how wikis take turns."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Daemon at rest: what many wikis cost in which nothing happens."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.sync.virtual import START_S

@@ -1,7 +1,5 @@
 """Daemon: what it does while a service, a token or a wiki fails, and whom it tells."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Webhooks and questions to a watch, over real sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """What hangs on a watch, each by itself: its log, its calls, its report, its states."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """What a watch does for one wiki, by itself: the hints it asks for."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A runner on virtual time, whose wikis are as a test says."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Collection

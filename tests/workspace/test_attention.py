@@ -1,7 +1,5 @@
 """What a person is told to do, as commands that can be copied."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``WIKISYNC-ATTENTION.md``: what stands in it, what it replaces, and when it goes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Addresses of other servers, asked of one that has every fault."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a folder on the command line shows as a site."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

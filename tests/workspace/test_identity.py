@@ -1,7 +1,5 @@
 """Which wiki a folder is synced with, when projects and services change places."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Copies of wikis: which wikis are asked, and what a copy is told to hold."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sqlite3

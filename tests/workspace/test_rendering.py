@@ -1,7 +1,5 @@
 """What ``--markup`` and ``[markup]`` come to."""
 
-from __future__ import annotations
-
 from wikisync.config import MarkupSection
 from wikisync.workspace.page_files import chosen_markup
 

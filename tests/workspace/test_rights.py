@@ -1,7 +1,5 @@
 """What a token may do, judged without a service; with one in ``test_init``."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

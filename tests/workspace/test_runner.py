@@ -1,7 +1,5 @@
 """The contract of a runner of cycles, whatever queue it has; and its runs to rest."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager

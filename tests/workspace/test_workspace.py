@@ -1,7 +1,5 @@
 """A workspace as commands find it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

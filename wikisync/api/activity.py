@@ -5,8 +5,6 @@ is: those by the web and the API at once, a push by git a moment later.  So is m
 else; a project on the list is only a reason to ask for its wiki's newest commit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from http import HTTPStatus
 

@@ -6,8 +6,6 @@ is decoded at once, another one entry by entry.  Read next:  ``refusals``, the e
 answers other than success.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Literal, TypeVar

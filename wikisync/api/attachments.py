@@ -10,8 +10,6 @@ name comes by git where that can be had; what may be one, or is empty, is taken
 from the file route only if that admits to lack a file that cannot be there.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing

@@ -6,8 +6,6 @@ lists (``listing``); ``pool`` makes one exchange, ``answers`` names what went wr
 Read next: ``wikis``, the operations on one wiki; ``projects``, those on projects.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

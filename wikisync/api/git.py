@@ -11,8 +11,6 @@ alone, and stands in no address, no error and no log; git follows no redirect to
 another host.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

@@ -8,8 +8,6 @@ The token stays with the service: git follows no redirect to another host, and
 gives the token to nobody but the origin that the fetch is for.
 """
 
-from __future__ import annotations
-
 import shutil
 import threading
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ several.
 Links of keyset paging are followed, never made (``docs/service.md`` "Paging").
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping

@@ -5,8 +5,6 @@ what waits is run, a list that is paged comes whole, and a file comes as bytes. 
 types are in ``blocking.pyi``, which ``make stubs`` writes from the same signatures.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import threading

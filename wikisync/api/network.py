@@ -4,8 +4,6 @@ The only module that knows aiohttp's exceptions.  What may pass is wrapped as a
 ``TransientFailure``; a wrong host name or certificate does not pass.
 """
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager

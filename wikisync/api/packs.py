@@ -5,8 +5,6 @@ version 2).  Libgit2 reads packs from files with an index alone, and cannot ask 
 commits and trees without their files, so the few objects are read here.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import zlib

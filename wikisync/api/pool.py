@@ -8,8 +8,6 @@ Every exchange is made once here; ``client`` repeats.  Rules:
 - the network library repeats nothing by itself, because it would repeat writes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping

@@ -4,8 +4,6 @@
 lower case first.  As in Go, a service on this machine is never asked through a proxy.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit

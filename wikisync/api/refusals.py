@@ -5,8 +5,6 @@ Every error says what was attempted, with the object named, what the service
 said in its own words, and what a person can do next.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from html import unescape

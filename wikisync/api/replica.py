@@ -15,8 +15,6 @@ Read next: ``scanning``, how the whole wiki is seen; ``attachments``, where file
 from.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager

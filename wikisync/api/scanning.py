@@ -11,8 +11,6 @@ Read next: ``scan``, what a list is worth; ``trees``, what git says; ``known``, 
 kept from one scan to the next.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter

@@ -1,7 +1,5 @@
 """The client's limits: one frozen record, every field with its unit.  Pure."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 MEBIBYTE = 1024 * 1024

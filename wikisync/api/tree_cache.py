@@ -4,8 +4,6 @@ The file is a cache: without it, or where it is damaged, the list of pages is re
 more.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Mapping

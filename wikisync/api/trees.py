@@ -5,8 +5,6 @@ of one id are the same and are not opened.  What a file is as a page of the serv
 not said here: a page that changed is read from the service.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Set
 

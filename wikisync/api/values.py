@@ -5,8 +5,6 @@ with the endpoint and the nearest right name; what a value may be, the service s
 The rest of the file writes values as a query, as fields of a form, or as JSON.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode

@@ -6,8 +6,6 @@ slug is then sent once more with real slashes (``docs/service.md`` "Endpoints").
 Writes to one wiki are serial, whoever makes them.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from http import HTTPStatus
 from pathlib import Path

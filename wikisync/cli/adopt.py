@@ -1,7 +1,5 @@
 """``wikisync adopt``: take the workspace's folders, and their wikis, as they are."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``wikisync approve``: let what a safety stop holds go ahead."""
 
-from __future__ import annotations
-
 from wikisync.cli.batches import decision_command
 from wikisync.sync.decide.safety import Decision
 

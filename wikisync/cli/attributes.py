@@ -5,8 +5,6 @@ option of every command whose endpoint takes it.  What is newer than the table
 goes through ``--attribute``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any

@@ -4,8 +4,6 @@ A decision is one transaction on the state, so it may be made while another proc
 holds the workspace; that one carries it out with its next cycle.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The options of ``build`` and ``export`` that write all pages into one file."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``wikisync build``: a folder becomes a website; no service is asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

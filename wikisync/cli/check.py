@@ -1,7 +1,5 @@
 """``wikisync check``: every page and link of a folder checked, no site written."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ already, and the same command finishes it: what is there is compared, never
 overwritten.  A folder with anything else in it is refused.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

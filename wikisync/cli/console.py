@@ -4,8 +4,6 @@ No other module prints.  ``NO_COLOR`` and pipes are honoured; meaning never
 hangs on colour alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """Options of commands that read wikis from a service: its URL, a token, which wikis."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

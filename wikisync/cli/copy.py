@@ -1,7 +1,5 @@
 """``wikisync copy``: a wiki of one service to a wiki of another."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

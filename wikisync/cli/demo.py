@@ -4,8 +4,6 @@ The embedded service is started with the user guide in it, every wiki of it is
 exported over the REST API, and the service is stopped again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from pathlib import Path

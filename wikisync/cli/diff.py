@@ -1,7 +1,5 @@
 """``wikisync diff``: the differences between here, the wiki and the last sync."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """``wikisync doctor``: check everything a sync needs, and say what to do."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Sequence

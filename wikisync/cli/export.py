@@ -5,8 +5,6 @@ belongs to one service and one output folder; losing it costs only time.  Nothin
 is ever written to the service.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -5,8 +5,6 @@
 - GitHub: one workflow command a line, which becomes an annotation.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

@@ -4,8 +4,6 @@ Only a command that names no service itself takes it from there, so that a token
 workspace never goes to another service.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

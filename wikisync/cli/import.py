@@ -1,7 +1,5 @@
 """``wikisync import``: the wiki of another program as a folder of pages."""  # noqa: N999 - a command's module has its name
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -5,8 +5,6 @@ token, the right to read each wiki, the folders.  What fails while it is written
 takes what was written before it away again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shlex

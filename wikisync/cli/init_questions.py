@@ -4,8 +4,6 @@ Every answer is checked at once, and a wrong one is asked for again with what is
 wrong about it.  A token that is typed here is used for the checks and kept nowhere.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Callable

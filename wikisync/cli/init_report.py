@@ -1,7 +1,5 @@
 """What ``wikisync init`` reports: what it found, what it may do, what comes next."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``wikisync log``: what was done, and what needed a person."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path

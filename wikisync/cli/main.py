@@ -3,8 +3,6 @@
 ``--help`` prints from the table, so that nothing heavy is imported for it.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """``wikisync mcp``: the pages of a workspace as the tools of an agent, over stdio."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """``wikisync mv``: rename pages with every link that leads to them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options that several commands take, as decorators."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ An edit reads the page first and sends title, format and content together, so
 that the service changes nothing that was not named.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence

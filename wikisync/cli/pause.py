@@ -1,7 +1,5 @@
 """``wikisync pause``: leave a wiki alone until ``resume``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

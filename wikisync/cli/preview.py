@@ -1,7 +1,5 @@
 """``wikisync preview``: a folder as a site on this machine that follows every save."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from contextlib import suppress

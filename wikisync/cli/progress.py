@@ -1,7 +1,5 @@
 """The progress bar on a terminal; imported only when one is shown."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Options of filters and attributes come from ``contract.parameters`` by ``attribu
 ``project_lists`` reads and ``project_changes`` writes.
 """
 
-from __future__ import annotations
-
 import click
 
 from wikisync.cli import project_changes, project_lists

@@ -1,7 +1,5 @@
 """``wikisync project create|edit|delete|...``: everything that writes."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """``wikisync project list|show|users|...``: everything that only reads."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """``wikisync refuse``: keep what a safety stop holds from happening."""
 
-from __future__ import annotations
-
 from wikisync.cli.batches import decision_command
 from wikisync.sync.decide.safety import Decision
 

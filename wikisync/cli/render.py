@@ -1,7 +1,5 @@
 """``wikisync render``: a page's HTML without a theme, at a stage of the pipeline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

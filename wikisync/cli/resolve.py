@@ -1,7 +1,5 @@
 """``wikisync resolve``: settle a page that both sides changed, then sync it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

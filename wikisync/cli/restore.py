@@ -1,7 +1,5 @@
 """``wikisync restore``: bring an earlier text of a page back into its file."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path

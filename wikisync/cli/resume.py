@@ -1,7 +1,5 @@
 """``wikisync resume``: go on with a wiki that was paused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """``wikisync serve``: run the embedded service until a signal ends it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

@@ -4,8 +4,6 @@ Works on the records themselves, also while the service runs on them: SQLite
 lets both in, one write at a time, and the service keeps no copies.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ The URL is the first word of the command, ``--url``, or ``WIKISYNC_URL``.  Where
 that variable is set, a first word without ``://`` is no URL but what follows it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator

@@ -1,7 +1,5 @@
 """What a site build says of itself: the same for ``export`` and ``build``."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Starting the program: what comes before anything else is imported."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """``wikisync status``: what is not in sync, what waits for a person, and since when."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

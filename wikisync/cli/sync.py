@@ -1,7 +1,5 @@
 """``wikisync sync``: carry edits both ways, once."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What ``wikisync sync`` says of the wikis it went through, to people and programs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from wikisync.cli.console import Console

@@ -1,7 +1,5 @@
 """Tables: drawn for a terminal, lines with tabs for everything else."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 

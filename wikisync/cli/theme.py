@@ -1,7 +1,5 @@
 """``wikisync theme``: the themes, their options and contract, a start of one's own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The theme that a command line asks for, in front of what a configuration says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path

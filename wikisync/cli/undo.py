@@ -1,7 +1,5 @@
 """``wikisync undo``: take the last sync back, here and on the wiki."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

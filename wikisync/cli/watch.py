@@ -5,8 +5,6 @@ SIGHUP reads ``wikisync.toml`` and the token anew, and keeps the old ones where 
 new ones are wrong.
 """
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

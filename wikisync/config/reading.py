@@ -1,7 +1,5 @@
 """From the text of ``wikisync.toml`` to its sections, and back to a commented file."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

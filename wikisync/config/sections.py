@@ -3,8 +3,6 @@
 What each key is for is said to people in ``new.toml``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath

@@ -14,8 +14,6 @@ named by a digest, of the workspace's path and these values; to an address alone
 gets the token of any workspace, it is a digest of the address.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -7,8 +7,6 @@ but a project's identity may be absent, and any may be null
 (``docs/service.md`` "Projects"); both are None here.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 import msgspec

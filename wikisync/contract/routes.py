@@ -6,8 +6,6 @@ once.  ``{slug}`` on the service's side also takes raw slashes, as the real one
 does since 14.9.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Literal, Self
 from urllib.parse import quote

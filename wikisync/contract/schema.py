@@ -10,8 +10,6 @@ Addresses in records are those of web pages and of git: one with any other schem
 taken for absent, so that nothing written from a record can run.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

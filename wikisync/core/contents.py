@@ -4,8 +4,6 @@ Git LFS, git-annex and programs like them put such a text into the place of a fi
 content they did not fetch.  A page that is about pointers has more text than that.
 """
 
-from __future__ import annotations
-
 import re
 
 POINTER_BYTES_MAX = 1100

@@ -7,8 +7,6 @@ Decoders that were made may be used by many threads.  Encoders need none of this
 what they use is made with the class.
 """
 
-from __future__ import annotations
-
 import codecs
 from functools import cache
 from threading import Lock

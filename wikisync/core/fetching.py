@@ -4,8 +4,6 @@ Where a name ends is not always clear, so a mention may have several spellings
 (``mentions``): they are tried in turn, and the first file is enough.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias

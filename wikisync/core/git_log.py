@@ -5,8 +5,6 @@ page only names and ids are kept: its texts stay in the repository (``read_blob`
 Imported by who needs it, since git's library is large.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Git's tree objects, which client and service read.  Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 SHA1_BYTES = 20

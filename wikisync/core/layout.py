@@ -1,7 +1,5 @@
 """Names of what is ours in a workspace: ``.wikisync`` and all below it.  Pure."""
 
-from __future__ import annotations
-
 PRIVATE_FOLDER = ".wikisync"
 """Holds everything of ours in a workspace."""
 

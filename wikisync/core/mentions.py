@@ -15,8 +15,6 @@ So ``linked_ways`` finds everything that may be the way to a file; which of them
 ways to one, the list of the repository's files says.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Container, Iterator, Sequence

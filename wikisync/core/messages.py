@@ -3,8 +3,6 @@
 ``cli.console`` prints it, ``cli.progress`` draws it.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable
 from typing import Protocol

@@ -5,8 +5,6 @@ password is for one), and whether an address that a service sent may stand in a 
 a terminal or in a file.  Client, git, imports and sites ask here.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 from urllib.parse import urlsplit
 

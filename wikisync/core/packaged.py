@@ -1,7 +1,5 @@
 """Tables that are files of the package, beside the module that reads them.  Pure."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path

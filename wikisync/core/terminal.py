@@ -5,8 +5,6 @@ them would colour, retitle or type on the terminal, a line end would begin a fal
 line.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import unicodedata

@@ -8,8 +8,6 @@ access to the new file, it is not written.  Writing into the old file instead wo
 its owner and break what holds for every file here, that it is never half.
 """
 
-from __future__ import annotations
-
 import grp
 import os
 import pwd

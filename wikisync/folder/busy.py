@@ -1,7 +1,5 @@
 """What editors leave beside a file while they have it open or save it.  Pure."""
 
-from __future__ import annotations
-
 import re
 
 BACKUP_S = 60.0

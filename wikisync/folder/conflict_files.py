@@ -4,8 +4,6 @@ Scans ignore them, whoever made them.  A person edits them as any other file, so
 they are written and removed with the same care as pages.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Files of an open folder: whether they are as expected, and writes that last."""
 
-from __future__ import annotations
-
 import os
 from enum import Enum
 

@@ -5,8 +5,6 @@ shows; ``ignore`` asks it.  A name is on it only where no wiki has pages of its 
 such a folder: ``trash``, ``backup``, ``build``, ``vendor`` and ``Recycle Bin`` are not.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

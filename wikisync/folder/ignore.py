@@ -6,8 +6,6 @@ downloads, what desktops leave behind, and our own notes and conflict files.  Wh
 programs make is listed in ``foreign``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from fnmatch import translate

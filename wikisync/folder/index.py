@@ -8,8 +8,6 @@ disk and since the same start of the machine: after a loss of power a file's tim
 be older than its text.  A checksum shows what is wrong with it; then all is read.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import threading

@@ -4,8 +4,6 @@ Somebody wrote a text and may take it for published, so none is left out silentl
 is reported until it has another name, is gone, or stands in ``.wikisyncignore``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from wikisync.core.model import STRAY_CONFLICT, Problem, split_extension

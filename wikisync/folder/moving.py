@@ -4,8 +4,6 @@ Both compare first, so that hardly ever anything must be undone, and examine wha
 was moved afterwards, since a program may save between comparison and rename.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 

@@ -22,8 +22,6 @@ Nothing returned here leaves the folder: no component is empty, ``.`` or ``..``,
 starts with a dot, holds a separator or NUL, or has more than 255 bytes.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import unicodedata

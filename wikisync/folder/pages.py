@@ -7,8 +7,6 @@ was saved a moment ago is waited for (``scan``), since it may be half of what is
 coming.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from bisect import bisect_left

@@ -1,7 +1,5 @@
 """``.wikisyncignore`` as it is in a wiki's folder; ``patterns`` says what it means."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -9,8 +9,6 @@ the writer lives: what a crash left behind is recognised by its free lock and
 removed by the next writer.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

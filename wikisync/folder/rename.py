@@ -6,8 +6,6 @@ taken (``libc``); some disks and most network disks cannot, and here is what is 
 on those.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 

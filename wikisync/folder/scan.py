@@ -6,8 +6,6 @@ cannot be one is a problem.  The lock files of editors are not pages, but show
 which pages are open.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import time

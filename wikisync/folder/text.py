@@ -1,7 +1,5 @@
 """A page file's bytes and a page's text: what one has that the other may.  Pure."""
 
-from __future__ import annotations
-
 import codecs
 
 from wikisync.core.model import Page, Problem, Slug

@@ -9,8 +9,6 @@ Their age counts from an entry that is a day old, and not from the clock alone: 
 that is wrong for an hour would empty the trash.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import math

@@ -5,8 +5,6 @@ for nothing but that the file is this user's.  It says nothing of another user's
 file, nor do all disks; other systems say nothing at all.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

@@ -10,8 +10,6 @@ with other things turns no sound page into source.  The clock ends only a worker
 that does not answer at all.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import signal

@@ -9,8 +9,6 @@ there when they follow, and not in what ``render --stage parse`` shows.
 ``markup.page`` sanitises it and runs the filters, the same for all formats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextvars import ContextVar
 

@@ -1,7 +1,5 @@
 """A page while the filters work on it."""
 
-from __future__ import annotations
-
 from msgspec import Struct, field
 
 from wikisync.core.model import Page, Problem

@@ -6,8 +6,6 @@ published as it is; any other becomes a picture in a drawing of our own, where n
 browser runs anything of it, whatever it holds.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from xml.parsers import expat

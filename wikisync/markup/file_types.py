@@ -6,8 +6,6 @@ content type has it, and which name must it get so that neither a web server nor
 browser runs it.  A name that the list does not have becomes text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

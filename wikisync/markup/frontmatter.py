@@ -7,8 +7,6 @@ shown as code, as the service does, and so is YAML that is no mapping.
 that parse pages meet none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Messages between a renderer and the process that parses its pages.  Pure."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -4,8 +4,6 @@ A step between a markdown parser and the sanitiser, as in the service: what the
 cells hold is judged like everything else.  Code that describes no table stays.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

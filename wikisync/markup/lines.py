@@ -6,8 +6,6 @@ places, those in code do not count, then those in the texts of links.  A link ha
 only where there are as many places as links: no line is better than a wrong one.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import defaultdict

@@ -12,8 +12,6 @@
 ``LinkIndex`` then finds the page or attachment that the address means.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol

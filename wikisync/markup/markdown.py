@@ -6,8 +6,6 @@ that the service takes around its parser are taken here, around both.  Raw HTML
 stays and links are not judged: ``markup.sanitize`` does both for all formats.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ converted.  What has no counterpart is named with its line: a template stays in 
 as code, so that nobody takes what it showed for lost.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 

@@ -6,8 +6,6 @@ quadratic time and an alias can stand for a text a million times.  Words of YAML
 (``yes``, ``012``, dates) stay the text that a person wrote.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -16,8 +16,6 @@ an end tag.
 forgets end tags, or has them in another order, is not cut.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container
 from typing import NamedTuple

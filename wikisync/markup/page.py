@@ -14,8 +14,6 @@ Whatever a page holds, both give a page: what cannot be rendered is shown as
 escaped source with a notice, and is a ``Problem``.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections import Counter

@@ -8,8 +8,6 @@ an address.  A name whose value nobody here knows stays as it is written; the
 service, which knows them all, shows nothing to people who may not see a value.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from urllib.parse import quote, urlsplit

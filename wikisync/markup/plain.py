@@ -1,7 +1,5 @@
 """Plain text pages: the text as it stands.  Pure."""
 
-from __future__ import annotations
-
 from wikisync.markup.context import ParseContext
 from wikisync.markup.tokens import escape
 

@@ -5,8 +5,6 @@ meant for a cache: ``msgspec.json.encode`` it, keyed by the content's digest,
 the options and ``PARSED_VERSION``.  ``RenderedPage`` is phase B: links resolved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

@@ -5,8 +5,6 @@ flat YAML mapping of plain or quoted scalars.  This reads those and skips what i
 cannot read; it writes every scalar in double quotes, which any YAML reader takes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

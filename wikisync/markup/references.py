@@ -6,8 +6,6 @@ are taken: a bare word behind ``~`` or ``%`` is none, ``#12`` is one, and ``$5``
 price unless a project stands before it.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence

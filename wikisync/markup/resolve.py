@@ -4,8 +4,6 @@ Only this file writes ``href`` and ``src`` of what a page links or shows, and ea
 is checked once more, whatever the index or ``Urls`` gave.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from urllib.parse import quote, unquote

@@ -8,8 +8,6 @@ link's if a link leads to that very name then.  Code, comments, other addresses 
 plain words that are spelled like the target stay as they are.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

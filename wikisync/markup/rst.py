@@ -6,8 +6,6 @@ image names.  Nothing in a page reads a file: insertion and raw HTML are off, an
 so are the configuration files of the machine.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable, Mapping

@@ -9,8 +9,6 @@ the dialect; the other formats' parsers write ids and classes of their own, whic
 the service lets through by name.
 """
 
-from __future__ import annotations
-
 import functools
 import html as entities
 import re

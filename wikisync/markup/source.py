@@ -1,7 +1,5 @@
 """A page's source before any parser sees it, and as it is shown unparsed.  Pure."""
 
-from __future__ import annotations
-
 import re
 
 from wikisync.core.model import Page, Problem

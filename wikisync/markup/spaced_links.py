@@ -5,8 +5,6 @@ service: it reads running text only, outside of code, formulas and links, and
 a text that any markup interrupts is no link.  Pure and linear.
 """
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

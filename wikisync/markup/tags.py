@@ -4,8 +4,6 @@ Any format may have ``tags`` in its front matter; AsciiDoc has ``:keywords:`` in
 header, Org ``#+FILETAGS:`` and ``#+KEYWORDS:``, reStructuredText ``:tags:``.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping

@@ -6,8 +6,6 @@ a filter rewrites ``html[i]``, empties it, or puts a ``LinkRef`` there.
 Reading and joining are linear; a tree was measured at three times the cost.
 """
 
-from __future__ import annotations
-
 import html as entities
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Which URLs may stand in a page: one list of schemes, one check.  Pure."""
 
-from __future__ import annotations
-
 import re
 
 LINK_SCHEMES = frozenset(

@@ -4,8 +4,6 @@ Its argument is the limit of its memory in bytes, which its parent has set
 (``processes``).  Where even the answer finds no memory, the exit code says so.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

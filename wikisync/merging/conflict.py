@@ -7,8 +7,6 @@ formats, and a text that holds one is never sent to a wiki: ``has_marker`` is th
 check.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ lies between anchors goes to Myers' greedy search.  A search that would take too
 long gives up and calls the whole range changed: coarser, never wrong.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import Counter

@@ -1,7 +1,5 @@
 """The block of metadata with which a page may begin: YAML, TOML or JSON.  Pure."""
 
-from __future__ import annotations
-
 import re
 
 _FRONT_MATTER = re.compile(

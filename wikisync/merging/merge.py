@@ -11,8 +11,6 @@ nothing.
 The parts of a page that clash go to ``conflict``.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ are a conflict, also where both sides began the block.  But of two times at whic
 page was changed, the later one is right for what comes of both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from contextlib import suppress

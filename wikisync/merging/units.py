@@ -6,8 +6,6 @@ line.  The division is careful, not exact: a unit that is too large makes a conf
 one that is too small would let a merge publish a sentence that nobody wrote.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto

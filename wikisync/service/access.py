@@ -6,8 +6,6 @@ see but not do is refused (403); a credential is asked for (401) only where the
 operation itself needs a person.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Literal, assert_never
 

@@ -11,8 +11,6 @@ every origin in, without its cookies, for a token is the caller's own and never 
 the browser itself.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sqlite3

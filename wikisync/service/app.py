@@ -5,8 +5,6 @@ The one module where refusals become responses, where unforeseen errors become
 added.  Handlers live in one module per resource.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -4,8 +4,6 @@ A file goes from the request to disk to the git object store and never stands
 in memory whole on its way in.  Rules: ``docs/service.md`` "Attachments".
 """
 
-from __future__ import annotations
-
 import asyncio
 import mimetypes
 import re

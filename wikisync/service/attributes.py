@@ -5,8 +5,6 @@ Pure.  ``attributes.toml`` is the table.  Names and types are those of
 records, all others are kept in one object, and only once they were set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -5,8 +5,6 @@ bytes pass the limit, so it never fills memory.  Files of a multipart body are
 streamed to disk.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import tempfile

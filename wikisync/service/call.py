@@ -5,8 +5,6 @@ Every handler begins alike: it reads its parameters (400), then learns who calls
 That order is the real service's (``docs/service.md`` "Rights").
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

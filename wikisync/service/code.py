@@ -4,8 +4,6 @@ What lists and records show of it is read once after every change and kept in
 the records, so that no list opens a repository.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence

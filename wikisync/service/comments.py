@@ -4,8 +4,6 @@ A page is named by its ``wiki_page_meta_id`` (``page_ids``), so its comments sta
 it through renames and go with it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from aiohttp import web

@@ -3,8 +3,6 @@
 Called by ``repository``, and where something is written under its lock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone

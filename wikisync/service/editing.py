@@ -9,8 +9,6 @@ A rename leaves a line in the redirects file (``markup.redirects``).
 Rules: ``docs/service.md`` "Slugs and titles", "Edits" and "Differences".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec import Struct, field

@@ -7,8 +7,6 @@ a push brings is read like any other change: list, ids, activity and what is sho
 the code follow, but no webhook is sent (``docs/service.md`` "Git").
 """
 
-from __future__ import annotations
-
 import asyncio
 import binascii
 import logging

@@ -4,8 +4,6 @@ Only this module runs it, for git over HTTP and for imports; everything else her
 reads and writes repositories by pygit2.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """Groups: one, all, those below one, and the projects in one; creating one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ along with another, and wikis of groups, as in the real service
 (``docs/service.md`` "Webhooks").
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

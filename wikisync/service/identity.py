@@ -1,7 +1,5 @@
 """Who is who: /version, /metadata, /user, the token itself, and /users."""
 
-from __future__ import annotations
-
 from aiohttp import web
 from msgspec import UNSET
 from msgspec.structs import asdict

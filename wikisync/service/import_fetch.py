@@ -8,8 +8,6 @@ limit for what it writes, follows no redirection, and reads no configuration of 
 account.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from base64 import b64encode

@@ -3,8 +3,6 @@
 No state is kept anywhere else; two services in one process do not meet.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from functools import partial

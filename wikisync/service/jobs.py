@@ -8,8 +8,6 @@ template is a README that names it, in one commit: enough for a client to see ev
 step of such a creation, and nothing of anybody else's.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import shutil

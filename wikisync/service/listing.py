@@ -8,8 +8,6 @@ see is not counted either.  Filters: ``docs/service.md`` "Projects".
 
 # ruff: noqa: S608 - every text in a query is our own; values are bound
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Literal
 

@@ -5,8 +5,6 @@ carries over only what changed in the folder since, and never undoes what was
 edited through the service.  One load of a wiki is one commit.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -4,8 +4,6 @@ The file lists tables ``[[user]]``, ``[[group]]`` and ``[[project]]``; every key
 is checked, and a wrong one is named with its key path.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from typing import Literal

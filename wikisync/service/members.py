@@ -4,8 +4,6 @@ What a group gives to the projects and groups below it is seen under ``/all`` an
 changed at the group alone.
 """
 
-from __future__ import annotations
-
 from aiohttp import web
 from msgspec.structs import asdict
 

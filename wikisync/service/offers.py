@@ -5,8 +5,6 @@ the API from it: which parameters an operation takes is said by ``contract.param
 which fields its answer has by the records of ``contract.schema``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cache
 from typing import TypeVar

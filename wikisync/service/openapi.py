@@ -5,8 +5,6 @@ answer from the record that the client decodes, and which values a field may hav
 from the parameter that sets it.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Pages as the API shows them: bytes of a file to the JSON of a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import msgspec

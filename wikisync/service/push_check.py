@@ -5,8 +5,6 @@ time; then they are counted, and the files of each pushed commit are walked with
 limits of a wiki.  Only what passes is given to git's own ``receive-pack``.
 """
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import BinaryIO

@@ -5,8 +5,6 @@ page as ``render_html`` gives it, to whoever may read the wiki; a token may stan
 query (``?private_token=``).
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from html import escape
 

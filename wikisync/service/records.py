@@ -3,8 +3,6 @@
 So the loop never waits for a disk.  ``tables`` holds the questions.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sqlite3

@@ -4,8 +4,6 @@ For the administrator of a data folder, also while the service runs: what goes i
 hidden in the records before any file of it is touched.
 """
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from pathlib import Path

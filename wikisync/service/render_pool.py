@@ -7,8 +7,6 @@ as well when the caller leaves.  The next page gets a new one.
 Read next: ``rendering``, what such a process does.
 """
 
-from __future__ import annotations
-
 import asyncio
 import html
 import logging

@@ -5,8 +5,6 @@ service (``docs/service.md`` "Texts").  Run as a module, it is the process that 
 pages for ``render_pool``.
 """
 
-from __future__ import annotations
-
 import posixpath
 from functools import lru_cache
 from pathlib import Path

@@ -4,8 +4,6 @@ Synchronous, called from worker threads; a lock of its own makes each method
 whole even if a caller stopped waiting for it.  One ``CommitPlan`` is one commit.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

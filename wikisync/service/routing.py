@@ -6,8 +6,6 @@ once.  ``{slug}`` and ``{path}`` also take raw slashes, as the real service does
 (``docs/service.md`` "Endpoints").
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar, cast

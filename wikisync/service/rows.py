@@ -3,8 +3,6 @@
 No SQL here and no connection; ``tables`` asks, these hold the answers.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar

@@ -4,8 +4,6 @@
 searched as a whole, case folded; what is shown are the lines around each hit.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from itertools import islice

@@ -4,8 +4,6 @@ A data folder belongs to one process: a lock that the kernel frees with the
 process keeps a second one out.
 """
 
-from __future__ import annotations
-
 import errno
 import shutil
 from collections.abc import AsyncIterator, Iterator

@@ -5,8 +5,6 @@ one request sees one set.  Limits are those of the real service (``docs/service.
 unless the comment says otherwise.
 """
 
-from __future__ import annotations
-
 from msgspec import Struct, field
 
 from wikisync.core.system.connections import ConnectionLimits

@@ -4,8 +4,6 @@ Callers without a token get half of the slots, so that however many of them come
 somebody with one is served.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -1,7 +1,5 @@
 """Repositories for coroutines: git runs in threads, one write at a time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

@@ -6,8 +6,6 @@ Tokens are kept as SHA-256 digests only: a lost one cannot be read back.
 
 # ruff: noqa: S608 - every text in a query is our own; values are bound
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import sqlite3

@@ -5,8 +5,6 @@ stand for more files than there is memory.  So files, directories and the bytes 
 their names are counted while they are read, and depth needs no recursion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field

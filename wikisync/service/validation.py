@@ -4,8 +4,6 @@ Pure.  Problems are values, field to sentences, so that all of them are reported
 once.  Rules: ``docs/service.md`` "Projects".
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Wiki pages of projects and groups: list, read, create, edit, delete."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any

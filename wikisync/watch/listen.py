@@ -5,8 +5,6 @@ believed.  Who edited is remembered with the text that it is about, and shown wh
 wiki is seen to hold that very text.  The secret is compared before anything is read.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import json

@@ -3,8 +3,6 @@
 Each line bears the cycle that it belongs to: ``handbook#12``.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A watch from start to stop signal, through changes of its configuration."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

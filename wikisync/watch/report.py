@@ -3,8 +3,6 @@
 Also how far pages are, for a preview in the same process: pushed, waiting, held.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -13,8 +13,6 @@ constant edits cost half of one core at most.  What goes wrong leaves the last g
 site, and is reported once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -4,8 +4,6 @@ The protocol is one datagram of ``KEY=value`` lines to the socket that
 ``NOTIFY_SOCKET`` names (sd_notify(3)); elsewhere nothing is said to anybody.
 """
 
-from __future__ import annotations
-
 import getpass
 import os
 import re

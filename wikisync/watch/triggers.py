@@ -8,8 +8,6 @@ their marks at once, and the others rarely.  The marks show whether the list can
 trusted: a wiki that moved is on it, a minute later at the most.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

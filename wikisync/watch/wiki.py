@@ -1,7 +1,5 @@
 """What a watch does for one wiki: cycles, scans and hints; lists of several wikis."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Collection, Sequence

@@ -5,8 +5,6 @@ group.  Which part of it is the service is found by asking, always without the t
 a token never goes to an address that is not this API.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Taking the wikis that are there now, whichever a folder was synced with before."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ then, the two are merged by the sync's own merge, and where they clash nothing i
 written.  So no text of a person is overwritten, here or on the wiki.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections import OrderedDict

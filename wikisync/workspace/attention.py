@@ -6,8 +6,6 @@ is needed.  Whoever scanned a part of the workspace renews the lines on that par
 other lines stay as they are.
 """
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress

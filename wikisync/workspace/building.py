@@ -1,7 +1,5 @@
 """A folder to a website, built in place or published atomically."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Mapping

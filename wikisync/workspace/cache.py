@@ -1,7 +1,5 @@
 """The private cache of an export: its folder, marked as ours, held by one process."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator, Mapping

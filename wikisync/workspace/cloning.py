@@ -1,7 +1,5 @@
 """Wikis of a service to a new workspace."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -7,8 +7,6 @@ The next copy goes on from both: what changed in the source is pushed; a page th
 edited in the target, too, is held as in any sync.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress

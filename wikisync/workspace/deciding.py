@@ -5,8 +5,6 @@ same functions.  Each question opens the workspace anew, as those commands do, a
 while a watch holds it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 What changed is found by ``merging.diff``, whose search is bounded on any text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

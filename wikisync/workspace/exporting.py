@@ -1,7 +1,5 @@
 """Wikis of a service to a static website: copies in a mirror, then a build of them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -6,8 +6,6 @@ nothing but the address goes out: no token, no cookie.  Each server gets a few r
 at a time; one that is slow gives its turn back, so that the others need not wait.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 import time

@@ -12,8 +12,6 @@ should pass has lasted for hours is it reported as well.  Whatever is not named 
 needs a person: better to report a new problem too loudly than not at all.
 """
 
-from __future__ import annotations
-
 import logging
 import random
 from collections.abc import Awaitable

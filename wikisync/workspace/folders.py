@@ -4,8 +4,6 @@ No service is asked: what only it knows (titles, visibility) is taken from the
 configuration, or from the names of folders.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -11,8 +11,6 @@ For ten minutes after an answer with which all was well, a cycle that changes no
 is not preceded by that question.
 """
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from typing import Self

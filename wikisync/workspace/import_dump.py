@@ -5,8 +5,6 @@ converts.  Of a page the last revision counts.  XML with a document type is refu
 dump has none, and entities that a file defines can stand for endless text.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import posixpath

@@ -3,8 +3,6 @@
 Only running text is changed: code in fences and between backticks stays as it is.
 """
 
-from __future__ import annotations
-
 import json
 import posixpath
 import re

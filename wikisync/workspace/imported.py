@@ -1,7 +1,5 @@
 """The folder that an import makes, and how pages are named and linked in it."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Callable
 from pathlib import Path

@@ -6,8 +6,6 @@ of XML (``import_dump``).  Whatever has no counterpart is named, with file and l
 Nothing of the source is changed, and the folder is a new one.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

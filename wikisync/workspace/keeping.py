@@ -14,8 +14,6 @@ Every other wiki that cannot be read is published from its last good copy in the
 or, where that is lost, its published pages stay as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar

@@ -5,8 +5,6 @@ the upload; on the way in the link is again what the person wrote (``docs/sync.m
 "Attachments").  Only real links are touched.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

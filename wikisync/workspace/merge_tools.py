@@ -3,8 +3,6 @@
 Neither is run by a shell; what their files say is taken only where they end well.
 """
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import tempfile

@@ -11,8 +11,6 @@ What a copy lacks is never taken for deleted by one answer: a list that is too s
 held (``removals_max``), and each page that is missing is asked for by itself.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import (

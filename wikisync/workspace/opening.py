@@ -5,8 +5,6 @@ its folder hold for all of them: one process at a time, the marker that distingu
 from another folder, no overlaps, no wiki read through a copied state.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """Single page files as HTML, with links among the files around them."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import posixpath

@@ -6,8 +6,6 @@ where the caller does not spare it.  A safety stop is raised at the end, so that
 other wikis are complete.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol

@@ -1,7 +1,5 @@
 """The conflict of a page: its pieces, its file, and the text that settles it."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Sequence

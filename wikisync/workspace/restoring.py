@@ -1,7 +1,5 @@
 """Earlier texts of pages, and pages brought back: one, or all as they were once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise

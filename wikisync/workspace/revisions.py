@@ -4,8 +4,6 @@ They come from a repository of their own in the cache: a watch may be reading th
 one at the same time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ the token first, so that a token never goes to an address that is not this API. 
 the service does not say is reported as unknown, never guessed.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Counts, times, problems and batches, as people and as programs read them."""
 
-from __future__ import annotations
-
 import re
 import time
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Clients for services: that of a workspace, or the one that an address leads to."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager

@@ -5,8 +5,6 @@ prints it, and whoever runs for long can serve it as JSON.  Where the service is
 away, the folder and the base alone are compared, and that is said.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

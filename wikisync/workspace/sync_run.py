@@ -1,7 +1,5 @@
 """One sync of a workspace: some wikis at a time, and what is left for a person."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path

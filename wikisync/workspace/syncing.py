@@ -1,7 +1,5 @@
 """Cycles of a workspace's wikis as the runner wants them, and what came of them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from pathlib import Path
 

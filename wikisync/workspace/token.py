@@ -4,8 +4,6 @@ A token goes to the address that the person named: on the command line, in
 ``WIKISYNC_URL``, or in a configuration that they agreed to.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from codecs import BOM_UTF8

@@ -5,8 +5,6 @@ upload under a random folder (``linking``).  The engine sees both sides as the f
 writes them; the digest of a page is that of the wiki's own text.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """Taking the last sync back: in the folder, and then by a sync of its pages."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path

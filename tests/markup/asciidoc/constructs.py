@@ -1,7 +1,5 @@
 """The list of constructs in ``tests/markup/cases/asciidoc.txt``."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

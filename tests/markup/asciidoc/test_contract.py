@@ -1,7 +1,5 @@
 """What every engine for AsciiDoc fulfils, run against each that is installed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """AsciiDoc as the service shows it; the real engine in its real process."""
 
-from __future__ import annotations
-
 import re
 import signal
 from collections.abc import Mapping

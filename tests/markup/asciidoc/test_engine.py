@@ -1,7 +1,5 @@
 """The parent's half of a worker, against a worker that misbehaves on request."""
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess

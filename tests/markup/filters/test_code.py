@@ -1,7 +1,5 @@
 """Blocks of code: what stands behind their language is shown."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -1,7 +1,5 @@
 """Pages with letters that run from right to left."""
 
-from __future__ import annotations
-
 from tests.support.markup import render
 
 

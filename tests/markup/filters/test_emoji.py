@@ -1,7 +1,5 @@
 """Emoji: the service's names, and where a name is none."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Each filter of the pass, seen in the page."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 

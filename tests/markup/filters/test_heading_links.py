@@ -1,7 +1,5 @@
 """Links of Org and RDoc pages to headings, led to the ids that these have."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.markup import render

@@ -1,7 +1,5 @@
 """Placeholders in pages, with both engines and in other formats."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.markup import render

@@ -1,7 +1,5 @@
 """What the signs in boxes mean: the third state, and signs that make no box."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.markup import render as render_page

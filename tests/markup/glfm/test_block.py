@@ -1,7 +1,5 @@
 """Asking few rules must give what asking all of them gives."""
 
-from __future__ import annotations
-
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.parser_block import ParserBlock

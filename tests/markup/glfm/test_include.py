@@ -1,7 +1,5 @@
 """Texts of the same wiki inside a page."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.core.model import Slug

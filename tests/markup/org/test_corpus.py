@@ -1,7 +1,5 @@
 """Org against what the service's own reader gives for documents of others."""
 
-from __future__ import annotations
-
 import difflib
 import html
 import re

@@ -1,7 +1,5 @@
 """Org as the service shows it, and on input that means harm."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

@@ -1,7 +1,5 @@
 """RDoc against rdoc's own output, and on input that means harm."""
 
-from __future__ import annotations
-
 import html
 import itertools
 import json

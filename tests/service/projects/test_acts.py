@@ -1,7 +1,5 @@
 """Stars, archive, deletion and restoring, sharing, members and custom attributes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import aiohttp

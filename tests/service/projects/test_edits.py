@@ -1,7 +1,5 @@
 """Create, create for a user, edit and fork: what they make and what they refuse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import aiohttp

@@ -1,7 +1,5 @@
 """Forks: there at once, filled later, and what is refused."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

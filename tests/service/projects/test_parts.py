@@ -1,7 +1,5 @@
 """What the links of a project lead to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pygit2

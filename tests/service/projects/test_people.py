@@ -1,7 +1,5 @@
 """Who has to do with a project: members by every way there is, and their levels."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.service.conftest import Api

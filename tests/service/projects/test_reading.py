@@ -1,7 +1,5 @@
 """Reading one project and listing many."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.service.conftest import Api

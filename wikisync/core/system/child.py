@@ -6,8 +6,6 @@ It needs nothing but Python itself, so that a process which runs one engine load
 nothing else.  ``worker`` is the parent's half.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os

@@ -14,8 +14,6 @@ None of it looks into the bytes: a handler says with ``under_way`` when a reques
 begins and ends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

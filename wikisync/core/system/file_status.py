@@ -6,8 +6,6 @@ The inode tells a file that was put in its place; the time of the last change of
 anything tells a write after which a program set the other time back.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import NamedTuple

@@ -13,8 +13,6 @@ the account, and with them ``usercustomize``.  Libraries that were installed the
 are found because the parent says where it found its own.
 """
 
-from __future__ import annotations
-
 import importlib.machinery
 import importlib.util
 import json

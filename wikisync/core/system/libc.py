@@ -4,8 +4,6 @@ Only this module uses ``ctypes``.  Each function says what it does on a system t
 lacks the call.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

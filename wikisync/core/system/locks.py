@@ -4,8 +4,6 @@ The system frees them with the process, so there is no stale lock.  A folder can
 locked itself, where no file of ours may lie in it.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator

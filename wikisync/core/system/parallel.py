@@ -1,7 +1,5 @@
 """Work on many things at once, within bounds, in threads or on the loop."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence

@@ -5,8 +5,6 @@ Everything of ours that pages, tokens or their traces can lie in is made here: t
 is there already and belongs to this user loses the rights of everybody else.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -4,8 +4,6 @@ The C library keeps what was freed between two things still in use: without givi
 back a watch grows with each edit.
 """
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Coroutine

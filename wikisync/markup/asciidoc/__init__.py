@@ -6,8 +6,6 @@ worker, ``engines`` which engines there are, ``worker`` the child's half,
 ``asciidoc3`` another engine, whole in its folder.
 """
 
-from __future__ import annotations
-
 from wikisync.markup.asciidoc.document import problems_of, to_html
 
 __all__ = ["problems_of", "to_html"]

@@ -4,8 +4,6 @@ The engine is Asciidoctor itself, in a process of its own (``engine``).  Links t
 other pages come out as plain relative hrefs, for the shared link filter.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import posixpath

@@ -5,8 +5,6 @@ the process ends itself, without an answer it is killed, and the next page gets 
 one.  Messages are described in ``worker``.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Mapping, Sequence
 

@@ -5,8 +5,6 @@
 for machines that have neither of the two.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Mapping
 from functools import partial

@@ -5,8 +5,6 @@ context; never a file, never a URL.  The limits are counted here, on the side of
 the worker that a page cannot reach.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 

@@ -16,8 +16,6 @@ The scripts see no file, network or process: the engine has none.  After an
 error nothing of the engine is trusted: the process ends, the parent starts another.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

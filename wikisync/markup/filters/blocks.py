@@ -1,7 +1,5 @@
 """Blocks: tables, the list of headings, footnotes, the direction of their text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from html import unescape

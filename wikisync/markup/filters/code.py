@@ -1,7 +1,5 @@
 """Blocks of code: language, colours, title, numbers and marks of lines, diagrams."""
 
-from __future__ import annotations
-
 import html as entities
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Ids of headings by the service's rule, links to them, and the list of them."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from urllib.parse import quote_plus, unquote, unquote_plus

@@ -4,8 +4,6 @@ A link's address is never written here: what a page says about another page can
 only be known when all pages are.
 """
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from typing import Literal

@@ -3,8 +3,6 @@
 What the converters do is in ``markup.formulas``.
 """
 
-from __future__ import annotations
-
 from wikisync.markup.draft import Draft
 from wikisync.markup.formulas import Refused, to_mathml
 from wikisync.markup.tokens import escape

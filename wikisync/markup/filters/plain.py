@@ -1,7 +1,5 @@
 """Plain text of the page and of each section, for search and summaries."""
 
-from __future__ import annotations
-
 import html as entities
 
 from wikisync.markup.draft import Draft

@@ -1,7 +1,5 @@
 """References in running text become questions that phase B answers."""
 
-from __future__ import annotations
-
 from html import unescape
 
 from wikisync.markup import references

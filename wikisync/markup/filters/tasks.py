@@ -8,8 +8,6 @@ An Org page writes boxes as text in front of an item, which its parser leaves; h
 they become boxes like those of the other formats.
 """
 
-from __future__ import annotations
-
 import re
 
 from wikisync.core.model import Format

@@ -1,7 +1,5 @@
 """Running text: emoji, colour chips, inline diffs, placeholders, escaped characters."""
 
-from __future__ import annotations
-
 import functools
 import html as entities
 import re

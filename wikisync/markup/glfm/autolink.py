@@ -5,8 +5,6 @@ and finds addresses that have one behind quotes and inside brackets.  Each word 
 read once, however many schemes it holds, so the whole is linear in the text.
 """
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata

@@ -5,8 +5,6 @@ whether it ends there.  Most lines begin with a letter, which few rules can star
 with; naming the characters takes a third of the time away and changes no result.
 """
 
-from __future__ import annotations
-
 import string
 from collections.abc import Mapping
 

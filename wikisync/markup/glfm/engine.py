@@ -1,7 +1,5 @@
 """markdown-it-py with the rules of the dialect, as one function from text to HTML."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable

@@ -4,8 +4,6 @@ A name is the same in capitals, two notes of one name are both shown, and the
 time to find the end of a name does not grow with the page.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ included includes nothing further, and an address of the web is never fetched: i
 becomes a link.
 """
 
-from __future__ import annotations
-
 import re
 
 from wikisync.errors import RenderError

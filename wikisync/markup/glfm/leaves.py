@@ -1,7 +1,5 @@
 """Blocks that hold no other ones: fenced code, raw HTML, tables."""
 
-from __future__ import annotations
-
 import re
 
 from markdown_it.rules_block import StateBlock, fence

@@ -4,8 +4,6 @@ To the service's parser a list goes on behind an empty item and any number of bl
 lines, and a blank line that is indented as far as an item's content belongs to it.
 """
 
-from __future__ import annotations
-
 import re
 
 from markdown_it.rules_block import StateBlock

@@ -1,7 +1,5 @@
 """Quotes, fenced quotes and alerts, where markdown-it reads them otherwise."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator

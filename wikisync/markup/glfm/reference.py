@@ -7,8 +7,6 @@ paragraph, unless it is one that ends a paragraph: it is no code, no item that c
 from three, and three dashes are text.
 """
 
-from __future__ import annotations
-
 from markdown_it.rules_block import StateBlock, lheading, paragraph, reference
 
 from wikisync.markup.glfm.leaves import is_underline, pipe_table

@@ -2,8 +2,6 @@
 
 # ruff: noqa: ARG002 - the base class calls every rule with the same four values
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

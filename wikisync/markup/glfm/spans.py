@@ -1,7 +1,5 @@
 """What running text is made of: code, escapes, formulas, wiki links, emphasis."""
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata

@@ -1,7 +1,5 @@
 """markdown-it's view of a page's lines, with the containers around each block."""
 
-from __future__ import annotations
-
 from markdown_it.rules_block import StateBlock
 
 CODE_INDENT = 4

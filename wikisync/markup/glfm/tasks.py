@@ -3,8 +3,6 @@
 What else a sign means is for the filter of tasks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from html import unescape

@@ -1,7 +1,5 @@
 """Steps over the texts of all blocks: white space, and the lines of links."""
 
-from __future__ import annotations
-
 import re
 
 from markdown_it.common.utils import normalizeReference

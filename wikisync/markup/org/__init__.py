@@ -5,8 +5,6 @@ includes, ``blocks`` and ``tables`` the blocks with the line grammar of ``lines`
 ``inline`` and ``links`` what stands in a text.
 """
 
-from __future__ import annotations
-
 from wikisync.markup.org.document import to_html
 
 __all__ = ["to_html"]

@@ -6,8 +6,6 @@ verses and blocks without a known name, widths in tables, counters of lists,
 HTML blocks, formulas.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterator, Sequence

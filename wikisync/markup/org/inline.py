@@ -5,8 +5,6 @@ closing positions are listed once; a line of ten thousand markers
 costs one pass.
 """
 
-from __future__ import annotations
-
 import bisect
 import re
 from collections.abc import Callable

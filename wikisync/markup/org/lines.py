@@ -1,7 +1,5 @@
 """What a line of an Org page starts; the level of the grammar below blocks.  Pure."""
 
-from __future__ import annotations
-
 import re
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Links of Org pages: targets of all kinds to what the shared filter resolves."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """What an Org page says about itself before it is read.  Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Tables of Org pages to HTML."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Signs that an Org text names or puts together, as characters.  Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from html import unescape

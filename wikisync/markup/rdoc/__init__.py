@@ -4,8 +4,6 @@
 ``links`` the links and ``typography`` the quotes and dashes.
 """
 
-from __future__ import annotations
-
 from wikisync.markup.rdoc.blocks import to_html
 
 __all__ = ["to_html"]

@@ -9,8 +9,6 @@ One rule makes the tree: a block is read at a column.  What stands left of it
 ends the block, what stands right of it is verbatim.
 """
 
-from __future__ import annotations
-
 from wikisync.markup.context import ParseContext
 from wikisync.markup.rdoc.inline import inline_html
 from wikisync.markup.rdoc.tokens import LISTS, Kind, Token, read_tokens

@@ -6,8 +6,6 @@ links are read from what is left.  A mark that has been read is replaced by
 ``NUL`` and kept in its position, so that offsets hold from step to step.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterator

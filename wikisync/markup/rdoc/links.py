@@ -4,8 +4,6 @@ Brackets and spaces are found in lists made once, so that a line of ten
 thousand brackets costs one pass.
 """
 
-from __future__ import annotations
-
 import bisect
 import re
 from collections.abc import Callable

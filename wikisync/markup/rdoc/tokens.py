@@ -5,8 +5,6 @@ indents; a tab is text.  After the marker of a list item the same line goes on
 being read, so ``* 1. x`` is two markers and a text.
 """
 
-from __future__ import annotations
-
 import re
 from enum import Enum, auto
 

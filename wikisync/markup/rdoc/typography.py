@@ -4,8 +4,6 @@ One forward scan that remembers, over the pieces of a paragraph, which quotation
 marks are open.  Code is never touched, nor is the value of an attribute.
 """
 
-from __future__ import annotations
-
 import re
 
 from wikisync.markup.tokens import escape_marks

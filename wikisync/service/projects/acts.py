@@ -3,8 +3,6 @@
 Rules: ``docs/service.md`` "Projects".
 """
 
-from __future__ import annotations
-
 from email.utils import parsedate_to_datetime
 
 from aiohttp import web

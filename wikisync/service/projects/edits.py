@@ -4,8 +4,6 @@ Every change is checked whole before anything is kept, so that a refused request
 leaves no trace.  Rules: ``docs/service.md`` "Projects".
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any, cast

@@ -5,8 +5,6 @@ Each function takes the ``Tables`` first and is called through ``Records.ask``.
 
 # ruff: noqa: S608 - every text in a query is our own; values are bound
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct

@@ -4,8 +4,6 @@ A file goes from the request to disk and from disk to the answer, never whole
 through memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import shutil

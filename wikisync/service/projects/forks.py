@@ -1,7 +1,5 @@
 """Forks: a project at once, filled by a job.  Rules: ``docs/service.md`` "Projects"."""
 
-from __future__ import annotations
-
 import asyncio
 
 from aiohttp import web

@@ -4,8 +4,6 @@ This service has no events, issues, merge requests, labels or agents; a project 
 of them, and says so.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 

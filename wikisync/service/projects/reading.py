@@ -1,7 +1,5 @@
 """Reading projects: one, the lists of them, and who and what belongs to one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 

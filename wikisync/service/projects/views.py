@@ -5,8 +5,6 @@ one with its optional parts.  What a caller may not
 know is left out, never shown as empty (``docs/service.md`` "Projects").
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What ``doctor`` finds on this machine: folders, marker, lock, disk, state, trash."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What ``doctor`` finds about the service: version, clock, token, rights, its ways."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, date, datetime

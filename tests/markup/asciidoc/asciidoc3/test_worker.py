@@ -1,7 +1,5 @@
 """The last fallback, which as it comes runs what a page says: here it may nothing."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

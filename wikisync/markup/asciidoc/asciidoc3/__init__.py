@@ -3,8 +3,6 @@
 ``kind`` is all that the rest knows of it, ``worker`` is the process that holds it.
 """
 
-from __future__ import annotations
-
 from wikisync.markup.asciidoc.asciidoc3.kind import KIND
 
 __all__ = ["KIND"]

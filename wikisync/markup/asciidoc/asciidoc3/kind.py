@@ -1,7 +1,5 @@
 """asciidoc3 as one kind of engine: how it is started, and what is said of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from wikisync.core.system.processes import python_worker

@@ -19,8 +19,6 @@ language, so pages are brought closer to that first; somewhat over half come out
 they should.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import io
