@@ -381,3 +381,75 @@ def test_folders_that_would_clash_bear_the_whole_path() -> None:
 @pytest.mark.parametrize("name", ["site", "wikisync.toml", ".wikisync"])
 def test_folder_never_takes_a_name_of_ours(name: str) -> None:
     assert list(folder_names([project(f"docs/{name}")]).values()) == [f"docs-{name}"]
+
+
+HASH = "0123456789abcdef0123456789abcdef"
+TREE = {
+    "home": "h\n",
+    "docs/a": f"![x](uploads/{HASH}/a.png)\n",
+    "docs/deep/b": "b\n",
+    "docs/deep/c/d": "d\n",
+    "other/docs/e": "e\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("only", "slugs"),
+    [
+        (["docs/"], {"docs/a", "docs/deep/b", "docs/deep/c/d"}),
+        (["docs/deep"], {"docs/deep/b", "docs/deep/c/d"}),
+        (["docs/deep/c", "other"], {"docs/deep/c/d", "other/docs/e"}),
+        (["docs", "docs/deep"], {"docs/a", "docs/deep/b", "docs/deep/c/d"}),
+    ],
+)
+async def test_clone_of_only_some_folders_never_deletes_the_others(
+    service: EmbeddedService, run: Run, tmp_path: Path, only: list[str], slugs: set[str]
+) -> None:
+    await service.add_project("docs/handbook", TREE)
+    await service.put_file(HANDBOOK, f"uploads/{HASH}/a.png", b"PNG")
+    before = await service.files(HANDBOOK)
+    root = tmp_path / "wikis"
+    words = ["clone", service.url, "--project", "docs/handbook", root]
+    words += [word for folder in only for word in ("--only", folder)]
+
+    for _ in range(2):
+        assert (await run(*words)).code == 0
+    (root / "handbook" / f"{min(slugs)}.md").write_text("edited\n")
+    ran = await run("sync", "-C", root)
+    await run("sync", "-C", root)
+
+    assert ran.code == 0, ran.err
+    found = {
+        path.relative_to(root / "handbook").with_suffix("").as_posix()
+        for path in (root / "handbook").rglob("*.md")
+    }
+    assert found == slugs
+    assert await service.files(HANDBOOK) == before | {f"{min(slugs)}.md": b"edited\n"}
+
+
+@pytest.mark.parametrize("only", ["..", "a/../b", "/", ""])
+async def test_folder_that_no_wiki_has_is_refused(
+    service: EmbeddedService, run: Run, tmp_path: Path, only: str
+) -> None:
+    await service.add_project("docs/handbook", TREE)
+
+    ran = await run(
+        *("clone", service.url, "--project", "docs/handbook", tmp_path / "wikis"),
+        *("--only", only),
+    )
+
+    assert ran.code == 2
+    assert not (tmp_path / "wikis").exists()
+
+
+async def test_clone_of_a_whole_wiki_is_not_narrowed_by_the_next_one(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    await service.add_project("docs/handbook", TREE)
+    words = ("clone", service.url, "--project", "docs/handbook", tmp_path / "wikis")
+    await run(*words)
+
+    ran = await run(*words, "--only", "docs")
+
+    assert (ran.code, "is a clone of other folders" in ran.err) == (2, True)
+    assert (tmp_path / "wikis" / "handbook" / "home.md").exists()

@@ -31,6 +31,12 @@ from wikisync.workspace.service import open_selected
 @service_options
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
+    "--only",
+    multiple=True,
+    metavar="FOLDER",
+    help="Clone only the pages below this folder of a wiki; repeatable.",
+)
+@click.option(
     "--allow-emptying",
     is_flag=True,
     help="Delete local pages even if most of a wiki is gone.",
@@ -45,6 +51,7 @@ def command(
     groups: tuple[str, ...],
     excluded: tuple[str, ...],
     token_file: Path | None,
+    only: tuple[str, ...],
     *,
     is_all: bool,
     allow_emptying: bool,
@@ -54,7 +61,8 @@ def command(
 
     URL may also be the address of a wiki, a project or a group, which selects that
     wiki. FOLDER is created; it may exist if it is empty or is a clone of the same
-    wikis, which is then updated.
+    wikis, which is then updated. With --only, .wikisyncignore leaves out the rest of
+    each wiki, which every later sync leaves alone.
     """
     selection = Selection(projects, groups, is_all, excluded)
     client, selection = open_selected(url, token_file, selection, console, os.environ)
@@ -64,6 +72,7 @@ def command(
                 client,
                 selection,
                 folder,
+                only=only,
                 allow_emptying=allow_emptying,
                 progress=progress,
             )

@@ -20,7 +20,8 @@ takes it back.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -86,6 +87,20 @@ def pattern_of(path: str) -> str:
     """The pattern that fits this path and no other."""
     escaped = re.sub(r"[*?\[\\]", r"\\\g<0>", path)
     return "/" + re.sub(r"[ \t]\Z", r"\\\g<0>", escaped)
+
+
+def patterns_of_only(folders: Collection[str]) -> str:
+    """The text of a pattern file that leaves out all but some folders."""
+    steps: dict[str, None] = {}
+    for folder in sorted(folders):
+        parts = folder.split("/")
+        above = ["/".join(parts[:count]) for count in range(len(parts) + 1)]
+        if set(above[:-1]) & set(folders):
+            continue  # one above it is there whole
+        for outer, inner in pairwise(above):
+            steps[f"{pattern_of(outer)}/*".replace("//", "/")] = None
+            steps[f"!{pattern_of(inner)}/"] = None
+    return "".join(f"{step}\n" for step in steps)
 
 
 def parse_patterns(text: str) -> tuple[Patterns, tuple[Problem, ...]]:

@@ -13,7 +13,10 @@ from wikisync.config.reading import render_config
 from wikisync.core import layout
 from wikisync.core.messages import Progress
 from wikisync.core.model import Problem, WikiOwner
-from wikisync.errors import FolderError, Halted, WikisyncError
+from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
+from wikisync.folder.ignore import UPLOADS
+from wikisync.folder.patterns import IGNORE_FILE, patterns_of_only
+from wikisync.folder.safe_open import make_folder
 from wikisync.folder.swap import OWNERS, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_overlaps
 from wikisync.sync.base.state import REBUILT
@@ -41,10 +44,11 @@ async def clone(
     selection: discovery.Selection,
     folder: Path,
     *,
+    only: Sequence[str] = (),
     allow_emptying: bool = False,
     progress: Progress,
 ) -> Pulled:
-    """Make the workspace and pull every wiki into it.
+    """Make the workspace and pull every wiki into it, or ``only`` some folders of each.
 
     Fails before anything is written where that can be known.  Interrupted, it
     leaves a workspace that the next run finishes.
@@ -55,6 +59,7 @@ async def clone(
         WikisyncError: a wiki cannot be had; a workspace begun by this run and
             still without pages is removed again.
     """
+    patterns = _only_patterns(only)
     existing = existing_workspace(folder)
     if existing is None:
         refuse_folder(folder, allows_network_disk=True)
@@ -68,6 +73,8 @@ async def clone(
                 # another process may have made one while the wikis were searched for
                 refuse_folder(folder, allows_network_disk=True)
             _write_workspace(folder, workspace)
+            if patterns:
+                _write_patterns(folder, workspace, patterns)
         configured = ConfiguredWorkspace(folder, workspace.config)
         with open_workspace(configured, allows_network_disk=True) as opened:
             sections = {section.owner: section for section in workspace.config.wikis}
@@ -291,10 +298,43 @@ def _write_workspace(folder: Path, workspace: NewWorkspace) -> None:
     agree_to_new(folder, workspace.config)
 
 
+def _only_patterns(folders: Sequence[str]) -> str:
+    """What the pattern file of each wiki holds; empty for whole wikis.
+
+    Raises:
+        UsageError: a folder is none of a wiki.
+    """
+    plain = [folder.strip("/") for folder in folders]
+    for folder, way in zip(folders, plain, strict=True):
+        if {"", ".", ".."} & set(way.split("/")):
+            raise UsageError(f"{folder!r} is no folder of a wiki", hint="such as docs/")
+    return patterns_of_only([*plain, UPLOADS]) if plain else ""
+
+
+def _write_patterns(folder: Path, workspace: NewWorkspace, patterns: str) -> None:
+    """Leave out all other folders, where nobody has patterns of another kind.
+
+    Raises:
+        UsageError: somebody has.
+    """
+    for name in workspace.folders.values():
+        path = folder / name / IGNORE_FILE
+        if path.exists() or not workspace.is_new:
+            if not path.exists() or path.read_text("utf-8") != patterns:
+                raise UsageError(
+                    f"{folder / name} is a clone of other folders",
+                    hint=f"change {path}, or clone into a new folder",
+                )
+            continue
+        make_folder(path.parent)
+        write_atomically(path.parent, IGNORE_FILE, patterns.encode())
+
+
 def _undo(folder: Path, workspace: NewWorkspace) -> None:
     """Remove a workspace that this run began, as long as it has no pages."""
     with suppress(OSError):
         for name in workspace.folders.values():
+            (folder / name / IGNORE_FILE).unlink(missing_ok=True)
             if (folder / name).exists():
                 (folder / name).rmdir()
         (folder / FILE_NAME).unlink()
