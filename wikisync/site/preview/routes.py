@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,8 @@ FILE_BYTES_MAX = 32 * 1024 * 1024
 BODY_BYTES_MAX = 2 * TEXT_BYTES_MAX * 6 + 4096
 """Two texts, every character escaped."""
 FILE_BODY_BYTES_MAX = FILE_BYTES_MAX * 4 // 3 + 4096
+PARTS_MAX = 2
+"""Of a text: as it was shown, and as it is."""
 HASH_DIGITS = 16
 """Of a file's hash in its path; the service's own have 32, and are never uploaded."""
 HEADINGS: Mapping[Format, str] = {
@@ -78,7 +81,9 @@ class SourceWish(_Wish, frozen=True):
 class DraftWish(_Wish, frozen=True):
     """The page as HTML with a text that no file holds."""
 
-    text: str
+    text: str = ""
+    parts: tuple[str, ...] = ()
+    """Pieces of texts, each by itself as the body of the page: at most two."""
 
 
 class SaveWish(_Wish, frozen=True):
@@ -305,6 +310,12 @@ class WriteRoutes:
         }
 
     async def _draft(self, wish: DraftWish) -> object:
+        if wish.parts:
+            bodies = [
+                await self._in_thread(self._site.body, wish.at, part)
+                for part in wish.parts[:PARTS_MAX]
+            ]
+            return {"parts": bodies}
         return await self._in_thread(self._site.draft, wish.at, wish.text)
 
     async def _save(self, wish: SaveWish) -> Written:
@@ -394,7 +405,8 @@ class WriteRoutes:
         is_draft = wish.text is not None
         text = wish.text if is_draft else await finish_in_thread(desk.read, page.path)
         new = await self._in_thread(
-            self._site.ticked, wish.at, text or "", wish.number, is_done=wish.is_done
+            partial(self._site.ticked, is_done=wish.is_done),
+            *(page, wish.at, text or "", wish.number),
         )
         if new is None:
             raise SiteError(f"the box cannot be found in the text of {page.path}")

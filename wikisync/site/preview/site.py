@@ -19,6 +19,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -398,19 +399,21 @@ class LiveSite:
             return None
         return with_draft(world, place, text.encode("utf-8")), place
 
-    def ticked(self, path: str, text: str, number: int, *, is_done: bool) -> str | None:
-        """A page's text with a task box ticked, or not; None where it is not in it."""
+    def body(self, path: str, text: str) -> str:
+        """The HTML of a text as a page has it, without what is around it."""
         world = self._world
         place = world.layout.places.get(_known_path(world, path)) if world else None
         if world is None or place is None:
-            return None
-        page_format = world.scanned[place.wiki].pages[Slug(place.name)].format
+            return ""
+        world = with_draft(world, place, text.encode("utf-8"))
+        return world.layout.indexer.view(world.page(place)).html
 
-        def render(source: str) -> str:
-            drawn = with_draft(world, place, source.encode("utf-8"))
-            return drawn.layout.indexer.view(drawn.page(place)).html
-
-        return ticked(text, page_format, number, is_done=is_done, render=render)
+    def ticked(
+        self, page: WritablePage, path: str, text: str, number: int, *, is_done: bool
+    ) -> str | None:
+        """A page's text with a task box ticked, or not; None where it is not in it."""
+        render = partial(self.body, path)
+        return ticked(text, page.format, number, is_done=is_done, render=render)
 
     def headings(self, page: WritablePage, href: str) -> Sequence[tuple[str, str]]:
         """The headings of the page that a link on a page leads to: ids and texts."""

@@ -11,6 +11,11 @@ const OPEN = "wikisync-writing";
 const TAB = "wikisync-tab";
 const RENDER_MS = 200;
 const KEEP_MS = 250;
+// Of a page with more characters what is typed is shown first, and all of it in a rest.
+const BIG = 100_000;
+const PART_MS = 60;
+const REST_MS = 1500;
+const PART_MAX = 20_000;
 
 const SHEET = `
 	.write { position: fixed; inset: 0 50% 0 0; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 0.875rem/1.45 system-ui, sans-serif;
@@ -193,6 +198,7 @@ class Editor extends Desk {
 		if (this.isClosed) return;
 		this.isClosed = true;
 		clearTimeout(this.rendering);
+		clearTimeout(this.parting);
 		clearTimeout(this.keeping);
 		this.freeTab?.();
 		this.listening?.abort();
@@ -245,8 +251,56 @@ class Editor extends Desk {
 	changed() {
 		this.saveButton.disabled = !this.isDirty;
 		clearTimeout(this.keeping);
-		this.keeping = setTimeout(() => this.keep(), KEEP_MS);
-		this.render(RENDER_MS);
+		const isBig = this.view.state.doc.length > BIG;
+		this.keeping = setTimeout(() => this.keep(), isBig ? REST_MS : KEEP_MS);
+		if (isBig) this.renderPart();
+		this.render(isBig ? REST_MS : RENDER_MS);
+	}
+
+	renderPart() {
+		clearTimeout(this.parting);
+		this.parting = setTimeout(async () => {
+			if (this.isParting) return void (this.isPartStale = true);
+			this.isParting = true;
+			do {
+				this.isPartStale = false;
+				await this.showPart().catch(() => null);
+			} while (this.isPartStale && !this.isClosed);
+			this.isParting = false;
+		}, PART_MS);
+	}
+
+	// The blocks around what was typed, rendered by themselves as they were and as they
+	// are: where those that were are in the page once, the others take their place.
+	async showPart() {
+		const [old, now] = [this.shown, this.text_];
+		if (old === undefined || old === now || this.isRendering) return;
+		const [start, end] = difference(old, now);
+		const from = Math.max(0, old.lastIndexOf("\n\n", old.lastIndexOf("\n\n", start - 1) - 1) + 2);
+		const next = old.indexOf("\n\n", old.length - end);
+		const behind = next < 0 ? -1 : old.indexOf("\n\n", next + 2);
+		const rest = behind < 0 ? 0 : old.length - behind;
+		const parts = [old, now].map((text) => text.slice(from, text.length - rest));
+		if (parts.some((part) => part.length > PART_MAX)) return;
+		const answer = await this.ask("draft", { parts });
+		const [was, are] = answer.parts.map((html) => [...new DOMParser().parseFromString(html, "text/html").body.children]);
+		const first = was.length && !this.isClosed && this.shown === old && onlyPlace(was, this.main);
+		if (!first) return;
+		const there = [first];
+		while (there.length < was.length) there.push(there.at(-1).nextElementSibling);
+		const last = there.at(-1).nextSibling;
+		const isSame = (at) => was.at(at)?.isEqualNode(are.at(at));
+		while (was.length && are.length && isSame(0)) for (const one of [was, are, there]) one.shift();
+		let behindIt = last;
+		while (was.length && are.length && isSame(-1)) {
+			behindIt = there.pop();
+			was.pop();
+			are.pop();
+		}
+		const parent = first.parentNode ?? behindIt?.parentNode;
+		for (const node of are) parent.insertBefore(node, there[0] ?? behindIt);
+		for (const node of there) node.remove();
+		this.shown = now;
 	}
 
 	render(delay) {
@@ -256,9 +310,13 @@ class Editor extends Desk {
 			this.isRendering = true;
 			do {
 				this.isStale = false;
-				const draft = await this.ask("draft", { text: this.text_ }).catch(() => null);
+				const text = this.text_;
+				const draft = await this.ask("draft", { text, parts: [] }).catch(() => null);
 				if (this.isClosed) return;
-				if (draft?.html) {
+				// parts are shown already of what was typed meanwhile, where any can be
+				const isLate = text.length > BIG && this.shown !== undefined && text.length !== this.view.state.doc.length;
+				if (draft?.html && !isLate) {
+					this.shown = text;
 					this.mark(draft.marks);
 					const top = this.main.scrollTop;
 					this.page.exchange(new DOMParser().parseFromString(draft.html, "text/html"), null);
@@ -267,6 +325,7 @@ class Editor extends Desk {
 				}
 			} while (this.isStale);
 			this.isRendering = false;
+			if (this.shown?.length > BIG && this.shown !== this.text_) this.renderPart();
 		}, delay);
 	}
 
@@ -309,7 +368,9 @@ class Editor extends Desk {
 	anchors() {
 		const { view, main } = this;
 		const measured = [view.scrollDOM.scrollHeight, main.scrollHeight, main.clientWidth, view.state.doc.length].join();
-		if (this.measured === measured) return this.pairs;
+		// measuring a big page for each key would be felt
+		const isRecent = view.state.doc.length > BIG && performance.now() - this.measuredAt < REST_MS;
+		if (this.measured === measured || isRecent) return this.pairs;
 		this.measured = measured;
 		// a title that no line of the text makes has no id
 		const inPage = headings();
@@ -323,6 +384,7 @@ class Editor extends Desk {
 			const last = pairs.at(-1);
 			if (pair.every((at, side) => at > last[side] && at < end[side])) pairs.push(pair);
 		}
+		this.measuredAt = performance.now();
 		return (this.pairs = [...pairs, end]);
 	}
 
@@ -424,10 +486,7 @@ class Editor extends Desk {
 	// Another text in the editor, where only what differs is exchanged; says where.
 	take(text) {
 		const old = this.text_;
-		let start = 0;
-		while (start < old.length && start < text.length && old[start] === text[start]) start++;
-		let end = 0;
-		while (end < old.length - start && end < text.length - start && old.at(-1 - end) === text.at(-1 - end)) end++;
+		const [start, end] = difference(old, text);
 		this.base = text;
 		this.view.dispatch({ changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) } });
 		const line = (at) => this.view.state.doc.lineAt(Math.min(at, this.view.state.doc.length)).number;
@@ -659,6 +718,31 @@ class Editor extends Desk {
 		this.close(true);
 		location.reload();
 	}
+}
+
+// How much two texts have in common at their start and end.
+function difference(old, text) {
+	let start = 0;
+	while (start < old.length && start < text.length && old[start] === text[start]) start++;
+	let end = 0;
+	while (end < old.length - start && end < text.length - start && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
+	return [start, end];
+}
+
+// The first of elements that stand in a row, where they do so once.
+function onlyPlace(row, inside) {
+	let found = null;
+	for (const one of inside.querySelectorAll(row[0].localName)) {
+		let at = one;
+		const isRow = row.every((node) => {
+			const isSame = at?.isEqualNode(node);
+			at = at?.nextElementSibling;
+			return isSame;
+		});
+		if (isRow && found) return null;
+		if (isRow) found = one;
+	}
+	return found;
 }
 
 // A title that no line of the text makes has no id.
