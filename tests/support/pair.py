@@ -91,7 +91,7 @@ class Pair:
         git = RemoteRepository(self.client, OWNER, self.private / "cache")
         local = FolderReplica.two_way(self.folder, private=self.private, settle_s=0)
         remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
-        links = FileLinks(remote, LooseFiles.of_folder(local), known, lambda: self.now)
+        links = FileLinks(remote, LooseFiles.of_folder(local), known)
         side = DryFolder(local) if is_dry else local
         return AliasedFolder(side, known), TranslatedWiki(remote, known, links)
 

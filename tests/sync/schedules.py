@@ -215,7 +215,7 @@ class Client:
             else SimulatedWiki(self.world)
         )
         files = SimulatedFiles(self.world, self.copy)
-        links = FileLinks(wiki, files, known, lambda: self.world.steps)
+        links = FileLinks(wiki, files, known)
         self.wiki = TranslatedWiki(wiki, known, links)
 
     @property

@@ -58,7 +58,7 @@ def test_intents_come_oldest_first_and_no_number_comes_twice(known: WikiState) -
     first = known.begin(Intent(WriteKind.CREATE, HOME))
     known.settle(first)
     second = known.begin(Intent(WriteKind.DELETE, OTHER))
-    third = known.begin(Intent(WriteKind.UPLOAD, HOME))
+    third = known.begin(Intent(WriteKind.DELETE, HOME))
     assert first < second < third
     assert [intent.id for intent in known.intents()] == [second, third]
 

@@ -34,7 +34,7 @@ from wikisync.folder.loose import LooseFiles
 from wikisync.folder.naming import is_unlisted
 from wikisync.markup.retarget import link_targets, to_folder, to_wiki
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.ledger import FetchedFile, Intent, WriteKind
+from wikisync.sync.decide.ledger import FetchedFile, WriteKind
 from wikisync.sync.replica import RemoteReplica
 
 log = logging.getLogger(__name__)
@@ -75,18 +75,13 @@ class FileLinks:
     """The links of one wiki's pages to files beside them."""
 
     def __init__(
-        self,
-        wiki: RemoteReplica,
-        files: LooseFiles,
-        state: WikiState,
-        clock: Callable[[], float],
+        self, wiki: RemoteReplica, files: LooseFiles, state: WikiState
     ) -> None:
         self._wiki = wiki
         self._files = files
         self._state = state
-        self._clock = clock
         self._uploading = asyncio.Lock()
-        self._fetched: Mapping[str, _Held] | None = None
+        self.fetched: Mapping[str, _Held] | None = None
         """Fetched attachments that are here: where the wiki has each, or the file that
         a person made of it.  None where files may have come and gone."""
         self._pointers: dict[Digest, bool] = {}
@@ -97,10 +92,6 @@ class FileLinks:
         """Uploads that were read to be compared."""
         self._compared: dict[Slug, tuple[Digest, Collection[str]]] = {}
         """Pages whose files and uploads differ, and whose links do not."""
-
-    def scan_anew(self) -> None:
-        """Files may have come and gone."""
-        self._fetched = None
 
     # -- the two spellings -------------------------------------------------------
 
@@ -151,10 +142,16 @@ class FileLinks:
         wanted = await self._wanted(page, is_sent=is_sent)
         files: dict[LinkTarget, str] = {}
         for target, held in wanted.items():
-            place = held if isinstance(held, str) else self._place_of(held)
             is_own = not is_sent and await self._is_in_place(held)
-            if not is_own:
-                files[target] = place
+            if is_own:
+                continue
+            if isinstance(held, str):
+                files[target] = held
+            else:
+                # where the wiki has it, or about where it will
+                name = held.path.rpartition("/")[2]
+                planned = f"uploads/{UNKNOWN_FOLDER}/{name}"
+                files[target] = self._state.upload_of(held.digest) or planned
         if not files:
             return page
         content, placed = await _parsed(lambda: to_wiki(page, files))
@@ -218,7 +215,7 @@ class FileLinks:
 
         Also pages that were sent before the file was there, or came from the wiki so.
         """
-        self._fetched = await self._scan()
+        self.fetched = await self._scan()
         base = self._state.base()
         expected = await self._expected()
         with_uploads = {slug for slug, page in base.items() if page.uploads}
@@ -239,7 +236,7 @@ class FileLinks:
     async def _expected(self) -> Mapping[Slug, Collection[str]]:
         """The uploads that pages should have, if all that looks like a link is one."""
         base, uploads = self._state.base(), self._state.uploads()
-        fetched = self._fetched or {}
+        fetched = self.fetched or {}
         changed = {p for p, file in fetched.items() if isinstance(file, LooseFile)}
         paths = await self._files.listed() | changed | uploads.keys()
         pages = self._state.linking(paths)
@@ -264,8 +261,8 @@ class FileLinks:
         self, page: Page, *, is_sent: bool = False
     ) -> Mapping[LinkTarget, _Held]:
         """What of the folder a page links to, or what the wiki still has of it."""
-        if self._fetched is None:
-            self._fetched = await self._scan()
+        if self.fetched is None:
+            self.fetched = await self._scan()
         ways = mentions.linked_ways(page.content)
         files = [way for way in ways if mentions.has_extension(way)]
         if is_sent:
@@ -296,7 +293,7 @@ class FileLinks:
 
     async def _may_link(self, page: Page, ways: Sequence[str]) -> bool:
         """Whether a page names a file that is here or was; parsing costs more."""
-        fetched, uploads = self._fetched or {}, self._state.uploads()
+        fetched, uploads = self.fetched or {}, self._state.uploads()
         file = self._state.file_of(page.slug)
         paths = {
             *mentions.ways_lead_to(file, ways),
@@ -323,9 +320,9 @@ class FileLinks:
         Returns:
             Where the wiki has it, for a fetched one that is as it was.
         """
-        if self._fetched is None:
-            self._fetched = await self._scan()
-        file, fetched = self._state.file_of(slug), self._fetched
+        if self.fetched is None:
+            self.fetched = await self._scan()
+        file, fetched = self._state.file_of(slug), self.fetched
         paths = {one: self._files.path_of(file, one) for one in targets}
         there = await self._files.at([one for one in paths.values() if one])
         return {
@@ -346,7 +343,7 @@ class FileLinks:
             for target, file in found.items()
             if isinstance(file, LooseFile)
             and is_unlisted(file.path)
-            and file.path not in (self._fetched or {})
+            and file.path not in (self.fetched or {})
         }
         return hidden and hidden & set(await self._agreed_targets(page))
 
@@ -423,18 +420,12 @@ class FileLinks:
             self._read[path] = Attachment(path, Digest(digest.hexdigest()), size)
         return self._read[path]
 
-    def _place_of(self, file: LooseFile) -> AttachmentPath:
-        """Where the wiki has the file, or about where it will have it."""
-        name = file.path.rpartition("/")[2]
-        planned = AttachmentPath(f"uploads/{UNKNOWN_FOLDER}/{name}")
-        return self._state.upload_of(file.digest) or planned
-
     async def _is_in_place(self, file: _Held) -> bool:
         """Whether the wiki has a file of its own where this one is.
 
         Without git nothing has listed that; links lead to it until this one changes.
         """
-        if isinstance(file, str) or file.path in (self._fetched or {}):
+        if isinstance(file, str) or file.path in (self.fetched or {}):
             return False
         if in_form_c(file.path) in self._state.uploads():
             return False
@@ -442,7 +433,7 @@ class FileLinks:
         with suppress(RemoteError):
             await self._there(path)
             self._state.record_attachments([FetchedFile(path, file.digest, file)])
-            self._fetched = {**(self._fetched or {}), path: path}
+            self.fetched = {**(self.fetched or {}), path: path}
             return True
         return False
 
@@ -469,20 +460,12 @@ class FileLinks:
                 " content",
                 hint="get the content with git lfs pull or git annex get",
             )
-        intent = self._state.begin(
-            Intent(WriteKind.UPLOAD, slug, text=file.path, at=self._clock())
-        )
         name = file.path.rpartition("/")[2]
-        try:
-            stored = await self._wiki.write_attachment(
-                AttachmentPath(f"uploads/{name}"), self._files.read(file)
-            )
-        except RemoteError:
-            self._state.settle(intent)
-            raise
-        with self._state.together():
-            # of what was sent: it may have been saved again since it was read
-            self._state.record_upload(file.path, stored.digest, stored.path)
-            self._state.settle(intent)
+        # one whose answer is lost is sent again: nothing lists uploads
+        stored = await self._wiki.write_attachment(
+            AttachmentPath(f"uploads/{name}"), self._files.read(file)
+        )
+        # of what was sent: it may have been saved again since it was read
+        self._state.record_upload(file.path, stored.digest, stored.path)
         log.info("uploaded %s as %s", file.path, stored.path)
         return stored.path

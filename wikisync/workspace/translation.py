@@ -5,7 +5,6 @@ upload under a random folder (``linking``).  The engine sees both sides as the f
 writes them; the digest of a page is that of the wiki's own text.
 """
 
-import time
 from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
@@ -59,7 +58,7 @@ class TranslatedWiki:
     async def snapshot(self) -> model.Snapshot:
         """Scan every page; see ``Replica``."""
         if not self.keeps_files:
-            self._links.scan_anew()
+            self._links.fetched = None
         if self.is_remembering and self._last is not None and not self._unanswered:
             return model.Snapshot(
                 dict(self._last), problems=self._problems, is_remembered=True
@@ -165,4 +164,4 @@ def translated_wiki(
 ) -> TranslatedWiki:
     """The wiki with its links to files as the folder writes them."""
     files = LooseFiles.of_folder(folder)
-    return TranslatedWiki(wiki, known, FileLinks(wiki, files, known, time.time))
+    return TranslatedWiki(wiki, known, FileLinks(wiki, files, known))

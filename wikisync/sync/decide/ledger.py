@@ -102,7 +102,6 @@ class WriteKind(StrEnum):
     REPLACE = "replace"
     MOVE = "move"
     DELETE = "delete"
-    UPLOAD = "upload"
     REBASE = "rebase"
     """Not a call: a merge is written here, and its text is the wiki's then."""
 

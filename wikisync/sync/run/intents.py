@@ -73,8 +73,6 @@ async def settle_intents(cycle: Cycle) -> None:
                     page = await cycle.local.read(intent.slug)
                     if page.digest == intent.after:
                         rebase(cycle.state, intent)
-            case WriteKind.UPLOAD:
-                log.info("%s may have been uploaded without being used", intent.slug)
             case _:
                 assert_never(intent.operation)
         if is_known:
