@@ -70,6 +70,21 @@ async def test_an_undo_of_the_undo_does_it_again(synced: Cloned) -> None:
         assert await both(synced) == files
 
 
+async def test_a_save_like_what_was_taken_back_is_held_as_one_of_an_older_text(
+    synced: Cloned,
+) -> None:
+    """It may be of a window that still shows it; nobody edited the wiki."""
+    await synced.run("undo", "handbook", "--yes")
+    synced.write("guide.md", EDITED["guide.md"] + "and more\n")
+    ran = await synced.run("sync")
+    assert ran.code == 3
+    assert "an older text was edited here, in lines that changed since" in ran.err
+    assert "guide.conflict.md" in synced.files()
+    await synced.run("resolve", "guide", "--mine")
+    await synced.run("sync")
+    assert (await both(synced))["guide.md"] == EDITED["guide.md"] + "and more\n"
+
+
 async def test_what_changed_since_is_left_alone_and_named(synced: Cloned) -> None:
     synced.write("guide.md", "edited since\n")
     await synced.edit({"new": "new, and more\n"})

@@ -43,7 +43,7 @@ def next_step(folder: str, held: Held) -> str:
     """What a person does about a page that waits."""
     name = f"{folder}/{held.slug}"
     match held.reason:
-        case HoldReason.EDITED_BOTH | HoldReason.CREATED_BOTH:
+        case HoldReason.EDITED_BOTH | HoldReason.EDITED_OLDER | HoldReason.CREATED_BOTH:
             # its file was removed, which only hides it, or something has its place
             first = f"see {errors.command_line('diff', name)}; then"
             if held.step:

@@ -89,6 +89,7 @@ class HoldReason(StrEnum):
     """Why a page waits for a person; the value is the sentence shown."""
 
     EDITED_BOTH = "edited here and on the wiki"
+    EDITED_OLDER = "an older text was edited here, in lines that changed since"
     CREATED_BOTH = "created here and on the wiki with different texts"
     FORMATS = "given two different formats here and on the wiki"
     NAME_TAKEN = "renamed to a name that another page has on the other side"

@@ -49,7 +49,9 @@ from wikisync.sync.run.parts import Cycle, on_texts
 
 log = logging.getLogger(__name__)
 
-WITH_CONFLICT_FILE = frozenset({HoldReason.EDITED_BOTH, HoldReason.CREATED_BOTH})
+WITH_CONFLICT_FILE = frozenset(
+    {HoldReason.EDITED_BOTH, HoldReason.EDITED_OLDER, HoldReason.CREATED_BOTH}
+)
 """Reasons that come with a conflict file; the others have no second text."""
 
 UNWRITTEN = "its conflict file could not be written"

@@ -229,7 +229,9 @@ def _may_merge(action: Action) -> TypeGuard[Candidate]:
 
 def _outcome(action: Candidate, merged: MergedPage) -> Action:
     if merged.result.text is None:
-        reason = HoldReason.EDITED_BOTH
+        # of a push the wiki has nothing new
+        is_old = isinstance(action, Push)
+        reason = HoldReason.EDITED_OLDER if is_old else HoldReason.EDITED_BOTH
         return action if isinstance(action, Hold) else Hold(action.slug, reason)
     if isinstance(action, Hold):
         return action
