@@ -285,7 +285,7 @@ class _Process:
         before = status_at(path)
         while True:
             await asyncio.sleep(ANEW_SCAN_S)
-            if watch.has_damaged_state:
+            if watch.opened.state.is_damaged:
                 self.signals.reload.set()
                 return
             outage = watch.runner.outage

@@ -83,7 +83,7 @@ class Watch:
         publishes: bool,
     ) -> None:
         self._messages = messages
-        self._opened = opened
+        self.opened = opened
         self._wikis = {wiki.name: wiki for wiki in wikis}
         self._notifier = notifier
         self._budget = client.budget
@@ -116,11 +116,6 @@ class Watch:
         """On wikis as a whole, each reported once."""
         self._unshown: dict[str, str] = {}
         """What could not be shown the last time, and why."""
-
-    @property
-    def has_damaged_state(self) -> bool:
-        """Whether it is to be begun anew, which sets the state aside."""
-        return self._opened.state.is_damaged
 
     async def run(self) -> None:
         """Work until cancelled; the health file says then that it has ended."""
@@ -155,7 +150,7 @@ class Watch:
         wiki = self._wikis[work.name]
         result = wiki.synced.last
         if wiki.synced.has_other_folder:
-            warning = other_folder(self._opened.workspace.folder_of(wiki.section))
+            warning = other_folder(self.opened.workspace.folder_of(wiki.section))
             log.warning("%s", warning)
             self._messages.warn(warning)
         for note in wiki.synced.all_notes:
@@ -167,23 +162,20 @@ class Watch:
         self.report.pushed += result.pushed
         self.report.pulled += result.pulled
         if not outcome.is_quiet:
-            self._note_counts(wiki)
+            words = ", ".join(
+                f"{len(names)} {kind} ({some_of(names)})"
+                for kind, names in result.names.items()
+                if names
+            )
+            log.info("%s: %s", wiki.name, words)
+            self._messages.note(f"{wiki.name}: {words}")
             if self._site is not None:
                 self._site.change()
         self.states.carried(wiki)
-        is_anew = self._opened.is_adopting or self._opened.is_shared
+        is_anew = self.opened.is_adopting or self.opened.is_shared
         if is_anew and all(one.synced.results for one in self._wikis.values()):
-            self._opened.note_adopted()
+            self.opened.note_adopted()
         self._changed.set()
-
-    def _note_counts(self, wiki: WatchedWiki) -> None:
-        words = ", ".join(
-            f"{len(names)} {kind} ({some_of(names)})"
-            for kind, names in wiki.synced.last.names.items()
-            if names
-        )
-        log.info("%s: %s", wiki.name, words)
-        self._messages.note(f"{wiki.name}: {words}")
 
     def _on_status(self, run: runner.WikiRun) -> None:
         problem = run.problem
@@ -330,7 +322,7 @@ class Watch:
         """What ``status --json`` says, and the state of each wiki."""
         wikis: list[Mapping[str, object]] = []
         for wiki in self._wikis.values():
-            status = await scan(self._opened, wiki.section, None)
+            status = await scan(self.opened, wiki.section, None)
             status = replace(status, wiki_notes=wiki.synced.notes)
             wikis.append(status_as_json(status))
         health = self.report.health()
@@ -342,11 +334,11 @@ class Watch:
     async def _follow_requests(self) -> None:
         """See that another command asks, or wrote what a person decided."""
         path = self._private / ASK_FILE
-        before = status_at(path), self._opened.state.seen_writes()
+        before = status_at(path), self.opened.state.seen_writes()
         while True:
             await asyncio.sleep(ASK_SCAN_S)
             try:
-                now = status_at(path), self._opened.state.seen_writes()
+                now = status_at(path), self.opened.state.seen_writes()
             except StateError:
                 continue  # the cycles meet it, too, and say so
             if now != before:
@@ -356,7 +348,7 @@ class Watch:
 
     async def _watch_folders(self) -> None:
         """Ask for a cycle of the wiki below whose folder something happened."""
-        workspace = self._opened.workspace
+        workspace = self.opened.workspace
         roots = {
             str(workspace.folder_of(wiki.section).resolve()): wiki
             for wiki in self._wikis.values()
@@ -416,7 +408,7 @@ def _is_gone(path: str) -> bool:
 
 
 CALL_S_MAX = 30.0
-"""For one command."""
+"""For one command of a person's."""
 
 
 class Caller:

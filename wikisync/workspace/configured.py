@@ -180,16 +180,12 @@ def find_workspace(start: Path) -> ConfiguredWorkspace:
     config = read_config(root / FILE_NAME)
     if not config.wikis:
         raise no_wiki(root)
-    return ConfiguredWorkspace(root, _with_token_file(config, root))
-
-
-def _with_token_file(config: Config, root: Path) -> Config:
-    """The configuration with its token file as seen from anywhere."""
     service = config.service
-    if not service.token_file:
-        return config
-    path = root / Path(service.token_file).expanduser()
-    return replace(config, service=replace(service, token_file=str(path)))
+    if service.token_file:
+        # as it is seen from anywhere
+        path = root / Path(service.token_file).expanduser()
+        config = replace(config, service=replace(service, token_file=str(path)))
+    return ConfiguredWorkspace(root, config)
 
 
 def named_page(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, Slug]:

@@ -377,22 +377,15 @@ class FileLinks:
             )
 
     async def _scan(self) -> Mapping[str, _Held]:
-        known = self._state.attachments()
-        there = await self._files.there(known)
-        return {
-            path: path if await self._is_the_wikis(known[path], file) else file
-            for path, file in there.items()
-        }
-
-    async def _is_the_wikis(self, known: FetchedFile, file: LooseFile) -> bool:
-        """Whether a link to a fetched file means what the wiki has in its place."""
-        if await self._is_away(file):
-            return True
-        if file.digest != known.digest:
-            return False
-        # another file than the wiki's means itself once it was uploaded
-        is_own = not known.version and not mentions.is_upload(known.path)
-        return not (is_own and self._state.upload_of(file.digest))
+        known, found = self._state.attachments(), dict[str, _Held]()
+        for path, file in (await self._files.there(known)).items():
+            fetched = known[path]
+            # another file than the wiki's means itself once it was uploaded
+            is_own = not fetched.version and not mentions.is_upload(path)
+            is_sent = is_own and self._state.upload_of(file.digest)
+            is_same = file.digest == fetched.digest and not is_sent
+            found[path] = path if is_same or await self._is_away(file) else file
+        return found
 
     async def _is_away(self, file: _Held | None) -> bool:
         """Whether a file is gone here, or only a pointer to its content is left."""

@@ -55,7 +55,6 @@ from wikisync.site.mirror import (
     Mirror,
     MirrorFile,
     MirrorPage,
-    Noted,
     WikiCopy,
     name_of,
 )
@@ -283,10 +282,21 @@ class Mirroring:
         step = Step(NOTHING)
         if not (is_same and self._believes and 0 <= passed_s < CHECK_S):
             before, read_at = self._mirror.copy(noted), self._now()
-            repository = self._repository(wiki)
+            cache = self._mirror.folder / CACHE_FOLDER
+            repository = RemoteRepository(self._client, wiki.owner, cache)
+            remote = Wiki(self._client, wiki.owner, wiki.id)
+            states = {slug: page.state for slug, page in before.pages.items()}
+            replica = WikiReplica(
+                remote,
+                tag=noted.tag,
+                pages=states if noted.tag else None,
+                trees=repository.trees(),
+                attachments=AttachmentSource(remote, repository),
+                request_cost_bytes=GIT_BYTES_MIN,
+            )
             step = await mirror_wiki(
                 wiki.owner,
-                self._replica(wiki, noted, before, repository),
+                replica,
                 before,
                 self._mirror.keep_file,
                 progress,
@@ -318,29 +328,6 @@ class Mirroring:
             attachments=step.fetched,
             problems=tuple(dict.fromkeys(step.problems)),
             copy=noted.number,
-        )
-
-    def _repository(self, wiki: FoundWiki) -> RemoteRepository:
-        cache = self._mirror.folder / CACHE_FOLDER
-        return RemoteRepository(self._client, wiki.owner, cache)
-
-    def _replica(
-        self,
-        wiki: FoundWiki,
-        noted: Noted,
-        copy: WikiCopy,
-        repository: RemoteRepository,
-    ) -> WikiReplica:
-        """The wiki, with what was seen last time."""
-        remote = Wiki(self._client, wiki.owner, wiki.id)
-        states = {slug: page.state for slug, page in copy.pages.items()}
-        return WikiReplica(
-            remote,
-            tag=noted.tag,
-            pages=states if noted.tag else None,
-            trees=repository.trees(),
-            attachments=AttachmentSource(remote, repository),
-            request_cost_bytes=GIT_BYTES_MIN,
         )
 
     async def _doubt(self, wiki: FoundWiki) -> None:

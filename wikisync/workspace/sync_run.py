@@ -95,8 +95,12 @@ async def sync_workspace(
         problems: list[Problem] = []
         if is_real:
             problems += say_attention(opened, done)
-            if not pages:
-                _note_adopted(opened, done)
+            is_anew = opened.is_adopting or opened.is_shared
+            is_whole = not pages and len(done) == len(workspace.config.wikis)
+            # a wiki that was not scanned has not been taken as it is
+            scanned = (one.results and not one.failure for one in done)
+            if is_anew and is_whole and all(scanned):
+                opened.note_adopted()
     return SyncRun(done, problems)
 
 
@@ -109,16 +113,6 @@ def say_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Pro
         # what was done and what waits is reported all the same
         hint = error.hint or ""
         yield Problem("file-unwritten", str(workspace.root), error.message, hint)
-
-
-def _note_adopted(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
-    """What only a sync of all wikis can say."""
-    if len(done) < len(opened.workspace.config.wikis):
-        return
-    # a wiki that was not scanned has not been taken as it is
-    is_anew = opened.is_adopting or opened.is_shared
-    if is_anew and all(one.results and not one.failure for one in done):
-        opened.note_adopted()
 
 
 async def sync_pages(

@@ -378,33 +378,24 @@ class _Run:
                 assert_never(action)
 
     async def _fetch_attachments(self, decided: Decided) -> None:
-        mentions = self._mentions(decided)
-        files = await self._other_files(decided)
+        """What pages mention, and other files of the wiki that they link to."""
+        options, mentions = self._cycle.options, self._mentions(decided)
+        files: Mapping[AttachmentPath, str] | None = None
+        # also after saves alone: a commit may have brought a file, or another one
+        if not (options.direction is Direction.PUSH or decided.there.is_remembered):
+            linked = self._state.linked_paths(options.pages)
+            found = await self._cycle.remote.other_files() if linked else None
+            if found is not None:
+                files = {
+                    AttachmentPath(path): version
+                    for path, version in found.items()
+                    if in_form_c(path) in linked
+                }
         if mentions or files:
             await fetch_attachments(self._cycle, mentions, files)
         if self._cycle.linked is not None:
             sent = {one.slug for one in decided.plan.sends}
             note_unmet(self._cycle, self._cycle.linked.unmet, sent, files or {})
-
-    async def _other_files(
-        self, decided: Decided
-    ) -> Mapping[AttachmentPath, str] | None:
-        """Files of the wiki beside the uploads that pages link to, with their ids."""
-        options = self._cycle.options
-        if options.direction is Direction.PUSH or decided.there.is_remembered:
-            return None
-        # also after saves alone: a commit may have brought a file, or another one
-        linked = self._state.linked_paths(options.pages)
-        files = await self._cycle.remote.other_files() if linked else None
-        return (
-            None
-            if files is None
-            else {
-                AttachmentPath(path): version
-                for path, version in files.items()
-                if in_form_c(path) in linked
-            }
-        )
 
     def _mentions(self, decided: Decided) -> Sequence[AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for or saved."""

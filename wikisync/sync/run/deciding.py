@@ -40,7 +40,6 @@ from wikisync.sync.decide.decided import (
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import BasePage, Plan
 from wikisync.sync.decide.reconcile import reconcile
-from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.filters import FILTERS, NOTING
 from wikisync.sync.run.merging import names_taken
 from wikisync.sync.run.parts import Cycle, FolderMatch
@@ -52,7 +51,14 @@ async def decide_cycle(
 ) -> Decided:
     """Decide one cycle: from two scans to a plan."""
     state, options = cycle.state, cycle.options
-    here, ignored = await without_ignored(cycle.local, state.base(), here, there)
+    base, ignored = state.base(), frozenset[Slug]()
+    if missing := (base.keys() | there.pages.keys()) - here.pages.keys():
+        # the absence of some means nothing
+        formats = {slug: page.format for slug, page in base.items()}
+        formats |= {slug: page.format for slug, page in there.pages.items()}
+        asked = ((slug, formats[slug]) for slug in missing)
+        ignored = await cycle.local.untracked(asked)
+        here = replace(here, unreadable=here.unreadable | ignored)
     if not here.is_partial:
         there = _without_renames_under_way(cycle, there)
     here, there = await met_again(cycle, state.base(), here, there)
@@ -78,7 +84,18 @@ async def decide_cycle(
         service = state.memory.capabilities
         if service.strips_front_matter_of:
             state.remember(capabilities=service.without_shown(there))
-        base = _believed_base(cycle, changed, here, there)
+        # of all pages, and rarely asked for
+        by_identity = cache(
+            lambda: {page.identity: slug for slug, page in here.pages.items()}
+        )
+        refreshed = {
+            slug: now
+            for slug, page in changed.items()
+            if (now := _refreshed(cycle, page, here, there, by_identity)) is not page
+        }
+        if refreshed:
+            state.refresh(refreshed.values())
+            base = {**base, **refreshed}
         doubted = changed.keys() - settled
         taken = await names_taken(cycle, base, doubted, here, there)
         plan = reconcile(base, here, there, taken, changed)
@@ -97,29 +114,6 @@ async def decide_cycle(
 # -- what counts as an edit --------------------------------------------------
 
 
-def _believed_base(
-    cycle: Cycle, changed: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> Mapping[Slug, BasePage]:
-    """The base, with differences of line ends and final newlines taken as known.
-
-    They are no edits: an editor or the service made them (``docs/sync.md`` "Echo").
-    """
-    base = cycle.state.base()
-    # of all pages, and rarely asked for
-    by_identity = cache(
-        lambda: {page.identity: slug for slug, page in here.pages.items()}
-    )
-    refreshed = {
-        slug: now
-        for slug, page in changed.items()
-        if (now := _refreshed(cycle, page, here, there, by_identity)) is not page
-    }
-    if not refreshed:
-        return base
-    cycle.state.refresh(refreshed.values())
-    return {**base, **refreshed}
-
-
 def _refreshed(
     cycle: Cycle,
     page: BasePage,
@@ -127,7 +121,11 @@ def _refreshed(
     there: Snapshot,
     known: Callable[[], Mapping[str, Slug]],
 ) -> BasePage:
-    """A page with what is no edit of it, nor another page under its name."""
+    """A page with what is no edit of it, nor another page under its name.
+
+    Differences of line ends and final newlines are none: an editor or the service made
+    them (``docs/sync.md`` "Echo").
+    """
     mine, theirs = here.pages.get(page.slug), there.pages.get(page.slug)
     if mine is not None:
         if mine.digest != page.local and _is_folded(cycle, mine):
@@ -239,19 +237,6 @@ async def _text(cycle: Cycle, slug: Slug) -> str:
         return (await cycle.local.read(slug)).content
     except (NotFound, FolderError):
         return cycle.state.text(slug) or ""
-
-
-async def without_ignored(
-    local: LocalReplica, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> tuple[Snapshot, frozenset[Slug]]:
-    """The scan of the folder, and pages whose absence in it means nothing."""
-    missing = (base.keys() | there.pages.keys()) - here.pages.keys()
-    if not missing:
-        return here, frozenset()
-    known = {slug: page.format for slug, page in base.items()}
-    known |= {slug: page.format for slug, page in there.pages.items()}
-    ignored = await local.untracked((slug, known[slug]) for slug in missing)
-    return replace(here, unreadable=here.unreadable | ignored), ignored
 
 
 def _with_elsewhere(known: WikiState, here: Snapshot, there: Snapshot) -> Snapshot:

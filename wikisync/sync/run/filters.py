@@ -100,28 +100,19 @@ async def compare_history(cycle: Cycle, decided: Decided) -> None:
     files = cycle.state.conflict_files()
     decided.shown = {slug: file.wiki_digest for slug, file in files.items()}
     decided.seen = not_agreed(decided.plan, decided.base, decided.there, decided.shown)
-    decided.is_set_back = await _is_set_back(cycle, decided)
-
-
-async def _is_set_back(cycle: Cycle, decided: Decided) -> bool | None:
-    """Whether the wiki's history lacks the last sync.
-
-    Asked where the wiki would take something back, now or later: one request, and
-    a second one where its newest commit is another.  None where that is not known.
-    """
+    # Whether the history lacks the last sync is asked where the wiki would take
+    # something back, now or later: one request, and a second one for another commit.
     seen, earlier = decided.seen, cycle.state.memory.head
     is_renamed = any(isinstance(move, MoveLocal) for move in decided.plan.moves)
-    if not earlier or not (
-        seen.texts.keys() - seen.shown or seen.missing or is_renamed
-    ):
-        return None
+    is_less = seen.texts.keys() - seen.shown or seen.missing or is_renamed
+    if not earlier or not is_less:
+        return
     decided.head = await cycle.remote.head()
     decided.is_unanswered = not decided.head
-    if decided.head in {"", earlier}:
-        return None
-    is_after = await cycle.remote.follows(decided.head, earlier)
-    decided.is_unanswered = is_after is None
-    return None if is_after is None else not is_after
+    if decided.head not in {"", earlier}:
+        is_after = await cycle.remote.follows(decided.head, earlier)
+        decided.is_unanswered = is_after is None
+        decided.is_set_back = None if is_after is None else not is_after
 
 
 async def leave_unasked(cycle: Cycle, decided: Decided) -> None:
