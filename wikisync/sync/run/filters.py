@@ -60,14 +60,13 @@ from wikisync.sync.decide.safety import (
     BatchKind,
     Decision,
     Member,
-    approved_pages,
     hold_batches,
     removed_unasked,
     shrunk_pages,
 )
 from wikisync.sync.run.merging import merge
 from wikisync.sync.run.parts import Cycle, FolderMatch
-from wikisync.sync.run.removals import pointers, seen_again
+from wikisync.sync.run.removals import pointers, seen_again, wait_for_absences
 
 SAME_TEXT_MAX = 4
 """Times that one text of a page may be sent within ten minutes."""
@@ -244,25 +243,6 @@ def _sent_files(plan: Plan) -> Mapping[Slug, Slug]:
     """The pages to be sent, by what their files are called before its renames."""
     before = plan.files
     return {before.get(one.slug, one.slug): one.slug for one in plan.sends}
-
-
-async def wait_for_absences(cycle: Cycle, decided: Decided) -> None:
-    """Put removals off until it is certain that a page is gone.
-
-    Of a file that is missing it is where a person said yes to the deletion on the wiki.
-    """
-    if not decided.plan.removals:
-        return
-    waiting, said = decided.absences.waiting, approved_pages(decided.batches)
-    waiting = {
-        slug: reason
-        for slug, reason in waiting.items()
-        if reason is not SkipReason.GONE_HERE or slug not in said
-    }
-    if cycle.options.folder is FolderMatch.SHARED:
-        removed = [one.slug for one in decided.plan.removals]
-        waiting = dict.fromkeys(removed, SkipReason.SHARED)
-    decided.plan = narrowing.without_removals(decided.plan, waiting)
 
 
 async def narrow(cycle: Cycle, decided: Decided) -> None:

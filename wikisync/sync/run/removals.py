@@ -45,6 +45,7 @@ from wikisync.sync.decide.plan import (
     SkipReason,
     Write,
 )
+from wikisync.sync.decide.safety import approved_pages
 from wikisync.sync.replica import Replica
 from wikisync.sync.run.parts import Cycle, FolderMatch
 
@@ -130,6 +131,25 @@ async def watch_absences(
             elif any(unread[another].first_at >= one.first_at for another in new):
                 waiting[slug] = SkipReason.MAY_BE_UNREAD
     return Absences(waiting, doubted, min(due, default=None))
+
+
+async def wait_for_absences(cycle: Cycle, decided: Decided) -> None:
+    """Put removals off until it is certain that a page is gone.
+
+    Of a file that is missing it is where a person said yes to the deletion on the wiki.
+    """
+    if not decided.plan.removals:
+        return
+    waiting, said = decided.absences.waiting, approved_pages(decided.batches)
+    waiting = {
+        slug: reason
+        for slug, reason in waiting.items()
+        if reason is not SkipReason.GONE_HERE or slug not in said
+    }
+    if cycle.options.folder is FolderMatch.SHARED:
+        removed = [one.slug for one in decided.plan.removals]
+        waiting = dict.fromkeys(removed, SkipReason.SHARED)
+    decided.plan = without_removals(decided.plan, waiting)
 
 
 async def _new_unread(

@@ -56,12 +56,6 @@ class AliasedFolder:
         """Slug of the file's path, by the page's slug."""
         return {slug: path for path, slug in self._state.aliases().items()}
 
-    def _file(self, slug: Slug) -> Slug:
-        return self._state.file_of(slug)
-
-    def _page(self, page: Page, slug: Slug) -> Page:
-        return page if page.slug == slug else replace(page, slug=slug)
-
     async def snapshot(self) -> Snapshot:
         """Scan every page file; see ``LocalReplica``.
 
@@ -76,9 +70,25 @@ class AliasedFolder:
         return None if seen is None else await self._by_pages(seen)
 
     async def _by_pages(self, seen: Snapshot) -> Snapshot:
-        """The scan under the names that the wiki gave its pages."""
-        seen = self._with_real_problems(seen)
+        """The scan under the names that the wiki gave its pages.
+
+        A folder that holds pages is in the way only of a page that there is, and what
+        has the name of a conflict file is one where its page has a conflict.
+        """
         aliases = self._state.aliases()
+        codes = {problem.code for problem in seen.problems}
+        if not codes.isdisjoint({FOLDER_OF_PAGES, STRAY_CONFLICT}):
+            known = self._names()
+            base, held = self._state.base(), self._state.conflict_files()
+            files = {known.get(slug, slug) for slug in base}
+            in_conflict = {known.get(slug, slug) for slug in held}
+            problems = tuple(
+                problem
+                for problem in seen.problems
+                if problem.code != FOLDER_OF_PAGES or problem.subject in files
+                if problem.code != STRAY_CONFLICT or problem.subject not in in_conflict
+            )
+            seen = replace(seen, problems=problems)
         if not aliases:
             return seen
         files = seen.pages.keys() | seen.unreadable
@@ -124,26 +134,6 @@ class AliasedFolder:
         for path in missing - kept:
             self._state.drop_alias(path)
 
-    def _with_real_problems(self, seen: Snapshot) -> Snapshot:
-        """The scan without problems that are none by what is known of the pages.
-
-        A folder that holds pages is in the way only of a page that there is, and what
-        has the name of a conflict file is one where its page has a conflict.
-        """
-        codes = {problem.code for problem in seen.problems}
-        if codes.isdisjoint({FOLDER_OF_PAGES, STRAY_CONFLICT}):
-            return seen
-        names = self._names()
-        files = {names.get(slug, slug) for slug in self._state.base()}
-        held = {names.get(slug, slug) for slug in self._state.conflict_files()}
-        problems = tuple(
-            problem
-            for problem in seen.problems
-            if problem.code != FOLDER_OF_PAGES or problem.subject in files
-            if problem.code != STRAY_CONFLICT or problem.subject not in held
-        )
-        return replace(seen, problems=problems)
-
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Pages whose absence means nothing; see ``LocalReplica``."""
         return await self._by_files(self._folder.untracked, pages)
@@ -167,7 +157,8 @@ class AliasedFolder:
 
     async def read(self, slug: Slug) -> Page:
         """The page with its text as of now."""
-        return self._page(await self._folder.read(self._file(slug)), slug)
+        page = await self._folder.read(self._state.file_of(slug))
+        return replace(page, slug=slug)
 
     async def having(
         self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
@@ -181,8 +172,9 @@ class AliasedFolder:
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Create the page or replace its text."""
         await self._make_way([page.slug])
-        file = replace(page, slug=self._file(page.slug))
-        return self._page(await self._folder.write(file, expected=expected), page.slug)
+        file = replace(page, slug=self._state.file_of(page.slug))
+        written = await self._folder.write(file, expected=expected)
+        return replace(written, slug=page.slug)
 
     async def write_pages(
         self, pages: Sequence[tuple[Page, Digest | None]]
@@ -198,7 +190,7 @@ class AliasedFolder:
         ]
         results = await self._folder.write_pages(files)
         return [
-            self._page(result, page.slug) if isinstance(result, Page) else result
+            replace(result, slug=page.slug) if isinstance(result, Page) else result
             for result, (page, _) in zip(results, pages, strict=True)
         ]
 
@@ -224,7 +216,7 @@ class AliasedFolder:
 
         A file that has that name already keeps it, and is an alias no longer.
         """
-        file = self._file(slug)
+        file = self._state.file_of(slug)
         if file == target:
             moved = await self._folder.read(file)
             if moved.digest != expected:
@@ -240,7 +232,7 @@ class AliasedFolder:
         self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
     ) -> None:
         """Move the page's file to the trash."""
-        await self._folder.delete(self._file(slug), expected=expected, why=why)
+        await self._folder.delete(self._state.file_of(slug), expected=expected, why=why)
 
     async def late_saves(self) -> Sequence[LateSave]:
         """Saves that reached a file only after it had been replaced."""
@@ -252,7 +244,7 @@ class AliasedFolder:
 
     async def conflict_file(self, slug: Slug) -> ConflictFile | None:
         """The page's conflict file as it is now."""
-        return await self._folder.conflict_file(self._file(slug))
+        return await self._folder.conflict_file(self._state.file_of(slug))
 
     async def write_conflict(
         self,
@@ -264,14 +256,14 @@ class AliasedFolder:
     ) -> str:
         """Write the page's conflict file beside it."""
         return await self._folder.write_conflict(
-            self._file(slug), page_format, text, expected=expected
+            self._state.file_of(slug), page_format, text, expected=expected
         )
 
     async def remove_conflict(
         self, slug: Slug, *, expected: Digest | None = None
     ) -> None:
         """Remove the page's conflict file, into the trash."""
-        await self._folder.remove_conflict(self._file(slug), expected=expected)
+        await self._folder.remove_conflict(self._state.file_of(slug), expected=expected)
 
 
 def _duplicate(file: Slug, slug: Slug) -> Problem:
