@@ -42,6 +42,8 @@ class Database:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._depth = 0
+        self._has_failed = False
+        """Whether a part of the transaction under way failed."""
         self.path = path
         self.rollbacks = 0
         """Counts undone transactions; what was read before may be wrong then."""
@@ -147,15 +149,11 @@ class Database:
             raise
 
     def execute(self, statement: str, values: Sequence[object]) -> None:
-        """Carry out one statement: a part of the transaction under way, or one itself.
+        """Carry out one statement, as a transaction or a part of one.
 
         Raises:
             StateError: the file cannot be written.
         """
-        if self._depth:
-            with self._translating():
-                self._connection.execute(statement, values)
-            return
         with self.transaction() as connection:
             connection.execute(statement, values)
 
@@ -163,30 +161,30 @@ class Database:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All of what is written inside, or nothing.
 
-        An inner transaction that fails is undone alone; whoever catches its error
-        may go on.
+        Inside another one it is a part of that: an error of it undoes all, also where
+        somebody caught it.
 
         Raises:
             StateError: the file cannot be written.
         """
-        begin, commit, undo = (
-            ("SAVEPOINT part", "RELEASE part", "ROLLBACK TO part")
-            if self._depth
-            else ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
-        )
         with self._translating():
-            self._connection.execute(begin)
+            is_part = self._depth > 0
+            if not is_part:
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._has_failed = False
             self._depth += 1
             try:
                 yield self._connection
-                self._connection.execute(commit)
+                if not is_part:
+                    assert not self._has_failed, "an error was caught inside"
+                    self._connection.execute("COMMIT")
             except BaseException:
-                self.rollbacks += 1
-                # a full disk ends the transaction by itself
-                if self._connection.in_transaction:
-                    self._connection.execute(undo)
-                    if self._depth > 1:
-                        self._connection.execute(commit)
+                self._has_failed = True
+                if not is_part:
+                    self.rollbacks += 1
+                    # a full disk ends the transaction by itself
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
                 raise
             finally:
                 self._depth -= 1
