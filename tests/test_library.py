@@ -4,7 +4,6 @@ import asyncio
 import importlib
 import inspect
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -107,12 +106,8 @@ def test_no_other_name_is_public() -> None:
 
 
 def test_every_public_name_of_the_client_is_there() -> None:
-    """The table of names, and the imports that type checkers see, are the same."""
     api = importlib.import_module("wikisync.api")
-    source = Path(api.__file__ or "").read_text("utf-8")
-    typed = re.findall(r"^    from \S+ import (\w+) as \1$", source, re.MULTILINE)
 
-    assert sorted(api.__all__) == sorted(typed)
     assert all(getattr(api, name).__name__ == name for name in api.__all__)
     with pytest.raises(AttributeError):
         _ = api.Budget

@@ -4,11 +4,13 @@
 names them; ``api/blocking.pyi`` the methods of the client for programs without a loop.
 """
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import wikisync.api
 from wikisync.api.client import Client
 from wikisync.api.projects import Projects
 from wikisync.api.wikis import Wiki
@@ -51,7 +53,7 @@ from wikisync.api.client import Id
 from wikisync.api.projects import Deletion, Toggle
 from wikisync.api.upload import Spool
 from wikisync.api.wikis import PageList
-from wikisync.contract import arguments, project_schema
+from wikisync.contract import arguments, project_schema, schema
 from wikisync.contract.project_schema import ProjectRecord
 from wikisync.contract.schema import AttachmentRecord, CommentRecord, CurrentUserRecord
 from wikisync.contract.schema import GroupRecord, TokenRecord, UserRecord
@@ -113,21 +115,32 @@ def blocking() -> str:
     return with_imports("\n".join(lines))
 
 
+def public() -> str:
+    """The stub of the client's public names."""
+    lines = ["from wikisync.api import blocking as blocking"]
+    lines += [
+        f"from {module} import {name} as {name}"
+        for module, names in wikisync.api.PUBLIC.items()
+        for name in names
+    ]
+    return HEAD + "\n".join(lines) + f"\n\n__all__ = {wikisync.api.__all__}\n"
+
+
 def methods_of(name: str, kind: type, asked: frozenset[str] | None) -> Iterator[str]:
     """A class with its methods, as they are called without a loop."""
     yield f"class {name}:"
-    for method, function in vars(kind).items():
-        is_asked = not method.startswith("_") if asked is None else method in asked
-        if not is_asked or not inspect.isfunction(function):
+    (body,) = ast.parse(inspect.getsource(kind)).body
+    for one in ast.iter_child_nodes(body):
+        if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        signature = inspect.signature(function)
-        returned = str(signature.return_annotation)
-        returned = RETURNS.get(returned, re.sub(r"\bListing\[", "list[", returned))
-        shown = re.sub(
-            r": '([^']*)'", r": \1", str(signature.replace(return_annotation=""))
+        is_asked = not one.name.startswith("_") if asked is None else one.name in asked
+        if not is_asked or one.decorator_list or one.returns is None:
+            continue
+        returned = ast.unparse(one.returns)
+        returned = RETURNS.get(
+            returned, re.sub(r"\b(listing\.)?Listing\[", "list[", returned)
         )
-        shown = re.sub(r"<(Format\.\w+): [^>]*>", r"\1", shown).partition(" -> ")[0]
-        yield f"    def {method}{shown} -> {returned}: ..."
+        yield f"    def {one.name}({ast.unparse(one.args)}) -> {returned}: ..."
 
 
 def with_imports(body: str) -> str:
@@ -141,6 +154,7 @@ def with_imports(body: str) -> str:
 
 
 FILES = {
+    PACKAGE / "api" / "__init__.pyi": public,
     PACKAGE / "contract" / "arguments.pyi": arguments,
     PACKAGE / "api" / "blocking.pyi": blocking,
 }

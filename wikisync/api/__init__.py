@@ -11,43 +11,11 @@ by part), ``values`` (parameters, checked and written), ``upload`` (a file on it
 ``secret`` (the token, unprintable), ``settings`` (the limits).
 
 Public is what ``__all__`` names, loaded when it is asked for, and ``blocking``
-(``docs/python.md``); the modules may change with any version.
+(``docs/python.md``); the modules may change with any version.  Type checkers read the
+stub beside, which ``make stubs`` writes from the table of names.
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from wikisync.api.client import Client as Client
-    from wikisync.api.listing import Listing as Listing
-    from wikisync.api.projects import Deletion as Deletion
-    from wikisync.api.projects import Projects as Projects
-    from wikisync.api.projects import Toggle as Toggle
-    from wikisync.api.settings import ClientSettings as ClientSettings
-    from wikisync.api.wikis import PageList as PageList
-    from wikisync.api.wikis import Wiki as Wiki
-    from wikisync.contract.project_schema import ProjectRecord as ProjectRecord
-    from wikisync.contract.schema import AttachmentRecord as AttachmentRecord
-    from wikisync.contract.schema import CommentRecord as CommentRecord
-    from wikisync.contract.schema import CurrentUserRecord as CurrentUserRecord
-    from wikisync.contract.schema import GroupRecord as GroupRecord
-    from wikisync.contract.schema import TokenRecord as TokenRecord
-    from wikisync.contract.schema import UserRecord as UserRecord
-    from wikisync.contract.schema import VersionRecord as VersionRecord
-    from wikisync.contract.schema import WikiPageRecord as WikiPageRecord
-    from wikisync.core.model import Format as Format
-    from wikisync.core.model import WikiOwner as WikiOwner
-    from wikisync.errors import AuthenticationFailed as AuthenticationFailed
-    from wikisync.errors import NotFound as NotFound
-    from wikisync.errors import PermissionDenied as PermissionDenied
-    from wikisync.errors import ProtocolViolation as ProtocolViolation
-    from wikisync.errors import RateLimited as RateLimited
-    from wikisync.errors import Rejected as Rejected
-    from wikisync.errors import RemoteError as RemoteError
-    from wikisync.errors import Unavailable as Unavailable
-    from wikisync.errors import UsageError as UsageError
-    from wikisync.errors import WikisyncError as WikisyncError
-    from wikisync.library import clone as clone
-
-_FROM = {
+PUBLIC = {
     "wikisync.api.client": ["Client"],
     "wikisync.api.listing": ["Listing"],
     "wikisync.api.projects": ["Deletion", "Projects", "Toggle"],
@@ -66,16 +34,14 @@ _FROM = {
     ],
     "wikisync.library": ["clone"],
 }
-__all__ = [name for names in _FROM.values() for name in names]
+__all__ = [name for names in PUBLIC.values() for name in names]
 
 
-if not TYPE_CHECKING:
+def __getattr__(name):  # noqa: ANN001, ANN202 - types would be an import
+    """Load a public name."""
+    import importlib
 
-    def __getattr__(name):  # noqa: ANN001, ANN202 - types would be an import
-        """Load a public name."""
-        import importlib
-
-        for module, names in _FROM.items():
-            if name in names:
-                return getattr(importlib.import_module(module), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for module, names in PUBLIC.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
