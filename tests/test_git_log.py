@@ -108,6 +108,18 @@ def test_only_commits_since_the_last_look_are_read(tmp_path: Path) -> None:
     assert read_log(tmp_path, known=known) == read_log(tmp_path)
 
 
+def test_folders_that_a_commit_did_not_change_are_not_read(tmp_path: Path) -> None:
+    """Of 10,000 pages most lie in such folders."""
+    first = commit(tmp_path, 1, home=TEXT, plan=TEXT, **{"a/b.md": TEXT})
+    commit(tmp_path, 2, home=OTHER, plan=None)
+    repository = pygit2.Repository(str(tmp_path))
+    known = read_log(tmp_path, first)
+    folder = str(repository.revparse_single("HEAD^{tree}:a").id)
+    (tmp_path / ".git/objects" / folder[:2] / folder[2:]).unlink()
+    changed = [("edited", "home", "home"), ("deleted", "plan", "plan")]
+    assert kinds(read_log(tmp_path, known=known))[:2] == changed
+
+
 def test_rewritten_history_is_read_anew(tmp_path: Path) -> None:
     commit(tmp_path, 1, home=TEXT)
     first = read_log(tmp_path)

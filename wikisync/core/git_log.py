@@ -8,8 +8,9 @@ Imported by who needs it, since git's library is large.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pygit2
 from msgspec.structs import replace
@@ -29,6 +30,9 @@ NAME_CHARS_READ = 1000
 TIME_MAX = 253_402_300_799
 """The last second of the year 9999."""
 
+_FOLDER, _PLAIN = b"40000", frozenset({b"100644", b"100755"})
+_ENTRIES = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
+"""Of a tree: mode, name, and id."""
 PageOf = Callable[[str], Slug | None]
 _ADDRESS = re.compile(r"<[^<>]*@[^<>]*>|(?<=\S)\s*(?:[@\uff20]|%40)\s*\S+")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -143,23 +147,14 @@ def _changes(
     new = _tree(commit, below)
     if (old and old.id) == (new and new.id):
         return
-    empty = repository.get(repository.TreeBuilder().write())
-    assert isinstance(empty, pygit2.Tree)
-    diff = (old or empty).diff_to_tree(new or empty, context_lines=0)
-    deltas = list(diff.deltas)
-    kinds = {delta.status for delta in deltas}
-    if {DeltaStatus.ADDED, DeltaStatus.DELETED} <= kinds:
-        diff.find_similar(DiffFind.FIND_RENAMES, rename_limit=RENAMES_MAX)
-        deltas = list(diff.deltas)
     author = shown_name(commit.author.raw_name.decode("utf-8", "replace"))
     at, name = _time(commit), str(commit.id)
-    for index, delta in enumerate(deltas):
+    files = _differences(repository, old, new)
+    for change in _compared(repository, old, new) if files is None else files:
         before = after = None
         with suppress(UnicodeDecodeError):
-            if delta.status != DeltaStatus.ADDED:
-                before = page_of(delta.old_file.raw_path.decode())
-            if delta.status != DeltaStatus.DELETED:
-                after = page_of(delta.new_file.raw_path.decode())
+            before = page_of(change.was.decode()) if change.was else None
+            after = page_of(change.path.decode()) if change.path else None
         kind: VersionKind
         if before and after:
             kind = "edited" if before == after else "renamed"
@@ -168,11 +163,86 @@ def _changes(
         else:
             continue
         added = removed = 0
-        if before and after and (patch := diff[index]) is not None:
+        if before and after and (patch := change.patch()) is not None:
             _, added, removed = patch.line_stats
         yield Version(
             *(at, author, after or before or Slug(""), before or "", kind),
-            *(added, removed, name, str(delta.new_file.id) if after else ""),
+            *(added, removed, name, change.blob if after else ""),
+        )
+
+
+class _FileChange(NamedTuple):
+    """What a commit made of one file."""
+
+    was: bytes
+    """Its path before; empty for a new file."""
+    path: bytes
+    """Empty for one that is gone."""
+    blob: str
+    patch: Callable[[], pygit2.Patch | None]
+
+
+def _differences(
+    repository: pygit2.Repository, old: pygit2.Tree | None, new: pygit2.Tree | None
+) -> list[_FileChange] | None:
+    """The files that are not the same in two trees, in the order of their paths.
+
+    Git's library walks through all of both trees; here folders that are the same are
+    left out.  None where only it can say: of renames, and of what is no plain file.
+    """
+    found: list[_FileChange] = []
+    waiting = [(b"", str(old.id) if old else "", str(new.id) if new else "")]
+    while waiting:
+        way, *ids = waiting.pop()
+        was, now = (
+            frozenset(_ENTRIES.findall(repository.read(one)[1])) if one else frozenset()
+            for one in ids
+        )
+        gone = {name: (mode, oid.hex()) for mode, name, oid in was - now}
+        come = {name: (mode, oid.hex()) for mode, name, oid in now - was}
+        for name in gone.keys() | come.keys():
+            path, nothing = way + name, (b"", "")
+            (mode, before), (other, after) = (
+                gone.get(name, nothing),
+                come.get(name, nothing),
+            )
+            modes = {mode, other} - {b""}
+            if modes == {_FOLDER}:
+                waiting.append((path + b"/", before, after))
+            elif modes <= _PLAIN:
+                patch = partial(_patch, repository, before, after)
+                change = path if before else b"", path if after else b"", after, patch
+                found.append(_FileChange(*change))
+            else:
+                return None
+    if any(not one.was for one in found) and any(not one.path for one in found):
+        return None
+    return sorted(found, key=lambda one: one.path or one.was)
+
+
+def _patch(repository: pygit2.Repository, old: str, new: str) -> pygit2.Patch:
+    before, after = repository[old], repository[new]
+    assert isinstance(before, pygit2.Blob)
+    assert isinstance(after, pygit2.Blob)
+    return before.diff(after)
+
+
+def _compared(
+    repository: pygit2.Repository, old: pygit2.Tree | None, new: pygit2.Tree | None
+) -> Iterator[_FileChange]:
+    """The same by git's library, which knows renamed files."""
+    empty = repository.get(repository.TreeBuilder().write())
+    assert isinstance(empty, pygit2.Tree)
+    diff = (old or empty).diff_to_tree(new or empty, context_lines=0)
+    kinds = {delta.status for delta in diff.deltas}
+    if {DeltaStatus.ADDED, DeltaStatus.DELETED} <= kinds:
+        diff.find_similar(DiffFind.FIND_RENAMES, rename_limit=RENAMES_MAX)
+    for index, delta in enumerate(list(diff.deltas)):
+        yield _FileChange(
+            b"" if delta.status == DeltaStatus.ADDED else delta.old_file.raw_path,
+            b"" if delta.status == DeltaStatus.DELETED else delta.new_file.raw_path,
+            str(delta.new_file.id),
+            partial(diff.__getitem__, index),
         )
 
 
