@@ -20,7 +20,7 @@ COMPILE := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 LOCKED := $(COMPILE) --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap stubs features pictures man soak bench bench-peers prove-image prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
+.PHONY: help demo test lint codemap stubs features pictures man soak bench bench-peers prove-image prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-write prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -90,6 +90,10 @@ prove-real: .venv/dev ## Prove the sync: a real process killed 200 times, saves 
 prove-security: .venv/dev ## Prove the security: attack sites, commands and servers
 	@tools/setup.sh chromium
 	@$(BIN)/python -m tests.security.prove_security $(FAMILIES)
+
+prove-write: .venv/dev ## Prove the editor: tabs, programs, a wiki and kills (MINUTES=10)
+	@tools/setup.sh chromium
+	@$(BIN)/python -m tests.e2e.prove_write --minutes $(or $(MINUTES),10) --seed $(SEED)
 
 prove-instances: .venv/dev ## Prove the commands: gateways, limits, lost rights, renamed projects
 	@$(BIN)/python -m tests.instances.prove_instances

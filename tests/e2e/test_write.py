@@ -369,12 +369,14 @@ async def test_what_is_saved_while_a_save_is_on_its_way_is_saved_too(
         answered, asked = asyncio.Event(), asyncio.Event()
 
         async def hold(route: Route) -> None:
-            answer = await route.fetch()
+            if asked.is_set():
+                return await route.fallback()
             asked.set()
+            answer = await route.fetch()
             await answered.wait()
-            await route.fulfill(response=answer)
+            return await route.fulfill(response=answer)
 
-        await author.page.route("**/-/preview/save", hold, times=1)
+        await author.page.route("**/-/preview/save", hold)
         await author.type_at_end("\n\nOne.")
         await author.save()
         await asked.wait()

@@ -1,4 +1,8 @@
-"""Two tabs, another program, SIGKILLs of the preview, one page: nothing is lost."""
+"""Two tabs, another program, SIGKILLs of the preview, one page: nothing is lost.
+
+``prove_write`` runs the same for longer: on ten pages, under a watch, with a person on
+the wiki.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import random
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +23,7 @@ import pytest
 from tests.e2e.test_write import Author
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser
+    from playwright.async_api import Browser, BrowserContext
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -34,6 +38,10 @@ class Desk:
 
     folder: Path
     port: int
+    command: tuple[str, ...]
+    """Of the process, without the program."""
+    pages: tuple[str, ...] = ("page",)
+    environment: Mapping[str, str] = field(default_factory=dict)
     process: asyncio.subprocess.Process | None = None
     written: list[str] = field(default_factory=list)
     """Every sentence that a person wrote."""
@@ -42,9 +50,8 @@ class Desk:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/"
 
-    @property
-    def file(self) -> Path:
-        return self.folder / "page.md"
+    def file(self, page: str) -> Path:
+        return self.folder / f"{page}.md"
 
     def sentence(self, who: str) -> str:
         self.written.append(f"Sentence {len(self.written)} of {who}.")
@@ -52,11 +59,10 @@ class Desk:
 
     async def start(self) -> None:
         self.process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "wikisync", "preview", str(self.folder)),
-            *("--port", str(self.port)),
-            env={**os.environ, "XDG_CACHE_HOME": str(self.folder.parent / "cache")},
+            *(sys.executable, "-m", "wikisync", *self.command),
+            env={**os.environ, **self.environment},
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.STDOUT,
         )
         assert self.process.stdout is not None
         async with asyncio.timeout(START_S):
@@ -65,29 +71,41 @@ class Desk:
                 self.url not in (line := await self.process.stdout.readline()).decode()
             ):
                 assert line, "the preview ended"
+        self.reading = asyncio.create_task(self.process.stdout.read())  # noqa: TID251 - ends with the process
 
     async def kill(self) -> None:
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
         await self.process.wait()
+        await self.reading
 
-    def other_program(self, place: str) -> None:
+    def other_program(self, page: str, place: str) -> None:
         """An editor that saves by a rename, as vim does."""
-        text = self.file.read_text()
+        text = self.file(page).read_text()
         new = self.folder.parent / "new.md"
         line = self.sentence("another program")
         new.write_text(text.replace(f"## {place}\n", f"## {place}\n\n{line}\n"))
-        new.replace(self.file)
+        new.replace(self.file(page))
+
+
+TEXT = "".join(f"## {one}\n\nWords.\n\n" for one in PLACES)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
 
 
 @asynccontextmanager
 async def desk_in(folder: Path) -> AsyncIterator[Desk]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     folder.mkdir()
-    desk = Desk(folder, port)
-    desk.file.write_text("".join(f"## {one}\n\nWords.\n\n" for one in PLACES))
+    command = ("preview", str(folder), "--port", str(port))
+    cache = {"XDG_CACHE_HOME": str(folder.parent / "cache")}
+    desk = Desk(folder, port, command, environment=cache)
+    desk.file("page").write_text(TEXT)
     await desk.start()
     try:
         yield desk
@@ -133,39 +151,58 @@ async def save_all(author: Author) -> None:
                 return
 
 
+async def fight(
+    context: BrowserContext,
+    desk: Desk,
+    chance: random.Random,
+    is_over: Callable[[int], bool],
+    more: Mapping[str, Callable[[], Awaitable[None]]],
+) -> None:
+    """Let two tabs and all others write until it is over; then everything is saved."""
+    acts = ["write", "write", "save", "program", "kill", "reload", *more]
+    tabs: dict[str, Author] = {}
+    number = 0
+    while not is_over(number):
+        # ten acts a page, the tabs side by side on it
+        if number % 10 == 0 and (len(desk.pages) > 1 or not tabs):
+            page = chance.choice(desk.pages)
+            for author in tabs.values():
+                await save_all(author)
+                await author.page.close()
+            for who in ("one tab", "another tab"):
+                tabs[who] = Author(await context.new_page(), desk.url, desk.folder)
+                await tabs[who].edit(f"{page}.html")
+        number += 1
+        who = chance.choice(list(tabs))
+        match chance.choice(acts):
+            case "write":
+                await write(desk, tabs[who], who, chance.choice(PLACES))
+            case "save":
+                await settle(tabs[who])
+                await tabs[who].save()
+            case "program":
+                desk.other_program(page, chance.choice(PLACES))
+            case "kill":
+                await tabs[who].save()
+                await desk.kill()
+                await desk.start()
+            case "reload":
+                await settle(tabs[who])
+                await tabs[who].page.reload()
+                await tabs[who].source.wait_for()
+            case other:
+                await more[other]()
+    for author in tabs.values():
+        await save_all(author)
+
+
 @pytest.mark.parametrize("seed", [1])
 async def test_no_sentence_is_lost(
     chromium: Browser, tmp_path: Path, seed: int
 ) -> None:
-    chance = random.Random(seed)
     context = await chromium.new_context()
     async with desk_in(tmp_path / "wiki") as desk:
-        tabs = {}
-        for who in ("one tab", "another tab"):
-            author = Author(await context.new_page(), desk.url, desk.folder)
-            await author.edit("page.html")
-            tabs[who] = author
-        for _ in range(ACTS):
-            who = chance.choice(list(tabs))
-            act = chance.choice(["write", "write", "save", "program", "kill", "reload"])
-            match act:
-                case "write":
-                    await write(desk, tabs[who], who, chance.choice(PLACES))
-                case "save":
-                    await settle(tabs[who])
-                    await tabs[who].save()
-                case "program":
-                    desk.other_program(chance.choice(PLACES))
-                case "kill":
-                    await tabs[who].save()
-                    await desk.kill()
-                    await desk.start()
-                case "reload":
-                    await settle(tabs[who])
-                    await tabs[who].page.reload()
-                    await tabs[who].source.wait_for()
-        for author in tabs.values():
-            await save_all(author)
-        text = desk.file.read_text()
+        await fight(context, desk, random.Random(seed), lambda done: done >= ACTS, {})
+        text = desk.file("page").read_text()
     await context.close()
     assert [one for one in desk.written if one not in text] == []

@@ -1,0 +1,108 @@
+"""``make prove-write``: two tabs, another program, a person on the wiki and SIGKILLs.
+
+    python -m tests.e2e.prove_write [--minutes 10] [--seed N]
+
+Ten pages under ``watch --preview``, with the acts of ``test_write_chaos`` and a person
+who edits on the wiki.  At the end both sides are synced, clashes with both texts, and
+every sentence must be there; exit code 1 names those that are not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.e2e.test_write_chaos import PLACES, TEXT, Desk, fight, free_port
+from tests.support.browser import running_chromium
+from tests.support.service import EmbeddedService, embedded_service
+from tests.support.watching import OWNER, make_workspace
+
+PAGES = tuple(f"page-{number}" for number in range(10))
+CONFLICTS_MAX = 20
+"""Rounds in which clashes are settled at the end."""
+
+
+async def command(desk: Desk, root: Path, *words: str) -> int:
+    """Run another command in the workspace."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "wikisync", *words, "-C", str(root)),
+        env=dict(desk.environment),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    return await process.wait()
+
+
+async def fought(root: Path, seed: int, minutes: float) -> tuple[int, list[str]]:
+    """Fight; gives how many sentences were written, and those that are lost."""
+    chance, port = random.Random(seed), free_port()
+    until = time.monotonic() + minutes * 60
+    async with (
+        embedded_service(root / "service") as service,
+        running_chromium() as chromium,
+    ):
+        await service.add_project(OWNER.full_path, dict.fromkeys(PAGES, TEXT))
+        workspace = root / "wikis"
+        make_workspace(workspace, service.url, more=f"[preview]\nport = {port}\n")
+        desk = Desk(
+            workspace / "handbook",
+            port,
+            ("watch", "-C", str(workspace), "--preview"),
+            PAGES,
+            {"WIKISYNC_TOKEN": service.token, "PATH": "/usr/bin:/bin"},
+        )
+        await command(desk, workspace, "sync")
+        await desk.start()
+
+        async def wiki() -> None:
+            await edit_on_the_wiki(service, desk, chance)
+
+        context = await chromium.new_context()
+        try:
+            over = lambda _: time.monotonic() > until  # noqa: E731
+            await fight(context, desk, chance, over, {"wiki": wiki})
+        finally:
+            await desk.kill()
+        for _ in range(CONFLICTS_MAX):
+            await command(desk, workspace, "sync")
+            clashing = sorted(desk.folder.glob("*.conflict.md"))
+            if not clashing:
+                break
+            names = [str(one).replace(".conflict", "") for one in clashing]
+            await command(desk, workspace, "resolve", *names, "--both")
+        texts = [path.read_text() for path in desk.folder.glob("*.md")]
+        texts += [one.decode() for one in (await service.files(OWNER)).values()]
+    lost = [one for one in desk.written if not any(one in text for text in texts)]
+    return len(desk.written), lost
+
+
+async def edit_on_the_wiki(
+    service: EmbeddedService, desk: Desk, chance: random.Random
+) -> None:
+    """A person on the wiki adds a sentence to what the page says there."""
+    page, place = chance.choice(PAGES), chance.choice(PLACES)
+    text = (await service.files(OWNER))[f"{page}.md"].decode()
+    line = desk.sentence("a person on the wiki")
+    new = text.replace(f"## {place}\n", f"## {place}\n\n{line}\n")
+    await service.add_pages(OWNER, {page: new})
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="prove-write-") as folder:
+        count, lost = asyncio.run(fought(Path(folder), asked.seed, asked.minutes))
+    summary = f"seed {asked.seed}: {len(lost)} of {count} sentences lost"
+    print(summary, *lost, sep="\n")
+    return 1 if lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
