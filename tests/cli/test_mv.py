@@ -149,3 +149,18 @@ async def test_a_folder_without_a_workspace_is_a_wiki(run: Run, tmp_path: Path) 
     ran = await run("mv", "one.md", "first", "-C", folder)
     assert ran.code == 0
     assert (folder / "two.md").read_text() == "[one](first)\n"
+
+
+async def test_links_follow_a_file_that_was_renamed_by_hand(cloned: Cloned) -> None:
+    cloned.write("start.md", "[the guide](guide.md) [rules](team/rules)\n")
+    cloned.write("team/rules.md", "[people](people)\n")
+    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
+    (cloned.folder / "team").rename(cloned.folder / "people")
+    ran = await cloned.run("mv", "handbook/guide.md", "handbook/manual.md")
+    assert (ran.code, "start.md: 1 link" in ran.out) == (0, True)
+    assert (await cloned.run("mv", "handbook/team", "handbook/people")).code == 0
+    assert cloned.read("start.md") == "[the guide](manual.md) [rules](people/rules)\n"
+    assert cloned.read("people/rules.md") == "[people](people)\n"
+    again = await cloned.run("mv", "handbook/guide.md", "handbook/manual.md")
+    assert again.code == 2
+    assert "there is no page or folder guide" in again.err

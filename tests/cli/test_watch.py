@@ -20,6 +20,7 @@ from tests.support.watching import OWNER, WAIT_S, WatchProcess, watching
 from wikisync.cli.main import main
 from wikisync.folder.workspace import holder_of, locked
 from wikisync.workspace.sentences import parse_time
+from wikisync.workspace.status import notes_of_watch
 
 pytestmark = pytest.mark.slow
 
@@ -464,3 +465,21 @@ async def test_command_that_nobody_agreed_to_is_not_taken_by_a_reload(
         agree_to(watch.root)
         watch.signal(signal.SIGHUP)
         await watch.said("reloading the configuration")
+
+
+async def test_a_rename_by_hand_is_told_with_the_links_to_the_old_name(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "wikis") as watch:
+        await watch.in_sync()
+        watch.save("start", "[home](home) and [[home]]\n")
+        await watch.said("1 pushed")
+        (watch.folder / "home.md").rename(watch.folder / "first.md")
+        step = "2 links lead to the old name; to change them, run: wikisync mv"
+        await watch.said(step)
+        await watch.until(lambda: any(step in one for one in watch.health["renamed"]))
+        told = notes_of_watch(watch.health, time.time())
+        assert any(step in one for one in told)
+        names = ("handbook/home", "handbook/first")
+        assert await asyncio.to_thread(main, ["mv", *names, "-C", str(watch.root)]) == 0
+        await watch.until(lambda: not watch.health["renamed"])

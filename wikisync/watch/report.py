@@ -100,6 +100,8 @@ class WatchReport:
         self.is_stopped = False
         self.attention: Sequence[str] = ()
         """Lines of the attention file."""
+        self.renamed: Sequence[str] = ()
+        """What is said of files that a person renamed, and of the links to them."""
         self.site_problem = ""
         """Why the published site is not of now."""
         self.hooks = 0
@@ -165,6 +167,7 @@ class WatchReport:
                 for one in self._budget.waits()
             ],
             "attention": [line.removeprefix("- ") for line in self.attention],
+            "renamed": list(self.renamed),
             "site_problem": self.site_problem,
             "hooks": self.hooks,
             "pushed": self.pushed,

@@ -34,14 +34,23 @@ from wikisync.core.system.file_status import status_at
 from wikisync.core.system.private import write_private_file
 from wikisync.core.system.processes import PIPE, end_session, start_program_async
 from wikisync.core.system.running import give_back_memory
-from wikisync.errors import FolderError, StateError, UsageError, WikisyncError
+from wikisync.errors import (
+    FolderError,
+    StateError,
+    UsageError,
+    WikisyncError,
+    command_line,
+)
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.watch import is_watched, watch_folders
+from wikisync.site.preview.moves import plan_moves
+from wikisync.site.preview.writing import WikiDesk
 from wikisync.site.publish import publish
 from wikisync.sync.decide.ledger import RemoteEdit
+from wikisync.sync.decide.plan import MoveRemote
 from wikisync.watch import report
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.triggers import ActivityList, Triggers
@@ -61,6 +70,8 @@ NOTIFY_QUIET_S = 0.05
 """Changes within this time are shown together."""
 SHOW_AGAIN_S = 300.0
 """Without a change, what is so is shown again: an outage may have lasted for hours."""
+RENAMES_MAX = 20
+"""Renamed files whose links are counted."""
 NOTIFY_WAIT_S = 60.0
 """A wait longer than this is reported with its end."""
 ASK_SCAN_S = 1.0
@@ -112,6 +123,8 @@ class Watch:
             os.environ,
             shown=attention.attention_text(self._attention()),
         )
+        self._renames: dict[tuple[str, Slug, Slug], str] = {}
+        """Files that a person renamed, and what is said of the links to them."""
         self._notes: set[str] = set()
         """On wikis as a whole, each reported once."""
         self._unshown: dict[str, str] = {}
@@ -171,6 +184,11 @@ class Watch:
             self._messages.note(f"{wiki.name}: {words}")
             if self._site is not None:
                 self._site.change()
+        self._renames |= {
+            (wiki.name, one.slug, one.target): ""
+            for one in result.plan.actions
+            if isinstance(one, MoveRemote) and len(self._renames) < RENAMES_MAX
+        }
         self.states.carried(wiki)
         is_anew = self.opened.is_adopting or self.opened.is_shared
         if is_anew and all(one.synced.results for one in self._wikis.values()):
@@ -238,6 +256,10 @@ class Watch:
 
     async def _show(self) -> None:
         self.states.wake()
+        self._renames = await asyncio.to_thread(self._renamed)
+        for sentence in set(self._renames.values()).difference(self.report.renamed):
+            self._messages.note(sentence)
+        self.report.renamed = tuple(self._renames.values())
         lines = await asyncio.to_thread(self._attention)
         self.report.attention = lines
         health, write = self.report.health(), asyncio.to_thread
@@ -249,6 +271,23 @@ class Watch:
         await self._caller.call(
             attention.attention_text(lines), self._root / attention.ATTENTION_FILE
         )
+
+    def _renamed(self) -> dict[tuple[str, Slug, Slug], str]:
+        """Renames after which links lead to the old name, with the mending command."""
+        found = {}
+        for key in tuple(self._renames):
+            name, old, new = key
+            folder = self._opened.workspace.folder_of(self._wikis[name].section)
+            # no such page: nothing leads to its old name, or it has another again
+            with suppress(WikisyncError):
+                links = plan_moves(WikiDesk(folder, self._private), old, new).links
+                way = command_line("mv", f"{name}/{old}", f"{name}/{new}")
+                lead = "1 link leads" if links == 1 else f"{links} links lead"
+                found[key] = (
+                    f"{name}/{old} was renamed to {new}; {lead} to the old name; to"
+                    f" change them, run: {way}"
+                )
+        return found
 
     async def _show_one(self, what: str, write: Awaitable[None]) -> None:
         """Show one of several things: one that fails keeps no other back.

@@ -344,6 +344,7 @@ def notes_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
         for one in health.get("waits", ())
         if one["next_try_at"] > now
     ]
+    found += health.get("renamed", ())
     service = health.get("service", {})
     again_at = service.get("next_try_at")
     if again_at is not None and again_at > now:

@@ -71,6 +71,8 @@ class Moves(Struct, frozen=True):
 def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
     """What renaming a page, or a folder of pages, means for all files of a wiki.
 
+    Where the pages have their new names already, only the links are written anew.
+
     Args:
         desk: The wiki.
         old: The page or folder in the wiki's folder, with or without an extension.
@@ -83,8 +85,11 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
     patterns, _ = read_patterns(desk.root)
     scanned = scan_pages(desk.root, patterns)
     files = {one.slug: PagePath(one.path) for one in scanned.pages}
-    moved = _moved(files, old.strip("/"), new.strip("/"))
-    names = {one.slug: _slug(one.target) for one in moved}
+    old, new = old.strip("/"), new.strip("/")
+    done = _renamed_already(files, old, new)
+    moved = () if done else _moved(files, old, new)
+    names = done or {one.slug: _slug(one.target) for one in moved}
+    earlier = {after: before for before, after in done.items()}
     targets = set(names.values())
     # a file that is no page, because it is ignored for one, has its name, too
     paths = {one.path for one in moved}
@@ -96,13 +101,14 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
     }
     if taken or len(targets) < len(names):
         raise UsageError(f"{min(taken or targets)} exists already", hint=_OTHER)
-    before = LinkIndex(files, scanned.attachments)
-    after = LinkIndex((names.get(slug, slug) for slug in files), scanned.attachments)
+    slugs = {earlier.get(slug, slug) for slug in files}
+    before = LinkIndex(slugs, scanned.attachments)
+    after = LinkIndex((names.get(slug, slug) for slug in slugs), scanned.attachments)
     is_named = _naming(names)
     texts: list[Relinked] = []
     left: dict[PagePath, Sequence[str]] = {}
-    for slug, path in sorted(files.items()):
-        found = parse_path(path)
+    for name, path in sorted(files.items()):
+        slug, found = earlier.get(name, name), parse_path(path)
         try:
             source = desk.read(path)
         except (FolderError, SiteError) as exc:
@@ -124,6 +130,8 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
             )
         if changed.left:
             left[path] = changed.left
+    if done and not texts and not left:
+        raise _no_page(old)
     return Moves(moved, tuple(texts), left)
 
 
@@ -163,9 +171,7 @@ def _moved(files: Mapping[Slug, PagePath], old: str, new: str) -> tuple[MovedFil
     # the pages below a page go with it, as on the service
     below = [one for one in files if one == found or one.startswith(f"{found}/")]
     if not below:
-        raise UsageError(
-            f"there is no page or folder {old}", hint="give its path in the wiki"
-        )
+        raise _no_page(old)
     if target == found:
         raise UsageError(f"{found} has that name already", hint=_OTHER)
     # each when its name is free: the inner ones first where all go further in
@@ -173,6 +179,28 @@ def _moved(files: Mapping[Slug, PagePath], old: str, new: str) -> tuple[MovedFil
     return tuple(
         _file(files[one], Slug(target + one[len(found) :]))
         for one in sorted(below, reverse=is_inward)
+    )
+
+
+def _renamed_already(
+    files: Mapping[Slug, PagePath], old: str, new: str
+) -> dict[Slug, Slug]:
+    """Old to new names of the pages that somebody has renamed so without us."""
+    was, now = (
+        path_of_title((split_extension(one) or (one,))[0]) for one in (old, new)
+    )
+    if any(one == was or one.startswith(f"{was}/") for one in files):
+        return {}
+    return {
+        Slug(was + one[len(now) :]): one
+        for one in files
+        if one == now or one.startswith(f"{now}/")
+    }
+
+
+def _no_page(old: str) -> UsageError:
+    return UsageError(
+        f"there is no page or folder {old}", hint="give its path in the wiki"
     )
 
 
