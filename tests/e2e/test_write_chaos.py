@@ -126,7 +126,7 @@ async def settle(author: Author) -> None:
 async def write(desk: Desk, author: Author, who: str, place: str) -> None:
     """Type a sentence at a place; it need not be saved."""
     await settle(author)
-    await author.source.get_by_text(f"## {place}").click()
+    await author.source.get_by_text(f"## {place}").first.click()
     await author.page.keyboard.press("End")
     await author.page.keyboard.type(f"\n\n{desk.sentence(who)}")
     # the browser keeps a text a moment after the last key

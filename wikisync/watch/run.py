@@ -277,7 +277,7 @@ class Watch:
         found = {}
         for key in tuple(self._renames):
             name, old, new = key
-            folder = self._opened.workspace.folder_of(self._wikis[name].section)
+            folder = self.opened.workspace.folder_of(self._wikis[name].section)
             # no such page: nothing leads to its old name, or it has another again
             with suppress(WikisyncError):
                 links = plan_moves(WikiDesk(folder, self._private), old, new).links
