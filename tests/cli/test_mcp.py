@@ -45,14 +45,17 @@ async def refused(client: Client, tool: str, **arguments: object) -> str:
     return "".join(getattr(part, "text", "") for part in answer.content)
 
 
-async def test_an_agent_lists_searches_and_reads(session: Session) -> None:
+async def test_an_agent_lists_searches_and_reads(
+    cloned: Cloned, session: Session
+) -> None:
+    (cloned.folder / "odd.md").write_bytes(b"be kind \xff\n")
     async with session() as client:
         listed = await call(client, "list_pages")
         below = await call(client, "list_pages", folder="handbook/team")
         found = await call(client, "search_pages", query="BE kind")
         page = await call(client, "read_page", page="handbook/home")
 
-    assert listed["pages"] == [f"handbook/{slug}" for slug in sorted(PAGES)]
+    assert listed["pages"] == [f"handbook/{slug}" for slug in sorted([*PAGES, "odd"])]
     assert below == {
         "pages": ["handbook/team/people", "handbook/team/rules"],
         "total": 2,

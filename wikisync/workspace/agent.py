@@ -91,7 +91,10 @@ class Agent:
         for name, section, file in self._files():
             if start and not f"{name}/".startswith(f"{start}/"):
                 continue
-            text = self._text(section, file)
+            try:
+                text = self._text(section, file)
+            except FolderError:
+                continue  # no text, or too long: reading the page says so
             whole = f"{name}\n{text}".casefold()
             if not all(word in whole for word in words):
                 continue
