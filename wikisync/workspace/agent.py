@@ -93,7 +93,7 @@ class Agent:
                 continue
             try:
                 text = self._text(section, file)
-            except FolderError:
+            except errors.FolderError:
                 continue  # no text, or too long: reading the page says so
             whole = f"{name}\n{text}".casefold()
             if not all(word in whole for word in words):
