@@ -54,6 +54,8 @@ async def test_site_tells_what_changed_and_who_did_it(
     versions = (site / "-/history/dir/page.html").read_text()
     assert "<del>some</del><ins>other</ins> words" in versions
     assert "<title>page</title>" in (site / "-/changes.atom").read_text()
+    await run("export", handbook.url, *NAMED, "-o", site, "--history", "0")
+    assert not (site / "-/history/dir/page.html").exists()
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,13 @@ from wikisync.workspace.sentences import counted, problem_as_json
 )
 @options.replace_option
 @click.option(
+    "--history",
+    type=click.IntRange(0, 100),
+    default=10,
+    metavar="NUMBER",
+    help="Versions of each page that the site shows. [default: 10]",
+)
+@click.option(
     "--verify",
     is_flag=True,
     help="Check every wiki for changes, even if the service lists no new activity.",
@@ -96,6 +103,7 @@ def command(
     is_all: bool,
     retry: bool,
     strict: bool,
+    history: int,
     allow_emptying: bool,
     replaces: bool,
     verify: bool,
@@ -125,6 +133,7 @@ def command(
             markup=chosen_markup(markup),
             has_report=choice.has_report,
             page_templates=choice.page_templates,
+            history=history,
             retries=retry,
         ),
         books=books,
