@@ -13,7 +13,7 @@ SCRATCH := $(or $(TMPDIR),$(shell df --output=avail /dev/shm 2>/dev/null | \
 export PYTHONDONTWRITEBYTECODE :=
 SEED ?= 1
 PEERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikisync-bench
-BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py %/site_peers.py,$(wildcard benchmarks/[a-z]*.py))
+BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py %/search.py %/site_peers.py,$(wildcard benchmarks/[a-z]*.py))
 COMPILE := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 	--no-emit-options

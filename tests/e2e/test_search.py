@@ -9,11 +9,16 @@ from urllib.parse import quote, unquote
 import pytest
 from msgspec.structs import replace
 
+from tests.e2e.conftest import sample_wikis
+from tests.site.sites import wiki_source
+from tests.support.archive import unpack
 from tests.support.browser import Visit, visiting
 from tests.support.searched import searched
 from tests.support.theming import full_context, page_context
 from wikisync.markup.record import Section
 from wikisync.site import search_terms
+from wikisync.site.build import build_site
+from wikisync.site.model import SiteOptions
 from wikisync.site.search import SearchDocument, build_shards
 from wikisync.site.search_words import document_words, packed_words
 from wikisync.site.theme import load_theme
@@ -326,6 +331,56 @@ async def test_browser_that_cannot_unpack_texts_shows_hits_without_snippets(
         await visit.page.add_init_script("delete window.DecompressionStream")
         assert await hits_in(visit, "alpha beta") == ["a.html"]
         assert await visit.page.locator("#siteHits p").text_content() == ""
+
+
+QUERIES = Path(__file__).parent / "queries"
+ASK_ALL = """async queries => {
+    const form = document.querySelector(".search-page"), all = [];
+    for (const query of queries) {
+        form.q.value = query;
+        await form.oninput();
+        const links = [...document.querySelectorAll("#siteHits > li > a")];
+        all.push(links.slice(0, 3).map((link) => link.href));
+    }
+    return all;
+}"""
+
+
+@pytest.mark.parametrize(("column", "least"), [(0, 98), (1, 90)])
+async def test_right_page_is_among_the_first_three(
+    chromium: Browser, tmp_path: Path, column: int, least: int
+) -> None:
+    """Of 100 queries over two wikis, as people write them, and with a slip in each."""
+    workshop = unpack(
+        (QUERIES / "workshop.txt").read_text(encoding="utf-8"), tmp_path / "workshop"
+    )
+    handbook = next(one for one in sample_wikis() if one.title == "Handbook")
+    source = wiki_source(workshop, "docs/workshop")
+    build_site(
+        [handbook, source],
+        tmp_path / "site",
+        SiteOptions("Docs"),
+        cache=tmp_path / "cache",
+    )
+    rows = [
+        (wiki, *line.split("\t"))
+        for wiki in ("handbook", "workshop")
+        for line in (QUERIES / f"{wiki}.tsv").read_text(encoding="utf-8").splitlines()
+    ]
+    base = (tmp_path / "site").as_uri() + "/"
+    async with visiting(chromium, base) as visit:
+        await visit.page.goto(f"{base}{SEARCH}")
+        found = await visit.page.evaluate(ASK_ALL, [row[1 + column] for row in rows])
+    missed = [
+        row[1 + column]
+        for row, urls in zip(rows, found, strict=True)
+        if not {
+            f"{base}docs/{row[0]}/-/wikis/{page}.html" for page in row[3].split(",")
+        }
+        & {unquote(url) for url in urls}
+    ]
+    assert len(rows) == 100
+    assert len(rows) - len(missed) >= least, missed
 
 
 async def test_first_hit_answers_what_people_ask_in_their_own_words(

@@ -7,7 +7,7 @@ import pytest
 from tests.site.sites import Studio
 from wikisync.core.model import Format
 from wikisync.markup.tags import TAGS_MAX, tags_of
-from wikisync.site.addresses import tag_path
+from wikisync.site.addresses import LIST_ITEMS_MAX, list_part, tag_path
 from wikisync.site.search_words import document_words
 
 WIKI = """\
@@ -97,6 +97,7 @@ def test_a_tag_that_comes_or_goes_changes_the_lists(studio: Studio) -> None:
 
 def test_tags_that_differ_in_signs_alone_have_lists_of_their_own() -> None:
     paths = {tag_path(tag) for tag in ("a b", "a-b", "a/b", "a:b", "../a", "c++", "c")}
+    assert tag_path("foo 2") != list_part(tag_path("foo"), LIST_ITEMS_MAX)
     assert len(paths) == 7
     assert all(path.count("/") == 2 for path in paths)
     assert tag_path("How  TO") == tag_path("how to")

@@ -354,8 +354,9 @@ def tag_path(tag: str) -> str:
     """Output path of the list of a tag's pages, which follows from the tag alone."""
     key = tag_key(tag)
     name = safe_component(key.replace(" ", "-"))
-    # two tags that differ in signs alone are two files
-    plain = name if name.replace("-", " ") == key else f"{name}-{_hash(key, 8)}"
+    # two tags that differ in signs alone are two files, and foo-2 is a part of foo
+    is_plain = name.replace("-", " ") == key and not key.split(" ")[-1].isdigit()
+    plain = name if is_plain else f"{name}-{_hash(key, 8)}"
     return f"-/tags/{plain}.html"
 
 

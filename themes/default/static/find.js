@@ -74,6 +74,8 @@ async function unitsOf(query, total) {
 		const size = fit.reduce((sum, it) => sum + count(it[1]), 0);
 		const isRare = size < 4 + total / 500 && !fit.some((it) => /[H-Z]/.test(it[1]));
 		const others = isRare ? await meant(word, size && Math.log2(size) + 3) : [];
+		// a word that is there has no space missing
+		if (fit[0] && others[1]) others.length = 0;
 		const more = await Promise.all(others.map(async (some) => (await Promise.all(some.map((it) => exactly(it, 0.9)))).flat()));
 		if (others[1]) units.push(...more);
 		else units.push([...fit, ...more.flat()]);
