@@ -591,7 +591,10 @@ async def test_the_editor_is_accessible(
     ):
         author = Author(visit.page, reader.preview.url, desk.root / "handbook")
         await author.edit()
-        await author.type_at_end("\n\n## A heading\n\n- one `code` [link](home)\n")
+        await author.type_at_end(
+            "\n\n## A heading\n\n- one `code` [link](home) [none](none)\n"
+        )
+        await author.page.get_by_text("Line 12: none").wait_for()
         await author.page.keyboard.press("Control+f")
         assert await visit.axe() == []
         await author.page.keyboard.press("Escape")
