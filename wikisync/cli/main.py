@@ -45,7 +45,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "export": "Export wikis as a static website.",
         "build": "Build a static website from a folder, without a service.",
         "preview": "Serve a folder as a site on this machine, with live reload.",
-        "lsp": "Serve the pages of a folder to an editor, with its language protocol.",
+        "lsp": "Serve the pages to an editor, with its language protocol.",
         "check": "Check for broken links and invalid pages.",
         "render": "Print the HTML of pages, without a theme.",
         "theme": "List themes, show theme options, create a theme.",
