@@ -1,7 +1,5 @@
 """The studio of the site tests, and the desk of those of a preview."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the site tests speak: a studio with wikis, built and looked at."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """Output paths and links: every file system takes them, none leaves its place."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 import unicodedata

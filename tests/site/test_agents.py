@@ -1,7 +1,5 @@
 """What a site has for programs: sources, lists of pages, texts in one file."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

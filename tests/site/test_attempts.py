@@ -1,7 +1,5 @@
 """Pages that take too long: what they cost, what they never cost, and a second try."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

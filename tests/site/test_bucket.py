@@ -1,7 +1,5 @@
 """A site in a bucket, held to a real S3 server (SeaweedFS)."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

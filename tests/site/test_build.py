@@ -1,7 +1,5 @@
 """A whole site from a text archive, looked at piece by piece."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

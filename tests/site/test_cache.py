@@ -1,7 +1,5 @@
 """The cache file: kept on errors, thrown away when damaged, held by one build."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Full addresses of exported wikis, found in every spelling that people write."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What AsciiDoc's parser writes has a style in the default theme."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

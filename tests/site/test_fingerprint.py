@@ -1,7 +1,5 @@
 """The program's own hash: stable while nothing changes, and cheap."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What surrounds every page: nothing of this machine, nothing of one page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages around the wikis: group tree, robots, sitemaps, long lists."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 
 import pytest

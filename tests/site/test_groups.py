@@ -1,7 +1,5 @@
 """Wikis below the groups of their paths."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

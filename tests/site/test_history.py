@@ -1,7 +1,5 @@
 """Who changed a page when, on its page, in lists and feeds, and version by version."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The promise of the cache: whatever was edited, the next build equals a clean one."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

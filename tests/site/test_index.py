@@ -1,7 +1,5 @@
 """Indexing a wiki again after an edit: what is the same is not looked at again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Diagrams drawn by a server that the owner names, once for each content."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

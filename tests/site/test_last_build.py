@@ -1,7 +1,5 @@
 """What the last build of an output left: rows of pages, and all files at once."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing

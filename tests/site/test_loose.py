@@ -1,7 +1,5 @@
 """Files beside the pages: what a page links to is in the site, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import time
 

@@ -1,7 +1,5 @@
 """Options of the markup as a site's own: they reach every page, and its cache."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The tree from slugs: merged, sorted, pruned and capped at any size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Options as text: everything that pages depend on, nothing of this machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from wikisync.site.model import SiteOptions

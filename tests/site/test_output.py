@@ -1,7 +1,5 @@
 """The output folder: ours is replaced and removed, everything else is left alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

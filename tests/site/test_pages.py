@@ -1,7 +1,5 @@
 """What a page's template gets, seen through templates that print it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.site.sites import Studio

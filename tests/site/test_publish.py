@@ -1,7 +1,5 @@
 """Publishing: a reader meets the old site or the new one, and nothing between."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging

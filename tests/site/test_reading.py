@@ -1,7 +1,5 @@
 """What a build takes of a page, wherever the page is parsed."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A site that is built again: what is written, and that it is as if built anew."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The old addresses of renamed pages: what follows them, and what leads on."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

@@ -1,7 +1,5 @@
 """Pages rendered by several processes: the same bytes, and errors that name pages."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from collections.abc import Sequence

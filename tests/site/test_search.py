@@ -1,7 +1,5 @@
 """The search index: what is in it, how large, and how it changes."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """The texts behind the snippets of a search, packed for the browser."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 
@@ -10,12 +8,6 @@ import pytest
 from wikisync.markup.record import Section
 from wikisync.site import search_texts
 from wikisync.site.search import read_documents
-from wikisync.site.search_texts import (
-    SECTION_CHARS_MAX,
-    DocumentText,
-    packed_texts,
-    unpacked_texts,
-)
 
 
 def raw_deflate(plain: bytes) -> str:
@@ -26,23 +18,25 @@ def raw_deflate(plain: bytes) -> str:
 
 def test_sections_come_back_with_single_spaces() -> None:
     sections = [Section("", "", "a  b\n c"), Section("x", "Ä", "日本 \U00020000")]
-    kept = DocumentText.of(sections)
+    kept = search_texts.DocumentText.of(sections)
     assert kept.headings == (("", ""), ("x", "Ä"))
     assert [part.text for part in kept.sections] == ["a b c", "日本 \U00020000"]
 
 
 def test_long_section_is_cut() -> None:
-    texts = unpacked_texts(packed_texts(["ab" * SECTION_CHARS_MAX, "end"]))
-    assert texts == ["ab" * (SECTION_CHARS_MAX // 2), "end"]
+    texts = search_texts.unpacked_texts(
+        search_texts.packed_texts(["ab" * search_texts.SECTION_CHARS_MAX, "end"])
+    )
+    assert texts == ["ab" * (search_texts.SECTION_CHARS_MAX // 2), "end"]
 
 
 def test_half_a_character_is_a_question_mark() -> None:
-    assert unpacked_texts(packed_texts(["a\ud800"])) == ["a?"]
+    assert search_texts.unpacked_texts(search_texts.packed_texts(["a\ud800"])) == ["a?"]
 
 
 def test_texts_are_a_third_of_what_they_were() -> None:
     text = " ".join(f"word{number * number % 97}" for number in range(2000))
-    assert len(packed_texts([text])) < len(text) / 3
+    assert len(search_texts.packed_texts([text])) < len(text) / 3
 
 
 @pytest.mark.parametrize(
@@ -50,21 +44,21 @@ def test_texts_are_a_third_of_what_they_were() -> None:
 )
 def test_damaged_texts_are_no_texts(packed: str) -> None:
     with pytest.raises(ValueError, match="damaged"):
-        unpacked_texts(packed)
+        search_texts.unpacked_texts(packed)
 
 
 def test_text_that_grows_beyond_all_reason_is_damaged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    packed = packed_texts(["a" * 1000])
+    packed = search_texts.packed_texts(["a" * 1000])
     monkeypatch.setattr(search_texts, "TEXT_BYTES_MAX", 1000)
     with pytest.raises(ValueError, match="damaged"):
-        unpacked_texts(packed)
+        search_texts.unpacked_texts(packed)
 
 
 def test_document_whose_texts_are_damaged_is_left_out() -> None:
     entry = ["Title", "a%20b.html", "Wiki", [["", ""]], 1]
-    right, short = packed_texts(["text"]), packed_texts([])
+    right, short = search_texts.packed_texts(["text"]), search_texts.packed_texts([])
     titles = {"1": entry, "2": entry, "3": entry, "4": entry}
     shards = {"d-0.js": titles, "x-0.js": {"1": [right], "2": [short], "3": ["text"]}}
     (document,) = read_documents(shards)

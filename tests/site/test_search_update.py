@@ -1,7 +1,5 @@
 """The promise of the search index: an update gives the bytes of a clean build."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from array import array
@@ -19,21 +17,13 @@ from wikisync.markup.record import Section
 from wikisync.site import last_build, search, search_terms, search_writing
 from wikisync.site.build import build_site
 from wikisync.site.output import Output
-from wikisync.site.search import (
-    NO_INDEX,
-    DocumentKey,
-    IndexState,
-    SearchDocument,
-    build_shards,
-    update_index,
-)
 from wikisync.site.search_terms import ShardLost, changed_shards, score_of
 from wikisync.site.search_words import packed_words, scored_words, unpacked_words
 
 SEARCH = "-/search/"
 
 
-def finished(steps: Generator[None, None, IndexState]) -> IndexState:
+def finished(steps: Generator[None, None, search.IndexState]) -> search.IndexState:
     """What an update gives after all of its steps."""
     given = []
 
@@ -51,7 +41,7 @@ class Shelf:
         self.files: dict[str, bytes] = {}
         """As they are now: a test may change them."""
         self.noted: dict[bytes, bytes] = {}
-        self.state = NO_INDEX
+        self.state = search.NO_INDEX
         self.loaded: list[str] = []
         self.read_names: list[str] = []
         self.written: list[str] = []
@@ -59,22 +49,22 @@ class Shelf:
         self._left: dict[str, bytes] = {}
         self._next: dict[str, bytes] = {}
 
-    def update(self, documents: Mapping[str, SearchDocument]) -> None:
+    def update(self, documents: Mapping[str, search.SearchDocument]) -> None:
         """Bring the index up to date with documents by their addresses."""
         self._next = {}
         self.loaded, self.read_names, self.written = [], [], []
         keys = [
-            DocumentKey(
+            search.DocumentKey(
                 url, one.title, one.wiki, hashlib.sha256(repr(one).encode()).digest()
             )
             for url, one in documents.items()
         ]
 
-        def load(key: DocumentKey) -> SearchDocument:
+        def load(key: search.DocumentKey) -> search.SearchDocument:
             self.loaded.append(key.url)
             return documents[key.url]
 
-        self.state = finished(update_index(self.state, keys, load, self))
+        self.state = finished(search.update_index(self.state, keys, load, self))
         self.files = self._next
         self._left = dict(self._next)
 
@@ -100,7 +90,9 @@ class Shelf:
         self.noted[key] = packed_words(words)
 
 
-def document(url: str, text: str, title: str = "", wiki: str = "") -> SearchDocument:
+def document(
+    url: str, text: str, title: str = "", wiki: str = ""
+) -> search.SearchDocument:
     half = len(text) // 2
     sections = (Section("", "", text[:half]), Section("x", "a b", text))
     return searched(url, title, *sections, wiki=wiki)
@@ -153,28 +145,28 @@ CHANGES = st.dictionaries(
 
 
 def edited(
-    documents: Mapping[str, SearchDocument],
-    changes: Mapping[str, SearchDocument | None],
-) -> dict[str, SearchDocument]:
+    documents: Mapping[str, search.SearchDocument],
+    changes: Mapping[str, search.SearchDocument | None],
+) -> dict[str, search.SearchDocument]:
     after = {url: one for url, one in documents.items() if url not in changes}
     for url, one in changes.items():
         if one is not None:
-            after[url] = SearchDocument(url, one.title, one.text, one.wiki)
+            after[url] = search.SearchDocument(url, one.title, one.text, one.wiki)
     return after
 
 
 @given(steps=st.lists(CHANGES, min_size=1, max_size=6), data=st.data())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_index_after_any_edits_is_that_of_a_clean_build(
-    steps: list[dict[str, SearchDocument | None]], data: st.DataObject
+    steps: list[dict[str, search.SearchDocument | None]], data: st.DataObject
 ) -> None:
     """Whatever happens to its files and to what was noted meanwhile."""
     shelf = Shelf()
-    documents: dict[str, SearchDocument] = {}
+    documents: dict[str, search.SearchDocument] = {}
     for changes in steps:
         documents = edited(documents, changes)
         shelf.update(documents)
-        assert shelf.files == build_shards(documents.values())
+        assert shelf.files == search.build_shards(documents.values())
         damaged = data.draw(st.sampled_from([*shelf.files, None, None]))
         if damaged is not None:
             shelf.files[damaged] = shelf.files[damaged][:-1]
@@ -185,20 +177,20 @@ def test_index_after_any_edits_is_that_of_a_clean_build(
 @given(steps=st.lists(CHANGES, min_size=2, max_size=6))
 @settings(max_examples=30, deadline=None)
 def test_undamaged_index_is_brought_up_to_date_without_the_unchanged(
-    steps: list[dict[str, SearchDocument | None]],
+    steps: list[dict[str, search.SearchDocument | None]],
 ) -> None:
     """No word of an unchanged document is counted again."""
     shelf = Shelf()
-    documents: dict[str, SearchDocument] = {}
+    documents: dict[str, search.SearchDocument] = {}
     for changes in steps:
         documents = edited(documents, changes)
         before = set(shelf.noted)
         shelf.update(documents)
-        assert shelf.files == build_shards(documents.values())
+        assert shelf.files == search.build_shards(documents.values())
         assert len(set(shelf.noted) - before) <= len(changes)
 
 
-def many() -> dict[str, SearchDocument]:
+def many() -> dict[str, search.SearchDocument]:
     """Documents whose words fill several shards of each kind."""
     return {
         url: document(url, " ".join(WORDS[number % 7 :: 5]), f"title {number}")
@@ -206,7 +198,7 @@ def many() -> dict[str, SearchDocument]:
     }
 
 
-def filled(documents: Mapping[str, SearchDocument]) -> Shelf:
+def filled(documents: Mapping[str, search.SearchDocument]) -> Shelf:
     shelf = Shelf()
     shelf.update(documents)
     return shelf
@@ -237,7 +229,7 @@ def test_one_more_word_reads_and_writes_one_shard_of_each_kind() -> None:
     assert sorted(name[0] for name in shelf.written) == ["l", "t", "x"]
     assert len(shelf.read_names) <= 1
     assert len(shelf.loaded) <= 2
-    assert shelf.files == build_shards(documents.values())
+    assert shelf.files == search.build_shards(documents.values())
 
 
 def test_moved_heading_rewrites_titles_and_no_term() -> None:
@@ -254,12 +246,12 @@ def test_second_wiki_is_told_in_every_title() -> None:
     documents = many()
     shelf = filled(documents)
     one = documents["7.html"]
-    documents["7.html"] = SearchDocument(one.url, one.title, one.text, "Two")
+    documents["7.html"] = search.SearchDocument(one.url, one.title, one.text, "Two")
     shelf.update(documents)
-    assert shelf.files == build_shards(documents.values())
+    assert shelf.files == search.build_shards(documents.values())
     del documents["7.html"]
     shelf.update(documents)
-    assert shelf.files == build_shards(documents.values())
+    assert shelf.files == search.build_shards(documents.values())
 
 
 def test_shard_that_lies_about_its_age_is_not_believed() -> None:
@@ -271,7 +263,7 @@ def test_shard_that_lies_about_its_age_is_not_believed() -> None:
         shelf.files[name] = shelf._left[name] = lie
     documents["7.html"] = document("7.html", " ".join(WORDS))
     shelf.update(documents)
-    assert shelf.files == build_shards(documents.values())
+    assert shelf.files == search.build_shards(documents.values())
 
 
 def test_lost_shard_is_told() -> None:
@@ -313,9 +305,11 @@ def updates(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many documents each update of a site's index began with."""
     counts: list[int] = []
 
-    def counted(before: IndexState, *rest: Any) -> Generator[None, None, IndexState]:
+    def counted(
+        before: search.IndexState, *rest: Any
+    ) -> Generator[None, None, search.IndexState]:
         counts.append(len(before.documents))
-        return update_index(before, *rest)
+        return search.update_index(before, *rest)
 
     monkeypatch.setattr(search_writing, "update_index", counted)
     return counts

@@ -1,7 +1,5 @@
 """Folders by digest: what is read again, what is a problem."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,14 +12,8 @@ from wikisync.core.model import Digest, Format, PageState, Slug, digest_of
 from wikisync.core.system.file_status import SETTLED_NS
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.safe_open import CHUNK_BYTES
+from wikisync.site import sources
 from wikisync.site.cache import open_cache
-from wikisync.site.sources import (
-    SCANS_FOLDER,
-    ScannedWiki,
-    read_file,
-    scan_wiki,
-    settle,
-)
 
 FORGED = Digest("f" * 64)
 """What no file holds: it comes from the cache, and nothing was read."""
@@ -33,15 +25,15 @@ def clock(folder: Path, after_ns: int) -> Callable[[], int]:
     return lambda: max(changed) + after_ns
 
 
-def scanned(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> ScannedWiki:
+def scanned(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> sources.ScannedWiki:
     with open_cache(folder.parent / "cache") as cache:
         source = wiki_source(folder)
-        return scan_wiki(source, cache, now_ns=clock(folder, after_ns))
+        return sources.scan_wiki(source, cache, now_ns=clock(folder, after_ns))
 
 
 def forge(folder: Path) -> None:
     """Have the cache say something else of all files."""
-    (file,) = (folder.parent / "cache" / SCANS_FOLDER).iterdir()
+    (file,) = (folder.parent / "cache" / sources.SCANS_FOLDER).iterdir()
     index = FolderIndex(folder, file)
     for path, known in list(index.files.items()):
         index.note(path, replace(known, digest=FORGED))
@@ -88,8 +80,8 @@ def test_file_whose_time_was_set_back_is_read_again(tmp_path: Path) -> None:
 
 def settled(folder: Path, *, after_ns: int) -> None:
     with open_cache(folder.parent / "cache") as cache:
-        wiki = ScannedWiki(wiki_source(folder), {}, {}, (), is_settled=False)
-        settle(wiki, cache, now_ns=clock(folder, after_ns))
+        wiki = sources.ScannedWiki(wiki_source(folder), {}, {}, (), is_settled=False)
+        sources.settle(wiki, cache, now_ns=clock(folder, after_ns))
 
 
 def test_file_that_settled_during_the_build_is_not_read_again(tmp_path: Path) -> None:
@@ -107,7 +99,7 @@ def test_name_of_a_page_is_noted_with_the_text_that_it_has_now(tmp_path: Path) -
     scanned(folder, after_ns=1)
     (folder / "a/b.org").write_text("two\n")
     settled(folder, after_ns=10 * SETTLED_NS)
-    (file,) = (tmp_path / "cache" / SCANS_FOLDER).iterdir()
+    (file,) = (tmp_path / "cache" / sources.SCANS_FOLDER).iterdir()
     noted = FolderIndex(folder, file).files["a/b.org"]
     assert noted.page == PageState(Slug("a/b"), Format.ORG, digest_of("two\n"))
 
@@ -178,7 +170,7 @@ def linked(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> Digest:
     wiki = scanned(folder, after_ns=after_ns)
     digest = wiki.loose["p.png"].digest
     with open_cache(folder.parent / "cache") as cache:
-        settle(wiki, cache, now_ns=clock(folder, after_ns))
+        sources.settle(wiki, cache, now_ns=clock(folder, after_ns))
     return digest
 
 
@@ -229,7 +221,7 @@ def test_problems_of_the_source_come_first(tmp_path: Path) -> None:
 
 
 def test_file_that_is_gone_reads_as_none(tmp_path: Path) -> None:
-    assert read_file(tmp_path, "gone.md") is None
+    assert sources.read_file(tmp_path, "gone.md") is None
 
 
 def test_pages_in_folders_of_programs_are_in_no_site_but_where_they_are_synced(

@@ -1,7 +1,5 @@
 """Pages that a build does not compose: what they show has not changed."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """Tags: what the formats call so, the lists of their pages, and the search for them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.site.sites import Studio

@@ -1,7 +1,5 @@
 """Look-up order, blocks, filters, options and errors of themes."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names in a theme's own files that are misspelt."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

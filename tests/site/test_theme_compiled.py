@@ -1,7 +1,5 @@
 """Compiled templates: kept by source, so that no page is made of an old one."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every value that ``docs/themes.md`` names is there, and is filled by a build."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,37 +10,26 @@ from tests.site.sites import Studio
 from tests.support.commits import committed
 from wikisync.core.model import Problem, Slug
 from wikisync.core.versions import Version, Versions
-from wikisync.site.context import (
-    CommentContext,
-    GroupContext,
-    LeftOut,
-    Listing,
-    ListingItem,
-    ListingPart,
-    NavNode,
-    PageContext,
-    PageRef,
-    SiteContext,
-    TocNode,
-    VersionContext,
-    WikiContext,
-    WikiRef,
-)
+from wikisync.site import context
 from wikisync.site.model import PageComment
 from wikisync.site.pages import BACKLINKS_MAX
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "themes.md"
-SINGLE = {"site": SiteContext, "wiki": WikiContext, "page": PageContext}
+SINGLE = {
+    "site": context.SiteContext,
+    "wiki": context.WikiContext,
+    "page": context.PageContext,
+}
 LISTS = {
-    "site.wikis": WikiRef,
-    "toc": TocNode,
-    "comments": CommentContext,
-    "ancestors": PageRef,
-    "children": PageRef,
-    "backlinks": PageRef,
-    "groups": GroupContext,
-    "changes": ListingItem,
-    "versions": VersionContext,
+    "site.wikis": context.WikiRef,
+    "toc": context.TocNode,
+    "comments": context.CommentContext,
+    "ancestors": context.PageRef,
+    "children": context.PageRef,
+    "backlinks": context.PageRef,
+    "groups": context.GroupContext,
+    "changes": context.ListingItem,
+    "versions": context.VersionContext,
 }
 PLAIN = (
     *("content", "sidebar", "wiki_footer", "backlinks_more", "since", "theme", "at"),
@@ -120,24 +107,25 @@ def printing_template() -> str:
         lines.append(f"{{% if {name} %}}{shown}{{% endif %}}")
     lists = [(name, name, kind) for name, kind in LISTS.items()]
     lists += [
-        (name, f"([{name}] if {name} else [])", PageRef) for name in ("prev", "next")
+        (name, f"([{name}] if {name} else [])", context.PageRef)
+        for name in ("prev", "next")
     ]
     for name, value, kind in lists:
         shown = printed(name, "one", kind.__struct_fields__)
         lines.append(f"{{% for one in {value} %}}{shown}{{% endfor %}}")
-    shown = printed("wiki", "one", WikiContext.__struct_fields__)
+    shown = printed("wiki", "one", context.WikiContext.__struct_fields__)
     inner = f"{{% for one in group.wikis %}}{shown}{{% endfor %}}"
     inner += "{% for one in group.groups %}{{ wikis(one) }}{% endfor %}"
     lines.append(f"{{% macro wikis(group) %}}{inner}{{% endmacro %}}")
     lines.append("{% for group in groups %}{{ wikis(group) }}{% endfor %}")
-    listing = printed("listing", "listing", Listing.__struct_fields__)
-    for part, kind in (("items", ListingItem), ("pages", ListingPart)):
+    listing = printed("listing", "listing", context.Listing.__struct_fields__)
+    for part, kind in (("items", context.ListingItem), ("pages", context.ListingPart)):
         shown = printed(f"listing.{part}", "one", kind.__struct_fields__)
         listing += f'{{% for one in listing["{part}"] %}}{shown}{{% endfor %}}'
     lines.append(f"{{% if listing %}}{listing}{{% endif %}}")
-    node = printed("nav", "node", NavNode.__struct_fields__)
+    node = printed("nav", "node", context.NavNode.__struct_fields__)
     for end in ("before", "after"):
-        shown = printed(f"nav.{end}", f"node.{end}", LeftOut.__struct_fields__)
+        shown = printed(f"nav.{end}", f"node.{end}", context.LeftOut.__struct_fields__)
         node += f"{{% if node.{end} %}}{shown}{{% endif %}}"
     below = "{% for one in node.children %}{{ shown(one) }}{% endfor %}"
     lines.append(f"{{% macro shown(node) %}}{node}{below}{{% endmacro %}}")
@@ -161,15 +149,18 @@ def names_in_docs() -> dict[str, set[str]]:
 
 def documented() -> Iterator[str]:
     """Every name with each of its fields."""
-    kinds = {**SINGLE, **LISTS, "nav": NavNode, "listing": Listing}
-    kinds |= {"prev": PageRef, "next": PageRef}
+    kinds = {**SINGLE, **LISTS, "nav": context.NavNode, "listing": context.Listing}
+    kinds |= {"prev": context.PageRef, "next": context.PageRef}
     for name, words in names_in_docs().items():
         kind = kinds.pop(name, None)
         fields = () if kind is None else kind.__struct_fields__
         assert kind is not None or name in PLAIN, f"{name} is shown by no test"
         assert set(fields) <= words, f"docs/themes.md leaves out fields of {name}"
         yield from (f"{name}.{field}" for field in fields) if fields else (name,)
-        for part, inner in (("items", ListingItem), ("pages", ListingPart)):
+        for part, inner in (
+            ("items", context.ListingItem),
+            ("pages", context.ListingPart),
+        ):
             if name == "listing":
                 assert set(inner.__struct_fields__) <= words
                 yield from (f"{name}.{part}.{one}" for one in inner.__struct_fields__)

@@ -1,7 +1,5 @@
 """The template of pages as one makes what its parts make apart."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Where themes lie and in which order they stand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``theme.toml``: every mistake is named with the key."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.errors import SiteError

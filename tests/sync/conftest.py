@@ -1,7 +1,5 @@
 """A state file in a folder of its own, and one wiki in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

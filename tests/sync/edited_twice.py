@@ -6,8 +6,6 @@ different sentences, with the text that both persons would expect.
 ``beside_deletions``: lines added beside what the other side removed or rewrote.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import textwrap

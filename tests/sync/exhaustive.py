@@ -4,8 +4,6 @@ Three names, one of them below another, and texts that both sides have, that onl
 one has, and that both came to by themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 

@@ -5,8 +5,6 @@ named.  One seed is one schedule: who acts when, on which side, what fails and w
 a process ends all come from it.  ``simulated`` is what the engine sees of this.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Iterable, Sequence, Set

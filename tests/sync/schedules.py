@@ -4,8 +4,6 @@ A schedule runs some cycles in bad weather, then calm ones until nothing is writ
 any more, and then asks where every mark is that a person ever saved.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging
@@ -18,18 +16,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from tests.sync import persons
 from tests.sync.incidents import BIN, bring_contents, bring_disk
 from tests.sync.incidents import settled as settled_text
-from tests.sync.persons import (
-    CALM,
-    DISK_NAMES,
-    MARK,
-    MISSING,
-    Copy,
-    Crash,
-    Weather,
-    World,
-)
 from tests.sync.simulated import SimulatedFiles, SimulatedFolder, SimulatedWiki
 from tests.sync.simulated_git import SimulatedGit
 from tests.sync.virtual import VirtualLoop, run_virtually
@@ -72,7 +61,7 @@ logging.getLogger("wikisync").addHandler(logging.NullHandler())
 class SimulatedDatabase(Database):
     """A state file whose every commit is a step of the world."""
 
-    world: World
+    world: persons.World
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -136,7 +125,9 @@ class Verdict:
 class Client:
     """One folder with its state and its process."""
 
-    def __init__(self, world: World, copy: Copy, git: SimulatedGit | None) -> None:
+    def __init__(
+        self, world: persons.World, copy: persons.Copy, git: SimulatedGit | None
+    ) -> None:
         self.world = world
         self.copy = copy
         self._git = git
@@ -153,7 +144,7 @@ class Client:
         connection.execute("PRAGMA foreign_keys = ON")
         database = SimulatedDatabase(connection, Path(":memory:"))
         self.database = database
-        database.world = World(0, CALM)
+        database.world = persons.World(0, persons.CALM)
         with database.transaction() as connection:
             create(connection)
         self.restart()
@@ -189,10 +180,10 @@ class Client:
                 clock=loop.time,
                 linked=self.wiki,
             )
-        except (Crash, asyncio.CancelledError):
+        except (persons.Crash, asyncio.CancelledError):
             self.restart()
         except BaseExceptionGroup as group:
-            if group.split((Crash, asyncio.CancelledError))[1] is not None:
+            if group.split((persons.Crash, asyncio.CancelledError))[1] is not None:
                 raise
             self.restart()
         except WikisyncError as error:
@@ -200,7 +191,7 @@ class Client:
         for slug, text in self.copy.thrown[thrown:]:
             events = self.known.events(LOG_LINES, Slug(slug))
             if any("is in the trash" in event.what for event in events):
-                self.told |= set(MARK.findall(text))
+                self.told |= set(persons.MARK.findall(text))
         return self.result
 
     def restart(self) -> None:
@@ -238,7 +229,9 @@ class Client:
                 names = {str(member.slug) for member in batch.members}
                 shown = self.world.wiki.texts()
                 there = {
-                    m for s in names & shown.keys() for m in MARK.findall(shown[s])
+                    m
+                    for s in names & shown.keys()
+                    for m in persons.MARK.findall(shown[s])
                 }
                 self.world.removed |= there - self.copy.marks()
             is_older = batch.kind is BatchKind.REWOUND_THERE and batch.id % 2
@@ -293,14 +286,14 @@ class Client:
         # also of pages that are gone: ``restore`` brings those back, too
         rows = self.known._rows("SELECT text FROM history WHERE wiki = ?")
         texts += [unpack(text) for (text,) in rows]
-        return {mark for text in texts for mark in MARK.findall(text)}
+        return {mark for text in texts for mark in persons.MARK.findall(text)}
 
 
 class Schedule:
     """One seed under way."""
 
-    def __init__(self, seed: int, weather: Weather, cache: Path) -> None:
-        self.world = World(seed, weather)
+    def __init__(self, seed: int, weather: persons.Weather, cache: Path) -> None:
+        self.world = persons.World(seed, weather)
         git = SimulatedGit(self.world, seed, cache) if weather.has_git else None
         self.weather = weather
         self.verdict = Verdict(seed)
@@ -312,7 +305,7 @@ class Schedule:
             self.world.create(self.world.wiki)
             self.world.create(self.random.choice(self.world.folders))
         if self.weather.disks:
-            for name in DISK_NAMES:
+            for name in persons.DISK_NAMES:
                 self.world.put(self.world.wiki, name, self.world.new_line())
         for _ in range(CYCLES * self.weather.length):
             faults = self.world.faults
@@ -330,7 +323,7 @@ class Schedule:
                 if self.random.random() < self.weather.lost:
                     self.world.trace.append(f"{client.copy.name}: its record is lost")
                     client.lose_record()
-        self.world.weather = CALM
+        self.world.weather = persons.CALM
         for folder in self.world.folders:
             bring_disk(self.world, folder)
             bring_contents(self.world, folder)
@@ -342,7 +335,7 @@ class Schedule:
 
     async def put_back(self, loop: VirtualLoop) -> None:
         """Persons are asked about a wiki that went back, and put their texts back."""
-        self.world.weather = CALM
+        self.world.weather = persons.CALM
         for client in self.clients:
             await client.cycle(loop, AT_ONCE)
             client.approve()
@@ -359,15 +352,15 @@ class Schedule:
             if sync is None:
                 continue
             self.world.trace.append(f"{client.copy.name}: undo {sync.number}")
-            self.world.weather = CALM
+            self.world.weather = persons.CALM
             client.wiki.is_remembering = False
             there = await client.wiki.snapshot()
             now = loop.time()
             pages = await undo_sync(client.folder, known, sync, there, now)
             self.world.weather = self.weather
             for step in (one for one, why in pages.items() if not why):
-                gone = set(MARK.findall(known.text(step.slug) or ""))
-                self.world.removed |= gone - set(MARK.findall(step.before))
+                gone = set(persons.MARK.findall(known.text(step.slug) or ""))
+                self.world.removed |= gone - set(persons.MARK.findall(step.before))
 
     async def storm(self, loop: VirtualLoop, options: CycleOptions) -> None:
         """A cycle of every client at the same time."""
@@ -421,11 +414,11 @@ class Schedule:
         for client in self.clients:
             shown |= client.copy.marks()
             for text in client.copy.conflict_files.values():
-                shown |= set(MARK.findall(text))
+                shown |= set(persons.MARK.findall(text))
             kept |= client.kept_marks()
             world.removed |= client.told
         missing = made - shown - world.removed
-        past = {m for text in world.wiki.history for m in MARK.findall(text)}
+        past = {m for text in world.wiki.history for m in persons.MARK.findall(text)}
         verdict.in_history = missing & world.overwritten
         rest = missing - world.overwritten
         verdict.in_trash = rest & kept
@@ -455,7 +448,7 @@ class Schedule:
             if name not in client.held_names()
             and (
                 _folded(mine.get(name)) != _folded(theirs.get(name))
-                or MISSING in theirs.get(name, "")
+                or persons.MISSING in theirs.get(name, "")
             )
         }
 
@@ -476,7 +469,7 @@ def _folded(text: str | None) -> str | None:
 
 
 def run_schedule(
-    seed: int, weather: Weather, *, crash_at: int = 0, then: int = 0
+    seed: int, weather: persons.Weather, *, crash_at: int = 0, then: int = 0
 ) -> Verdict:
     """One schedule from its seed to its verdict.
 
@@ -495,6 +488,6 @@ def run_schedule(
             schedule.close()
 
 
-def steps_of(seed: int, weather: Weather) -> int:
+def steps_of(seed: int, weather: persons.Weather) -> int:
     """How many steps a schedule has before the calm."""
     return run_schedule(seed, weather).steps

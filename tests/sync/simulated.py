@@ -4,8 +4,6 @@ The wiki fails in all the ways of ``docs/sync.md`` "Proofs", and any read or wri
 be the last of the process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import (
@@ -22,33 +20,8 @@ from msgspec.structs import replace
 
 from tests.sync import incidents
 from tests.sync.persons import PICTURES, Copy, World
-from wikisync.core.model import (
-    NO_FILE,
-    STRAY_CONFLICT,
-    Attachment,
-    AttachmentPath,
-    ConflictFile,
-    Digest,
-    Format,
-    LateSave,
-    LinkTarget,
-    LooseFile,
-    Page,
-    PageState,
-    Problem,
-    Slug,
-    Snapshot,
-    digest_of,
-    fold_text,
-)
-from wikisync.errors import (
-    NotFound,
-    PreconditionFailed,
-    ProtocolViolation,
-    RateLimited,
-    Unavailable,
-    WikisyncError,
-)
+from wikisync import errors
+from wikisync.core import model
 from wikisync.folder.loose import LooseFiles
 from wikisync.sync.replica import GONE_THERE
 from wikisync.sync.run.intents import IN_THE_TRASH
@@ -68,27 +41,27 @@ class _Side:
     def name(self) -> str:
         return self._name
 
-    def _state(self, slug: str) -> PageState:
+    def _state(self, slug: str) -> model.PageState:
         text, page_format, identity = self.copy.pages[slug]
-        return PageState(
-            Slug(slug),
+        return model.PageState(
+            model.Slug(slug),
             page_format,
-            digest_of(text),
-            digest_of(fold_text(text)),
+            model.digest_of(text),
+            model.digest_of(model.fold_text(text)),
             str(identity),
             len(text.encode()),
         )
 
-    def _page(self, slug: str) -> Page:
+    def _page(self, slug: str) -> model.Page:
         if slug not in self.copy.pages:
-            raise NotFound(f"no page {slug}")
+            raise errors.NotFound(f"no page {slug}")
         text, page_format, _ = self.copy.pages[slug]
-        return Page(Slug(slug), page_format, text)
+        return model.Page(model.Slug(slug), page_format, text)
 
-    def _require(self, slug: str, expected: Digest | None) -> None:
+    def _require(self, slug: str, expected: model.Digest | None) -> None:
         held = self.copy.pages.get(slug)
-        if (digest_of(held[0]) if held else None) != expected:
-            raise PreconditionFailed(f"{slug} changed")
+        if (model.digest_of(held[0]) if held else None) != expected:
+            raise errors.PreconditionFailed(f"{slug} changed")
 
 
 class SimulatedFolder(_Side):
@@ -96,24 +69,24 @@ class SimulatedFolder(_Side):
 
     def __init__(self, world: World, copy: Copy) -> None:
         super().__init__(world, copy, copy.name)
-        self.scanned: Snapshot | None = None
+        self.scanned: model.Snapshot | None = None
         """The last scan, while nothing of ours was written since."""
 
-    async def snapshot(self) -> Snapshot:
+    async def snapshot(self) -> model.Snapshot:
         self.world.step("scan")
         incidents.take_or_bring_disk(self.world, self.copy)
         stray = [
-            Problem(STRAY_CONFLICT, slug, "no conflict is open")
+            model.Problem(model.STRAY_CONFLICT, slug, "no conflict is open")
             for slug in self.copy.conflict_files
         ]
         self.copy.pages |= incidents.binned(self.copy)
-        pages = {Slug(s): self._state(s) for s in self.copy.pages}
-        self.scanned = Snapshot(
+        pages = {model.Slug(s): self._state(s) for s in self.copy.pages}
+        self.scanned = model.Snapshot(
             pages, problems=tuple(stray), unreadable=incidents.stubbed(self.copy)
         )
         return self.scanned
 
-    async def saved(self, paths: Collection[str]) -> Snapshot | None:
+    async def saved(self, paths: Collection[str]) -> model.Snapshot | None:
         """The last scan with these pages as they are now, while that can be said."""
         self.world.step(f"look at {sorted(paths)}")
         seen = self.scanned
@@ -121,17 +94,19 @@ class SimulatedFolder(_Side):
             path not in seen.pages or path not in self.copy.pages for path in paths
         ):
             return None
-        states = {Slug(path): self._state(path) for path in paths}
+        states = {model.Slug(path): self._state(path) for path in paths}
         self.scanned = replace(seen, pages={**seen.pages, **states})
         return replace(self.scanned, is_partial=True)
 
-    async def read(self, slug: Slug) -> Page:
+    async def read(self, slug: model.Slug) -> model.Page:
         self.world.step(f"read file {slug}")
         page = self._page(slug)
         self.copy.seen.add(page.content)
         return page
 
-    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+    async def write(
+        self, page: model.Page, *, expected: model.Digest | None
+    ) -> model.Page:
         self.world.step(f"write file {page.slug}")
         self._require(page.slug, expected)
         self._require_free(page.slug)
@@ -148,21 +123,23 @@ class SimulatedFolder(_Side):
         return page
 
     async def write_pages(
-        self, pages: Sequence[tuple[Page, Digest | None]]
-    ) -> Sequence[Page | WikisyncError]:
-        results: list[Page | WikisyncError] = []
+        self, pages: Sequence[tuple[model.Page, model.Digest | None]]
+    ) -> Sequence[model.Page | errors.WikisyncError]:
+        results: list[model.Page | errors.WikisyncError] = []
         for page, expected in pages:
             try:
                 results.append(await self.write(page, expected=expected))
-            except PreconditionFailed as error:
+            except errors.PreconditionFailed as error:
                 results.append(error)
         return results
 
-    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+    async def move(
+        self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
+    ) -> model.Page:
         self.world.step(f"rename file {slug}")
         self._require(slug, expected)
         if target in self.copy.pages:
-            raise PreconditionFailed(f"{target} exists")
+            raise errors.PreconditionFailed(f"{target} exists")
         self._require_free(target)
         self.world.writes += 1
         self.scanned = None
@@ -171,7 +148,7 @@ class SimulatedFolder(_Side):
         return self._page(target)
 
     async def delete(
-        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+        self, slug: model.Slug, *, expected: model.Digest, why: str = GONE_THERE
     ) -> None:
         self.world.step(f"remove file {slug}: {why}")
         self._require(slug, expected)
@@ -181,23 +158,27 @@ class SimulatedFolder(_Side):
         self.copy.trash.append(self.copy.pages.pop(slug)[0])
         self.world.step(f"removed file {slug}")
 
-    async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+    async def untracked(
+        self, pages: Iterable[tuple[model.Slug, model.Format]]
+    ) -> frozenset[model.Slug]:
         asked = {slug for slug, _ in pages}
         self.world.trace.extend(f"untracked? {slug}" for slug in asked)
         return incidents.stubbed(self.copy) & asked
 
-    def _require_free(self, slug: Slug) -> None:
+    def _require_free(self, slug: model.Slug) -> None:
         if slug in incidents.stubbed(self.copy):
-            raise PreconditionFailed(f"a stub stands for {slug}")
+            raise errors.PreconditionFailed(f"a stub stands for {slug}")
 
-    async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+    async def emptied(
+        self, pages: Iterable[tuple[model.Slug, model.Format]]
+    ) -> frozenset[model.Slug]:
         found = [slug for slug, _ in pages if incidents.is_emptied(self.copy, slug)]
         self.world.trace.extend(f"emptied: {slug}" for slug in found)
         return frozenset(found)
 
     async def attachments(
-        self, paths: Collection[AttachmentPath]
-    ) -> Mapping[AttachmentPath, LooseFile]:
+        self, paths: Collection[model.AttachmentPath]
+    ) -> Mapping[model.AttachmentPath, model.LooseFile]:
         self.world.step("look at attachments")
         return {
             path: file_of(self.copy, path) for path in paths if path in self.copy.files
@@ -205,47 +186,47 @@ class SimulatedFolder(_Side):
 
     async def write_attachment(
         self,
-        path: AttachmentPath,
+        path: model.AttachmentPath,
         chunks: AsyncIterator[bytes],
         *,
-        replaces: Digest | None = None,
-    ) -> Attachment:
+        replaces: model.Digest | None = None,
+    ) -> model.Attachment:
         assert replaces is None, "the wiki has uploads alone, which do not change"
         content = b"".join([chunk async for chunk in chunks]).decode()
         self.world.step(f"write file {path}")
         if path in self.copy.files:
-            raise PreconditionFailed(f"{path} exists")
+            raise errors.PreconditionFailed(f"{path} exists")
         self.world.writes += 1
         self.world.store_file(self.copy, path, content)
         self.world.step(f"wrote file {path}")
-        return Attachment(path, digest_of(content), len(content))
+        return model.Attachment(path, model.digest_of(content), len(content))
 
-    def keeps_out(self, path: AttachmentPath) -> bool:
+    def keeps_out(self, path: model.AttachmentPath) -> bool:
         del path  # nobody says so
         return False
 
-    async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    async def read_attachment(self, path: model.AttachmentPath) -> AsyncIterator[bytes]:
         self.world.step(f"read file {path}")
         yield content_of(self.copy, path)
 
     async def having(
-        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
-    ) -> frozenset[Slug]:
+        self, slugs: Iterable[model.Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[model.Slug]:
         self.world.step("look into files")
         there = [slug for slug in slugs if slug in self.copy.pages]
         return frozenset([s for s in there if is_sought(self._page(s).content)])
 
-    async def late_saves(self) -> Sequence[LateSave]:
+    async def late_saves(self) -> Sequence[model.LateSave]:
         self.world.step("late saves")
         return (*self.copy.late, *incidents.late_saves(self.copy))
 
-    async def acknowledge(self, late: LateSave) -> None:
+    async def acknowledge(self, late: model.LateSave) -> None:
         self.world.step(f"acknowledge {late.slug}")
         self.copy.late = [known for known in self.copy.late if known.id != late.id]
         incidents.acknowledge(self.copy, late)
 
     async def keep(
-        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+        self, slug: model.Slug, text: str, why: str, *, is_again: bool = False
     ) -> None:
         self.world.step(f"keep {slug}: {why}")
         if not (is_again and text in self.copy.trash):
@@ -253,23 +234,23 @@ class SimulatedFolder(_Side):
         if why == IN_THE_TRASH:
             self.copy.thrown.append((slug, incidents.clashing(self.copy, slug, text)))
 
-    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
+    async def conflict_file(self, slug: model.Slug) -> model.ConflictFile | None:
         self.world.step(f"read conflict {slug}")
         text = self.copy.conflict_files.get(slug)
-        return None if text is None else ConflictFile(f"{slug}.conflict.md", text)
+        return None if text is None else model.ConflictFile(f"{slug}.conflict.md", text)
 
     async def write_conflict(
         self,
-        slug: Slug,
-        page_format: Format,
+        slug: model.Slug,
+        page_format: model.Format,
         text: str,
         *,
-        expected: Digest | None = None,
+        expected: model.Digest | None = None,
     ) -> str:
         self.world.step(f"write conflict {slug} as {page_format}")
         before = self.copy.conflict_files.get(slug)
         if not is_as_expected(before, expected):
-            raise PreconditionFailed(f"the conflict file of {slug} was saved")
+            raise errors.PreconditionFailed(f"the conflict file of {slug} was saved")
         if before not in {None, text}:
             self.copy.trash.append(str(before))
             self.copy.thrown.append((slug, str(before)))
@@ -279,12 +260,14 @@ class SimulatedFolder(_Side):
         return f"{slug}.conflict.md"
 
     async def remove_conflict(
-        self, slug: Slug, *, expected: Digest | None = None
+        self, slug: model.Slug, *, expected: model.Digest | None = None
     ) -> None:
         self.world.step(f"remove conflict {slug}")
         if slug in self.copy.conflict_files:
             if not is_as_expected(self.copy.conflict_files[slug], expected):
-                raise PreconditionFailed(f"the conflict file of {slug} was saved")
+                raise errors.PreconditionFailed(
+                    f"the conflict file of {slug} was saved"
+                )
             self.copy.trash.append(self.copy.conflict_files.pop(slug))
             self.copy.thrown.append((slug, self.copy.trash[-1]))
             self.world.trace.append(f"removed conflict {slug} {self.copy.trash[-1]!r}")
@@ -307,40 +290,42 @@ class SimulatedWiki(_Side):
         names = [name for name, _ in self.world.commits]
         return earlier in names[: names.index(head)]
 
-    async def snapshot(self) -> Snapshot:
+    async def snapshot(self) -> model.Snapshot:
         fault = await self._ask("list")
         if fault == "empty list":
-            return Snapshot({})
-        states = {Slug(s): self._state(s) for s in self.copy.pages}
+            return model.Snapshot({})
+        states = {model.Slug(s): self._state(s) for s in self.copy.pages}
         texts = {slug: self._page(slug) for slug in states}
         if fault == "cut":
-            raise ProtocolViolation("the list was cut")
+            raise errors.ProtocolViolation("the list was cut")
         if fault == "not found":
-            problem = Problem("list", "list", "half of it")
+            problem = model.Problem("list", "list", "half of it")
             kept = dict(list(states.items())[: len(states) // 2])
-            return Snapshot(kept, problems=(problem,), is_complete=False)
+            return model.Snapshot(kept, problems=(problem,), is_complete=False)
         self.world.step("listed")
-        return Snapshot(states, texts=texts)
+        return model.Snapshot(states, texts=texts)
 
-    async def read(self, slug: Slug) -> Page:
+    async def read(self, slug: model.Slug) -> model.Page:
         fault = await self._ask(f"get {slug}")
         if fault == "not found":
-            raise NotFound(f"no page {slug}")
+            raise errors.NotFound(f"no page {slug}")
         if fault == "cut":
-            raise ProtocolViolation("cut")
+            raise errors.ProtocolViolation("cut")
         return self._page(slug)
 
-    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+    async def write(
+        self, page: model.Page, *, expected: model.Digest | None
+    ) -> model.Page:
         if any(page.content in folder.pointers for folder in self.world.folders):
             self.world.spoilt.add(page.slug)
         await self._scan(page.slug, expected)
         fault = await self._ask(f"put {page.slug}")
         if fault in {"cut", "not found"}:
-            raise Unavailable("cut before it was taken")
+            raise errors.Unavailable("cut before it was taken")
         if expected is None and self.copy.is_taken(page.slug):
-            raise PreconditionFailed(f"{page.slug} exists")
+            raise errors.PreconditionFailed(f"{page.slug} exists")
         if expected is not None and page.slug not in self.copy.pages:
-            raise NotFound(f"no page {page.slug}")
+            raise errors.NotFound(f"no page {page.slug}")
         before = self.copy.pages.get(page.slug)
         if before is not None:
             self._overwrite(before[0], page.content, expected)
@@ -351,19 +336,21 @@ class SimulatedWiki(_Side):
         await self._answer(fault, f"put {page.slug}: {page.content!r}")
         return answer
 
-    def _overwrite(self, before: str, text: str, expected: Digest | None) -> None:
-        is_seen = digest_of(before) == expected
+    def _overwrite(self, before: str, text: str, expected: model.Digest | None) -> None:
+        is_seen = model.digest_of(before) == expected
         self.world.overwrite(self.copy, before, text, is_seen=is_seen)
 
-    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+    async def move(
+        self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
+    ) -> model.Page:
         await self._scan(slug, expected)
         fault = await self._ask(f"rename {slug} to {target}")
         if fault in {"cut", "not found"}:
-            raise Unavailable("cut before it was taken")
+            raise errors.Unavailable("cut before it was taken")
         if slug not in self.copy.pages:
-            raise NotFound(f"no page {slug}")
+            raise errors.NotFound(f"no page {slug}")
         if self.copy.is_taken(target) and (target.casefold() != slug.casefold()):
-            raise PreconditionFailed(f"{target} exists")
+            raise errors.PreconditionFailed(f"{target} exists")
         # a rename sends the text that was read
         self.world.writes += 1
         self.world.move(self.copy, slug, target, is_subtree=True)
@@ -372,13 +359,13 @@ class SimulatedWiki(_Side):
         await self._answer(fault, f"rename {slug}")
         return answer
 
-    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+    async def delete(self, slug: model.Slug, *, expected: model.Digest) -> None:
         await self._scan(slug, expected)
         fault = await self._ask(f"delete {slug}")
         if fault in {"cut", "not found"}:
-            raise Unavailable("cut before it was taken")
+            raise errors.Unavailable("cut before it was taken")
         if slug not in self.copy.pages:
-            raise NotFound(f"no page {slug}")
+            raise errors.NotFound(f"no page {slug}")
         self.world.writes += 1
         before = self.copy.pages.pop(slug)[0]
         # a stub tells its name alone: one of another page that is known is taken for it
@@ -406,33 +393,33 @@ class SimulatedWiki(_Side):
         }
 
     async def read_attachment(
-        self, path: AttachmentPath, version: str = ""
+        self, path: model.AttachmentPath, version: str = ""
     ) -> AsyncIterator[bytes]:
         assert not version
         fault = await self._ask(f"get {path}")
         if fault == "not found":
-            raise NotFound(f"no attachment {path}")
+            raise errors.NotFound(f"no attachment {path}")
         if fault == "cut":
-            raise ProtocolViolation("cut")
+            raise errors.ProtocolViolation("cut")
         yield content_of(self.copy, path)
 
     async def write_attachment(
-        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> Attachment:
+        self, path: model.AttachmentPath, chunks: AsyncIterator[bytes]
+    ) -> model.Attachment:
         content = b"".join([chunk async for chunk in chunks]).decode()
         fault = await self._ask(f"upload {path}")
         if fault in {"cut", "not found"}:
-            raise Unavailable("cut before it was taken")
-        stored = AttachmentPath(self.world.upload_path(path.rpartition("/")[2]))
+            raise errors.Unavailable("cut before it was taken")
+        stored = model.AttachmentPath(self.world.upload_path(path.rpartition("/")[2]))
         self.world.writes += 1
         self.world.store_file(self.copy, stored, content)
         await self._answer(fault, f"upload {path} as {stored}")
-        return Attachment(stored, digest_of(content), len(content))
+        return model.Attachment(stored, model.digest_of(content), len(content))
 
-    async def _scan(self, slug: Slug, expected: Digest | None) -> None:
+    async def _scan(self, slug: model.Slug, expected: model.Digest | None) -> None:
         fault = await self._ask(f"look at {slug}")
         if fault in {"cut", "not found"}:
-            raise ProtocolViolation("cut")
+            raise errors.ProtocolViolation("cut")
         self._require(slug, expected)
 
     async def _ask(self, what: str) -> str | None:
@@ -441,19 +428,19 @@ class SimulatedWiki(_Side):
         await asyncio.sleep(LATENCY_S)
         fault = self.world.fault()
         if fault == "refuse":
-            raise Unavailable(f"{what}: no connection")
+            raise errors.Unavailable(f"{what}: no connection")
         if fault == "500":
-            raise Unavailable(f"{what}: 500")
+            raise errors.Unavailable(f"{what}: 500")
         if fault == "429":
-            raise RateLimited(f"{what}: slow down")
+            raise errors.RateLimited(f"{what}: slow down")
         if fault == "lose the answer" and what.startswith(("get", "list", "look")):
-            raise Unavailable(f"{what}: no answer")
+            raise errors.Unavailable(f"{what}: no answer")
         return fault
 
     async def _answer(self, fault: str | None, what: str) -> None:
         self.world.step(f"done: {what}")
         if fault == "lose the answer":
-            raise Unavailable(f"{what}: the answer was lost")
+            raise errors.Unavailable(f"{what}: the answer was lost")
 
 
 class SimulatedFiles(LooseFiles):
@@ -468,37 +455,39 @@ class SimulatedFiles(LooseFiles):
         self._world.step("look for pictures")
         return frozenset(self._copy.files.keys() & set(PICTURES))
 
-    async def at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+    async def at(self, paths: Collection[str]) -> Mapping[str, model.LooseFile]:
         held = self._copy.files.keys() & set(PICTURES) & set(paths)
         return {path: file_of(self._copy, path) for path in held}
 
-    def path_of(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
+    def path_of(
+        self, slug: model.Slug, target: model.LinkTarget
+    ) -> model.AttachmentPath | None:
         self._world.trace.append(f"{slug} links to {target.path}")
-        return AttachmentPath(target.path.removeprefix("/"))
+        return model.AttachmentPath(target.path.removeprefix("/"))
 
     async def there(
-        self, paths: Collection[AttachmentPath]
-    ) -> Mapping[AttachmentPath, LooseFile]:
+        self, paths: Collection[model.AttachmentPath]
+    ) -> Mapping[model.AttachmentPath, model.LooseFile]:
         self._world.step("look at fetched pictures")
         held = (path for path in paths if path in self._copy.files)
         return {path: file_of(self._copy, path) for path in held}
 
-    async def read(self, file: LooseFile) -> AsyncIterator[bytes]:
+    async def read(self, file: model.LooseFile) -> AsyncIterator[bytes]:
         self._world.step(f"read {file.path}")
         yield content_of(self._copy, file.path)
 
 
-def is_as_expected(text: str | None, expected: Digest | None) -> bool:
-    found = NO_FILE if text is None else digest_of(text)
+def is_as_expected(text: str | None, expected: model.Digest | None) -> bool:
+    found = model.NO_FILE if text is None else model.digest_of(text)
     return expected is None or found == expected
 
 
-def file_of(copy: Copy, path: str) -> LooseFile:
+def file_of(copy: Copy, path: str) -> model.LooseFile:
     content, _ = copy.files[path]
-    return LooseFile(path, digest_of(content), len(content))
+    return model.LooseFile(path, model.digest_of(content), len(content))
 
 
 def content_of(copy: Copy, path: str) -> bytes:
     if path not in copy.files:
-        raise NotFound(f"no file {path}")
+        raise errors.NotFound(f"no file {path}")
     return copy.files[path][0].encode()

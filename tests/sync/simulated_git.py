@@ -5,8 +5,6 @@ not, that sends changes of trees or whole ones, by ids of either length, and tha
 forgotten what was pushed over.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """What is asked of the wiki before pages that its list lacks count as deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec.structs import replace

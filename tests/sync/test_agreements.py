@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,12 +14,7 @@ from wikisync.core.model import (
 )
 from wikisync.errors import StateError
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide.ledger import (
-    Agreed,
-    ConflictFileRecord,
-    FetchedFile,
-    RemoteEdit,
-)
+from wikisync.sync.decide import ledger
 from wikisync.sync.decide.plan import BasePage
 
 A, B, C = Slug("a"), Slug("b"), Slug("c")
@@ -30,9 +23,9 @@ OTHER = AttachmentPath("uploads/" + "fedcba9876543210" * 2 + "/o.png")
 PICTURE = AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/p.png")
 
 
-def agreed(slug: str, text: str = "text") -> Agreed:
+def agreed(slug: str, text: str = "text") -> ledger.Agreed:
     page = BasePage(Slug(slug), Format.MARKDOWN, digest_of(text), digest_of(text))
-    return Agreed.of(page, text)
+    return ledger.Agreed.of(page, text)
 
 
 def texts(known: WikiState) -> dict[Slug, str | None]:
@@ -47,7 +40,7 @@ def reopened(path: Path) -> dict[Slug, BasePage]:
 def test_identities_and_size_are_remembered(known: WikiState, state_path: Path) -> None:
     one = agreed("a")
     page = replace(one.page, local_identity="fd:12", remote_identity="77", size=4)
-    known.record([Agreed(page, one.zlib, one.mentions)])
+    known.record([ledger.Agreed(page, one.zlib, one.mentions)])
     assert known.base() == {A: page}
     assert reopened(state_path) == {A: page}
 
@@ -108,17 +101,17 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
     known.remember_replaced(A, "old", "new", 2.0)
     known.note_write(A, 2.0, digest_of("sent"))
     known.record_conflict_file(
-        A, ConflictFileRecord(Format.ORG, X, "mine", "theirs", 3.0, X)
+        A, ledger.ConflictFileRecord(Format.ORG, X, "mine", "theirs", 3.0, X)
     )
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
-    known.note_edits({A: RemoteEdit(digest_of("x"), "ann", 5.0)})
+    known.note_edits({A: ledger.RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(renamed={A: B})
     assert [one.replaced for one in known.replaced(B)] == ["old", "of another b"]
     assert known.times_sent(B, digest_of("sent"), 3.0) == 1
     assert set(known.conflict_files()) == {B}
     assert set(known.memory.refusals) == {B}
     assert known.memory.edits.get(A) is None
-    assert known.memory.edits.get(B) == RemoteEdit(digest_of("x"), "ann", 5.0)
+    assert known.memory.edits.get(B) == ledger.RemoteEdit(digest_of("x"), "ann", 5.0)
 
 
 def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None:
@@ -126,7 +119,7 @@ def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None
     known.remember_replaced(A, "old", "new", 2.0)
     known.note_write(A, 2.0, digest_of("sent"))
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
-    known.note_edits({A: RemoteEdit(digest_of("x"), "ann", 5.0)})
+    known.note_edits({A: ledger.RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(dropped=[A])
     assert not known.base()
     assert not known.times_sent(A, digest_of("sent"), 3.0)
@@ -182,7 +175,7 @@ def undone_files(known: WikiState) -> None:
 
 
 def test_attachments_are_right_after_a_batch_was_undone(known: WikiState) -> None:
-    picture = FetchedFile(PICTURE, digest_of("picture"), None)
+    picture = ledger.FetchedFile(PICTURE, digest_of("picture"), None)
     known.record_attachments([picture])
     with suppress(StateError):
         undone_files(known)
@@ -191,7 +184,7 @@ def test_attachments_are_right_after_a_batch_was_undone(known: WikiState) -> Non
 
 def half_a_batch(known: WikiState) -> None:
     """Whoever catches an error of a part would keep what was written before it."""
-    broken = Agreed(agreed("b").page, None, "")  # type: ignore[arg-type]
+    broken = ledger.Agreed(agreed("b").page, None, "")  # type: ignore[arg-type]
     with known.together():
         known.record([agreed("a")])
         with suppress(StateError):
@@ -226,7 +219,7 @@ def test_upload_is_known_by_its_content(known: WikiState) -> None:
 
 def test_uploads_of_a_page_follow_it(known: WikiState, state_path: Path) -> None:
     page = replace(agreed("a").page, uploads=(PICTURE, OTHER))
-    known.record([Agreed.of(page, "a")])
+    known.record([ledger.Agreed.of(page, "a")])
     known.record(renamed={A: B})
     assert reopened(state_path)[B].uploads == (PICTURE, OTHER)
 
@@ -236,6 +229,6 @@ def test_earlier_text_of_a_page_with_uploads_is_known_as_either_side_had_it(
 ) -> None:
     """The folder may be set back as the wiki may, and spells links otherwise."""
     page = replace(agreed("a").page, local=X, remote=digest_of("y"), uploads=(OTHER,))
-    known.record([Agreed.of(page, "x")])
+    known.record([ledger.Agreed.of(page, "x")])
     known.record([agreed("a", "z")])
     assert known.earlier([A]) == {A: {X, digest_of("y")}}

@@ -1,7 +1,5 @@
 """Files that keep another name than the service gave their page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """From the wiki to the folder: nothing is replaced unseen, nothing without a copy."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

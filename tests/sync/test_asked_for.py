@@ -1,7 +1,5 @@
 """Cycles that were asked for less than everything: what they leave out stays known."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Attachments that pages mention, in cycles both ways: what is fetched and told."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

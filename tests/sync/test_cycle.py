@@ -1,7 +1,5 @@
 """Cycles both ways as a person sees them, each rule of ``docs/sync.md`` once."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """A state that says what was never written there: noticed, set aside, made anew."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,14 +9,8 @@ import pytest
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.errors import StateDamaged
 from wikisync.sync.base.state import State
+from wikisync.sync.decide import ledger
 from wikisync.sync.decide.decided import Capabilities
-from wikisync.sync.decide.ledger import (
-    Agreed,
-    ConflictFileRecord,
-    Intent,
-    LogEntry,
-    WriteKind,
-)
 from wikisync.sync.decide.plan import BasePage
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision, Member
 
@@ -57,18 +49,19 @@ def lived_in(path: Path) -> None:
     with State.open(path) as state:
         wiki, digest = state.wiki(OWNER), digest_of("text")
         base = BasePage(home, Format.ORG, digest, digest)
-        wiki.record([Agreed.of(base, "text")])
-        wiki.begin(Intent(WriteKind.REPLACE, home, text="new"))
+        wiki.record([ledger.Agreed.of(base, "text")])
+        wiki.begin(ledger.Intent(ledger.WriteKind.REPLACE, home, text="new"))
         wiki.remember_replaced(home, "old", "new", 1.0)
         wiki.record_conflict_file(
-            home, ConflictFileRecord(Format.ORG, digest, "one", "two", 1.0, digest)
+            home,
+            ledger.ConflictFileRecord(Format.ORG, digest, "one", "two", 1.0, digest),
         )
         member = Member(home, digest)
         batch = Batch(1, BatchKind.DELETES_HERE, (member,), 9, Decision.WAITING)
         wiki.record_batches([batch])
         stripping = frozenset({Format.ORG})
         wiki.remember(capabilities=Capabilities(strips_front_matter_of=stripping))
-        wiki.note(LogEntry(1.0, home, "done"))
+        wiki.note(ledger.LogEntry(1.0, home, "done"))
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)

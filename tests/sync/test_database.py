@@ -1,7 +1,5 @@
 """Transactions: whole or not at all, also where the process ends in the middle."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From two looks to a plan: what is taken for an edit, and what for none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -21,18 +19,8 @@ from wikisync.core.model import (
 )
 from wikisync.errors import FolderError
 from wikisync.sync.base.state import State
+from wikisync.sync.decide import plan
 from wikisync.sync.decide.decided import changed_pages, is_at_rest
-from wikisync.sync.decide.plan import (
-    Action,
-    BasePage,
-    CreateLocal,
-    HoldReason,
-    Plan,
-    Pull,
-    Push,
-    Skip,
-    SkipReason,
-)
 from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.run.deciding import decide_cycle
 from wikisync.sync.run.parts import Cycle, CycleOptions, FolderMatch
@@ -105,7 +93,7 @@ async def test_a_dry_run_of_adopting_tells_what_comes_back_and_forgets_nothing(
     copies = await settled(state)
     copies.here.remove("home")
     result = await copies.plan(CycleOptions(folder=FolderMatch.ADOPTED))
-    assert [type(action) for action in result.plan.actions] == [CreateLocal]
+    assert [type(action) for action in result.plan.actions] == [plan.CreateLocal]
     assert HOME in copies.known.base()
 
 
@@ -133,7 +121,7 @@ async def test_pages_only_here_are_left_where_nobody_asked_for_them(
     copies = Copies(state)
     copies.here.put("home", "mine\n")
     result = await copies.cycle(uploads_new=False)
-    assert result.plan.actions == (Skip(HOME, SkipReason.NOT_ASKED),)
+    assert result.plan.actions == (plan.Skip(HOME, plan.SkipReason.NOT_ASKED),)
     assert copies.there.changes == []
 
 
@@ -151,7 +139,7 @@ async def test_a_twin_by_case_is_held_and_told(state: State) -> None:
     copies.here.put("Home", "another\n")
     result = await copies.rest()
     assert [(one.slug, one.reason) for one in result.held] == [
-        (Slug("Home"), HoldReason.CASE_TWIN)
+        (Slug("Home"), plan.HoldReason.CASE_TWIN)
     ]
     assert copies.there.texts() == PAGES
 
@@ -159,7 +147,7 @@ async def test_a_twin_by_case_is_held_and_told(state: State) -> None:
 # -- pages whose attachments changed here ---------------------------------------------
 
 
-async def planned(copies: Copies) -> tuple[Action, ...]:
+async def planned(copies: Copies) -> tuple[plan.Action, ...]:
     """What a cycle does in which an attachment of ``home`` is another one here."""
 
     class Linked:
@@ -185,21 +173,21 @@ async def planned(copies: Copies) -> tuple[Action, ...]:
 async def test_a_page_in_sync_is_sent_for_its_attachment(state: State) -> None:
     copies = await settled(state)
     text = digest_of(PAGES["home"])
-    assert await planned(copies) == (Push(HOME, Format.MARKDOWN, text, text),)
+    assert await planned(copies) == (plan.Push(HOME, Format.MARKDOWN, text, text),)
 
 
 async def test_an_edit_on_the_wiki_comes_before_the_attachment(state: State) -> None:
     copies = await settled(state)
     copies.there.put("home", "edited there\n")
     old, new = digest_of(PAGES["home"]), digest_of("edited there\n")
-    assert await planned(copies) == (Pull(HOME, Format.MARKDOWN, old, new),)
+    assert await planned(copies) == (plan.Pull(HOME, Format.MARKDOWN, old, new),)
 
 
 async def test_a_page_with_another_format_is_sent_once_for_both(state: State) -> None:
     copies = await settled(state)
     copies.here.put("home", PAGES["home"], Format.ASCIIDOC)
     text = digest_of(PAGES["home"])
-    assert await planned(copies) == (Push(HOME, Format.ASCIIDOC, text, text),)
+    assert await planned(copies) == (plan.Push(HOME, Format.ASCIIDOC, text, text),)
 
 
 # -- nothing to do -----------------------------------------------------------------
@@ -213,7 +201,7 @@ ODD_PAGES = (
 """Pages of which the table has more to say as soon as anything changes."""
 
 BASE = {
-    slug: BasePage(slug, markup, digest, digest, "inode", "7")
+    slug: plan.BasePage(slug, markup, digest, digest, "inode", "7")
     for slug, markup, digest in ODD_PAGES
 }
 SEEN = Snapshot({slug: PageState(*page) for page in ODD_PAGES for slug in page[:1]})
@@ -241,7 +229,7 @@ def test_where_both_sides_are_as_agreed_the_table_has_nothing_to_do(
     here: Snapshot, there: Snapshot
 ) -> None:
     assert is_at_rest(BASE, here, there, changed_pages(BASE, here, there))
-    assert reconcile(BASE, here, there) == Plan()
+    assert reconcile(BASE, here, there) == plan.Plan()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Attachments of the wiki that a person changes in their place."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A folder that goes away in the middle of a cycle takes nothing with it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``make prove-guards`` as tests: every guard with its proof."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.sync.prove_guards import GUARDS, ROOT, Guard, guard_named, is_missed

@@ -1,7 +1,5 @@
 """Texts that gave way, and what of them belongs to which sync."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.core.model import Digest, Format, Slug, WikiOwner, digest_of
@@ -9,13 +7,7 @@ from wikisync.sync.base import history
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.history import Step
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide.ledger import (
-    CLOCK_SETTLED_S,
-    REPLACED_CHECK_EVERY,
-    REPLACED_KEPT_S,
-    Agreed,
-    Replaced,
-)
+from wikisync.sync.decide import ledger
 from wikisync.sync.decide.plan import BasePage
 
 HOME, OTHER = Slug("home"), Slug("other")
@@ -29,9 +21,9 @@ def another(known: WikiState) -> WikiState:
     return State(database).wiki(WikiOwner("group", "docs"))
 
 
-def agreed(slug: Slug, text: str) -> Agreed:
+def agreed(slug: Slug, text: str) -> ledger.Agreed:
     digest = digest_of(text)
-    return Agreed.of(BasePage(slug, Format.MARKDOWN, digest, digest), text)
+    return ledger.Agreed.of(BasePage(slug, Format.MARKDOWN, digest, digest), text)
 
 
 def test_replaced_texts_come_newest_first(known: WikiState) -> None:
@@ -39,8 +31,10 @@ def test_replaced_texts_come_newest_first(known: WikiState) -> None:
     known.remember_replaced(HOME, "two", "three \ud83d", NOW + 1, is_stale=True)
     known.remember_replaced(OTHER, "x", "y", NOW)
     assert known.replaced(HOME) == (
-        Replaced("two", "three \ud83d", NOW + 1, is_stale=True, is_written=False),
-        Replaced("one", "two", NOW, is_written=False),
+        ledger.Replaced(
+            "two", "three \ud83d", NOW + 1, is_stale=True, is_written=False
+        ),
+        ledger.Replaced("one", "two", NOW, is_written=False),
     )
 
 
@@ -56,25 +50,27 @@ def test_text_counts_as_replaced_once_that_is_confirmed(
 
 
 def test_no_edit_evicts_a_replaced_text(known: WikiState) -> None:
-    for turn in range(REPLACED_CHECK_EVERY + 2):
+    for turn in range(ledger.REPLACED_CHECK_EVERY + 2):
         known.remember_replaced(HOME, f"text {turn}", "x", NOW, is_contained=True)
     kept = [one.replaced for one in known.replaced(HOME)]
-    assert kept == [f"text {turn}" for turn in range(REPLACED_CHECK_EVERY + 1, -1, -1)]
+    assert kept == [
+        f"text {turn}" for turn in range(ledger.REPLACED_CHECK_EVERY + 1, -1, -1)
+    ]
     assert [one.replaced for one in known.replaced(HOME, 1)] == kept[:1]
 
 
 def test_replaced_texts_go_by_age(known: WikiState, another: WikiState) -> None:
-    later = NOW + REPLACED_KEPT_S + 1
+    later = NOW + ledger.REPLACED_KEPT_S + 1
     another.remember_replaced(HOME, "theirs", "x", NOW)
     known.remember_replaced(OTHER, "old", "x", NOW, is_contained=True)
-    for _ in range(REPLACED_CHECK_EVERY):
+    for _ in range(ledger.REPLACED_CHECK_EVERY):
         known.remember_replaced(HOME, "new", "x", later)
     # the clock may be wrong for some hours
     assert known.replaced(OTHER)
-    for _ in range(REPLACED_CHECK_EVERY):
-        known.remember_replaced(HOME, "newer", "x", later + CLOCK_SETTLED_S)
+    for _ in range(ledger.REPLACED_CHECK_EVERY):
+        known.remember_replaced(HOME, "newer", "x", later + ledger.CLOCK_SETTLED_S)
     assert not known.replaced(OTHER)
-    assert len(known.replaced(HOME)) == 2 * REPLACED_CHECK_EVERY
+    assert len(known.replaced(HOME)) == 2 * ledger.REPLACED_CHECK_EVERY
     assert another.replaced(HOME)
 
 
@@ -82,11 +78,11 @@ def test_replaced_texts_go_by_size(
     known: WikiState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history, "REPLACED_BYTES_MAX", 500)
-    for turn in range(2 * REPLACED_CHECK_EVERY):
+    for turn in range(2 * ledger.REPLACED_CHECK_EVERY):
         known.remember_replaced(HOME, f"text {turn}", "x", NOW, is_contained=True)
     kept = [one.replaced for one in known.replaced(HOME)]
-    assert kept[0] == f"text {2 * REPLACED_CHECK_EVERY - 1}"
-    assert 1 < len(kept) < REPLACED_CHECK_EVERY
+    assert kept[0] == f"text {2 * ledger.REPLACED_CHECK_EVERY - 1}"
+    assert 1 < len(kept) < ledger.REPLACED_CHECK_EVERY
 
 
 # -- syncs -------------------------------------------------------------------------
@@ -157,7 +153,7 @@ def test_texts_of_the_last_sync_stay_whatever_they_take(
     for text in ("one", "two", "three"):
         known.record([agreed(HOME, text)], is_step=True)
         known.end_sync()
-    for _ in range(REPLACED_CHECK_EVERY):
+    for _ in range(ledger.REPLACED_CHECK_EVERY):
         known.remember_replaced(OTHER, "x", "y", NOW, is_contained=True)
     last = known.last_sync()
     assert last is not None

@@ -1,7 +1,5 @@
 """Conflict files on a real disk beside a real wiki (``docs/sync.md`` "Conflicts")."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path

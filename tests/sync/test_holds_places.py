@@ -1,21 +1,12 @@
 """What is in the place of a conflict file, or cannot go away from it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.clash import (
-    BASE,
-    MINE,
-    THEIRS,
-    clashing,
-    conflict_file_of,
-    rename_here,
-)
+from tests.support import clash
 from tests.support.copies import Copies
 from tests.support.pair import Pair
 from wikisync.core.model import Slug
@@ -25,7 +16,7 @@ from wikisync.sync.base.state import State
 
 @pytest.fixture
 async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
-    async with clashing(tmp_path) as opened:
+    async with clash.clashing(tmp_path) as opened:
         yield opened
 
 
@@ -50,7 +41,7 @@ def forget_conflict(pair: Pair) -> None:
 
 def scans_of(pair: Pair) -> tuple[int, list[str]]:
     """What is in the place of the conflict file, and beside the wiki's folder."""
-    mode = conflict_file_of(pair).lstat().st_mode
+    mode = clash.conflict_file_of(pair).lstat().st_mode
     return mode, sorted(path.name for path in pair.root.iterdir())
 
 
@@ -60,8 +51,8 @@ async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
     pair: Pair, put: Callable[[Path], None], forget: Callable[[Pair], None]
 ) -> None:
     """A problem would keep every removal back, for as long as it is there."""
-    conflict_file_of(pair).unlink()
-    put(conflict_file_of(pair))
+    clash.conflict_file_of(pair).unlink()
+    put(clash.conflict_file_of(pair))
     forget(pair)
     before = scans_of(pair)
     pair.remove("other")
@@ -78,25 +69,25 @@ async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
 async def test_once_its_place_is_free_it_is_written(
     pair: Pair, put: Callable[[Path], None]
 ) -> None:
-    conflict_file_of(pair).unlink()
-    put(conflict_file_of(pair))
+    clash.conflict_file_of(pair).unlink()
+    put(clash.conflict_file_of(pair))
     await pair.rest()
-    conflict_file_of(pair).rename(pair.root / "away")
+    clash.conflict_file_of(pair).rename(pair.root / "away")
     result = await pair.rest()
     assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
-    assert "first, theirs" in conflict_file_of(pair).read_text()
+    assert "first, theirs" in clash.conflict_file_of(pair).read_text()
 
 
 async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> None:
     """Nobody was shown what clashes; it may be what the link led to."""
-    conflict_file_of(pair).unlink()
-    put_link(conflict_file_of(pair))
+    clash.conflict_file_of(pair).unlink()
+    put_link(clash.conflict_file_of(pair))
     await pair.rest()
-    conflict_file_of(pair).unlink()
-    conflict_file_of(pair).write_text("some notes\n")
+    clash.conflict_file_of(pair).unlink()
+    clash.conflict_file_of(pair).write_text("some notes\n")
     await pair.rest()
-    assert pair.texts()["home"] == MINE
-    assert "first, theirs" in conflict_file_of(pair).read_text()
+    assert pair.texts()["home"] == clash.MINE
+    assert "first, theirs" in clash.conflict_file_of(pair).read_text()
     trashed = (pair.private / "trash").rglob("*")
     assert "some notes\n" in {one.read_text() for one in trashed if one.is_file()}
 
@@ -105,11 +96,11 @@ async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> No
 async def test_page_without_a_conflict_file_is_settled_and_all_is_quiet(
     pair: Pair, put: Callable[[Path], None]
 ) -> None:
-    conflict_file_of(pair).unlink()
-    put(conflict_file_of(pair))
+    clash.conflict_file_of(pair).unlink()
+    put(clash.conflict_file_of(pair))
     await pair.rest()
     before = scans_of(pair)
-    pair.save("home", THEIRS)
+    pair.save("home", clash.THEIRS)
     result = await pair.rest()
     assert (result.held, result.problems) == ((), ())
     assert pair.known.conflict_files() == {}
@@ -120,11 +111,11 @@ async def test_page_without_a_conflict_file_is_settled_and_all_is_quiet(
 async def test_page_that_is_renamed_has_its_conflict_file_there(
     pair: Pair, put: Callable[[Path], None]
 ) -> None:
-    conflict_file_of(pair).unlink()
-    put(conflict_file_of(pair))
+    clash.conflict_file_of(pair).unlink()
+    put(clash.conflict_file_of(pair))
     await pair.rest()
     before = scans_of(pair)
-    rename_here(pair)
+    clash.rename_here(pair)
     result = await pair.rest()
     assert [one.conflict_file for one in result.held] == ["start.conflict.md"]
     assert "first, theirs" in (pair.folder / "start.conflict.md").read_text()
@@ -165,11 +156,11 @@ async def test_name_too_long_for_its_conflict_file_is_told(pair: Pair) -> None:
 async def test_conflict_file_that_cannot_be_removed_keeps_no_other_page_back(
     state: State, error: WikisyncError, codes: list[str]
 ) -> None:
-    copies = Copies(state, {"home": BASE, "other": "other\n"})
-    copies.here.put("home", MINE)
-    copies.there.put("home", THEIRS)
+    copies = Copies(state, {"home": clash.BASE, "other": "other\n"})
+    copies.here.put("home", clash.MINE)
+    copies.there.put("home", clash.THEIRS)
     await copies.rest()
-    copies.here.put("home", THEIRS)
+    copies.here.put("home", clash.THEIRS)
     copies.here.put("other", "edited\n")
     calm = copies.here.before
 

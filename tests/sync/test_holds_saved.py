@@ -1,7 +1,5 @@
 """Conflict files that are saved, or come and go, while a cycle writes them."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

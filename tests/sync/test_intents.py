@@ -4,8 +4,6 @@ Each call is ended once before the wiki took it and once after, and the next cyc
 must neither make it twice nor hold a page for it.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.copies import Copies, Died

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 
@@ -7,16 +5,7 @@ from wikisync.core.model import Digest, Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base import journal
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide.ledger import (
-    CLOCK_SETTLED_S,
-    EVENT_CHARS_MAX,
-    EVENTS_KEPT_S,
-    WRITES_KEPT_S,
-    Agreed,
-    Intent,
-    LogEntry,
-    WriteKind,
-)
+from wikisync.sync.decide import ledger
 from wikisync.sync.decide.plan import BasePage
 
 HOME, OTHER = Slug("home"), Slug("other")
@@ -30,16 +19,16 @@ def another(known: WikiState) -> WikiState:
     return State(database).wiki(WikiOwner("group", "docs"))
 
 
-def event(what: str, at: float = NOW, slug: Slug = HOME) -> LogEntry:
-    return LogEntry(at, slug, what)
+def event(what: str, at: float = NOW, slug: Slug = HOME) -> ledger.LogEntry:
+    return ledger.LogEntry(at, slug, what)
 
 
 # -- intents -----------------------------------------------------------------------
 
 
 def test_intent_is_found_until_it_is_settled(known: WikiState) -> None:
-    intent = Intent(
-        WriteKind.MOVE,
+    intent = ledger.Intent(
+        ledger.WriteKind.MOVE,
         HOME,
         target=OTHER,
         format=Format.ORG,
@@ -55,10 +44,10 @@ def test_intent_is_found_until_it_is_settled(known: WikiState) -> None:
 
 
 def test_intents_come_oldest_first_and_no_number_comes_twice(known: WikiState) -> None:
-    first = known.begin(Intent(WriteKind.CREATE, HOME))
+    first = known.begin(ledger.Intent(ledger.WriteKind.CREATE, HOME))
     known.settle(first)
-    second = known.begin(Intent(WriteKind.DELETE, OTHER))
-    third = known.begin(Intent(WriteKind.DELETE, HOME))
+    second = known.begin(ledger.Intent(ledger.WriteKind.DELETE, OTHER))
+    third = known.begin(ledger.Intent(ledger.WriteKind.DELETE, HOME))
     assert first < second < third
     assert [intent.id for intent in known.intents()] == [second, third]
 
@@ -66,7 +55,7 @@ def test_intents_come_oldest_first_and_no_number_comes_twice(known: WikiState) -
 def test_intent_of_another_wiki_is_left_alone(
     known: WikiState, another: WikiState
 ) -> None:
-    number = known.begin(Intent(WriteKind.CREATE, HOME))
+    number = known.begin(ledger.Intent(ledger.WriteKind.CREATE, HOME))
     another.settle(number)
     assert known.intents()
     assert not another.intents()
@@ -102,7 +91,7 @@ def test_texts_count_again_only_where_the_wiki_had_another_one(
 
     def hold(digest: Digest) -> None:
         page = BasePage(HOME, Format.MARKDOWN, digest, digest)
-        known.record([Agreed.of(page, "")])
+        known.record([ledger.Agreed.of(page, "")])
 
     for times in (1, 2):
         hold(theirs)
@@ -117,17 +106,17 @@ def test_writes_count_only_for_a_while(known: WikiState) -> None:
     text = digest_of("text")
     known.note_write(HOME, NOW, text)
     known.note_write(HOME, NOW + 1)
-    known.note_write(HOME, NOW + WRITES_KEPT_S / 2, text)
-    assert known.times_sent(HOME, text, NOW + WRITES_KEPT_S - 1) == 2
-    assert known.times_sent(HOME, text, NOW + WRITES_KEPT_S + 1) == 1
-    known.note_write(OTHER, NOW + WRITES_KEPT_S + 1)
+    known.note_write(HOME, NOW + ledger.WRITES_KEPT_S / 2, text)
+    assert known.times_sent(HOME, text, NOW + ledger.WRITES_KEPT_S - 1) == 2
+    assert known.times_sent(HOME, text, NOW + ledger.WRITES_KEPT_S + 1) == 1
+    known.note_write(OTHER, NOW + ledger.WRITES_KEPT_S + 1)
     assert writes_of(known, HOME) == 2
 
 
 def test_writes_of_a_clock_that_was_set_back_do_not_count_for_ever(
     known: WikiState,
 ) -> None:
-    known.note_write(HOME, NOW + 10 * WRITES_KEPT_S)
+    known.note_write(HOME, NOW + 10 * ledger.WRITES_KEPT_S)
     known.note_write(HOME, NOW)
     assert writes_of(known, HOME) == 1
 
@@ -147,10 +136,12 @@ def test_events_come_newest_first_and_by_page(known: WikiState) -> None:
 def test_old_events_go(known: WikiState) -> None:
     known.note(event("old"))
     known.note(event("still", at=NOW + 1))
-    known.note(event("new", at=NOW + EVENTS_KEPT_S + 1))
+    known.note(event("new", at=NOW + ledger.EVENTS_KEPT_S + 1))
     # the clock may be wrong for some hours
     assert [one.what for one in known.events(9)] == ["new", "still", "old"]
-    known.note(event("newest", at=NOW + EVENTS_KEPT_S + CLOCK_SETTLED_S + 1))
+    known.note(
+        event("newest", at=NOW + ledger.EVENTS_KEPT_S + ledger.CLOCK_SETTLED_S + 1)
+    )
     assert [one.what for one in known.events(9)] == ["newest", "new", "still"]
 
 
@@ -168,9 +159,9 @@ def test_only_so_many_events_are_kept(
 def test_sentence_that_is_too_long_or_no_unicode_is_kept_as_far_as_it_goes(
     known: WikiState,
 ) -> None:
-    known.note(event("x" * (EVENT_CHARS_MAX + 1) + "\ud83d"))
+    known.note(event("x" * (ledger.EVENT_CHARS_MAX + 1) + "\ud83d"))
     known.note(event("half \ud83d"))
     short, long = known.events(2)
     assert short.what == "half ?"
-    assert len(long.what) == EVENT_CHARS_MAX
+    assert len(long.what) == ledger.EVENT_CHARS_MAX
     assert long.what.endswith("x…")

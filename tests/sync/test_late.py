@@ -1,7 +1,5 @@
 """Saves that came too late: into files that had been replaced."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """A folder and a wiki that are equal, and whose record was lost (real parts)."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

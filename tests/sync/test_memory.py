@@ -1,7 +1,5 @@
 """The memory of a wiki: read at once, and written where it changed."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

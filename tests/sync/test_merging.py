@@ -1,7 +1,5 @@
 """What comes of planned merges when the texts are looked at."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 

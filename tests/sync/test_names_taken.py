@@ -1,7 +1,5 @@
 """A name that another page takes at once after a rename: the old page goes its way."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """What of a plan may be carried out now."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.core.model import Format, Slug, digest_of

@@ -1,16 +1,10 @@
 """What a service did to a text, told by comparing what was sent and answered."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.core.model import digest_of, folded_digest
 from wikisync.merging.front_matter import front_matter_of, with_front_matter
-from wikisync.sync.decide.decided import (
-    Normalisation,
-    normalisation_of,
-    with_line_ends_of,
-)
+from wikisync.sync.decide import decided
 
 WITH_BLOCK = "---\ntitle: Notes\n---\n\n# Notes\n"
 
@@ -18,22 +12,22 @@ WITH_BLOCK = "---\ntitle: Notes\n---\n\n# Notes\n"
 @pytest.mark.parametrize(
     ("sent", "answered", "normalisation"),
     [
-        ("one\n", "one\n", Normalisation.SAME),
-        ("one\r\ntwo\r\n", "one\ntwo\n", Normalisation.FOLDED),
-        ("one", "one\n", Normalisation.FOLDED),
-        ("one\n\n", "one", Normalisation.FOLDED),
-        ("cafe\u0301\n", "café\n", Normalisation.UNICODE),
-        (WITH_BLOCK, "# Notes\n", Normalisation.FRONT_MATTER),
-        (WITH_BLOCK, "\n# Notes", Normalisation.FRONT_MATTER),
-        ("one\n", "two\n", Normalisation.OTHER),
-        (WITH_BLOCK, "# Other\n", Normalisation.OTHER),
-        ("one\n", "", Normalisation.OTHER),
+        ("one\n", "one\n", decided.Normalisation.SAME),
+        ("one\r\ntwo\r\n", "one\ntwo\n", decided.Normalisation.FOLDED),
+        ("one", "one\n", decided.Normalisation.FOLDED),
+        ("one\n\n", "one", decided.Normalisation.FOLDED),
+        ("cafe\u0301\n", "café\n", decided.Normalisation.UNICODE),
+        (WITH_BLOCK, "# Notes\n", decided.Normalisation.FRONT_MATTER),
+        (WITH_BLOCK, "\n# Notes", decided.Normalisation.FRONT_MATTER),
+        ("one\n", "two\n", decided.Normalisation.OTHER),
+        (WITH_BLOCK, "# Other\n", decided.Normalisation.OTHER),
+        ("one\n", "", decided.Normalisation.OTHER),
     ],
 )
 def test_each_class_of_difference_is_told(
-    sent: str, answered: str, normalisation: Normalisation
+    sent: str, answered: str, normalisation: decided.Normalisation
 ) -> None:
-    assert normalisation_of(sent, answered) is normalisation
+    assert decided.normalisation_of(sent, answered) is normalisation
 
 
 def test_a_rule_in_the_middle_of_a_page_is_no_front_matter() -> None:
@@ -66,21 +60,21 @@ def test_a_page_without_a_block_gets_none() -> None:
 
 
 def test_a_file_of_windows_keeps_its_line_ends() -> None:
-    assert with_line_ends_of("a\nb\n", "x\r\ny\r\nz\n") == "a\r\nb\r\n"
+    assert decided.with_line_ends_of("a\nb\n", "x\r\ny\r\nz\n") == "a\r\nb\r\n"
 
 
 def test_a_file_with_a_byte_order_mark_keeps_it() -> None:
-    assert with_line_ends_of("a\n", "\ufeffx\n") == "\ufeffa\n"
+    assert decided.with_line_ends_of("a\n", "\ufeffx\n") == "\ufeffa\n"
 
 
 def test_a_byte_order_mark_is_no_edit() -> None:
-    assert normalisation_of("\ufeffa\n", "a\n") is Normalisation.FOLDED
+    assert decided.normalisation_of("\ufeffa\n", "a\n") is decided.Normalisation.FOLDED
     assert folded_digest("\ufeffa\n") == digest_of("a\n")
 
 
 def test_one_odd_line_end_does_not_change_the_file() -> None:
-    assert with_line_ends_of("a\nb\n", "x\r\ny\nz\n") == "a\nb\n"
+    assert decided.with_line_ends_of("a\nb\n", "x\r\ny\nz\n") == "a\nb\n"
 
 
 def test_a_text_with_its_own_carriage_returns_stays_as_it_is() -> None:
-    assert with_line_ends_of("a\r\nb\n", "x\r\n") == "a\r\nb\n"
+    assert decided.with_line_ends_of("a\r\nb\n", "x\r\n") == "a\r\nb\n"

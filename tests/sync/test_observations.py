@@ -1,19 +1,11 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide import ledger
 from wikisync.sync.decide.decided import Capabilities
-from wikisync.sync.decide.ledger import (
-    ConflictFileRecord,
-    Health,
-    Refusal,
-    Side,
-    Sighting,
-)
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision, Member
 
 HOME, OTHER = Slug("home"), Slug("other")
@@ -29,14 +21,14 @@ DECIDED = Batch(
 
 
 def test_sightings_of_a_side_are_replaced_whole(known: WikiState) -> None:
-    known.record_sightings(Side.REMOTE, {HOME: Sighting(1, NOW, NOW)})
-    known.record_sightings(Side.LOCAL, {OTHER: Sighting(1, NOW, NOW)})
-    seen = {OTHER: Sighting(2, NOW, NOW + 60)}
-    known.record_sightings(Side.REMOTE, seen)
-    assert known.sightings(Side.REMOTE) == seen
-    assert known.sightings(Side.LOCAL) == {OTHER: Sighting(1, NOW, NOW)}
-    known.record_sightings(Side.REMOTE, {})
-    assert not known.sightings(Side.REMOTE)
+    known.record_sightings(ledger.Side.REMOTE, {HOME: ledger.Sighting(1, NOW, NOW)})
+    known.record_sightings(ledger.Side.LOCAL, {OTHER: ledger.Sighting(1, NOW, NOW)})
+    seen = {OTHER: ledger.Sighting(2, NOW, NOW + 60)}
+    known.record_sightings(ledger.Side.REMOTE, seen)
+    assert known.sightings(ledger.Side.REMOTE) == seen
+    assert known.sightings(ledger.Side.LOCAL) == {OTHER: ledger.Sighting(1, NOW, NOW)}
+    known.record_sightings(ledger.Side.REMOTE, {})
+    assert not known.sightings(ledger.Side.REMOTE)
 
 
 def test_batches_are_replaced_whole_and_come_by_number(known: WikiState) -> None:
@@ -77,7 +69,7 @@ def test_service_is_any_service_until_something_is_learned(known: WikiState) -> 
 def test_refusal_is_noted_replaced_and_dropped(known: WikiState) -> None:
     known.record_refusal(HOME, digest_of("a"), "too long", NOW)
     known.record_refusal(HOME, digest_of("b"), "a reserved name", NOW + 1)
-    expected = Refusal(digest_of("b"), "a reserved name", NOW + 1)
+    expected = ledger.Refusal(digest_of("b"), "a reserved name", NOW + 1)
     assert known.memory.refusals == {HOME: expected}
     known.drop_refusal(OTHER)
     known.drop_refusal(HOME)
@@ -85,10 +77,10 @@ def test_refusal_is_noted_replaced_and_dropped(known: WikiState) -> None:
 
 
 def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:
-    first = ConflictFileRecord(
+    first = ledger.ConflictFileRecord(
         Format.ORG, digest_of("a"), "mine", "theirs", NOW, digest_of("c")
     )
-    second = ConflictFileRecord(
+    second = ledger.ConflictFileRecord(
         Format.RDOC, digest_of("b"), "mine \ud83d", "", NOW + 1, digest_of("d")
     )
     known.record_conflict_file(HOME, first)
@@ -102,12 +94,12 @@ def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:
 
 
 def test_health_is_unknown_at_first(known: WikiState) -> None:
-    assert known.memory.health == Health()
-    health = Health(NOW, NOW - 60, 0.25, HOME, "the service does not answer")
+    assert known.memory.health == ledger.Health()
+    health = ledger.Health(NOW, NOW - 60, 0.25, HOME, "the service does not answer")
     known.remember(health=health)
     assert known.memory.health == health
-    known.remember(health=Health(NOW))
-    assert known.memory.health == Health(NOW)
+    known.remember(health=ledger.Health(NOW))
+    assert known.memory.health == ledger.Health(NOW)
 
 
 def test_pause_holds_through_a_restart(known: WikiState, state_path: Path) -> None:

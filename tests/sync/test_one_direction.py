@@ -1,7 +1,5 @@
 """The plans of one direction: from the wiki into a folder that persons edit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,27 +9,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from wikisync.core.model import Format, PageState, Slug, Snapshot, digest_of
+from wikisync.sync.decide import plan as plans
 from wikisync.sync.decide.narrowing import Direction, in_direction
-from wikisync.sync.decide.plan import (
-    Action,
-    Adopt,
-    BasePage,
-    CreateLocal,
-    DeleteLocal,
-    DropRecord,
-    HoldReason,
-    MoveLocal,
-    Notice,
-    Plan,
-    Pull,
-    Rebind,
-    SkipReason,
-    describe,
-)
 from wikisync.sync.decide.reconcile import reconcile
 
 
-def pull(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> Plan:
+def pull(
+    base: Mapping[Slug, plans.BasePage], here: Snapshot, there: Snapshot
+) -> plans.Plan:
     """The part of the plan that writes the folder."""
     return in_direction(reconcile(base, here, there), Direction.PULL)
 
@@ -54,18 +39,18 @@ def snapshot(text: str | None) -> Snapshot:
     return Snapshot(pages)
 
 
-def base(text: str | None) -> Mapping[Slug, BasePage]:
+def base(text: str | None) -> Mapping[Slug, plans.BasePage]:
     pages = {OTHER: agreed("o", OTHER)}
     if text is not None:
         pages[P] = agreed(text)
     return pages
 
 
-def agreed(text: str, slug: Slug = P) -> BasePage:
-    return BasePage(slug, Format.MARKDOWN, digest_of(text), digest_of(text))
+def agreed(text: str, slug: Slug = P) -> plans.BasePage:
+    return plans.BasePage(slug, Format.MARKDOWN, digest_of(text), digest_of(text))
 
 
-def line(plan: Plan) -> str:
+def line(plan: plans.Plan) -> str:
     return str(plan) if plan.actions else ""
 
 
@@ -87,7 +72,7 @@ TABLE = [
         "b",
         "L",
         "R",
-        f"merge   p: {HoldReason.EDITED_BOTH}",
+        f"merge   p: {plans.HoldReason.EDITED_BOTH}",
     ),
     ("edited here, deleted on the wiki: a pull leaves it alone", "b", "L", None, ""),
     ("deleted here: a pull does not bring it back", "b", None, "b", ""),
@@ -96,7 +81,7 @@ TABLE = [
         "b",
         None,
         "R",
-        f"create  p: {Notice.EDIT_BEATS_DELETE_HERE}",
+        f"create  p: {plans.Notice.EDIT_BEATS_DELETE_HERE}",
     ),
     ("deleted on both sides: only the record goes", "b", None, None, "forget  p"),
     ("created on the wiki: the folder gets it", None, None, "R", "create  p"),
@@ -107,7 +92,7 @@ TABLE = [
         None,
         "L",
         "R",
-        f"hold    p: {HoldReason.CREATED_BOTH}",
+        f"hold    p: {plans.HoldReason.CREATED_BOTH}",
     ),
 ]
 
@@ -127,7 +112,7 @@ def test_table(
 def test_absence_from_an_incomplete_list_deletes_nothing() -> None:
     there = replace(snapshot(None), is_complete=False)
     plan = pull(base("b"), snapshot("b"), there)
-    assert line(plan) == f"skip    p: {SkipReason.UNSEEN_THERE}"
+    assert line(plan) == f"skip    p: {plans.SkipReason.UNSEEN_THERE}"
 
 
 def test_change_in_an_incomplete_list_is_still_taken() -> None:
@@ -140,34 +125,34 @@ def test_absence_from_an_incomplete_scan_writes_nothing() -> None:
     """A file that could not be seen may hold a text that nobody else has."""
     here = replace(snapshot(None), is_complete=False)
     plan = pull(base("b"), here, snapshot("R"))
-    assert line(plan) == f"skip    p: {SkipReason.UNSEEN_HERE}"
+    assert line(plan) == f"skip    p: {plans.SkipReason.UNSEEN_HERE}"
 
 
 def test_page_that_cannot_be_read_on_the_wiki_stays_as_it_is() -> None:
     there = replace(snapshot(None), unreadable=frozenset({P}))
     plan = pull(base("b"), snapshot("b"), there)
-    assert line(plan) == f"skip    p: {SkipReason.UNREADABLE_THERE}"
+    assert line(plan) == f"skip    p: {plans.SkipReason.UNREADABLE_THERE}"
 
 
 def test_file_that_cannot_be_read_is_never_overwritten() -> None:
     here = replace(snapshot(None), unreadable=frozenset({P}))
     plan = pull(base("b"), here, snapshot("R"))
-    assert line(plan) == f"skip    p: {SkipReason.UNREADABLE_HERE}"
+    assert line(plan) == f"skip    p: {plans.SkipReason.UNREADABLE_HERE}"
 
 
 def test_format_change_alone_is_an_edit() -> None:
     there = Snapshot({**snapshot(None).pages, P: state("b", page_format=Format.ORG)})
     plan = pull(base("b"), snapshot("b"), there)
     assert plan.writes == (
-        Pull(P, Format.ORG, local=digest_of("b"), remote=digest_of("b")),
+        plans.Pull(P, Format.ORG, local=digest_of("b"), remote=digest_of("b")),
     )
 
 
 def test_side_that_stores_its_own_version_does_not_scan_changed() -> None:
     """A folder with other line ends than the wiki must not loop for ever."""
-    page = BasePage(P, Format.MARKDOWN, digest_of("x\r\n"), digest_of("x\n"))
+    page = plans.BasePage(P, Format.MARKDOWN, digest_of("x\r\n"), digest_of("x\n"))
     here, there = Snapshot({P: state("x\r\n")}), Snapshot({P: state("x\n")})
-    assert pull({P: page}, here, there) == Plan()
+    assert pull({P: page}, here, there) == plans.Plan()
 
 
 # -- properties --------------------------------------------------------------------
@@ -181,33 +166,33 @@ WIKI = st.dictionaries(SLUGS, TEXTS)
 class World:
     """Both sides and the base as dicts; carries plans out perfectly."""
 
-    base: dict[Slug, BasePage]
+    base: dict[Slug, plans.BasePage]
     local: dict[Slug, str]
     remote: dict[Slug, str]
 
-    def plan(self) -> Plan:
+    def plan(self) -> plans.Plan:
         return pull(self.base, seen(self.local), seen(self.remote))
 
-    def apply(self, plan: Plan) -> None:
+    def apply(self, plan: plans.Plan) -> None:
         for action in plan.actions:
             self._apply(action)
 
-    def _apply(self, action: Action) -> None:
+    def _apply(self, action: plans.Action) -> None:
         match action:
-            case CreateLocal(slug) | Pull(slug):
+            case plans.CreateLocal(slug) | plans.Pull(slug):
                 self.local[slug] = self.remote[slug]
                 self.base[slug] = agreed(self.remote[slug], slug)
-            case Adopt(slug):
+            case plans.Adopt(slug):
                 self.base[slug] = agreed(self.local[slug], slug)
-            case DropRecord(slug):
+            case plans.DropRecord(slug):
                 del self.base[slug]
-            case MoveLocal(slug, target, record):
+            case plans.MoveLocal(slug, target, record):
                 self.local[target] = self.local.pop(slug)
                 if record in self.base:
                     self.base[target] = replace(self.base.pop(record), slug=target)
-            case Rebind(slug, target):
+            case plans.Rebind(slug, target):
                 self.base[target] = replace(self.base.pop(slug), slug=target)
-            case DeleteLocal(slug):
+            case plans.DeleteLocal(slug):
                 del self.local[slug]
                 self.base.pop(slug, None)
             case _:
@@ -265,7 +250,7 @@ def test_side_equal_to_the_base_gets_nothing_it_does_not_need(world: World) -> N
     }
     world.local = dict(world.remote)
     world.base = {slug: agreed(text, slug) for slug, text in world.remote.items()}
-    assert world.plan() == Plan()
+    assert world.plan() == plans.Plan()
 
 
 @given(worlds())
@@ -279,4 +264,4 @@ def test_incomplete_sides_never_lead_to_a_removal(world: World) -> None:
 def test_no_page_has_two_actions(world: World) -> None:
     slugs = [action.slug for action in world.plan().actions]
     assert len(slugs) == len(set(slugs))
-    assert all(describe(action) for action in world.plan().actions)
+    assert all(plans.describe(action) for action in world.plan().actions)

@@ -4,8 +4,6 @@ A rename on the wiki takes the pages below along, and their files follow.  A fil
 is open keeps its name until it is closed, and so do the pages renamed with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files of the wiki's repository, uploads aside, that pages link to (real parts)."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import unquote

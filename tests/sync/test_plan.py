@@ -1,49 +1,27 @@
-from __future__ import annotations
-
 from wikisync.core.model import Digest, Format, Slug
-from wikisync.sync.decide.plan import (
-    Action,
-    Adopt,
-    CreateLocal,
-    CreateRemote,
-    DeleteLocal,
-    DeleteRemote,
-    DropRecord,
-    Hold,
-    HoldReason,
-    Merge,
-    MoveLocal,
-    MoveRemote,
-    Notice,
-    Plan,
-    Pull,
-    Push,
-    Rebind,
-    Skip,
-    SkipReason,
-)
+from wikisync.sync.decide import plan as plans
 
 A, B = Digest("a" * 64), Digest("b" * 64)
 
 
-def create(slug: str) -> Action:
-    return CreateLocal(Slug(slug), Format.MARKDOWN, A)
+def create(slug: str) -> plans.Action:
+    return plans.CreateLocal(Slug(slug), Format.MARKDOWN, A)
 
 
-def delete(slug: str) -> Action:
-    return DeleteLocal(Slug(slug), A)
+def delete(slug: str) -> plans.Action:
+    return plans.DeleteLocal(Slug(slug), A)
 
 
 def test_plan_text_has_one_line_per_action() -> None:
     """The text is the dry run, so every kind of action must be told apart."""
-    plan = Plan.from_actions(
+    plan = plans.Plan.from_actions(
         [
             create("new"),
-            Pull(Slug("changed"), Format.ORG, A, B),
-            Adopt(Slug("same"), Format.MARKDOWN, A, A),
-            DropRecord(Slug("forgotten")),
-            Hold(Slug("both"), HoldReason.EDITED_BOTH),
-            Skip(Slug("mine"), SkipReason.OPEN_HERE),
+            plans.Pull(Slug("changed"), Format.ORG, A, B),
+            plans.Adopt(Slug("same"), Format.MARKDOWN, A, A),
+            plans.DropRecord(Slug("forgotten")),
+            plans.Hold(Slug("both"), plans.HoldReason.EDITED_BOTH),
+            plans.Skip(Slug("mine"), plans.SkipReason.OPEN_HERE),
             delete("old"),
         ]
     )
@@ -61,18 +39,20 @@ def test_plan_text_has_one_line_per_action() -> None:
 def test_plan_text_says_what_happens_on_the_wiki() -> None:
     """Every kind of action of both directions, in the order of carrying them out."""
     slugs = [Slug(f"p{number}") for number in range(9)]
-    plan = Plan.from_actions(
+    plan = plans.Plan.from_actions(
         [
-            DeleteRemote(slugs[8], A, Format.MARKDOWN),
-            Hold(slugs[7], HoldReason.NAME_TAKEN, Slug("n")),
-            Push(slugs[6], Format.MARKDOWN, A, B),
-            Merge(slugs[5], Format.MARKDOWN, A, B),
-            CreateRemote(slugs[4], Format.MARKDOWN, A),
-            CreateLocal(slugs[3], Format.MARKDOWN, A, Notice.DELETION_REFUSED),
-            Rebind(slugs[2], Slug("n")),
+            plans.DeleteRemote(slugs[8], A, Format.MARKDOWN),
+            plans.Hold(slugs[7], plans.HoldReason.NAME_TAKEN, Slug("n")),
+            plans.Push(slugs[6], Format.MARKDOWN, A, B),
+            plans.Merge(slugs[5], Format.MARKDOWN, A, B),
+            plans.CreateRemote(slugs[4], Format.MARKDOWN, A),
+            plans.CreateLocal(
+                slugs[3], Format.MARKDOWN, A, plans.Notice.DELETION_REFUSED
+            ),
+            plans.Rebind(slugs[2], Slug("n")),
             moved_on_wiki("p1", 1),
             moved_on_wiki("p9", 0, Slug("p9/x"), Slug("p9/y")),
-            MoveLocal(slugs[0], Slug("n"), slugs[0], A),
+            plans.MoveLocal(slugs[0], Slug("n"), slugs[0], A),
         ]
     )
     assert str(plan).splitlines() == [
@@ -89,29 +69,31 @@ def test_plan_text_says_what_happens_on_the_wiki() -> None:
     ]
 
 
-def moved_on_wiki(slug: str, turn: int, *carried: Slug) -> Action:
+def moved_on_wiki(slug: str, turn: int, *carried: Slug) -> plans.Action:
     page = Slug(slug)
-    return MoveRemote(page, Slug("n"), page, Format.MARKDOWN, A, carried, turn)
+    return plans.MoveRemote(page, Slug("n"), page, Format.MARKDOWN, A, carried, turn)
 
 
 def test_empty_plan_says_that_nothing_is_to_do() -> None:
-    assert str(Plan()) == "nothing to do"
+    assert str(plans.Plan()) == "nothing to do"
 
 
 def test_parents_are_created_before_children_and_removed_after_them() -> None:
-    plan = Plan.from_actions([create("a/b"), delete("x"), create("z"), delete("x/y")])
+    plan = plans.Plan.from_actions(
+        [create("a/b"), delete("x"), create("z"), delete("x/y")]
+    )
     assert [a.slug for a in plan.actions] == ["z", "a/b", "x/y", "x"]
 
 
 def test_order_does_not_hang_on_the_order_of_finding() -> None:
     actions = [create("b"), delete("c"), create("a")]
-    assert Plan.from_actions(actions) == Plan.from_actions(actions[::-1])
+    assert plans.Plan.from_actions(actions) == plans.Plan.from_actions(actions[::-1])
 
 
 def test_plan_sorts_its_actions_by_what_they_do() -> None:
-    hold = Hold(Slug("h"), HoldReason.CREATED_BOTH)
-    skip = Skip(Slug("s"), SkipReason.OPEN_HERE)
-    plan = Plan.from_actions([hold, skip, create("c"), delete("d")])
+    hold = plans.Hold(Slug("h"), plans.HoldReason.CREATED_BOTH)
+    skip = plans.Skip(Slug("s"), plans.SkipReason.OPEN_HERE)
+    plan = plans.Plan.from_actions([hold, skip, create("c"), delete("d")])
     assert plan.writes == (create("c"),)
     assert plan.deletes == (delete("d"),)
     assert plan.held == (hold,)

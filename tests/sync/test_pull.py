@@ -1,7 +1,5 @@
 """Pulls as a whole: real state, replicas in memory, and faults at every step."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import inspect
@@ -14,15 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.memory import MemoryReplica
+from wikisync import errors
 from wikisync.core.model import AttachmentPath, Format, Page, Problem, Slug, WikiOwner
-from wikisync.errors import (
-    AuthenticationFailed,
-    FolderError,
-    Halted,
-    NotFound,
-    ProtocolViolation,
-    Unavailable,
-)
 from wikisync.folder.replica import FolderReplica
 from wikisync.sync.base import agreements
 from wikisync.sync.base.state import State
@@ -191,7 +182,7 @@ async def test_page_that_cannot_be_read_is_a_problem_and_the_rest_goes_on(
 ) -> None:
     async def refuse(entry: str) -> None:
         if entry == "read b":
-            raise ProtocolViolation("page b is cut")
+            raise errors.ProtocolViolation("page b is cut")
 
     pair.remote.before = refuse
     result = await pair.pull()
@@ -223,20 +214,20 @@ async def test_service_that_is_gone_ends_the_cycle(state: State) -> None:
 
     async def fail(entry: str) -> None:
         if entry.startswith("read "):
-            raise Unavailable(f"no answer: {entry}")
+            raise errors.Unavailable(f"no answer: {entry}")
 
     pair.remote.before = fail
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         await pair.pull()
 
 
 async def test_refused_token_ends_the_cycle_at_once(pair: Pair) -> None:
     async def fail(entry: str) -> None:
         if entry.startswith("read "):
-            raise AuthenticationFailed("the token was revoked")
+            raise errors.AuthenticationFailed("the token was revoked")
 
     pair.remote.before = fail
-    with pytest.raises(AuthenticationFailed):
+    with pytest.raises(errors.AuthenticationFailed):
         await pair.pull()
 
 
@@ -245,10 +236,10 @@ async def test_full_disk_ends_the_cycle_and_the_next_one_finishes_it(
 ) -> None:
     async def full(entry: str) -> None:
         if entry == "write dir/a":
-            raise FolderError("cannot write dir/a.md: the disk is full")
+            raise errors.FolderError("cannot write dir/a.md: the disk is full")
 
     pair.local.before = full
-    with pytest.raises(FolderError, match="disk is full"):
+    with pytest.raises(errors.FolderError, match="disk is full"):
         await pair.pull()
     del pair.local.before
     pair.local.before = MemoryReplica().before
@@ -315,7 +306,7 @@ async def test_service_that_finds_no_page_at_all_removes_nothing(pair: Pair) -> 
 
     async def find_nothing(entry: str) -> None:
         if entry.startswith("read "):
-            raise NotFound(f"nothing: {entry}")
+            raise errors.NotFound(f"nothing: {entry}")
 
     pair.remote.before = find_nothing
     result = await pair.pull_until_sure()
@@ -331,7 +322,7 @@ async def test_service_that_does_not_answer_the_question_removes_nothing(
 
     async def fail(entry: str) -> None:
         if entry == "read b":
-            raise Unavailable("later")
+            raise errors.Unavailable("later")
 
     pair.remote.before = fail
     await pair.pull_until_sure()
@@ -367,7 +358,7 @@ async def test_removals_wait_while_another_page_fails(pair: Pair) -> None:
 
     async def refuse(entry: str) -> None:
         if entry == "read home":
-            raise ProtocolViolation("page home is cut")
+            raise errors.ProtocolViolation("page home is cut")
 
     pair.remote.before = refuse
     pair.remote.put("a-control", "answers")
@@ -381,7 +372,7 @@ async def test_wiki_made_anew_under_the_same_path_is_left_alone(pair: Pair) -> N
     before = set(pair.local.pages)
     pair.remote.pages.clear()
     pair.remote.put("other", "another wiki")
-    with pytest.raises(Halted, match=r"another project now \(8, not 7\)"):
+    with pytest.raises(errors.Halted, match=r"another project now \(8, not 7\)"):
         await pair.pull(remote_id="8")
     assert set(pair.local.pages) == before
 
@@ -488,7 +479,7 @@ async def test_attachments_are_not_asked_for_one_by_one_when_the_service_is_gone
     async def fail(entry: str) -> None:
         if entry.startswith("read_attachment "):
             pair.remote.log.append("asked")
-            raise Unavailable("no answer")
+            raise errors.Unavailable("no answer")
 
     pair.remote.before = fail
     result = await pair.pull()
@@ -499,7 +490,7 @@ async def test_attachments_are_not_asked_for_one_by_one_when_the_service_is_gone
 async def test_attachment_that_cannot_be_stored_is_a_problem(pictured: Pair) -> None:
     async def refuse(entry: str) -> None:
         if entry.startswith("write_attachment "):
-            raise FolderError("cannot write it: a folder exists at this path")
+            raise errors.FolderError("cannot write it: a folder exists at this path")
 
     pictured.local.before = refuse
     assert codes(await pictured.pull()) == [("attachment-unwritable", PICTURE)]
@@ -509,10 +500,10 @@ async def test_disk_that_is_full_ends_the_fetching(pictured: Pair) -> None:
     async def full(entry: str) -> None:
         if entry.startswith("write_attachment "):
             cause = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            raise FolderError("cannot write it: the disk is full") from cause
+            raise errors.FolderError("cannot write it: the disk is full") from cause
 
     pictured.local.before = full
-    with pytest.raises(FolderError, match="disk is full"):
+    with pytest.raises(errors.FolderError, match="disk is full"):
         await pictured.pull()
 
 

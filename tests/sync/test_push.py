@@ -1,20 +1,12 @@
 """From the folder to the wiki: what is sent, and what is made of the answer."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
 
 from tests.support.copies import Copies
+from wikisync import errors
 from wikisync.core.model import Digest, Format, Page, Slug, digest_of
-from wikisync.errors import (
-    AuthenticationFailed,
-    PermissionDenied,
-    Rejected,
-    RemoteError,
-    Unavailable,
-)
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.run.cycle import SENDS_MAX
@@ -45,7 +37,7 @@ def answering(copies: Copies, change: dict[str, str]) -> None:
     copies.there.write = changed  # type: ignore[method-assign]
 
 
-def failing(copies: Copies, operation: str, error: RemoteError) -> None:
+def failing(copies: Copies, operation: str, error: errors.RemoteError) -> None:
     async def before(entry: str) -> None:
         if entry == operation:
             raise error
@@ -147,7 +139,7 @@ async def test_a_refused_page_waits_and_the_others_go_on(state: State) -> None:
     copies = await settled(state)
     copies.here.put("home", "too long\n")
     copies.here.put("other", "fine\n")
-    failing(copies, "write home", Rejected("the page is too large"))
+    failing(copies, "write home", errors.Rejected("the page is too large"))
     first = await copies.cycle()
     second = await copies.cycle()
     assert copies.there.texts()["other"] == "fine\n"
@@ -167,7 +159,7 @@ async def test_a_rename_that_is_refused_is_told_once_and_keeps_nothing_back(
     copies.rename_here("home", "Start")
     copies.rename_here("home/below", "Start/below")
     copies.here.remove("other")
-    failing(copies, "move home Start", Rejected("the title is reserved"))
+    failing(copies, "move home Start", errors.Rejected("the title is reserved"))
     first = await copies.cycle()
     await copies.rest()
     copies.here.put("Start", "edited\n")
@@ -184,7 +176,7 @@ async def test_a_rename_that_is_refused_is_told_once_and_keeps_nothing_back(
 async def test_a_refused_page_is_sent_again_when_it_is_another(state: State) -> None:
     copies = await settled(state)
     copies.here.put("home", "too long\n")
-    failing(copies, "write home", Rejected("the page is too large"))
+    failing(copies, "write home", errors.Rejected("the page is too large"))
     await copies.cycle()
     copies.there.before = copies.here.before
     copies.here.put("home", "short\n")
@@ -196,7 +188,7 @@ async def test_a_refusal_is_forgotten_after_an_hour(state: State) -> None:
     """The service may have changed its mind, or its limits."""
     copies = await settled(state)
     copies.here.put("home", "too long\n")
-    failing(copies, "write home", Rejected("the page is too large"))
+    failing(copies, "write home", errors.Rejected("the page is too large"))
     await copies.cycle()
     copies.there.before = copies.here.before
     copies.now += 3600
@@ -207,7 +199,9 @@ async def test_a_refusal_is_forgotten_after_an_hour(state: State) -> None:
 async def test_a_refused_page_is_sent_again_for_who_asks(state: State) -> None:
     copies = await settled(state)
     copies.here.put("home", "edited\n")
-    failing(copies, "write home", PermissionDenied("this token may not change it"))
+    failing(
+        copies, "write home", errors.PermissionDenied("this token may not change it")
+    )
     await copies.cycle()
     copies.there.before = copies.here.before
     await copies.cycle(CycleOptions(tries_again=True))
@@ -217,8 +211,8 @@ async def test_a_refused_page_is_sent_again_for_who_asks(state: State) -> None:
 async def test_a_revoked_token_ends_the_cycle(state: State) -> None:
     copies = await settled(state)
     copies.here.put("home", "edited\n")
-    failing(copies, "write home", AuthenticationFailed("the token was revoked"))
-    with pytest.raises(AuthenticationFailed):
+    failing(copies, "write home", errors.AuthenticationFailed("the token was revoked"))
+    with pytest.raises(errors.AuthenticationFailed):
         await copies.cycle()
     assert copies.known.memory.health.problem == "the token was revoked"
 
@@ -229,7 +223,7 @@ async def test_one_page_without_an_answer_does_not_stop_the_others(
     copies = await settled(state)
     copies.here.put("home", "edited\n")
     copies.here.put("other", "fine\n")
-    failing(copies, "write home", Unavailable("no answer"))
+    failing(copies, "write home", errors.Unavailable("no answer"))
     result = await copies.cycle()
     assert result.pushed == 1
     assert copies.there.texts()["other"] == "fine\n"
@@ -248,10 +242,10 @@ async def test_a_service_that_answers_no_page_is_not_asked_for_each(
     async def before(entry: str) -> None:
         if entry.startswith("write"):
             tried.append(entry)
-            raise Unavailable("no answer")
+            raise errors.Unavailable("no answer")
 
     copies.there.before = before
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         await copies.cycle()
     # the others that were on their way by then come to their end
     assert UNAVAILABLE_MAX <= len(tried) < UNAVAILABLE_MAX + SENDS_MAX
@@ -385,7 +379,7 @@ async def test_a_removal_that_is_refused_is_held_and_its_text_kept_once(
     """A try at every cycle would fill the trash and push other texts out of it."""
     copies = await settled(state)
     copies.here.remove("home")
-    failing(copies, "delete home", PermissionDenied("this role may not delete"))
+    failing(copies, "delete home", errors.PermissionDenied("this role may not delete"))
     await copies.rest()
     for _ in range(3):
         result = await copies.cycle()

@@ -5,8 +5,6 @@ sound again, and everything comes to rest: no text lost, nothing deleted that no
 deleted, both sides equal but for what is held.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The short form of ``make prove-real``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.sync.prove_real import prove

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 from itertools import islice
 
@@ -12,16 +10,7 @@ from tests.sync import exhaustive
 from tests.sync.prove_plan import main
 from tests.sync.world import run_schedule
 from wikisync.core.model import Format, PageState, Slug, Snapshot, digest_of, fold_text
-from wikisync.sync.decide.plan import (
-    BasePage,
-    CreateLocal,
-    Hold,
-    HoldReason,
-    Notice,
-    Plan,
-    Skip,
-    SkipReason,
-)
+from wikisync.sync.decide import plan as plans
 from wikisync.sync.decide.reconcile import reconcile
 
 ID = "id of "
@@ -46,15 +35,15 @@ def snapshot(pages: str) -> Snapshot:
     return Snapshot({Slug(slug): state(slug, text) for slug, text in pairs})
 
 
-def base(pages: str) -> dict[Slug, BasePage]:
+def base(pages: str) -> dict[Slug, plans.BasePage]:
     """What both sides agreed on; a page knows itself by its own name."""
     return {
-        slug: BasePage(slug, MD, page.digest, page.digest, slug, slug)
+        slug: plans.BasePage(slug, MD, page.digest, page.digest, slug, slug)
         for slug, page in snapshot(pages).pages.items()
     }
 
 
-def plan(old: str, here: str, there: str) -> Plan:
+def plan(old: str, here: str, there: str) -> plans.Plan:
     return reconcile(base(old), snapshot(here), snapshot(there))
 
 
@@ -84,7 +73,7 @@ TABLE = [
     (
         "edited here, deleted there: the edit wins",
         *("p=L", ""),
-        [f"create  p on the wiki: {Notice.EDIT_BEATS_DELETE_THERE}"],
+        [f"create  p on the wiki: {plans.Notice.EDIT_BEATS_DELETE_THERE}"],
     ),
     (
         "edited here, renamed there: the file is renamed, then pushed",
@@ -100,18 +89,18 @@ TABLE = [
     (
         "deleted here, edited there: the edit wins",
         *("", "p=R"),
-        [f"create  p: {Notice.EDIT_BEATS_DELETE_HERE}"],
+        [f"create  p: {plans.Notice.EDIT_BEATS_DELETE_HERE}"],
     ),
     ("deleted on both sides: forgotten", "", "", ["forget  p"]),
     (
         "deleted here, renamed there: it comes back under the new name",
         *("", "r=b"),
-        [f"create  r: {Notice.RENAME_BEATS_DELETE_HERE}", "forget  p"],
+        [f"create  r: {plans.Notice.RENAME_BEATS_DELETE_HERE}", "forget  p"],
     ),
     (
         "deleted here, renamed and edited there: it comes back under the new name",
         *("", "r=p:R"),
-        [f"create  r: {Notice.EDIT_BEATS_DELETE_HERE}", "forget  p"],
+        [f"create  r: {plans.Notice.EDIT_BEATS_DELETE_HERE}", "forget  p"],
     ),
     ("renamed here: renamed there", "l=b", "p=b", ["rename  p -> l on the wiki"]),
     (
@@ -122,7 +111,10 @@ TABLE = [
     (
         "renamed here, deleted there: created under the new name",
         *("l=b", ""),
-        [f"create  l on the wiki: {Notice.RENAME_BEATS_DELETE_THERE}", "forget  p"],
+        [
+            f"create  l on the wiki: {plans.Notice.RENAME_BEATS_DELETE_THERE}",
+            "forget  p",
+        ],
     ),
     ("renamed alike on both sides: adopted", "n=b", "n=b", ["adopt   p -> n"]),
     ("renamed differently: the wiki's name wins", *("l=b", "r=b"), ["rename  l -> r"]),
@@ -144,7 +136,7 @@ TABLE = [
     (
         "renamed and edited here, deleted there: created under the new name",
         *("l=p:L", ""),
-        [f"create  l on the wiki: {Notice.EDIT_BEATS_DELETE_THERE}", "forget  p"],
+        [f"create  l on the wiki: {plans.Notice.EDIT_BEATS_DELETE_THERE}", "forget  p"],
     ),
     (
         "renamed and edited here, renamed there: the wiki's name, and pushed",
@@ -180,7 +172,7 @@ CREATED = [
     (
         "created with different texts: held, for there is no ancestor",
         *("n=L", "n=R"),
-        [f"hold    n: {HoldReason.CREATED_BOTH}"],
+        [f"hold    n: {plans.HoldReason.CREATED_BOTH}"],
     ),
 ]
 
@@ -269,16 +261,16 @@ MOVES = [
         "renamed onto a page created there: both are held, neither is written over",
         *("p=1", "n=1", "p=1 n=R"),
         [
-            f"hold    n: {HoldReason.CREATED_BOTH}",
-            f"hold    p -> n: {HoldReason.NAME_TAKEN}",
+            f"hold    n: {plans.HoldReason.CREATED_BOTH}",
+            f"hold    p -> n: {plans.HoldReason.NAME_TAKEN}",
         ],
     ),
     (
         "renamed there onto a page created here: both are held",
         *("p=1", "p=1 n=L", "n=1"),
         [
-            f"hold    n: {HoldReason.CREATED_BOTH}",
-            f"hold    p -> n: {HoldReason.NAME_TAKEN}",
+            f"hold    n: {plans.HoldReason.CREATED_BOTH}",
+            f"hold    p -> n: {plans.HoldReason.NAME_TAKEN}",
         ],
     ),
     (
@@ -290,28 +282,28 @@ MOVES = [
         "renamed on both sides, there onto another file's name: all names are told",
         *("p=1", "h=1 n=L", "n=1"),
         [
-            f"hold    n: {HoldReason.CREATED_BOTH}",
-            f"hold    p (h here) -> n: {HoldReason.NAME_TAKEN}",
+            f"hold    n: {plans.HoldReason.CREATED_BOTH}",
+            f"hold    p (h here) -> n: {plans.HoldReason.NAME_TAKEN}",
         ],
     ),
     (
         "two pages renamed to one name: held",
         *("p=1 q=2", "n=1 q=2", "p=1 n=2"),
         [
-            f"hold    n: {HoldReason.CREATED_BOTH}",
-            f"hold    p -> n: {HoldReason.NAME_TAKEN}",
-            f"hold    q -> n: {HoldReason.NAME_TAKEN}",
+            f"hold    n: {plans.HoldReason.CREATED_BOTH}",
+            f"hold    p -> n: {plans.HoldReason.NAME_TAKEN}",
+            f"hold    q -> n: {plans.HoldReason.NAME_TAKEN}",
         ],
     ),
     (
         "a parent whose page would land on another page is held with it",
         *("a=1 a/x=2", "b=1 a/x=2", "a=1 a/x=2 b/x=3"),
-        ["create  b/x", f"hold    a -> b: {HoldReason.NAME_TAKEN}"],
+        ["create  b/x", f"hold    a -> b: {plans.HoldReason.NAME_TAKEN}"],
     ),
     (
         "a parent whose page would land on another file here is held",
         *("a=1 a/x=2", "b=1 a/x=2 b/x=3", "a=1 a/x=2"),
-        ["create  b/x on the wiki", f"hold    a -> b: {HoldReason.NAME_TAKEN}"],
+        ["create  b/x on the wiki", f"hold    a -> b: {plans.HoldReason.NAME_TAKEN}"],
     ),
     (
         "two pages that go below each other's old names: the second takes the first",
@@ -327,7 +319,7 @@ MOVES = [
         [
             "rename  p -> q on the wiki, with 2 pages below it",
             "adopt   p/a/c -> q/a/c",
-            f"hold    p/a -> q/a/z: {HoldReason.NAME_TAKEN}",
+            f"hold    p/a -> q/a/z: {plans.HoldReason.NAME_TAKEN}",
         ],
     ),
     (
@@ -362,12 +354,12 @@ def test_empty_pages_are_never_taken_for_one_another() -> None:
 @pytest.mark.parametrize("name", ["HOME", "home"])
 def test_name_that_differs_in_case_alone_is_never_created_there(name: str) -> None:
     decided = lines("Home=1", f"Home=1 {name}=2", "Home=1")
-    assert decided == [f"hold    {name}: {HoldReason.CASE_TWIN}"]
+    assert decided == [f"hold    {name}: {plans.HoldReason.CASE_TWIN}"]
 
 
 def test_name_that_differs_in_unicode_form_alone_is_never_created_there() -> None:
     decided = lines("\u00e9=1", "\u00e9=1 e\u0301=2", "\u00e9=1")
-    assert decided == [f"hold    e\u0301: {HoldReason.CASE_TWIN}"]
+    assert decided == [f"hold    e\u0301: {plans.HoldReason.CASE_TWIN}"]
 
 
 @pytest.mark.parametrize(
@@ -378,7 +370,7 @@ def test_page_with_a_twin_on_the_wiki_is_never_written_there(
 ) -> None:
     """The service may answer for the one when it is asked for the other (Q5)."""
     decided = lines("a=1 A=2", here, "a=1 A=2")
-    assert decided == [f"hold    {held}: {HoldReason.CASE_TWIN}"]
+    assert decided == [f"hold    {held}: {plans.HoldReason.CASE_TWIN}"]
 
 
 def test_page_with_a_twin_on_the_wiki_is_still_pulled() -> None:
@@ -390,11 +382,11 @@ def test_page_of_a_format_that_the_service_only_lists_is_not_changed_there(
     slug: str, text: str
 ) -> None:
     old = Slug("p")
-    agreed = BasePage(old, Format.REST, digest_of("b"), digest_of("b"))
+    agreed = plans.BasePage(old, Format.REST, digest_of("b"), digest_of("b"))
     here = Snapshot({Slug(slug): state(slug, text, Format.REST)})
     there = Snapshot({old: state("p", "b", Format.REST)})
     decided = reconcile({old: agreed}, here, there)
-    assert str(decided) == f"skip    p: {SkipReason.READ_ONLY}"
+    assert str(decided) == f"skip    p: {plans.SkipReason.READ_ONLY}"
 
 
 @pytest.mark.parametrize(
@@ -403,7 +395,7 @@ def test_page_of_a_format_that_the_service_only_lists_is_not_changed_there(
         (Format.ORG, MD, "update  p on the wiki"),
         (MD, Format.ORG, "update  p"),
         (Format.ORG, Format.ORG, "adopt   p"),
-        (Format.ORG, Format.RDOC, f"hold    p: {HoldReason.FORMATS}"),
+        (Format.ORG, Format.RDOC, f"hold    p: {plans.HoldReason.FORMATS}"),
     ],
 )
 def test_change_of_format_is_an_edit(
@@ -423,10 +415,10 @@ def test_merged_page_gets_the_format_that_one_side_gave_it() -> None:
 
 def test_page_that_the_service_only_lists_is_not_merged() -> None:
     slug = Slug("p")
-    agreed = BasePage(slug, Format.REST, digest_of("b"), digest_of("b"))
+    agreed = plans.BasePage(slug, Format.REST, digest_of("b"), digest_of("b"))
     here, there = (Snapshot({slug: state("p", text, Format.REST)}) for text in "LR")
     decided = reconcile({slug: agreed}, here, there)
-    assert str(decided) == f"hold    p: {HoldReason.EDITED_BOTH}"
+    assert str(decided) == f"hold    p: {plans.HoldReason.EDITED_BOTH}"
 
 
 # -- what cannot be seen ---------------------------------------------------------------
@@ -448,7 +440,8 @@ def test_incomplete_scan_the_wiki_shows_no_absence(here: str, there: str) -> Non
     seen = replace(snapshot(there), is_complete=False)
     decided = reconcile(base("p=b"), snapshot(here), seen)
     assert all(
-        isinstance(action, CreateLocal | Hold | Skip) for action in decided.actions
+        isinstance(action, plans.CreateLocal | plans.Hold | plans.Skip)
+        for action in decided.actions
     )
 
 
@@ -462,15 +455,18 @@ def test_incomplete_scan_the_folder_shows_no_absence(there: str) -> None:
 def test_file_is_not_renamed_to_a_name_that_could_not_be_seen() -> None:
     seen = replace(snapshot("p=b"), is_complete=False)
     decided = reconcile(base("p=b"), seen, snapshot("r=b"))
-    assert str(decided) == f"skip    p: {SkipReason.UNSEEN_HERE}"
+    assert str(decided) == f"skip    p: {plans.SkipReason.UNSEEN_HERE}"
 
 
 @pytest.mark.parametrize(
     ("is_here", "reason"),
-    [(True, SkipReason.UNREADABLE_HERE), (False, SkipReason.UNREADABLE_THERE)],
+    [
+        (True, plans.SkipReason.UNREADABLE_HERE),
+        (False, plans.SkipReason.UNREADABLE_THERE),
+    ],
 )
 def test_page_that_cannot_be_read_is_left_alone(
-    is_here: bool, reason: SkipReason
+    is_here: bool, reason: plans.SkipReason
 ) -> None:
     blind = Snapshot({}, unreadable=frozenset({Slug("p")}))
     sides = (blind, snapshot("p=R")) if is_here else (snapshot("p=L"), blind)
@@ -484,7 +480,7 @@ def test_first_sync_removes_nothing_and_writes_over_nothing() -> None:
         "create  a on the wiki",
         "create  d",
         "adopt   c",
-        f"hold    b: {HoldReason.CREATED_BOTH}",
+        f"hold    b: {plans.HoldReason.CREATED_BOTH}",
     ]
 
 

@@ -1,7 +1,5 @@
 """A side that goes back in time: a backup is restored, or somebody pushes by force."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.copies import Copies

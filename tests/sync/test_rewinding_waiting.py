@@ -1,18 +1,8 @@
 """Pages that wait for something else while a wiki goes back in time."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.support.history import (
-    EDITED,
-    PAGES,
-    Told,
-    rename_taken_back,
-    told,
-    waiting,
-    worked,
-)
+from tests.support import history
 from tests.support.memory import nothing_before
 from wikisync.core.model import Format, Slug
 from wikisync.errors import Unavailable
@@ -22,7 +12,7 @@ from wikisync.sync.decide.safety import BatchKind, Decision
 from wikisync.sync.run.parts import CycleOptions
 
 
-def make_wait(copies: Told, kind: str) -> None:
+def make_wait(copies: history.Told, kind: str) -> None:
     """The page is open in an editor, or its new name is another page's."""
     if kind == "open":
         copies.here.busy[Slug("page1")] = "page1.md.lock"
@@ -31,10 +21,14 @@ def make_wait(copies: Told, kind: str) -> None:
 
 
 async def waited(
-    state: State, kind: str, *, newer: str = "newer\n", older: str = PAGES["page1"]
-) -> Told:
+    state: State,
+    kind: str,
+    *,
+    newer: str = "newer\n",
+    older: str = history.PAGES["page1"],
+) -> history.Told:
     """A page waits, and its edit on the wiki is pushed over while another is sent."""
-    copies = await told(state)
+    copies = await history.told(state)
     copies.there.put("page1", newer)
     copies.commit()
     await copies.rest()
@@ -47,7 +41,7 @@ async def waited(
     return copies
 
 
-async def send_another(copies: Told) -> None:
+async def send_another(copies: history.Told) -> None:
     """A cycle sends a page, and the wiki has a commit with it at once."""
     copies.here.put("page2", "sent meanwhile\n")
 
@@ -62,7 +56,7 @@ async def send_another(copies: Told) -> None:
     assert copies.there.texts()["page2"] == "sent meanwhile\n"
 
 
-async def let_go(copies: Told) -> None:
+async def let_go(copies: history.Told) -> None:
     """Nothing keeps the page back any more; time goes by."""
     copies.here.busy.clear()
     if Slug("taken") in copies.there.pages:
@@ -78,7 +72,7 @@ async def test_so_is_a_page_that_is_gone_there_and_open_here(
     open_s: float, state: State
 ) -> None:
     """Closed, it would be removed here."""
-    copies = await told(state)
+    copies = await history.told(state)
     copies.there.put("fresh", "made today\n")
     copies.commit()
     await copies.rest()
@@ -91,7 +85,7 @@ async def test_so_is_a_page_that_is_gone_there_and_open_here(
         await copies.cycle()
     copies.now += open_s
     await copies.cycle()
-    (batch,) = waiting(copies)
+    (batch,) = history.waiting(copies)
     assert [member.slug for member in batch.members] == ["fresh"]
     copies.decide(Decision.REFUSED)
     copies.here.busy.clear()
@@ -108,7 +102,7 @@ async def test_a_page_that_waits_is_part_of_what_is_held(
     kind: str, state: State
 ) -> None:
     copies = await waited(state, kind)
-    (batch,) = waiting(copies)
+    (batch,) = history.waiting(copies)
     assert batch.kind is BatchKind.REWOUND
     assert [member.slug for member in batch.members] == ["page1"]
     plan = (await copies.cycle()).plan
@@ -117,27 +111,27 @@ async def test_a_page_that_waits_is_part_of_what_is_held(
     assert [*held, *skipped] == [WAITS_FOR[kind]]
     await let_go(copies)
     assert "newer\n" in copies.here.texts().values()
-    assert waiting(copies)
+    assert history.waiting(copies)
 
 
 async def test_so_is_one_that_was_renamed_on_both_sides_and_is_open_here(
     state: State,
 ) -> None:
     """Its file has neither the name that is known nor the one that it gets."""
-    copies = await told(state)
+    copies = await history.told(state)
     copies.there.identities[Slug("page1")] = "1"
     copies.there.put("page1", "newer\n")
     copies.commit()
     await copies.rest()
     copies.rename_there("page1", "theirs")
     copies.there.identities[Slug("theirs")] = copies.there.identities.pop(Slug("page1"))
-    copies.there.put("theirs", PAGES["page1"])
+    copies.there.put("theirs", history.PAGES["page1"])
     copies.there.commits[-1:] = ["forced"]
     copies.there.committed["forced"] = copies.there.texts()
     copies.rename_here("page1", "mine")
     copies.here.busy[Slug("mine")] = "mine.md.lock"
     await send_another(copies)
-    (batch,) = waiting(copies)
+    (batch,) = history.waiting(copies)
     assert [member.slug for member in batch.members] == ["theirs"]
     copies.decide(Decision.REFUSED)
     await copies.cycle()
@@ -157,7 +151,7 @@ async def test_refused_its_newer_text_is_put_back_once_it_can_be(
     await copies.cycle()
     assert copies.here.texts()["page3"] == "edited meanwhile\n"
     await let_go(copies)
-    assert not waiting(copies)
+    assert not history.waiting(copies)
     name = "page1" if kind == "open" else "taken"
     assert copies.texts()[name] == "newer\n"
 
@@ -170,7 +164,7 @@ async def test_refused_it_is_merged_with_what_is_edited_on_top_of_its_older_text
     copies = await waited(state, kind)
     copies.decide(Decision.REFUSED)
     await copies.cycle()
-    copies.there.put("page1", f"{PAGES['page1']}\nedited there\n")
+    copies.there.put("page1", f"{history.PAGES['page1']}\nedited there\n")
     copies.commit()
     await copies.cycle()
     await let_go(copies)
@@ -215,7 +209,7 @@ async def test_refused_its_front_matter_is_no_edit_where_the_service_strips_it(
     copies.known.remember(capabilities=service)
     copies.decide(Decision.REFUSED)
     await copies.cycle()
-    assert copies.known.text(Slug("page1")) == f"{block}{PAGES['page1']}"
+    assert copies.known.text(Slug("page1")) == f"{block}{history.PAGES['page1']}"
 
 
 @WAITS
@@ -223,7 +217,7 @@ async def test_refused_the_older_text_can_be_restored(kind: str, state: State) -
     copies = await waited(state, kind)
     copies.decide(Decision.REFUSED)
     await copies.rest()
-    assert PAGES["page1"] in [text for _, text, _ in copies.here.trash]
+    assert history.PAGES["page1"] in [text for _, text, _ in copies.here.trash]
 
 
 @WAITS
@@ -257,10 +251,10 @@ async def test_refused_its_older_text_is_agreed_on_under_the_name_that_it_gets(
     copies.here.busy.clear()
     copies.rename_here("page1", "renamed")
     copies.here.put("renamed", "newer\n", Format.ORG)
-    copies.there.put("page1", PAGES["page1"], Format.RDOC)
+    copies.there.put("page1", history.PAGES["page1"], Format.RDOC)
     await copies.cycle()
     assert "page1" not in copies.known.base()
-    assert copies.known.text(Slug("renamed")) == PAGES["page1"]
+    assert copies.known.text(Slug("renamed")) == history.PAGES["page1"]
 
 
 @WAITS
@@ -268,11 +262,11 @@ async def test_a_page_that_waits_is_asked_about_until_the_history_is_known(
     kind: str, state: State
 ) -> None:
     """A commit that the service names later is not noted without a question."""
-    copies = await told(state)
+    copies = await history.told(state)
     copies.there.put("page1", "newer\n")
     copies.commit()
     await copies.rest()
-    copies.there.put("page1", PAGES["page1"])
+    copies.there.put("page1", history.PAGES["page1"])
     copies.there.put("taken", "another page\n")
     make_wait(copies, kind)
     copies.here.put("page2", "sent meanwhile\n")
@@ -288,7 +282,7 @@ async def test_a_page_that_waits_is_asked_about_until_the_history_is_known(
     copies.there.before = tell
     await copies.cycle()
     await copies.cycle()
-    (batch,) = waiting(copies)
+    (batch,) = history.waiting(copies)
     assert [member.slug for member in batch.members] == ["page1"]
 
 
@@ -302,16 +296,16 @@ async def test_approved_it_follows_the_wiki_once_it_can(
         await copies.cycle()
     assert not copies.known.memory.batches
     await let_go(copies)
-    assert not waiting(copies)
+    assert not history.waiting(copies)
     name = "page1" if kind == "open" else "taken"
-    assert copies.texts()[name] == PAGES["page1"]
+    assert copies.texts()[name] == history.PAGES["page1"]
 
 
 @WAITS
 async def test_a_page_that_waits_and_was_edited_on_the_wiki_is_no_sign(
     kind: str, state: State
 ) -> None:
-    copies = await told(state)
+    copies = await history.told(state)
     copies.there.put("page1", "edited there\n")
     copies.there.put("taken", "another page\n")
     copies.commit()
@@ -324,13 +318,13 @@ async def test_a_page_that_waits_and_was_edited_on_the_wiki_is_no_sign(
     assert copies.texts()[name] == "edited there\n"
 
 
-async def in_conflict(state: State) -> Told:
+async def in_conflict(state: State) -> history.Told:
     """A person took a page back on the wiki and edits it here."""
-    copies = await told(state)
+    copies = await history.told(state)
     copies.there.put("page1", "newer\n")
     copies.commit()
     await copies.rest()
-    copies.there.put("page1", PAGES["page1"])
+    copies.there.put("page1", history.PAGES["page1"])
     copies.here.put("page1", "mine\n")
     copies.commit()
     await copies.rest()
@@ -355,14 +349,14 @@ async def test_it_stays_in_conflict_while_another_is_taken_back(state: State) ->
     copies.there.put("page2", "newer, too\n")
     copies.commit()
     await copies.rest()
-    copies.there.put("page2", PAGES["page2"])
+    copies.there.put("page2", history.PAGES["page2"])
     copies.there.commits[-1:] = ["forced"]
     copies.there.committed["forced"] = copies.there.texts()
     plan = (await copies.cycle()).plan
     assert [(one.slug, one.reason) for one in plan.held] == [
         ("page1", HoldReason.EDITED_BOTH)
     ]
-    (batch,) = waiting(copies)
+    (batch,) = history.waiting(copies)
     assert [member.slug for member in batch.members] == ["page2"]
 
 
@@ -374,44 +368,44 @@ async def test_it_is_held_once_nothing_of_it_is_edited_here(state: State) -> Non
     copies.there.committed["forced"] = copies.there.texts()
     await copies.cycle()
     assert copies.here.texts()["page1"] == "newer\n"
-    assert waiting(copies)
+    assert history.waiting(copies)
 
 
 async def test_so_is_one_among_pages_that_return_without_any_history(
     state: State,
 ) -> None:
-    copies = await worked(state)
-    for slug in list(EDITED)[:3]:
-        copies.there.put(slug, PAGES[slug])
+    copies = await history.worked(state)
+    for slug in list(history.EDITED)[:3]:
+        copies.there.put(slug, history.PAGES[slug])
     copies.here.busy[Slug("page0")] = "page0.md.lock"
     await copies.cycle()
-    (batch,) = waiting(copies)
-    assert {member.slug for member in batch.members} == set(list(EDITED)[:3])
+    (batch,) = history.waiting(copies)
+    assert {member.slug for member in batch.members} == set(list(history.EDITED)[:3])
 
 
 async def test_held_pages_are_no_sign_without_any_history(state: State) -> None:
     """They may have waited for long, each for its own reason."""
-    copies = await worked(state)
-    for slug in list(EDITED)[:3]:
-        copies.there.put(slug, PAGES[slug])
+    copies = await history.worked(state)
+    for slug in list(history.EDITED)[:3]:
+        copies.there.put(slug, history.PAGES[slug])
         copies.there.put(f"{slug}-taken", "another page\n")
         copies.rename_here(slug, f"{slug}-taken")
     plan = (await copies.cycle()).plan
-    assert {hold.slug for hold in plan.held} >= set(list(EDITED)[:3])
+    assert {hold.slug for hold in plan.held} >= set(list(history.EDITED)[:3])
     assert not copies.known.memory.batches
 
 
 async def test_so_is_one_whose_earlier_name_another_file_has(state: State) -> None:
-    text = PAGES["page8"] + "more\n"
-    copies = await rename_taken_back(state, text, in_the_way="another\n")
-    (batch,) = waiting(copies)
+    text = history.PAGES["page8"] + "more\n"
+    copies = await history.rename_taken_back(state, text, in_the_way="another\n")
+    (batch,) = history.waiting(copies)
     assert [member.slug for member in batch.members] == ["page8"]
     copies.decide(Decision.REFUSED)
     await copies.cycle()
     copies.here.remove("page8")
     for _ in range(8):
         await copies.cycle()
-    assert not waiting(copies)
+    assert not history.waiting(copies)
     assert text in copies.texts().values()
 
 
@@ -419,11 +413,11 @@ async def test_a_conflict_with_an_older_text_is_not_merged_while_others_wait(
     state: State,
 ) -> None:
     """What else was taken back in the page would go here with the merge."""
-    copies = await told(state)
+    copies = await history.told(state)
     start = "# a\n\none\n\n# b\n\ntwo\n"
     newest = "# a\n\none more\n\n# b\n\ntwo\n\n# c\n\nnew work\n"
-    before = {**PAGES, "page8": start}
-    for texts in (before, {**EDITED, "page8": newest}):
+    before = {**history.PAGES, "page8": start}
+    for texts in (before, {**history.EDITED, "page8": newest}):
         for slug, text in texts.items():
             copies.there.put(slug, text)
         copies.commit()
@@ -433,10 +427,10 @@ async def test_a_conflict_with_an_older_text_is_not_merged_while_others_wait(
     commits, copies.there.commits = copies.there.commits, []
     await copies.cycle()
     assert list(copies.here.conflicts) == ["page8"]
-    for slug in EDITED:
+    for slug in history.EDITED:
         copies.there.put(slug, before[slug])
     await copies.cycle()
-    assert waiting(copies)
+    assert history.waiting(copies)
     copies.there.commits = [*commits[:-1], "forced"]
     copies.there.committed["forced"] = copies.there.texts()
     copies.here.put("page8", newest.replace("one more", "one"))
@@ -446,4 +440,4 @@ async def test_a_conflict_with_an_older_text_is_not_merged_while_others_wait(
     copies.decide(Decision.REFUSED)
     await copies.rest()
     assert "new work" in copies.texts()["page8"]
-    assert copies.texts()["page0"] == EDITED["page0"]
+    assert copies.texts()["page0"] == history.EDITED["page0"]

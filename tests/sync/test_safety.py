@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest
@@ -14,20 +12,7 @@ from wikisync.core.model import (
     digest_of,
     removals_max,
 )
-from wikisync.sync.decide.plan import (
-    Action,
-    BasePage,
-    CreateLocal,
-    CreateRemote,
-    DeleteLocal,
-    DeleteRemote,
-    Merge,
-    MoveRemote,
-    Notice,
-    Plan,
-    Pull,
-    Push,
-)
+from wikisync.sync.decide import plan as plans
 from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.decide.safety import (
     Batch,
@@ -43,13 +28,15 @@ from wikisync.sync.decide.safety import (
 D = Digest("d" * 64)
 
 
-def tracked(count: int) -> dict[Slug, BasePage]:
+def tracked(count: int) -> dict[Slug, plans.BasePage]:
     slugs = [Slug(f"page-{number:04d}") for number in range(count)]
-    return {slug: BasePage(slug, Format.MARKDOWN, D, D) for slug in slugs}
+    return {slug: plans.BasePage(slug, Format.MARKDOWN, D, D) for slug in slugs}
 
 
-def removing(count: int) -> Plan:
-    return Plan.from_actions([DeleteLocal(slug, D) for slug in tracked(count)])
+def removing(count: int) -> plans.Plan:
+    return plans.Plan.from_actions(
+        [plans.DeleteLocal(slug, D) for slug in tracked(count)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,9 +76,9 @@ def test_a_batch_names_all_pages_where_they_are_few() -> None:
 
 def test_only_what_is_asked_about_is_held() -> None:
     """A person may have said yes to one kind."""
-    plan = Plan.from_actions([*removing(50).actions, *pulls(100)[50:]])
+    plan = plans.Plan.from_actions([*removing(50).actions, *pulls(100)[50:]])
     result = hold_batches(plan, BASE, kinds={BatchKind.DELETES_HERE})
-    assert result.plan == Plan.from_actions(pulls(100)[50:])
+    assert result.plan == plans.Plan.from_actions(pulls(100)[50:])
     assert hold_batches(plan, BASE, kinds=()).plan == plan
 
 
@@ -102,16 +89,18 @@ NEW = Digest("n" * 64)
 BASE = tracked(100)
 
 
-def remote_deletes(count: int, first: int = 0) -> list[Action]:
-    return [DeleteRemote(slug, D, MD) for slug in list(BASE)[first : first + count]]
+def remote_deletes(count: int, first: int = 0) -> list[plans.Action]:
+    return [
+        plans.DeleteRemote(slug, D, MD) for slug in list(BASE)[first : first + count]
+    ]
 
 
-def pushes(count: int) -> list[Action]:
-    return [Push(slug, MD, NEW, D) for slug in list(BASE)[:count]]
+def pushes(count: int) -> list[plans.Action]:
+    return [plans.Push(slug, MD, NEW, D) for slug in list(BASE)[:count]]
 
 
-def pulls(count: int) -> list[Action]:
-    return [Pull(slug, MD, D, NEW) for slug in list(BASE)[:count]]
+def pulls(count: int) -> list[plans.Action]:
+    return [plans.Pull(slug, MD, D, NEW) for slug in list(BASE)[:count]]
 
 
 def asked(batches: Sequence[Batch]) -> list[Batch]:
@@ -119,21 +108,23 @@ def asked(batches: Sequence[Batch]) -> list[Batch]:
     return [batch for batch in batches if batch.decision is Decision.WAITING]
 
 
-def waiting(actions: list[Action], memory: tuple[Batch, ...] = ()) -> Batch:
-    (batch,) = asked(hold_batches(Plan.from_actions(actions), BASE, memory).batches)
+def waiting(actions: list[plans.Action], memory: tuple[Batch, ...] = ()) -> Batch:
+    (batch,) = asked(
+        hold_batches(plans.Plan.from_actions(actions), BASE, memory).batches
+    )
     return batch
 
 
 def test_few_removals_go_through_both_ways() -> None:
-    plan = Plan.from_actions([*remote_deletes(10), *removing(10).actions])
+    plan = plans.Plan.from_actions([*remote_deletes(10), *removing(10).actions])
     assert hold_batches(plan, BASE).plan == plan
     assert hold_batches(plan, BASE).batches == ()
 
 
 def test_many_removals_wait_and_everything_else_goes_on() -> None:
-    plan = Plan.from_actions([*remote_deletes(12), *pushes(5)])
+    plan = plans.Plan.from_actions([*remote_deletes(12), *pushes(5)])
     result = hold_batches(plan, BASE)
-    assert result.plan == Plan.from_actions(pushes(5))
+    assert result.plan == plans.Plan.from_actions(pushes(5))
     assert str(result.batches[0]).startswith(
         "12 of 100 pages would be deleted on the wiki because their files are"
         " missing here: page-0000, page-0001, "
@@ -142,13 +133,13 @@ def test_many_removals_wait_and_everything_else_goes_on() -> None:
 
 
 def test_each_direction_has_its_own_safety_stop() -> None:
-    plan = Plan.from_actions([*remote_deletes(12), *removing(3).actions])
+    plan = plans.Plan.from_actions([*remote_deletes(12), *removing(3).actions])
     assert hold_batches(plan, BASE).plan == removing(3)
 
 
 def test_all_pages_gone_wait_however_few_they_are() -> None:
     base = tracked(2)
-    plan = Plan.from_actions(remote_deletes(2))
+    plan = plans.Plan.from_actions(remote_deletes(2))
     assert hold_batches(plan, base).batches[0].kind is BatchKind.DELETES_THERE
 
 
@@ -162,7 +153,7 @@ def test_batch_keeps_its_number_while_pages_come_and_go() -> None:
 @pytest.mark.parametrize(("pages", "gone"), [(3, 3), (1, 1), (14, 4)])
 def test_pages_that_come_meanwhile_say_no_yes(pages: int, gone: int) -> None:
     """A disk that is away, and a note in its place: the wiki must not follow."""
-    deletes = Plan.from_actions(remote_deletes(gone))
+    deletes = plans.Plan.from_actions(remote_deletes(gone))
     first = hold_batches(deletes, tracked(pages))
     again = hold_batches(deletes, tracked(pages + 30), first.batches)
     assert not again.plan.actions
@@ -174,27 +165,27 @@ def test_pages_that_come_meanwhile_say_no_yes(pages: int, gone: int) -> None:
 
 def test_batch_is_withdrawn_when_the_pages_reappear() -> None:
     first = waiting(remote_deletes(12))
-    assert hold_batches(Plan(), BASE, (first,)).batches == ()
+    assert hold_batches(plans.Plan(), BASE, (first,)).batches == ()
 
 
 def test_approved_batch_goes_through() -> None:
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
-    plan = Plan.from_actions(remote_deletes(12))
+    plan = plans.Plan.from_actions(remote_deletes(12))
     assert hold_batches(plan, BASE, memory).plan == plan
 
 
 def test_yes_covers_no_page_that_was_not_on_the_list() -> None:
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
-    result = hold_batches(Plan.from_actions(remote_deletes(30)), BASE, memory)
-    assert result.plan == Plan.from_actions(remote_deletes(12))
+    result = hold_batches(plans.Plan.from_actions(remote_deletes(30)), BASE, memory)
+    assert result.plan == plans.Plan.from_actions(remote_deletes(12))
     assert [(b.id, len(b.members)) for b in asked(result.batches)] == [(2, 18)]
 
 
 def test_yes_covers_no_text_that_came_later() -> None:
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
-    edited = [DeleteRemote(slug, NEW, MD) for slug in list(BASE)[:12]]
-    result = hold_batches(Plan.from_actions(edited), BASE, memory)
-    assert result.plan == Plan()
+    edited = [plans.DeleteRemote(slug, NEW, MD) for slug in list(BASE)[:12]]
+    result = hold_batches(plans.Plan.from_actions(edited), BASE, memory)
+    assert result.plan == plans.Plan()
     assert asked(result.batches)[0].id == 2
 
 
@@ -202,10 +193,12 @@ def test_yes_covers_no_text_that_came_later() -> None:
 def test_refused_deletion_brings_the_page_back(is_remote: bool) -> None:
     actions = remote_deletes(12) if is_remote else list(removing(12).actions)
     memory = decide((waiting(actions),), 1, Decision.REFUSED)
-    back = CreateLocal if is_remote else CreateRemote
-    again = [back(slug, MD, D, Notice.DELETION_REFUSED) for slug in list(BASE)[:12]]
-    result = hold_batches(Plan.from_actions(actions), BASE, memory)
-    assert result.plan == Plan.from_actions(list(again))
+    back = plans.CreateLocal if is_remote else plans.CreateRemote
+    again = [
+        back(slug, MD, D, plans.Notice.DELETION_REFUSED) for slug in list(BASE)[:12]
+    ]
+    result = hold_batches(plans.Plan.from_actions(actions), BASE, memory)
+    assert result.plan == plans.Plan.from_actions(list(again))
     assert result.skipped == ()
 
 
@@ -217,10 +210,10 @@ def test_batch_is_decided_once() -> None:
 
 def test_decision_is_about_one_batch_alone() -> None:
     """Who approves edits has not approved the removals that wait beside them."""
-    plan = Plan.from_actions([*remote_deletes(12, first=50), *pulls(41)])
+    plan = plans.Plan.from_actions([*remote_deletes(12, first=50), *pulls(41)])
     memory = decide(hold_batches(plan, BASE).batches, 2, Decision.APPROVED)
     result = hold_batches(plan, BASE, memory)
-    assert result.plan == Plan.from_actions(pulls(41))
+    assert result.plan == plans.Plan.from_actions(pulls(41))
     assert [batch.kind for batch in asked(result.batches)] == [BatchKind.DELETES_THERE]
 
 
@@ -230,7 +223,7 @@ def test_number_that_no_batch_has_decides_nothing() -> None:
 
 
 def test_number_of_a_forgotten_batch_is_not_given_again() -> None:
-    plan = Plan.from_actions(remote_deletes(12))
+    plan = plans.Plan.from_actions(remote_deletes(12))
     assert hold_batches(plan, BASE, last_id=7).batches[0].id == 8
 
 
@@ -245,28 +238,28 @@ def test_changes_that_pass_unasked(pages: int, changes: int) -> None:
 )
 def test_too_many_changes_of_one_side_wait(kind: BatchKind, actions: object) -> None:
     assert callable(actions)
-    some = Plan.from_actions([*actions(40), *remote_deletes(1, first=90)])
+    some = plans.Plan.from_actions([*actions(40), *remote_deletes(1, first=90)])
     assert hold_batches(some, BASE).plan == some
-    many = Plan.from_actions([*actions(41), *remote_deletes(1, first=90)])
+    many = plans.Plan.from_actions([*actions(41), *remote_deletes(1, first=90)])
     result = hold_batches(many, BASE)
     assert [batch.kind for batch in asked(result.batches)] == [kind]
-    assert result.plan == Plan.from_actions(remote_deletes(1, first=90))
+    assert result.plan == plans.Plan.from_actions(remote_deletes(1, first=90))
 
 
 def test_merge_counts_as_a_change_of_both_sides() -> None:
-    merges = [Merge(slug, MD, NEW, NEW) for slug in list(BASE)[:41]]
-    result = hold_batches(Plan.from_actions(list(merges)), BASE)
+    merges = [plans.Merge(slug, MD, NEW, NEW) for slug in list(BASE)[:41]]
+    result = hold_batches(plans.Plan.from_actions(list(merges)), BASE)
     kinds = {batch.kind for batch in asked(result.batches)}
     assert kinds == {BatchKind.CHANGES_HERE, BatchKind.CHANGES_THERE}
-    assert result.plan == Plan()
+    assert result.plan == plans.Plan()
 
 
 def test_refused_change_stays_held_until_the_text_is_another() -> None:
     memory = decide((waiting(pushes(41)),), 1, Decision.REFUSED)
-    result = hold_batches(Plan.from_actions(pushes(41)), BASE, memory)
-    assert result.plan == Plan()
+    result = hold_batches(plans.Plan.from_actions(pushes(41)), BASE, memory)
+    assert result.plan == plans.Plan()
     assert asked(result.batches) == []
-    assert hold_batches(Plan.from_actions(pulls(3)), BASE, memory).batches == ()
+    assert hold_batches(plans.Plan.from_actions(pulls(3)), BASE, memory).batches == ()
 
 
 @pytest.mark.parametrize(
@@ -286,7 +279,7 @@ def test_page_that_loses_nearly_all_its_text_waits(
 ) -> None:
     """Half-written files and cut answers look like this."""
     slug = Slug("p")
-    base = {slug: BasePage(slug, MD, D, D, size=before), **tracked(5)}
+    base = {slug: plans.BasePage(slug, MD, D, D, size=before), **tracked(5)}
     old, new = PageState(slug, MD, D), PageState(slug, MD, NEW, size=after)
     here, there = (
         Snapshot({slug: side, **{s: PageState(s, MD, D) for s in tracked(5)}})
@@ -294,24 +287,24 @@ def test_page_that_loses_nearly_all_its_text_waits(
     )
     plan = reconcile(base, here, there)
     shrunk = shrunk_pages(plan, base, here, there)
-    assert (hold_batches(plan, base, shrunk=shrunk).plan == Plan()) is is_held
+    assert (hold_batches(plan, base, shrunk=shrunk).plan == plans.Plan()) is is_held
 
 
 def test_page_that_shrinks_is_found_under_its_new_name() -> None:
     old, new = Slug("p"), Slug("q")
-    base = {old: BasePage(old, MD, D, D, local_identity="7", size=5000)}
+    base = {old: plans.BasePage(old, MD, D, D, local_identity="7", size=5000)}
     here = Snapshot({new: PageState(new, MD, digest_of(""), identity="7", size=0)})
     there = Snapshot({old: PageState(old, MD, D, size=5000)})
     plan = reconcile(base, here, there)
     result = hold_batches(plan, base, shrunk=shrunk_pages(plan, base, here, there))
-    assert result.plan == Plan((MoveRemote(old, new, old, MD, D),))
+    assert result.plan == plans.Plan((plans.MoveRemote(old, new, old, MD, D),))
     assert [batch.kind for batch in asked(result.batches)] == [BatchKind.SHRUNK_THERE]
 
 
 def test_page_that_shrinks_here_and_is_renamed_there_is_found() -> None:
     """Its file has the old name until the plan is carried out."""
     old, new = Slug("p"), Slug("q")
-    base = {old: BasePage(old, MD, D, D, remote_identity="8", size=5000)}
+    base = {old: plans.BasePage(old, MD, D, D, remote_identity="8", size=5000)}
     here = Snapshot({old: PageState(old, MD, digest_of(""), size=0)})
     there = Snapshot({new: PageState(new, MD, D, identity="8", size=5000)})
     plan = reconcile(base, here, there)
@@ -320,7 +313,7 @@ def test_page_that_shrinks_here_and_is_renamed_there_is_found() -> None:
 
 def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
     here_name, there_name = Slug("mine"), Slug("theirs")
-    base = {Slug("p"): BasePage(Slug("p"), MD, D, D, "7", "8", 5000)}
+    base = {Slug("p"): plans.BasePage(Slug("p"), MD, D, D, "7", "8", 5000)}
     here = Snapshot({here_name: PageState(here_name, MD, D, identity="7", size=5000)})
     cut = PageState(there_name, MD, digest_of(""), identity="8", size=0)
     there = Snapshot({there_name: cut})
@@ -331,20 +324,22 @@ def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
 @pytest.mark.parametrize(
     ("action", "kind"),
     [
-        (Pull(Slug("page-0000"), MD, D, NEW), BatchKind.SHRUNK_HERE),
-        (Push(Slug("page-0000"), MD, NEW, D), BatchKind.SHRUNK_THERE),
+        (plans.Pull(Slug("page-0000"), MD, D, NEW), BatchKind.SHRUNK_HERE),
+        (plans.Push(Slug("page-0000"), MD, NEW, D), BatchKind.SHRUNK_THERE),
     ],
 )
-def test_shrunken_page_is_asked_about_once(action: Action, kind: BatchKind) -> None:
+def test_shrunken_page_is_asked_about_once(
+    action: plans.Action, kind: BatchKind
+) -> None:
     shrunk = frozenset({Slug("page-0000")})
-    result = hold_batches(Plan((action,)), BASE, shrunk=shrunk)
+    result = hold_batches(plans.Plan((action,)), BASE, shrunk=shrunk)
     assert [batch.kind for batch in asked(result.batches)] == [kind]
 
 
 def test_renames_are_no_removals() -> None:
     """A folder renamed here must not look like a folder deleted."""
     texts = {Slug(f"a/{n}"): digest_of(f"text {n}") for n in range(50)}
-    base = {slug: BasePage(slug, MD, text, text) for slug, text in texts.items()}
+    base = {slug: plans.BasePage(slug, MD, text, text) for slug, text in texts.items()}
     there = Snapshot({slug: PageState(slug, MD, text) for slug, text in texts.items()})
     moved = {Slug(f"b{slug[1:]}"): text for slug, text in texts.items()}
     here = Snapshot({slug: PageState(slug, MD, text) for slug, text in moved.items()})
@@ -361,13 +356,13 @@ def removed_before(count: int, first: int = 50) -> dict[BatchKind, frozenset[Slu
 
 
 def test_removals_within_an_hour_count_together() -> None:
-    plan = Plan.from_actions(remote_deletes(4))
+    plan = plans.Plan.from_actions(remote_deletes(4))
     assert hold_batches(plan, BASE, removed=removed_before(6)).plan == plan
     assert len(asked(hold_batches(plan, BASE, removed=removed_before(7)).batches)) == 1
 
 
 def test_a_removal_that_is_planned_again_counts_once() -> None:
-    plan = Plan.from_actions(remote_deletes(4))
+    plan = plans.Plan.from_actions(remote_deletes(4))
     assert hold_batches(plan, BASE, removed=removed_before(9, first=0)).plan == plan
 
 
@@ -377,16 +372,16 @@ def test_removals_on_the_other_side_do_not_count() -> None:
 
 
 def test_removals_with_a_persons_yes_are_not_unasked() -> None:
-    plan = Plan.from_actions(remote_deletes(12))
+    plan = plans.Plan.from_actions(remote_deletes(12))
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
     assert removed_unasked(hold_batches(plan, BASE, memory)) == {}
-    few = hold_batches(Plan.from_actions(remote_deletes(2)), BASE)
+    few = hold_batches(plans.Plan.from_actions(remote_deletes(2)), BASE)
     assert removed_unasked(few) == removed_before(2, first=0)
 
 
 def test_pages_of_an_emptied_directory_wait_however_few_they_are() -> None:
     emptied = frozenset(list(BASE)[:3])
-    plan = Plan.from_actions(remote_deletes(4))
+    plan = plans.Plan.from_actions(remote_deletes(4))
     result = hold_batches(plan, BASE, emptied=emptied)
     assert [one.slug for one in result.plan.removals] == [list(BASE)[3]]
     assert [batch.kind for batch in asked(result.batches)] == [BatchKind.EMPTIED]

@@ -1,7 +1,5 @@
 """Cycles that look at nothing of the folder but the files that were saved."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 ``make prove-sim`` and ``make prove-crash`` are the long ones.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Absence is not deletion: sightings, the control read, and the time between."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.copies import Copies

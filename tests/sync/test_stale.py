@@ -1,7 +1,5 @@
 """Saves from windows that show a text which was replaced since."""
 
-from __future__ import annotations
-
 from wikisync.sync.decide.decided import WINDOW_S, stale_ancestor
 from wikisync.sync.decide.ledger import Replaced
 

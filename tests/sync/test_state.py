@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,33 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.core.model import (
-    AttachmentPath,
-    Digest,
-    Format,
-    LooseFile,
-    PageState,
-    Problem,
-    Slug,
-    WikiOwner,
-    digest_of,
-)
+from wikisync.core import model
 from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.base import agreements
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import Agreed, FetchedFile
 from wikisync.sync.decide.plan import BasePage
 
-OWNER = WikiOwner("project", "docs/handbook")
-HOME = Slug("home")
+OWNER = model.WikiOwner("project", "docs/handbook")
+HOME = model.Slug("home")
 FOLDER = "uploads/" + "0123456789abcdef" * 2
-PICTURE = AttachmentPath(f"{FOLDER}/p.png")
-OTHER = AttachmentPath(f"{FOLDER}/q.png")
+PICTURE = model.AttachmentPath(f"{FOLDER}/p.png")
+OTHER = model.AttachmentPath(f"{FOLDER}/q.png")
 
 
 def agreed(slug: str, text: str, *, remote: str = "") -> Agreed:
-    local, other = digest_of(text), digest_of(remote or text)
-    page = BasePage(Slug(slug), Format.ORG, local, other)
+    local, other = model.digest_of(text), model.digest_of(remote or text)
+    page = BasePage(model.Slug(slug), model.Format.ORG, local, other)
     return Agreed.of(page, text)
 
 
@@ -59,13 +47,13 @@ def test_page_is_remembered_with_both_digests_and_its_text(wiki: WikiState) -> N
     assert wiki.base() == {HOME: one.page}
     assert wiki.text(HOME) == "text\r\n"
     assert wiki.remote_pages() == {
-        HOME: PageState(HOME, Format.ORG, digest_of("text\n"))
+        HOME: model.PageState(HOME, model.Format.ORG, model.digest_of("text\n"))
     }
 
 
 def test_states_of_the_wiki_follow_each_change(wiki: WikiState) -> None:
     """Those of pages that did not change are handed on."""
-    other = Slug("other")
+    other = model.Slug("other")
 
     def is_of_the_base() -> bool:
         shown = {slug: page.remote_state for slug, page in wiki.base().items()}
@@ -121,7 +109,7 @@ def test_batch_is_recorded_whole_or_not_at_all(wiki: WikiState) -> None:
 
 
 def test_wikis_of_one_workspace_do_not_mix(state: State) -> None:
-    group = state.wiki(WikiOwner("group", "docs/handbook"))
+    group = state.wiki(model.WikiOwner("group", "docs/handbook"))
     state.wiki(OWNER).record([agreed("home", "project")])
     group.record([agreed("home", "group")])
     state.wiki(OWNER).record(dropped=[HOME])
@@ -131,14 +119,14 @@ def test_wikis_of_one_workspace_do_not_mix(state: State) -> None:
 def test_mentions_are_those_of_the_pages_there_are(wiki: WikiState) -> None:
     wiki.record([agreed("home", f"![p]({PICTURE})"), agreed("b", f"{FOLDER}/b.png")])
     assert wiki.mentions() == (f"{FOLDER}/b.png", PICTURE)
-    wiki.record(dropped=[Slug("b")])
+    wiki.record(dropped=[model.Slug("b")])
     assert wiki.mentions() == (PICTURE,)
 
 
 def test_attachments_are_remembered_and_forgotten(wiki: WikiState) -> None:
-    changed = LooseFile(PICTURE, Digest("b" * 64), 7)
-    gone = FetchedFile(OTHER, Digest("a" * 64), None)
-    picture = FetchedFile(PICTURE, Digest("a" * 64), changed)
+    changed = model.LooseFile(PICTURE, model.Digest("b" * 64), 7)
+    gone = FetchedFile(OTHER, model.Digest("a" * 64), None)
+    picture = FetchedFile(PICTURE, model.Digest("a" * 64), changed)
     wiki.record_attachments([picture, gone])
     assert wiki.attachments() == {PICTURE: picture, OTHER: gone}
     wiki.record_attachments(dropped=[PICTURE, OTHER])
@@ -150,11 +138,13 @@ def test_mark_of_the_wiki_holds_but_for_pages_that_the_base_has_otherwise(
 ) -> None:
     """Or a wiki that went back to an old state would be taken for the new one."""
     wiki.record([agreed("old", "text"), agreed("gone", "text")])
-    wiki.remember(remote_tag='W/"1"', remote_again=frozenset({Slug("waits")}))
+    wiki.remember(remote_tag='W/"1"', remote_again=frozenset({model.Slug("waits")}))
     wiki.record([agreed("home", "text")])
     assert wiki.memory.remote_tag == 'W/"1"'
     assert wiki.memory.remote_again == {"waits", "home"}
-    wiki.record(dropped=[Slug("gone")], renamed={Slug("old"): Slug("new")})
+    wiki.record(
+        dropped=[model.Slug("gone")], renamed={model.Slug("old"): model.Slug("new")}
+    )
     assert wiki.memory.remote_again == {"waits", "home", "gone", "old", "new"}
 
 
@@ -189,9 +179,9 @@ def test_what_is_begun_anew_knows_nothing_of_the_old_wiki_but_its_journal(
     wiki.remember(left_out=None)
     wiki.note_done(1.0, HOME, "pulled")
     wiki.record([agreed("home", "text")])
-    wiki.record_attachments([FetchedFile(PICTURE, Digest("a" * 64), None)])
+    wiki.record_attachments([FetchedFile(PICTURE, model.Digest("a" * 64), None)])
     wiki.remember(remote_tag="mark")
-    wiki.remember(troubles=(Problem("page-unwritable", "home", "read-only"),))
+    wiki.remember(troubles=(model.Problem("page-unwritable", "home", "read-only"),))
     assert wiki.base()
     assert wiki.memory.troubles
     other = state.begin_anew(OWNER)
@@ -217,8 +207,10 @@ def test_what_is_begun_anew_knows_nothing_of_the_old_wiki_but_its_journal(
 def test_row_follows_its_folder(
     state: State, before: dict[str, str], after: dict[str, str]
 ) -> None:
-    def configured(folders: dict[str, str]) -> dict[WikiOwner, str]:
-        return {WikiOwner("project", path): name for path, name in folders.items()}
+    def configured(folders: dict[str, str]) -> dict[model.WikiOwner, str]:
+        return {
+            model.WikiOwner("project", path): name for path, name in folders.items()
+        }
 
     state.follow_folders(configured(before))
     for owner, folder in configured(before).items():

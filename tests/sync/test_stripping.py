@@ -1,7 +1,5 @@
 """Whether the service returns texts without their front matter (Q8)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

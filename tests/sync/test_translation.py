@@ -1,7 +1,5 @@
 """Pictures beside the pages, on a real disk and a real wiki (I7)."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path

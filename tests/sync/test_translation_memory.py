@@ -1,7 +1,5 @@
 """The wiki as it was last seen, while it is translated for the folder."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Errors with single pages, on real parts: what they keep back, and for how long."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Taking the last sync back on both sides, and taking that back in turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

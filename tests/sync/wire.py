@@ -7,8 +7,6 @@ are cut, late, of another kind or about another page, and a service that fails, 
 or says that there is nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import random

@@ -6,8 +6,6 @@ Plans are carried out perfectly, but in any order: an action whose expectation d
 not hold does nothing, as a real one would.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,27 +14,7 @@ from itertools import count
 
 from wikisync.core.model import Digest, Format, PageState, Slug, Snapshot, digest_of
 from wikisync.merging.merge import merge
-from wikisync.sync.decide.plan import (
-    Action,
-    Adopt,
-    BasePage,
-    CreateLocal,
-    CreateRemote,
-    DeleteLocal,
-    DeleteRemote,
-    DropRecord,
-    Hold,
-    Merge,
-    Move,
-    MoveLocal,
-    MoveRemote,
-    Plan,
-    Pull,
-    Push,
-    Rebase,
-    Rebind,
-    Skip,
-)
+from wikisync.sync.decide import plan as plans
 from wikisync.sync.decide.reconcile import reconcile
 
 NAMES = ("a", "b", "a/x", "a/y", "a/y/z", "b/x", "c", "A", "d", "e/x", "e/y")
@@ -76,9 +54,9 @@ class World:
 
     # -- planning ----------------------------------------------------------------
 
-    def plan(self) -> Plan:
+    def plan(self) -> plans.Plan:
         base = {
-            Slug(slug): BasePage(
+            Slug(slug): plans.BasePage(
                 Slug(slug),
                 Format.MARKDOWN,
                 digest(text.content),
@@ -122,51 +100,51 @@ class World:
                 return rounds, held
         raise AssertionError(f"no rest after {ROUNDS_MAX} rounds: {self.plan()}")
 
-    def shuffled(self, rng: random.Random) -> tuple[Action, ...]:
+    def shuffled(self, rng: random.Random) -> tuple[plans.Action, ...]:
         """The plan in any order, but for renames, of which one may need another."""
         actions = self.plan().actions
-        moves = [action for action in actions if isinstance(action, Move)]
-        others = [action for action in actions if not isinstance(action, Move)]
+        moves = [action for action in actions if isinstance(action, plans.Move)]
+        others = [action for action in actions if not isinstance(action, plans.Move)]
         rng.shuffle(others)
         return (*moves, *others)
 
-    def carry_out(self, action: Action, held: set[int]) -> bool:
+    def carry_out(self, action: plans.Action, held: set[int]) -> bool:
         """Carry an action out; whether anything changed."""
         match action:
-            case CreateLocal(slug, _, theirs):
+            case plans.CreateLocal(slug, _, theirs):
                 return self.take(slug, None, theirs)
-            case Pull(slug, _, mine, theirs):
+            case plans.Pull(slug, _, mine, theirs):
                 return self.take(slug, mine, theirs)
-            case CreateRemote(slug, _, mine):
+            case plans.CreateRemote(slug, _, mine):
                 return not self.is_taken(slug) and self.give(slug, mine, None)
-            case Push(slug, _, mine, theirs):
+            case plans.Push(slug, _, mine, theirs):
                 return self.give(slug, mine, theirs)
-            case Adopt(slug):
+            case plans.Adopt(slug):
                 self.base[slug] = self.local[slug]
                 return True
-            case Rebase(slug, theirs):
+            case plans.Rebase(slug, theirs):
                 self.base[slug] = self.remote[theirs]
                 return True
-            case DropRecord(slug):
+            case plans.DropRecord(slug):
                 return self.base.pop(slug, None) is not None
-            case MoveLocal(slug, target, record, mine):
+            case plans.MoveLocal(slug, target, record, mine):
                 return self.move_local(slug, target, record, mine)
-            case MoveRemote(slug, target, record, _, theirs):
+            case plans.MoveRemote(slug, target, record, _, theirs):
                 return self.move_remote(slug, target, record, theirs)
-            case Rebind(record, target):
+            case plans.Rebind(record, target):
                 return self.rebind(record, target)
-            case Merge(slug):
+            case plans.Merge(slug):
                 return self.merge(slug, held)
-            case DeleteLocal(slug, mine):
+            case plans.DeleteLocal(slug, mine):
                 return self.delete("local", self.local, slug, mine)
-            case DeleteRemote(slug, theirs):
+            case plans.DeleteRemote(slug, theirs):
                 return self.delete("remote", self.remote, slug, theirs)
-            case Hold(slug, _, target, file):
+            case plans.Hold(slug, _, target, file):
                 for name in (slug, target, file):
                     held |= self.pages_at(name or slug)
                 held |= self.pages_like(slug)
                 return False
-            case Skip(slug):
+            case plans.Skip(slug):
                 held |= self.pages_at(slug)
                 return False
 

@@ -4,8 +4,6 @@
 ``llms-full.txt`` has the texts of as many of these as fit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from urllib.parse import quote
 

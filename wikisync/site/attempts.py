@@ -12,8 +12,6 @@ or have more memory.  Until then it costs nothing, and a build with nothing to d
 one.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ A text is found again by its place.  The process that builds keeps places alone:
 one worker appended, another one reads.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import threading

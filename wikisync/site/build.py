@@ -7,8 +7,6 @@ report.  The same wikis and options give the same bytes, whether the build was
 clean or not; a build that fails leaves the old site as it was.
 """
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable, Sequence, Sized

@@ -7,8 +7,6 @@ machine, or in another folder, is as good.  A new key costs one rebuild, a misse
 stale pages.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os

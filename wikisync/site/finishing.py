@@ -4,8 +4,6 @@ It is done where the page was parsed, or by the build for a page that names head
 other pages, other wikis or files beside the pages.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from functools import cache

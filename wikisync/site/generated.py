@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from wikisync.core.model import Slug
 from wikisync.core.versions import iso_time
 from wikisync.markup.tags import tag_key
+from wikisync.site import context as contexts
 from wikisync.site.addresses import (
     ALL_PAGE,
     INDEX_PAGE,
@@ -38,16 +39,6 @@ from wikisync.site.addresses import (
     tag_path,
 )
 from wikisync.site.changes import NEWEST_MAX, changed_pages
-from wikisync.site.context import (
-    Listing,
-    ListingItem,
-    ListingKind,
-    ListingPart,
-    PageContext,
-    PageRef,
-    SiteContext,
-    WikiContext,
-)
 from wikisync.site.crosslinks import ItemKey
 from wikisync.site.groups import group_tree, natural_path
 from wikisync.site.navigation import natural_key
@@ -66,7 +57,7 @@ SITEMAP_URLS_MAX = 50_000
 """What the protocol allows in one file."""
 
 Translate = Callable[[str], str]
-Refer = Callable[[ItemKey], PageRef]
+Refer = Callable[[ItemKey], contexts.PageRef]
 
 
 class GeneratedPage(Struct, frozen=True):
@@ -92,13 +83,13 @@ class GeneratedPages:
 
     def __init__(
         self,
-        site: SiteContext,
-        wikis: Sequence[WikiContext],
+        site: contexts.SiteContext,
+        wikis: Sequence[contexts.WikiContext],
         refer: Refer,
         translate: Translate,
         titles: Mapping[str, str],
         only: WikiPages | None,
-        kept: Sequence[WikiContext] = (),
+        kept: Sequence[contexts.WikiContext] = (),
     ) -> None:
         """Take the wikis in the order of their numbers, and what is around them."""
         self._site = site
@@ -125,7 +116,7 @@ class GeneratedPages:
         self,
         report: LinkReport,
         problems: Sequence[Problem],
-        changes: Sequence[ListingItem],
+        changes: Sequence[contexts.ListingItem],
         documents: Iterable[DocumentKey],
     ) -> Iterator[GeneratedPage]:
         """The generated pages around all wikis, each path once."""
@@ -153,10 +144,12 @@ class GeneratedPages:
         frame = wiki.frame(Slug(""), path) if wiki else {"site": self._site}
         return {**frame, "page": self._page(path, title, wiki)}
 
-    def _page(self, path: str, title: str, wiki: WikiPages | None) -> PageContext:
+    def _page(
+        self, path: str, title: str, wiki: WikiPages | None
+    ) -> contexts.PageContext:
         is_hidden = wiki.context.visibility != "public" if wiki else self._noindex
         base = self._site.url
-        return PageContext(
+        return contexts.PageContext(
             title=title,
             slug="",
             format="",
@@ -180,7 +173,7 @@ class GeneratedPages:
     def _plain(self, path: str, template: str, title: str) -> GeneratedPage:
         return GeneratedPage(path, template, self._frame(path, title, self._only))
 
-    def _index(self, changes: Sequence[ListingItem]) -> GeneratedPage:
+    def _index(self, changes: Sequence[contexts.ListingItem]) -> GeneratedPage:
         frame = self._frame(INDEX_PAGE, self._site.title, None)
         groups = group_tree(self._contexts, self._titles)
         return GeneratedPage(
@@ -206,14 +199,14 @@ class GeneratedPages:
                 above = in_folder[folder] = " / ".join(names)
             dates = wiki.wiki.pages[slug].source.dates
             changed, by = iso_time(dates.changed), dates.by
-            item = ListingItem(
+            item = contexts.ListingItem(
                 title, url, note=above, id=list_id(url), changed=changed, by=by
             )
             items.append(item)
         yield from self._list(wiki.context.all_url, "all", "all_pages", items, wiki)
 
     def _changes(
-        self, path: str, items: Sequence[ListingItem], wiki: WikiPages | None
+        self, path: str, items: Sequence[contexts.ListingItem], wiki: WikiPages | None
     ) -> GeneratedPage:
         since = wiki.wiki.scanned.versions.since if wiki else 0
         (page,) = self._list(path, "changes", "changes", items, wiki, since=since)
@@ -221,7 +214,7 @@ class GeneratedPages:
 
     def _all_wikis(self) -> Iterator[GeneratedPage]:
         items = [
-            ListingItem(
+            contexts.ListingItem(
                 wiki.title, wiki.all_url, wiki=wiki.full_path, count=wiki.page_count
             )
             for wiki in self._contexts
@@ -230,17 +223,19 @@ class GeneratedPages:
 
     def _tags(self, documents: Iterable[DocumentKey]) -> Iterator[GeneratedPage]:
         """The list of all tags, and one for each with its pages."""
-        tagged: defaultdict[str, list[ListingItem]] = defaultdict(list)
+        tagged: defaultdict[str, list[contexts.ListingItem]] = defaultdict(list)
         names: dict[str, str] = {}
         for one in documents:
             for tag in one.tags:
                 wiki = "" if self._only else one.wiki
-                tagged[tag_key(tag)].append(ListingItem(one.title, one.url, wiki=wiki))
+                tagged[tag_key(tag)].append(
+                    contexts.ListingItem(one.title, one.url, wiki=wiki)
+                )
                 names.setdefault(tag_key(tag), tag)
         items = []
         for key in sorted(tagged, key=natural_key):
             path, pages = tag_path(key), sorted(tagged[key], key=_by_title)
-            items.append(ListingItem(names[key], path, count=len(pages)))
+            items.append(contexts.ListingItem(names[key], path, count=len(pages)))
             name = names[key]
             yield from self._list(path, "tag", "tag", pages, self._only, name=name)
         if items:
@@ -251,7 +246,7 @@ class GeneratedPages:
         for wanted in report.wanted:
             places = [ItemKey(wanted.wiki, slug) for slug in wanted.pages[:SOURCES_MAX]]
             items.append(
-                ListingItem(
+                contexts.ListingItem(
                     shortened(wanted.slug, LINK_CHARS_MAX),
                     None,
                     wiki=self._name(wanted.wiki),
@@ -266,7 +261,7 @@ class GeneratedPages:
         for place in report.orphans:
             page = self._refer(place)
             name = self._name(place.wiki)
-            items.append(ListingItem(page.title, page.url, wiki=name))
+            items.append(contexts.ListingItem(page.title, page.url, wiki=name))
         yield from self._list(ORPHANS_PAGE, "orphans", "orphans", items, self._only)
 
     def _broken(
@@ -277,7 +272,7 @@ class GeneratedPages:
         for link in report.broken:
             place = ItemKey(numbers[link.wiki], link.slug)
             items.append(
-                ListingItem(
+                contexts.ListingItem(
                     shortened(link.href, LINK_CHARS_MAX),
                     None,
                     wiki=self._name(place.wiki),
@@ -296,9 +291,9 @@ class GeneratedPages:
     def _list(
         self,
         path: str,
-        kind: ListingKind,
+        kind: contexts.ListingKind,
         title_key: str,
-        items: Sequence[ListingItem],
+        items: Sequence[contexts.ListingItem],
         wiki: WikiPages | None,
         *,
         problems: tuple[str, ...] = (),
@@ -311,10 +306,10 @@ class GeneratedPages:
         for index, part in enumerate(paths):
             start = index * LIST_ITEMS_MAX
             pages = tuple(
-                ListingPart(number, other, other == part)
+                contexts.ListingPart(number, other, other == part)
                 for number, other in enumerate(paths, start=1)
             )
-            listing = Listing(
+            listing = contexts.Listing(
                 kind=kind,
                 title=title,
                 items=tuple(items[start : start + LIST_ITEMS_MAX]),
@@ -327,7 +322,7 @@ class GeneratedPages:
             yield GeneratedPage(part, "list.html", {**frame, "listing": listing})
 
 
-def wiki_paths(wiki: WikiContext, scanned: ScannedWiki) -> list[str]:
+def wiki_paths(wiki: contexts.WikiContext, scanned: ScannedWiki) -> list[str]:
     """The paths of the pages that ``of_wiki`` generates for a wiki."""
     paths = [] if home_slug(scanned.pages) else [wiki.url]
     if wiki.changes_url:
@@ -341,16 +336,16 @@ def _list_paths(path: str, items: int) -> list[str]:
     return [numbered(path, number) for number in range(1, count + 1)]
 
 
-def _by_title(item: ListingItem) -> tuple[object, ...]:
+def _by_title(item: contexts.ListingItem) -> tuple[object, ...]:
     return natural_key(item.title), item.wiki, item.url or ""
 
 
-def with_line(page: PageRef, line: int) -> PageRef:
+def with_line(page: contexts.PageRef, line: int) -> contexts.PageRef:
     """A page as ``title:line``; as it is where the line is not known."""
     return replace(page, title=f"{page.title}:{line}") if line else page
 
 
-def robots_text(site: SiteContext, wikis: Sequence[tuple[str, bool]]) -> str:
+def robots_text(site: contexts.SiteContext, wikis: Sequence[tuple[str, bool]]) -> str:
     """``robots.txt`` for wikis as (prefix, is public); private ones are closed."""
     base = urlsplit(site.url).path.rstrip("/") if site.url else ""
     lines = ["User-agent: *"]
@@ -367,7 +362,7 @@ def robots_text(site: SiteContext, wikis: Sequence[tuple[str, bool]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def stub_page(site: SiteContext, at: str, to: str, moved: str) -> str:
+def stub_page(site: contexts.SiteContext, at: str, to: str, moved: str) -> str:
     """What lies at the old address of a page: it leads on, from a file system too."""
     link = relative_url(at, to)
     base = site.url
@@ -387,7 +382,7 @@ def stub_page(site: SiteContext, at: str, to: str, moved: str) -> str:
 
 
 def redirect_rules(
-    site: SiteContext, stubs: Mapping[str, str]
+    site: contexts.SiteContext, stubs: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The redirects for web servers: ``_redirects``, and a map for nginx.
 

@@ -5,8 +5,6 @@ around all wikis is made anew, and lists them from what the manifest says of the
 what the last search index holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from wikisync.site.addresses import (

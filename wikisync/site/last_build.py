@@ -7,8 +7,6 @@ nothing is left of a build that fails.  Every build needs all files: they are on
 which takes a fifth of the time of as many rows.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path

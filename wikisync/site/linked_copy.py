@@ -5,8 +5,6 @@ what differs is linked or removed; after an interrupt at any step, a second call
 on where the first one ended.  No symbolic link is followed.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -3,8 +3,6 @@
 It is read as hostile input, and written a line for each file: there are many.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

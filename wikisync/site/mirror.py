@@ -8,8 +8,6 @@ new one.  A store that is damaged, or of another version, is made anew: losing i
 time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
@@ -23,15 +21,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.core import model
 from wikisync.core.decoding import msgpack_decoder
-from wikisync.core.model import (
-    AttachmentPath,
-    Digest,
-    Format,
-    PagePath,
-    PageState,
-    Slug,
-)
 from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.core.versions import UNKNOWN, PageDates, Versions, dates_of, history_key
 from wikisync.errors import FolderError
@@ -61,21 +52,21 @@ PRAGMA user_version = {VERSION};
 class MirrorPage(Struct, frozen=True, array_like=True, gc=False):
     """One page of a copy; begins as ``sources.SourcePage`` does."""
 
-    slug: Slug
-    format: Format
-    path: PagePath
-    digest: Digest
+    slug: model.Slug
+    format: model.Format
+    path: model.PagePath
+    digest: model.Digest
     size: int
     identity: str
-    mentions: tuple[AttachmentPath, ...]
+    mentions: tuple[model.AttachmentPath, ...]
     """The uploads that its text mentions, in all their spellings."""
     ways: tuple[str, ...]
     """Where the other files that it links to may be."""
 
     @property
-    def state(self) -> PageState:
+    def state(self) -> model.PageState:
         """The page as a scan of the wiki knows it."""
-        return PageState(
+        return model.PageState(
             self.slug, self.format, self.digest, None, self.identity, self.size
         )
 
@@ -83,8 +74,8 @@ class MirrorPage(Struct, frozen=True, array_like=True, gc=False):
 class MirrorFile(Struct, frozen=True, array_like=True, gc=False):
     """One file that pages show or link to."""
 
-    path: AttachmentPath
-    digest: Digest
+    path: model.AttachmentPath
+    digest: model.Digest
     size: int
     version: str
     """Git's id of it; empty for an upload, which never changes."""
@@ -109,9 +100,9 @@ class Noted(Struct, frozen=True):
 class WikiCopy(Struct, frozen=True):
     """All that a copy holds but its texts."""
 
-    pages: Mapping[Slug, MirrorPage] = {}
+    pages: Mapping[model.Slug, MirrorPage] = {}
     """Sorted by slug."""
-    files: Mapping[AttachmentPath, MirrorFile] = {}
+    files: Mapping[model.AttachmentPath, MirrorFile] = {}
     """Sorted by path."""
 
 
@@ -126,7 +117,7 @@ _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError, msgspec.MsgspecError)
 _PAGES = msgpack_decoder(list[MirrorPage])
 _FILES = msgpack_decoder(list[MirrorFile])
 _VERSIONS = msgpack_decoder(Versions)
-_DATES = msgpack_decoder(dict[Slug, PageDates])
+_DATES = msgpack_decoder(dict[model.Slug, PageDates])
 
 
 class Mirror:
@@ -170,7 +161,7 @@ class Mirror:
         name: str,
         noted: Noted,
         copy: WikiCopy,
-        texts: Mapping[Digest, bytes],
+        texts: Mapping[model.Digest, bytes],
         versions: Versions | None = None,
     ) -> Noted:
         """Put a copy in the place of the one that was noted, if there was one.
@@ -219,7 +210,7 @@ class Mirror:
         with self._connection as connection:
             connection.execute("REPLACE INTO distrust (rowid, at) VALUES (1, ?)", (at,))
 
-    async def keep_file(self, chunks: AsyncIterator[bytes]) -> tuple[Digest, int]:
+    async def keep_file(self, chunks: AsyncIterator[bytes]) -> tuple[model.Digest, int]:
         """Keep a file; its digest and size.
 
         Raises:
@@ -231,7 +222,7 @@ class Mirror:
                 digest.update(chunk)
                 size += file.write(chunk)
             self._name(file, digest.hexdigest())
-        return Digest(digest.hexdigest()), size
+        return model.Digest(digest.hexdigest()), size
 
     @contextlib.contextmanager
     def _new_file(self) -> Iterator[IO[bytes]]:
@@ -357,7 +348,7 @@ def read_versions(connection: sqlite3.Connection, number: int) -> Versions:
 
 def read_dates(
     connection: sqlite3.Connection, number: int
-) -> tuple[bytes, Mapping[Slug, PageDates]]:
+) -> tuple[bytes, Mapping[model.Slug, PageDates]]:
     """A hash of what is known of the history of a wiki, and what follows for pages."""
     row = connection.execute(
         "SELECT digest, dates FROM history WHERE wiki = ?", (number,)
@@ -378,7 +369,7 @@ def _reader(folder: Path, _process: int) -> sqlite3.Connection:
     return connection
 
 
-def read_text(folder: Path, number: int, digest: Digest) -> bytes | None:
+def read_text(folder: Path, number: int, digest: model.Digest) -> bytes | None:
     """A text of a wiki, in any process; None where there is none."""
     row = reader(folder).execute(
         "SELECT content FROM text WHERE wiki = ? AND digest = ?",

@@ -4,8 +4,6 @@
 templates see the values of ``context``, never these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

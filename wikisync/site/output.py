@@ -29,6 +29,7 @@ from wikisync.core.model import Digest, Problem, folders_above
 from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import opened_below, read_below, read_chunks
+from wikisync.site import output_place
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.manifest import (
     FileState,
@@ -37,13 +38,6 @@ from wikisync.site.manifest import (
     named_files,
     published_wikis,
     unusable,
-)
-from wikisync.site.output_place import (
-    STAGED_MANIFEST,
-    STAGING,
-    OutputPlace,
-    Staging,
-    staged_name,
 )
 from wikisync.site.published import PublishedWiki
 from wikisync.site.sources import SourceFile
@@ -105,7 +99,7 @@ class Output:
         self.wikis: tuple[PublishedWiki, ...] = ()
         """Those that the site holds."""
         self._trusted = trusted
-        self._place: OutputPlace
+        self._place: output_place.OutputPlace
         """While it is held."""
         self._numbers = count(1)
         self.files: dict[str, FileState] = {}
@@ -126,7 +120,7 @@ class Output:
                 build writes to the same folder.
         """
         with _held(self.root) as top:
-            self._place = OutputPlace(self.root, top)
+            self._place = output_place.OutputPlace(self.root, top)
             with self._held_staging():
                 yield
 
@@ -211,7 +205,7 @@ class Output:
             self.staged.put(number, content)
 
     @property
-    def staged(self) -> Staging:
+    def staged(self) -> output_place.Staging:
         """The new files so far."""
         return self._place.staged
 
@@ -274,11 +268,11 @@ class Output:
         early = _in_the_way(gone, new) if gone else []
         removed = self._remove(early, problems)
         for path in new:
-            self._place.swap_in(staged_name(self.files[path].staged), path)
+            self._place.swap_in(output_place.staged_name(self.files[path].staged), path)
         removed += self._remove([path for path in gone if path not in early], problems)
         written = len(new)
         if self.current(MANIFEST) != manifest:
-            self._place.swap_in(STAGED_MANIFEST, MANIFEST)
+            self._place.swap_in(output_place.STAGED_MANIFEST, MANIFEST)
             written += 1
         self._settle([*unsettled, MANIFEST])
         unchanged = len(self.files) - written
@@ -299,7 +293,7 @@ class Output:
     def _stage_manifest(self, wikis: Sequence[PublishedWiki]) -> Digest:
         """Write the new manifest, a line at a time; its digest."""
         digest = hashlib.sha256()
-        with self.staged.file(STAGED_MANIFEST) as file:
+        with self.staged.file(output_place.STAGED_MANIFEST) as file:
             for line in manifest_lines(self.files, wikis):
                 digest.update(line)
                 file.write(line)
@@ -354,7 +348,7 @@ class Output:
     def _new_staged(self, path: str) -> BinaryIO:
         number = self.new_number()
         self.files[path] = replace(self.files[path], staged=number)
-        return self.staged.file(staged_name(number))
+        return self.staged.file(output_place.staged_name(number))
 
     def _remove(self, paths: list[str], problems: list[Problem]) -> int:
         """Remove files of an older build, and folders that this leaves empty."""
@@ -414,7 +408,7 @@ def _is_ours(root: Path) -> bool:
     Raises:
         SiteError: something else is called like our manifest.
     """
-    return manifest_head(root) is not None or (root / STAGING).is_dir()
+    return manifest_head(root) is not None or (root / output_place.STAGING).is_dir()
 
 
 def _known_files(root: Path, trusted: Files) -> Files:
@@ -423,7 +417,7 @@ def _known_files(root: Path, trusted: Files) -> Files:
     A manifest that an interrupted build left in staging counts as well; what its
     files hold now is uncertain, so they come without a digest.
     """
-    interrupted = f"{STAGING}/{STAGED_MANIFEST}"
+    interrupted = f"{output_place.STAGING}/{output_place.STAGED_MANIFEST}"
     manifest = trusted.get(MANIFEST)
     is_whole = not os.path.lexists(root / interrupted)
     if is_whole and manifest and _is_as_left(str(root), MANIFEST, manifest):

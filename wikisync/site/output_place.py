@@ -4,8 +4,6 @@ Everything is reached from the descriptor of the top, through no symbolic link, 
 somebody puts one there meanwhile: nothing outside the folder is written or removed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib

@@ -32,15 +32,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.core.model import Problem
+from wikisync.core.system import processes
 from wikisync.core.system.libc import NotSupported, swap_paths
 from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.core.system.parallel import finish_in_thread
-from wikisync.core.system.processes import (
-    PIPE,
-    STDOUT,
-    end_session,
-    start_program_async,
-)
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.site.build import build_site, checked_sources
 from wikisync.site.linked_copy import make_linked_copy
@@ -344,12 +339,12 @@ async def run_after(after: AfterCommand, site: Path) -> tuple[Problem, ...]:
     """
     environment = {**after.environment, "WIKISYNC_SITE": _absolute(site)}
     try:
-        process = await start_program_async(
+        process = await processes.start_program_async(
             after.command,
             folder=after.folder,
             environment=environment,
-            stdout=PIPE,
-            stderr=STDOUT,
+            stdout=processes.PIPE,
+            stderr=processes.STDOUT,
         )
     except OSError as exc:
         return (_after_failed(after, f"cannot be started: {exc.strerror}"),)
@@ -358,7 +353,7 @@ async def run_after(after: AfterCommand, site: Path) -> tuple[Problem, ...]:
             last = await _logged(process)
             code = await process.wait()
     except BaseException as exc:
-        await end_session(process)
+        await processes.end_session(process)
         if isinstance(exc, TimeoutError):
             return (_after_failed(after, f"took more than {after.seconds_max:g} s"),)
         raise

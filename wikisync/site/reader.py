@@ -1,7 +1,5 @@
 """The worker processes that read the pages of sites."""
 
-from __future__ import annotations
-
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.markup.bounded import BoundedPages, one_per_process
 from wikisync.site.reading import Reading, reading_of

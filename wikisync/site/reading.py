@@ -5,8 +5,6 @@ appends the texts to those of the cache and resolves links inside the page's wik
 build gets a few hundred bytes of each page.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pickle
@@ -23,6 +21,7 @@ from wikisync.errors import Breach
 from wikisync.markup.record import ParsedPage
 from wikisync.markup.source import clean_source
 from wikisync.markup.tags import tags_of
+from wikisync.site import titles
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.bodies import NO_PLACE, Bodies, Place
 from wikisync.site.crosslinks import SiteLinks, WikiTable
@@ -31,12 +30,6 @@ from wikisync.site.finishing import finished
 from wikisync.site.loose import LooseStates
 from wikisync.site.search_texts import DocumentText
 from wikisync.site.search_words import document_words, packed_words
-from wikisync.site.titles import (
-    SUMMARY_CHARS_MAX,
-    TITLE_CHARS_MAX,
-    display_title,
-    shortened,
-)
 
 
 class Reading(msgspec.Struct, frozen=True, array_like=True):
@@ -102,8 +95,8 @@ def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
     desk = _desk(aim)
     bodies = desk.bodies
     facts, view = desk.finished(parsed, source)
-    title = display_title(parsed.title, parsed.slug)
-    shown = shortened(title, TITLE_CHARS_MAX)
+    title = titles.display_title(parsed.title, parsed.slug)
+    shown = titles.shortened(title, titles.TITLE_CHARS_MAX)
     tags = tags_of(parsed.format, parsed.meta, "")
     words = packed_words(document_words(shown, parsed.sections, tags, parsed.slug))
     text = msgspec.msgpack.encode(DocumentText.of(parsed.sections))
@@ -201,5 +194,5 @@ def _summary(parsed: ParsedPage) -> str:
     given = parsed.meta.get("description")
     found = (one.text for one in parsed.sections if one.text.strip())
     text = given if isinstance(given, str) else next(found, "")
-    text = " ".join(text[: 4 * SUMMARY_CHARS_MAX].split())
-    return shortened(text, SUMMARY_CHARS_MAX)
+    text = " ".join(text[: 4 * titles.SUMMARY_CHARS_MAX].split())
+    return titles.shortened(text, titles.SUMMARY_CHARS_MAX)

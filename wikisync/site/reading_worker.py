@@ -1,7 +1,5 @@
 """The process that parses the pages of a site, and keeps what a build takes of them."""
 
-from __future__ import annotations
-
 from wikisync.core.model import Format, Page, Slug
 from wikisync.markup.page import parse_page
 from wikisync.markup.worker import main

@@ -4,8 +4,6 @@ Jobs are pickled: they come from the process that started this one, and from nob
 else.  What a page holds is text in them.
 """
 
-from __future__ import annotations
-
 import pickle
 from contextlib import ExitStack
 from typing import IO
@@ -14,17 +12,9 @@ import msgspec
 
 from wikisync.core.system.child import READY, read_frames, standard_streams, write_frame
 from wikisync.errors import WikisyncError
+from wikisync.site import rendering
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.output_place import opened_staging
-from wikisync.site.rendering import (
-    Answer,
-    Batch,
-    Damaged,
-    Failed,
-    Renderer,
-    Staged,
-    Unwritten,
-)
 
 
 def serve(source: IO[bytes], target: IO[bytes]) -> None:
@@ -34,24 +24,26 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
     with ExitStack() as stack:
         for packed in read_frames(source):
             batch = pickle.loads(packed)  # noqa: S301 - from our own parent
-            assert isinstance(batch, Batch)
-            answer: Answer
+            assert isinstance(batch, rendering.Batch)
+            answer: rendering.Answer
             try:
                 if batch.setting is not None:
                     place = opened_staging(batch.setting.output)
                     staging = stack.enter_context(place)
-                    renderer = Renderer(batch.setting, staging)
+                    renderer = rendering.Renderer(batch.setting, staging)
                 frame = batch.frame or frame
                 assert renderer is not None, "the first batch brings the setting"
                 assert frame is not None, "and a frame"
                 pages = tuple(renderer.written(frame, job) for job in batch.pages)
-                answer = Staged(pages)
+                answer = rendering.Staged(pages)
             except WikisyncError as error:
-                answer = Failed(error.message, error.hint or "")
+                answer = rendering.Failed(error.message, error.hint or "")
             except OSError as error:
-                answer = Unwritten(error.errno or 0, str(error.filename or ""))
+                answer = rendering.Unwritten(
+                    error.errno or 0, str(error.filename or "")
+                )
             except BodyDamaged as error:
-                answer = Damaged(str(error))
+                answer = rendering.Damaged(str(error))
             write_frame(target, msgspec.msgpack.encode(answer))
 
 

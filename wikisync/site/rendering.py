@@ -5,8 +5,6 @@ and the theme, and from nothing else, so that every process makes the same bytes
 Where it is rendered it is also written, into staging.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import threading

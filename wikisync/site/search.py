@@ -30,8 +30,6 @@ There is one way to make an index: ``update_index``.  A clean build is the updat
 an index of nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 from collections import defaultdict, deque
@@ -44,18 +42,7 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec import Struct
 
-from wikisync.site.search_terms import (
-    RANKS,
-    Scores,
-    ShardLost,
-    TermShard,
-    changed_shards,
-    family_of,
-    new_scores,
-    packed_slots,
-    score_of,
-    shown_entries,
-)
+from wikisync.site import search_terms
 from wikisync.site.search_texts import DocumentText, json_bytes
 from wikisync.site.search_words import document_words, unpacked_words
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
@@ -100,9 +87,9 @@ class IndexState(Struct, frozen=True, array_like=True):
 
     documents: Mapping[int, DocumentKey]
     """By slot, in rising order."""
-    terms: Mapping[str, TermShard]
+    terms: Mapping[str, search_terms.TermShard]
     """By key."""
-    ends: Mapping[str, TermShard]
+    ends: Mapping[str, search_terms.TermShard]
     """Of words from their ends."""
 
 
@@ -128,7 +115,7 @@ class IndexPlace(Protocol):
         """Note them for later updates."""
 
 
-WordScores = defaultdict[str, Scores]
+WordScores = defaultdict[str, search_terms.Scores]
 """By word, the changed scores of documents, added in the rising order of their numbers:
 some hundred a page, each of four bytes."""
 Load = Callable[[DocumentKey], SearchDocument]
@@ -206,7 +193,7 @@ class _Update:
 
     def steps(self) -> Generator[None, None, IndexState]:
         """Keep or put every file."""
-        scores = WordScores(new_scores)
+        scores = WordScores(search_terms.new_scores)
         yield from self._update_documents(scores)
         terms, ends = self._update_terms(scores)
         self._update_wikis()
@@ -276,10 +263,10 @@ class _Update:
             return
         if before:
             for word in before.keys() - words.keys():
-                scores[word].append(score_of(slot, ""))
-        first = score_of(slot, "")
+                scores[word].append(search_terms.score_of(slot, ""))
+        first = search_terms.score_of(slot, "")
         for word, letter in words.items() - before.items() if before else words.items():
-            scores[word].append(first + RANKS[letter])
+            scores[word].append(first + search_terms.RANKS[letter])
 
     def _words(
         self, slot: int, loaded: Callable[[int], SearchDocument]
@@ -298,42 +285,42 @@ class _Update:
 
     def _update_terms(
         self, scores: WordScores
-    ) -> tuple[dict[str, TermShard], dict[str, TermShard]]:
+    ) -> tuple[dict[str, search_terms.TermShard], dict[str, search_terms.TermShard]]:
         """Shards of terms: those that change, or all where one cannot be trusted."""
         if self._is_known:
-            with contextlib.suppress(ShardLost):
+            with contextlib.suppress(search_terms.ShardLost):
                 return self._changed_terms(scores)
         self._before = NO_INDEX
-        all_scores = WordScores(new_scores)
+        all_scores = WordScores(search_terms.new_scores)
         for slot in self._now:
             self._rescore(slot, lambda slot: self._load(self._now[slot]), all_scores)
         return self._changed_terms(all_scores)
 
     def _changed_terms(
         self, scores: WordScores
-    ) -> tuple[dict[str, TermShard], dict[str, TermShard]]:
+    ) -> tuple[dict[str, search_terms.TermShard], dict[str, search_terms.TermShard]]:
         """Keep or put every shard of terms, and of their ends."""
-        ends: dict[str, Scores] = {}
+        ends: dict[str, search_terms.Scores] = {}
         terms = self._changed_shards("t", self._before.terms, scores, ends)
         return terms, self._changed_shards("r", self._before.ends, ends)
 
     def _changed_shards(
         self,
         kind: str,
-        shards_before: Mapping[str, TermShard],
-        scores: Mapping[str, Scores],
-        ends: dict[str, Scores] | None = None,
-    ) -> dict[str, TermShard]:
+        shards_before: Mapping[str, search_terms.TermShard],
+        scores: Mapping[str, search_terms.Scores],
+        ends: dict[str, search_terms.Scores] | None = None,
+    ) -> dict[str, search_terms.TermShard]:
         """Keep or put every shard of a kind, one family of words after the other.
 
         Raises:
             ShardLost: One is not as it was left.
         """
         before = _by_family(shards_before)
-        all_shards: dict[str, TermShard] = {}
-        families: defaultdict[str, dict[str, Scores]] = defaultdict(dict)
+        all_shards: dict[str, search_terms.TermShard] = {}
+        families: defaultdict[str, dict[str, search_terms.Scores]] = defaultdict(dict)
         for word, some in scores.items():
-            families[family_of(word)][word] = some
+            families[search_terms.family_of(word)][word] = some
 
         def text_of(key: str) -> str | None:
             """What a shard holds; None if it is not as ours are."""
@@ -342,17 +329,19 @@ class _Update:
             value = value_of(content or self._place.read(name) or b"")
             return value if isinstance(value, str) else None
 
-        def keep(shards: Mapping[str, TermShard]) -> None:
+        def keep(shards: Mapping[str, search_terms.TermShard]) -> None:
             for key, shard in shards.items():
                 names = [f"{kind}-{key}.js", *[f"l-{key}.js"] * shard.is_cut]
                 if not all(map(self._place.keep, names)):
-                    raise ShardLost(key)
+                    raise search_terms.ShardLost(key)
 
         for family, changes in sorted(families.items()):
-            shards = changed_shards(before.pop(family, {}), changes, text_of, ends)
+            shards = search_terms.changed_shards(
+                before.pop(family, {}), changes, text_of, ends
+            )
             all_shards |= shards.all
             for key, text in shards.texts.items():
-                name, shown = f"{kind}-{key}", shown_entries(text)
+                name, shown = f"{kind}-{key}", search_terms.shown_entries(text)
                 self._place.put(f"{name}.js", _script(name, shown))
                 if shards.all[key].is_cut:
                     self._place.put(f"l-{key}.js", _script(f"l-{key}", text))
@@ -368,7 +357,7 @@ class _Update:
             name = _wiki_name(title)
             is_same = self._old_wikis.get(title) == slots
             if not is_same or not self._place.keep(f"{name}.js"):
-                text = packed_slots(slots)
+                text = search_terms.packed_slots(slots)
                 self._place.put(f"{name}.js", _script(name, text))
 
 
@@ -416,11 +405,13 @@ def _members(documents: Mapping[int, DocumentKey]) -> dict[str, list[int]]:
     return dict(sorted(members.items()))
 
 
-def _by_family(terms: Mapping[str, TermShard]) -> dict[str, dict[str, TermShard]]:
+def _by_family(
+    terms: Mapping[str, search_terms.TermShard],
+) -> dict[str, dict[str, search_terms.TermShard]]:
     """Shards by the family of their words."""
-    families: defaultdict[str, dict[str, TermShard]] = defaultdict(dict)
+    families: defaultdict[str, dict[str, search_terms.TermShard]] = defaultdict(dict)
     for key, shard in terms.items():
-        families[family_of(shard.first)][key] = shard
+        families[search_terms.family_of(shard.first)][key] = shard
     return families
 
 

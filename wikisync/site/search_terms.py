@@ -10,8 +10,6 @@ Where a shard stays as it is, only its first word and its size are known here: t
 tell whether it shall be split, or join its neighbours.
 """
 
-from __future__ import annotations
-
 import hashlib
 from array import array
 from bisect import bisect_left

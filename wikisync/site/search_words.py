@@ -4,8 +4,6 @@
 compares them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """The search index in an output folder: read, brought up to date, written."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Mapping
 
 import msgspec

@@ -19,27 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.core import model
 from wikisync.core.layout import CACHE_FOLDER
-from wikisync.core.model import (
-    AttachmentPath,
-    Digest,
-    PageState,
-    Problem,
-    Slug,
-    digest_of,
-)
 from wikisync.core.versions import NO_DATES, UNKNOWN, Versions, dates_of, history_key
 from wikisync.errors import FolderError
+from wikisync.folder import safe_open
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import is_unlisted, parse_path
 from wikisync.folder.pattern_file import read_patterns
-from wikisync.folder.safe_open import (
-    Folders,
-    opened_below,
-    opened_root,
-    read_all,
-    read_below,
-)
 from wikisync.folder.scan import scan_pages
 from wikisync.markup.redirects import (
     REDIRECTS_BYTES_MAX,
@@ -47,17 +34,10 @@ from wikisync.markup.redirects import (
     parse_redirects,
 )
 from wikisync.markup.resolve import REASONS
+from wikisync.site import mirror
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
 from wikisync.site.folder_log import folder_log
 from wikisync.site.loose import LooseStates
-from wikisync.site.mirror import (
-    FILES,
-    read_copy,
-    read_dates,
-    read_text,
-    read_versions,
-    reader,
-)
 from wikisync.site.model import SourcePage, WikiSource
 
 if TYPE_CHECKING:
@@ -66,7 +46,7 @@ if TYPE_CHECKING:
     from wikisync.site.cache import Cache
 
 
-UNREADABLE = Digest("unreadable")
+UNREADABLE = model.Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""
 SCANS_FOLDER = "scans"
 """In the cache: what the files of each wiki held when they were read."""
@@ -91,19 +71,19 @@ class WikiFiles(Struct, frozen=True):
     copy: int
     """As in ``WikiSource``."""
 
-    def read(self, path: str, digest: Digest) -> bytes | None:
+    def read(self, path: str, digest: model.Digest) -> bytes | None:
         """A page or file as it is now; None where it cannot be read.
 
         ``digest`` is what the scan saw.  A folder gives what it has now, so the caller
         compares.
         """
-        text = read_text(self.folder, self.copy, digest) if self.copy else None
+        text = mirror.read_text(self.folder, self.copy, digest) if self.copy else None
         return read_file(*self.place(path, digest)) if text is None else text
 
-    def place(self, path: str, digest: Digest) -> SourceFile:
+    def place(self, path: str, digest: model.Digest) -> SourceFile:
         """Where the bytes of a file that is no page are, to be copied."""
         if self.copy:
-            return SourceFile(self.folder / FILES, digest)
+            return SourceFile(self.folder / mirror.FILES, digest)
         return SourceFile(self.folder, path)
 
 
@@ -111,25 +91,25 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     """One wiki's folder at one look."""
 
     source: WikiSource
-    pages: Mapping[Slug, SourcePage]
+    pages: Mapping[model.Slug, SourcePage]
     """Sorted by slug."""
-    attachments: Mapping[AttachmentPath, IndexedFile]
-    problems: tuple[Problem, ...]
+    attachments: Mapping[model.AttachmentPath, IndexedFile]
+    problems: tuple[model.Problem, ...]
     loose: LooseStates = field(default_factory=LooseStates)
-    templates: Mapping[Slug, SourcePage] = field(default_factory=dict)
+    templates: Mapping[model.Slug, SourcePage] = field(default_factory=dict)
     """Templates for new pages, which the site leaves out; a page may include one."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """These and what else is not in the site, by slug or path: why, a word of
     ``REASONS``."""
     missed: set[str] = field(default_factory=set)
     """Files that could not be read afterwards as they were at the look."""
-    drafts: Mapping[Digest, bytes] = field(default_factory=dict)
+    drafts: Mapping[model.Digest, bytes] = field(default_factory=dict)
     """Texts of pages that no file holds yet."""
     has_news: bool = False
     """Whether a file had to be read: it is new, or has changed."""
     is_settled: bool = True
     """Every file is old enough to be believed the next time."""
-    notes: tuple[Problem, ...] = ()
+    notes: tuple[model.Problem, ...] = ()
     """Folders that are left out."""
     history: bytes = b""
     """Hash of what is known of its history; empty where nothing is."""
@@ -141,7 +121,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         """What is known of its history, a copy's read when somebody asks."""
         if not self.source.copy:
             return self.log
-        return read_versions(reader(self.source.folder), self.source.copy)
+        return mirror.read_versions(mirror.reader(self.source.folder), self.source.copy)
 
     @property
     def texts(self) -> Path:
@@ -156,7 +136,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         """What reads its pages and files, here or in another process."""
         return WikiFiles(self.source.folder, self.source.copy)
 
-    def read(self, path: str, digest: Digest) -> bytes | None:
+    def read(self, path: str, digest: model.Digest) -> bytes | None:
         """A page or file as it is now; None for one that is not there any more."""
         content = self.drafts.get(digest) or self.files.read(path, digest)
         if content is None:
@@ -164,7 +144,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         return content
 
     @cached_property
-    def folders(self) -> Mapping[Slug, str]:
+    def folders(self) -> Mapping[model.Slug, str]:
         """The folder of each page whose slug names another one."""
         places = (
             (slug, page.path.rpartition("/")[0]) for slug, page in self.pages.items()
@@ -172,17 +152,17 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         return {slug: one for slug, one in places if one != slug.rpartition("/")[0]}
 
     @cached_property
-    def sidebars(self) -> Mapping[str, Slug]:
+    def sidebars(self) -> Mapping[str, model.Slug]:
         """The sidebar of the pages in a folder and below, by folder."""
         return pages_named(SIDEBAR, self.pages)
 
     @cached_property
-    def footers(self) -> Mapping[str, Slug]:
+    def footers(self) -> Mapping[str, model.Slug]:
         """The footer of the pages in a folder and below, by folder."""
         return pages_named(FOOTER, self.pages)
 
     @cached_property
-    def beside(self) -> frozenset[Slug]:
+    def beside(self) -> frozenset[model.Slug]:
         """The sidebars and footers, which are no pages of their own."""
         return frozenset([*self.sidebars.values(), *self.footers.values()])
 
@@ -193,7 +173,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
 
     def file(self, path: str) -> IndexedFile | None:
         """State of an attachment or loose file; None where there is none."""
-        return self.attachments.get(AttachmentPath(path)) or self.loose.get(path)
+        return self.attachments.get(model.AttachmentPath(path)) or self.loose.get(path)
 
     @cached_property
     def fingerprint(self) -> bytes:
@@ -222,8 +202,8 @@ class PageText(Struct, frozen=True):
 
     page: SourcePage
     text: str
-    digest: Digest
-    problems: tuple[Problem, ...]
+    digest: model.Digest
+    problems: tuple[model.Problem, ...]
     """What is wrong with the bytes."""
 
     @classmethod
@@ -231,7 +211,7 @@ class PageText(Struct, frozen=True):
         """The text as it is now, which may be another one than at the look."""
         content = scanned.read(page.path, page.digest)
         # the key names what was read
-        digest = UNREADABLE if content is None else digest_of(content)
+        digest = UNREADABLE if content is None else model.digest_of(content)
         if digest != page.digest:
             scanned.missed.add(page.path)
         if content is None:
@@ -245,7 +225,7 @@ class PageText(Struct, frozen=True):
             return cls(page, content.decode("utf-8", "replace"), digest, (problem,))
 
 
-def folder_notes(wikis: Sequence[ScannedWiki]) -> tuple[Problem, ...]:
+def folder_notes(wikis: Sequence[ScannedWiki]) -> tuple[model.Problem, ...]:
     """What is left out of their folders, named so that it can be found."""
     return tuple(
         replace(note, subject=f"{wiki.source.owner.full_path}: {note.subject}")
@@ -277,11 +257,14 @@ def scan_wiki(
     index = _index(source, cache, now_ns)
     scanned = scan_pages(source.folder, patterns.takings_back, index.files, patterns)
     problems = [*source.problems, *scanned.problems]
-    pages: dict[Slug, SourcePage] = {}
+    pages: dict[model.Slug, SourcePage] = {}
     templates = pages if page_templates else {}
-    attachments: dict[AttachmentPath, IndexedFile] = {}
+    attachments: dict[model.AttachmentPath, IndexedFile] = {}
     files: dict[str, IndexedFile] = {}
-    with opened_root(source.folder) as root, Folders(root) as folders:
+    with (
+        safe_open.opened_root(source.folder) as root,
+        safe_open.Folders(root) as folders,
+    ):
         for file in sorted(scanned.pages, key=lambda file: file.slug):
             if not is_text(file.slug):
                 problems.append(_no_text(file.path))
@@ -291,7 +274,7 @@ def scan_wiki(
                 problems.append(_vanished(file.path))
                 continue
             if state.page is None:
-                named = PageState(file.slug, file.format, state.digest)
+                named = model.PageState(file.slug, file.format, state.digest)
                 state = replace(state, page=named)
             files[file.path] = state
             found = templates if is_template(file.slug) else pages
@@ -344,9 +327,9 @@ def scan_wiki(
 
 def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
     """What a mirror has of a wiki: nothing of it is read or hashed."""
-    copy = read_copy(reader(source.folder), source.copy)
-    history, dates = read_dates(reader(source.folder), source.copy)
-    pages: dict[Slug, SourcePage] = {}
+    copy = mirror.read_copy(mirror.reader(source.folder), source.copy)
+    history, dates = mirror.read_dates(mirror.reader(source.folder), source.copy)
+    pages: dict[model.Slug, SourcePage] = {}
     templates = pages if page_templates else {}
     for page in copy.pages.values():
         found = templates if is_template(page.slug) else pages
@@ -360,13 +343,13 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
     noted = files.pop(REDIRECTS_PATH, None)
     redirects = b""
     if noted and noted.size <= REDIRECTS_BYTES_MAX:
-        redirects = read_file(source.folder / FILES, noted.digest) or b""
+        redirects = read_file(source.folder / mirror.FILES, noted.digest) or b""
     uploads = {path: one for path, one in files.items() if path.startswith("uploads/")}
     loose = files.keys() - uploads.keys()
     return ScannedWiki(
         source,
         pages,
-        {AttachmentPath(path): state for path, state in uploads.items()},
+        {model.AttachmentPath(path): state for path, state in uploads.items()},
         source.problems,
         LooseStates(
             frozenset(filterfalse(is_unlisted, loose)), partial(dict.get, files)
@@ -382,7 +365,7 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
 def _noted_redirects(folder: Path) -> bytes:
     """The service's redirects, where the folder is the wiki's own work tree."""
     try:
-        return read_below(folder, REDIRECTS_PATH, REDIRECTS_BYTES_MAX)
+        return safe_open.read_below(folder, REDIRECTS_PATH, REDIRECTS_BYTES_MAX)
     except (OSError, FolderError):
         return b""
 
@@ -425,7 +408,7 @@ def _index(source: WikiSource, cache: Cache, now_ns: Callable[[], int]) -> Folde
 def _look(folder: Path, index: FolderIndex, path: str) -> IndexedFile | None:
     """What a file holds that no scan looked at; None if it is gone."""
     try:
-        with opened_root(folder) as root, Folders(root) as folders:
+        with safe_open.opened_root(folder) as root, safe_open.Folders(root) as folders:
             return index.look(folders, path)
     except FolderError:
         return None
@@ -434,8 +417,8 @@ def _look(folder: Path, index: FolderIndex, path: str) -> IndexedFile | None:
 def read_file(root: Path, path: str) -> bytes | None:
     """A file of a wiki as it is now; None where it cannot be read."""
     try:
-        with opened_below(root, path) as descriptor:
-            return read_all(descriptor, path)
+        with safe_open.opened_below(root, path) as descriptor:
+            return safe_open.read_all(descriptor, path)
     except (OSError, FolderError):
         return None
 
@@ -459,8 +442,8 @@ def is_text(slug: str) -> bool:
     return True
 
 
-def _no_text(path: str) -> Problem:
-    return Problem(
+def _no_text(path: str) -> model.Problem:
+    return model.Problem(
         "slug-not-text",
         path,
         "has a slug that is not valid Unicode; it is not in the site",
@@ -468,12 +451,12 @@ def _no_text(path: str) -> Problem:
     )
 
 
-def _page_problem(code: str, page: SourcePage, message: str) -> Problem:
-    return Problem(code, page.slug, message, f"check the file {page.path}")
+def _page_problem(code: str, page: SourcePage, message: str) -> model.Problem:
+    return model.Problem(code, page.slug, message, f"check the file {page.path}")
 
 
-def _vanished(path: str) -> Problem:
-    return Problem(
+def _vanished(path: str) -> model.Problem:
+    return model.Problem(
         "unreadable",
         path,
         "could not be read and is not in the site",

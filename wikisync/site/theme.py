@@ -28,19 +28,10 @@ from msgspec import Struct, structs
 
 from wikisync.core.model import Digest, digest_of
 from wikisync.errors import SiteError
+from wikisync.site import theme_layers
 from wikisync.site.addresses import ASSETS_FOLDER, root_url
 from wikisync.site.theme_checks import theme_problems
 from wikisync.site.theme_functions import theme_filters, theme_functions
-from wikisync.site.theme_layers import (
-    Layer,
-    builtin_folder,
-    declared_options,
-    decoded,
-    merged,
-    read_files,
-    strings_of,
-    theme_chain,
-)
 from wikisync.site.theme_manifest import (
     THEME_API,
     OptionValue,
@@ -97,18 +88,18 @@ class Theme:
 
     def __init__(
         self,
-        layers: tuple[Layer, ...],
+        layers: tuple[theme_layers.Layer, ...],
         options: Mapping[str, OptionValue],
         page_count: int = 0,
     ) -> None:
         self._layers = layers
         self.name = next(layer.name for layer in layers if layer.manifest)
         self.options = dict(options)
-        self._static = _fingerprinted(merged(layers, "static"))
-        self._icons = merged(layers, "icons")
+        self._static = _fingerprinted(theme_layers.merged(layers, "static"))
+        self._icons = theme_layers.merged(layers, "icons")
         self._strings = _parse_strings(layers)
         self._shown_strings: dict[str, dict[str, str]] = {}
-        ours = builtin_folder()
+        ours = theme_layers.builtin_folder()
         self._is_ours = all(layer.folder.is_relative_to(ours) for layer in layers)
         self._page_count = page_count
         self._flat_pages: dict[tuple[str, str], FlatTemplate] = {}
@@ -186,7 +177,7 @@ class Theme:
 
     def style(self, name: str) -> str:
         """The text of a style sheet, to stand inside a document."""
-        return decoded(self._static[name][1], name)
+        return theme_layers.decoded(self._static[name][1], name)
 
     def _is_flat_worth(self) -> bool:
         """Whether the template of pages may be one, and that is done for many."""
@@ -279,7 +270,7 @@ class Theme:
     def icon(self, name: str) -> str:
         """The source of ``icons/<name>.svg``."""
         try:
-            return decoded(self._icons[f"{name}.svg"], name).strip()
+            return theme_layers.decoded(self._icons[f"{name}.svg"], name).strip()
         except KeyError:
             hint = did_you_mean(f"{name}.svg", self._icons)
             raise LookupError(f"no icon {name!r}: {hint}") from None
@@ -334,10 +325,12 @@ def load_theme(
         SiteError: No such theme, a broken ``theme.toml``, an option that is
             unknown or of a wrong type, a file that cannot be read.
     """
-    chain = theme_chain(name)
-    resolved = resolve_options(declared_options(chain), options or {}, chain[0].name)
-    if project is not None and (files := read_files(project)):
-        chain = [Layer(_PROJECT, project, files, None), *chain]
+    chain = theme_layers.theme_chain(name)
+    resolved = resolve_options(
+        theme_layers.declared_options(chain), options or {}, chain[0].name
+    )
+    if project is not None and (files := theme_layers.read_files(project)):
+        chain = [theme_layers.Layer(_PROJECT, project, files, None), *chain]
     return Theme(tuple(chain), resolved)
 
 
@@ -371,20 +364,20 @@ def _rewrite_urls(
             return match[0]
         return f'url("{posixpath.relpath(hashed[target][0], folder or ".")}")'
 
-    return _CSS_URL.sub(rewritten, decoded(content, name)).encode()
+    return _CSS_URL.sub(rewritten, theme_layers.decoded(content, name)).encode()
 
 
-def _parse_strings(layers: tuple[Layer, ...]) -> dict[str, dict[str, str]]:
+def _parse_strings(layers: tuple[theme_layers.Layer, ...]) -> dict[str, dict[str, str]]:
     """Language to key to text; upper layers replace single strings."""
     strings: dict[str, dict[str, str]] = {"en": {}}
     for layer in reversed(layers):
-        for path, table in strings_of(layer):
+        for path, table in theme_layers.strings_of(layer):
             strings.setdefault(Path(path).stem, {}).update(table)
     return strings
 
 
 def _make_environment(
-    theme: Theme, layers: tuple[Layer, ...], *, is_ours: bool
+    theme: Theme, layers: tuple[theme_layers.Layer, ...], *, is_ours: bool
 ) -> Environment:
     """Jinja with our layers; sandboxed as soon as one layer is not our own."""
     from jinja2 import ChoiceLoader, PrefixLoader, StrictUndefined
@@ -430,7 +423,7 @@ def _make_environment(
     return environment
 
 
-def _layer_loader(layer: Layer) -> BaseLoader:
+def _layer_loader(layer: theme_layers.Layer) -> BaseLoader:
     from jinja2 import FunctionLoader
 
     def load(name: str) -> tuple[str, str, Callable[[], bool]] | None:
@@ -438,12 +431,16 @@ def _layer_loader(layer: Layer) -> BaseLoader:
         if path not in layer.files:
             return None
         source = layer.folder / path
-        return decoded(layer.files[path], source), str(source), lambda: True
+        return (
+            theme_layers.decoded(layer.files[path], source),
+            str(source),
+            lambda: True,
+        )
 
     return FunctionLoader(load)
 
 
-def _location(exc: Exception, layers: tuple[Layer, ...]) -> str | None:
+def _location(exc: Exception, layers: tuple[theme_layers.Layer, ...]) -> str | None:
     """``file:line`` of the template where an error came from."""
     filename = getattr(exc, "filename", None)
     if filename:

@@ -8,8 +8,6 @@ keeps that of this package, never in the cache of a build, which may come from
 another machine; and only that of templates that came with wikisync.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import sys

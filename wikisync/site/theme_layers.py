@@ -4,8 +4,6 @@ Only this module knows where themes lie: in ``wikisync/themes`` of a wheel, in t
 checkout's ``themes``, or in a folder that the site names.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +14,7 @@ from msgspec import Struct
 from wikisync.core.decoding import decode_text
 from wikisync.errors import FolderError, SiteError, UnknownTheme
 from wikisync.folder.safe_open import opened_inside, read_all
-from wikisync.site.theme_manifest import (
-    ThemeManifest,
-    ThemeOption,
-    did_you_mean,
-    parse_manifest,
-)
+from wikisync.site import theme_manifest
 
 MANIFEST = "theme.toml"
 _SUBFOLDERS = ("templates", "static", "i18n", "icons")
@@ -35,7 +28,7 @@ class Layer(Struct, frozen=True):
     folder: Path
     files: Mapping[str, bytes]
     """Path inside the folder (``templates/base.html``) to content."""
-    manifest: ThemeManifest | None
+    manifest: theme_manifest.ThemeManifest | None
     """None for the project's own folder, which is no theme of its own."""
 
 
@@ -68,9 +61,9 @@ def theme_chain(name: str) -> list[Layer]:
     return chain
 
 
-def declared_options(chain: Sequence[Layer]) -> dict[str, ThemeOption]:
+def declared_options(chain: Sequence[Layer]) -> dict[str, theme_manifest.ThemeOption]:
     """Every option of a theme; what it declares counts before what it extends."""
-    found: dict[str, ThemeOption] = {}
+    found: dict[str, theme_manifest.ThemeOption] = {}
     for layer in reversed(chain):
         found |= layer.manifest.options if layer.manifest else {}
     return found
@@ -81,7 +74,9 @@ def _read_theme(name: str, beside: Path | None) -> Layer:
     files = read_files(folder)
     source = folder / MANIFEST
     text = decoded(_read_file(folder, MANIFEST), source)
-    return Layer(folder.name, folder, files, parse_manifest(text, str(source)))
+    return Layer(
+        folder.name, folder, files, theme_manifest.parse_manifest(text, str(source))
+    )
 
 
 def _theme_folder(name: str, beside: Path | None) -> Path:
@@ -103,7 +98,7 @@ def _theme_folder(name: str, beside: Path | None) -> Path:
         f"no theme {name!r}",
         hint=f"did you mean {found}? a theme of your own is given as a path"
         if found
-        else did_you_mean(name, theme_names()),
+        else theme_manifest.did_you_mean(name, theme_names()),
     )
 
 

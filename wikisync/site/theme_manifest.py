@@ -5,8 +5,6 @@ site sets is checked against that before any page is rendered: an unknown name
 or a wrong type is an error that names the option and what would be right.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping, Sequence

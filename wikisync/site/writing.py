@@ -5,8 +5,6 @@ place.  All parsers and composers are loaded with this module, so ``build`` impo
 for a site that changed only.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -20,6 +18,7 @@ from wikisync.core.messages import Progress
 from wikisync.core.model import Digest, Problem, Slug, digest_of
 from wikisync.markup.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
+from wikisync.site import agents, composing
 from wikisync.site.addresses import (
     LLMS,
     LLMS_FULL,
@@ -28,24 +27,9 @@ from wikisync.site.addresses import (
     REPORT_JSON,
     ROBOTS,
 )
-from wikisync.site.agents import (
-    ListedPage,
-    listed_key,
-    listed_pages,
-    llms_full_text,
-    llms_text,
-    pages_json,
-)
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache
 from wikisync.site.changes import atom_feed, changed_pages, newest
-from wikisync.site.composing import (
-    SiteComposer,
-    load_document,
-    search_keys,
-    site_addresses,
-    wiki_problems,
-)
 from wikisync.site.context import ListingItem, PageRef
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
@@ -125,12 +109,12 @@ class SiteWriting:
         self._notes = [self._note_of(one) for one in scanned]
         """Those of the last build, until their wiki is read."""
         known = [note.addresses for note in self._notes]
-        self._addresses = site_addresses(scanned, options, kept, known)
+        self._addresses = composing.site_addresses(scanned, options, kept, known)
         urls = [service_address(wiki.source) for wiki in scanned]
         loose = [wiki.loose for wiki in scanned]
         table = WikiTable(urls, self._addresses, loose)
         self._indexer = Indexer(store, table, progress, options.markup, attempts)
-        self._site = SiteComposer(
+        self._site = composing.SiteComposer(
             scanned, self._addresses, options, theme, self._indexer, table, kept
         )
         self._composer: WikiPages | None = None
@@ -282,10 +266,10 @@ class SiteWriting:
             table,
             frame,
             self._addresses[number],
-            tuple(wiki_problems(self._addresses, composer)),
+            tuple(composing.wiki_problems(self._addresses, composer)),
             min(filter(None, retries), default=0.0),
             links,
-            tuple(search_keys([composer])),
+            tuple(composing.search_keys([composer])),
             tuple(wiki.linked),
             {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
             scanned.history,
@@ -439,7 +423,7 @@ class SiteWriting:
 
     def _write_search(self, output: Output) -> Iterator[None]:
         """The search index, as far as the documents changed, in steps."""
-        load: Load = partial(load_document, indexer=self._indexer)
+        load: Load = partial(composing.load_document, indexer=self._indexer)
         documents = chain.from_iterable(self._documents)
         if self._kept:
             kept = {
@@ -499,17 +483,21 @@ class SiteWriting:
         """Lists of all pages, and texts of those whose source the site has."""
         site = self._site.context
         wikis = [*zip(self._scanned, self._addresses, self._documents, strict=True)]
-        key = hash_of(self._site.settings_key, [*starmap(listed_key, wikis)])
+        key = hash_of(self._site.settings_key, [*starmap(agents.listed_key, wikis)])
 
-        def pages() -> Iterator[ListedPage]:
-            return chain.from_iterable(starmap(partial(listed_pages, site), wikis))
+        def pages() -> Iterator[agents.ListedPage]:
+            return chain.from_iterable(
+                starmap(partial(agents.listed_pages, site), wikis)
+            )
 
         if not output.keep(PAGES_JSON, key):
-            output.put(PAGES_JSON, pages_json(site, pages()))
+            output.put(PAGES_JSON, agents.pages_json(site, pages()))
         if count := sum(len(addresses.sources) for addresses in self._addresses):
             if not output.keep(LLMS, key):
-                output.put(LLMS, llms_text(site, pages()).encode("utf-8", "replace"))
-            text = llms_full_text(site, pages(), count, output.content)
+                output.put(
+                    LLMS, agents.llms_text(site, pages()).encode("utf-8", "replace")
+                )
+            text = agents.llms_full_text(site, pages(), count, output.content)
             output.put(LLMS_FULL, text)
 
     def _write_redirects(self, output: Output) -> None:

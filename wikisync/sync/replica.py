@@ -6,8 +6,6 @@ Cancelling a read leaves nothing behind; cancelling a write leaves either the ol
 or the new content, never a mixture.
 """
 
-from __future__ import annotations
-
 from collections.abc import (
     AsyncIterator,
     Callable,
@@ -18,18 +16,7 @@ from collections.abc import (
 )
 from typing import Protocol
 
-from wikisync.core.model import (
-    Attachment,
-    AttachmentPath,
-    ConflictFile,
-    Digest,
-    Format,
-    LateSave,
-    LooseFile,
-    Page,
-    Slug,
-    Snapshot,
-)
+from wikisync.core import model
 from wikisync.errors import WikisyncError
 
 GONE_THERE = "deleted on the wiki"
@@ -44,7 +31,7 @@ class Replica(Protocol):
         """How messages call this replica: a folder path or the wiki's URL."""
         ...
 
-    async def snapshot(self) -> Snapshot:
+    async def snapshot(self) -> model.Snapshot:
         """Scan every page once.
 
         Raises:
@@ -53,7 +40,7 @@ class Replica(Protocol):
         """
         ...
 
-    async def read(self, slug: Slug) -> Page:
+    async def read(self, slug: model.Slug) -> model.Page:
         """The page with its text as of now.
 
         Raises:
@@ -61,7 +48,9 @@ class Replica(Protocol):
         """
         ...
 
-    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+    async def write(
+        self, page: model.Page, *, expected: model.Digest | None
+    ) -> model.Page:
         """Create the page (``expected`` is None) or replace its text.
 
         Returns:
@@ -72,7 +61,9 @@ class Replica(Protocol):
         """
         ...
 
-    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+    async def move(
+        self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
+    ) -> model.Page:
         """Give the page another name, its text unchanged.
 
         Returns:
@@ -83,7 +74,7 @@ class Replica(Protocol):
         """
         ...
 
-    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+    async def delete(self, slug: model.Slug, *, expected: model.Digest) -> None:
         """Remove the page if it still has the expected digest.
 
         Raises:
@@ -91,7 +82,7 @@ class Replica(Protocol):
         """
         ...
 
-    def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    def read_attachment(self, path: model.AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks.
 
         Raises:
@@ -100,8 +91,8 @@ class Replica(Protocol):
         ...
 
     async def write_attachment(
-        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> Attachment:
+        self, path: model.AttachmentPath, chunks: AsyncIterator[bytes]
+    ) -> model.Attachment:
         """Store an attachment atomically under this path."""
         ...
 
@@ -115,7 +106,7 @@ class LocalReplica(Replica, Protocol):
     """
 
     async def delete(
-        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+        self, slug: model.Slug, *, expected: model.Digest, why: str = GONE_THERE
     ) -> None:
         """Remove the page, into the trash; ``why`` is for a person.
 
@@ -125,8 +116,8 @@ class LocalReplica(Replica, Protocol):
         ...
 
     async def write_pages(
-        self, pages: Sequence[tuple[Page, Digest | None]]
-    ) -> Sequence[Page | WikisyncError]:
+        self, pages: Sequence[tuple[model.Page, model.Digest | None]]
+    ) -> Sequence[model.Page | WikisyncError]:
         """Write many pages, each with the digest that it replaces.
 
         Returns:
@@ -137,23 +128,23 @@ class LocalReplica(Replica, Protocol):
         """
         ...
 
-    def keeps_out(self, path: AttachmentPath) -> bool:
+    def keeps_out(self, path: model.AttachmentPath) -> bool:
         """Whether a person keeps a file out of the sync."""
         ...
 
     async def attachments(
-        self, paths: Collection[AttachmentPath]
-    ) -> Mapping[AttachmentPath, LooseFile]:
+        self, paths: Collection[model.AttachmentPath]
+    ) -> Mapping[model.AttachmentPath, model.LooseFile]:
         """Those of some attachments that can be read here, as they are now."""
         ...
 
     async def write_attachment(
         self,
-        path: AttachmentPath,
+        path: model.AttachmentPath,
         chunks: AsyncIterator[bytes],
         *,
-        replaces: Digest | None = None,
-    ) -> Attachment:
+        replaces: model.Digest | None = None,
+    ) -> model.Attachment:
         """Store an attachment, in the place of a file that is what it was, if given.
 
         Raises:
@@ -161,7 +152,7 @@ class LocalReplica(Replica, Protocol):
         """
         ...
 
-    async def saved(self, paths: Collection[str]) -> Snapshot | None:
+    async def saved(self, paths: Collection[str]) -> model.Snapshot | None:
         """A snapshot for which only these files are read; all else is as it was.
 
         Args:
@@ -173,7 +164,9 @@ class LocalReplica(Replica, Protocol):
         """
         ...
 
-    async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+    async def untracked(
+        self, pages: Iterable[tuple[model.Slug, model.Format]]
+    ) -> frozenset[model.Slug]:
         """Those of the pages whose absence from the last snapshot means nothing.
 
         They are neither deleted on the wiki nor written here: ignored by a pattern,
@@ -181,24 +174,26 @@ class LocalReplica(Replica, Protocol):
         """
         ...
 
-    async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+    async def emptied(
+        self, pages: Iterable[tuple[model.Slug, model.Format]]
+    ) -> frozenset[model.Slug]:
         """Those of the missing pages whose directory is there and holds nothing."""
         ...
 
     async def having(
-        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
-    ) -> frozenset[Slug]:
+        self, slugs: Iterable[model.Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[model.Slug]:
         """Those of the pages whose text is sought; what cannot be read is not."""
         ...
 
-    async def late_saves(self) -> Sequence[LateSave]:
+    async def late_saves(self) -> Sequence[model.LateSave]:
         """Saves that reached a file only after it had been replaced.
 
         Each is given until it is acknowledged, also after a restart.
         """
         ...
 
-    async def acknowledge(self, late: LateSave) -> None:
+    async def acknowledge(self, late: model.LateSave) -> None:
         """Forget a late save, which the next one of its file is an edit of.
 
         Its text is in a page or in the trash now.
@@ -206,7 +201,7 @@ class LocalReplica(Replica, Protocol):
         ...
 
     async def keep(
-        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+        self, slug: model.Slug, text: str, why: str, *, is_again: bool = False
     ) -> None:
         """Put a text into the trash that no file of its own holds.
 
@@ -214,17 +209,17 @@ class LocalReplica(Replica, Protocol):
         """
         ...
 
-    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
+    async def conflict_file(self, slug: model.Slug) -> model.ConflictFile | None:
         """The page's conflict file as it is now; None where there is none."""
         ...
 
     async def write_conflict(
         self,
-        slug: Slug,
-        page_format: Format,
+        slug: model.Slug,
+        page_format: model.Format,
         text: str,
         *,
-        expected: Digest | None = None,
+        expected: model.Digest | None = None,
     ) -> str:
         """Write the page's conflict file beside it.
 
@@ -240,7 +235,7 @@ class LocalReplica(Replica, Protocol):
         ...
 
     async def remove_conflict(
-        self, slug: Slug, *, expected: Digest | None = None
+        self, slug: model.Slug, *, expected: model.Digest | None = None
     ) -> None:
         """Remove the page's conflict file, into the trash.
 
@@ -286,7 +281,7 @@ class RemoteReplica(Replica, Protocol):
         ...
 
     def read_attachment(
-        self, path: AttachmentPath, version: str = ""
+        self, path: model.AttachmentPath, version: str = ""
     ) -> AsyncIterator[bytes]:
         """The same, of a file with this id where it may have had other content."""
         ...

@@ -1,7 +1,5 @@
 """What tests of books speak: a wiki in one file, and a look into an EPUB."""
 
-from __future__ import annotations
-
 import posixpath
 import zipfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """All pages of wikis as EPUB: a package that readers accept."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

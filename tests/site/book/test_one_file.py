@@ -1,7 +1,5 @@
 """All pages of wikis in one HTML file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import unquote

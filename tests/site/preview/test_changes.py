@@ -1,7 +1,5 @@
 """Changes told by paths: seen without a look at all files, and seen the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What an author is told of a page's file, with the line."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.core.model import Problem

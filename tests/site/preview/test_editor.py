@@ -1,7 +1,5 @@
 """Opening a file in an editor: real processes, left alone, and who may ask for it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

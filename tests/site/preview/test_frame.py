@@ -1,7 +1,5 @@
 """What of a page belongs to its frame: what a preview cannot exchange."""
 
-from __future__ import annotations
-
 import pytest
 
 from wikisync.site.preview.frame import frame_digest

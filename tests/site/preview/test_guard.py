@@ -1,7 +1,5 @@
 """Who may ask a preview, and how much: as a browser and as other sites ask it."""
 
-from __future__ import annotations
-
 import aiohttp
 import pytest
 

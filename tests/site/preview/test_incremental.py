@@ -4,8 +4,6 @@ A page is asked for right after the edits, while others may be unread; its own t
 then that of its file.  Once all are read, every page is that of the build.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

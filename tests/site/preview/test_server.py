@@ -1,7 +1,5 @@
 """A preview asked as a browser asks it: real files, a real server on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

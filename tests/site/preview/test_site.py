@@ -1,7 +1,5 @@
 """The site of a preview, change by change, without a server or a watcher."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

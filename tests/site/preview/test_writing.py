@@ -1,7 +1,5 @@
 """Writing in the browser: saves that are merged, new names, the trash, and who may."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

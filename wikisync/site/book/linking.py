@@ -5,8 +5,6 @@ other chapters; what is not in it is reached where the site or the wiki is on th
 and is plain text where neither is known.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from html import unescape

@@ -1,7 +1,5 @@
 """What one command writes besides a site, or instead of one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

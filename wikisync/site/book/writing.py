@@ -1,7 +1,5 @@
 """Wikis to one file each of the formats that are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -5,8 +5,6 @@ difference between the two notations, and attributes and elements that its pages
 still have but books may not.
 """
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -5,8 +5,6 @@ without a look at the others.  Whatever is not plainly that (folders, attachment
 links, two files for one page) is found out by a look at everything.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

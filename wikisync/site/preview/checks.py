@@ -4,8 +4,6 @@ A page is shown whatever it holds, so nothing here is an error for a build; each
 problem names the file and the line as its subject: ``handbook/home.md:3``.
 """
 
-from __future__ import annotations
-
 import re
 
 from wikisync.core.model import Problem

@@ -5,8 +5,6 @@ come up is told.  Which one it is was chosen
 by who started the preview; what a browser sends only names a page.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress

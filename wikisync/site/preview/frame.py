@@ -4,8 +4,6 @@ A page is its frame and what stands in it: the text (``main``) and the navigatio
 (``nav``).  While the frame is the same, ``client.js`` exchanges the rest.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 

@@ -10,8 +10,6 @@ learn nothing and change nothing, so a request is refused when
 What passes is answered with headers that let no other page embed or read it.
 """
 
-from __future__ import annotations
-
 import hmac
 import html
 import re

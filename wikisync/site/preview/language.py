@@ -8,8 +8,6 @@ One thread owns the site, as in a preview; a change of the folder by another pro
 seen by the same watch.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

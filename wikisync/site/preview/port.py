@@ -1,7 +1,5 @@
 """The port that a preview listens on: the wanted one, or the next that is free."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -5,8 +5,6 @@ It names a page by its address in the preview; the file behind it is what the sc
 the folder found, never a path that the browser sends.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata
@@ -20,34 +18,21 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
+from wikisync import errors
 from wikisync.core.decoding import json_decoder
 from wikisync.core.model import Format, Slug
 from wikisync.core.system.parallel import finish_in_thread
-from wikisync.errors import (
-    FolderError,
-    NotFound,
-    PreconditionFailed,
-    SiteError,
-    UsageError,
-    WikisyncError,
-)
 from wikisync.folder.naming import attachment_path
 from wikisync.markup.filters.text import emoji_names
 from wikisync.merging.conflict import Piece
+from wikisync.site.preview import writing
 from wikisync.site.preview.moves import make_moves, plan_moves
 from wikisync.site.preview.site import LiveSite, WritablePage
 from wikisync.site.preview.states import Decisions, digest_of_pieces
-from wikisync.site.preview.writing import (
-    TEXT_BYTES_MAX,
-    WikiDesk,
-    Written,
-    encoded,
-    parts_of,
-)
 
 FILE_BYTES_MAX = 32 * 1024 * 1024
 """Of a picture or file that is pasted or dropped."""
-BODY_BYTES_MAX = 2 * TEXT_BYTES_MAX * 6 + 4096
+BODY_BYTES_MAX = 2 * writing.TEXT_BYTES_MAX * 6 + 4096
 """Two texts, every character escaped."""
 FILE_BODY_BYTES_MAX = FILE_BYTES_MAX * 4 // 3 + 4096
 PARTS_MAX = 2
@@ -205,7 +190,7 @@ class WriteRoutes:
         site: LiveSite,
         in_thread: InThread,
         refresh: Callable[[frozenset[str]], Awaitable[None]],
-        desk: Callable[[Path], WikiDesk],
+        desk: Callable[[Path], writing.WikiDesk],
         decisions: Decisions | None,
         *,
         is_read_only: bool,
@@ -257,7 +242,7 @@ class WriteRoutes:
                 made = await answer(wish)
             except msgspec.DecodeError as exc:
                 return said(400, f"the request cannot be read: {exc}")
-            except WikisyncError as exc:
+            except errors.WikisyncError as exc:
                 return said(_status(exc), exc.message, exc.hint or "")
             return web.Response(
                 body=msgspec.json.encode(made), content_type="application/json"
@@ -265,13 +250,13 @@ class WriteRoutes:
 
         router.add_post(path, handle)
 
-    async def _page(self, at: str) -> tuple[WritablePage, WikiDesk]:
+    async def _page(self, at: str) -> tuple[WritablePage, writing.WikiDesk]:
         page = await self._in_thread(self._site.writable, at)
         if page is None:
-            raise NotFound("there is no file behind this page")
+            raise errors.NotFound("there is no file behind this page")
         return page, self._desk(page)
 
-    def _desk(self, page: WritablePage) -> WikiDesk:
+    def _desk(self, page: WritablePage) -> writing.WikiDesk:
         return self._desk_of(page.wiki.source.folder)
 
     async def _source(self, wish: SourceWish) -> object:
@@ -283,7 +268,7 @@ class WriteRoutes:
         desk = self._desk(page)
         text = await finish_in_thread(desk.read, page.path)
         if text is None:
-            raise NotFound(f"{page.path} is gone")
+            raise errors.NotFound(f"{page.path} is gone")
         return {
             "file": page.path,
             "slug": page.slug,
@@ -298,7 +283,7 @@ class WriteRoutes:
         """What a page that is not there may begin with."""
         page = await self._in_thread(self._site.new_page, wish.at, "", wish.href)
         if page is None:
-            raise NotFound("no page can have this address")
+            raise errors.NotFound("no page can have this address")
         trashed = await finish_in_thread(self._desk(page).has_trashed, page.path)
         address = await self._in_thread(self._site.address_of, page.wiki, page.path)
         return {
@@ -318,12 +303,12 @@ class WriteRoutes:
             return {"parts": bodies}
         return await self._in_thread(self._site.draft, wish.at, wish.text)
 
-    async def _save(self, wish: SaveWish) -> Written:
+    async def _save(self, wish: SaveWish) -> writing.Written:
         page = await self._in_thread(self._site.writable, wish.at)
         if page is None:
-            return Written("gone", "")
+            return writing.Written("gone", "")
         desk = self._desk(page)
-        written: Written = await finish_in_thread(
+        written: writing.Written = await finish_in_thread(
             desk.save, page.path, page.format, wish.text, wish.base
         )
         return written
@@ -337,14 +322,14 @@ class WriteRoutes:
             is_file=wish.text is not None,
         )
         if page is None:
-            raise UsageError(
+            raise errors.UsageError(
                 f"{(wish.name or wish.at)[:80]!r} cannot be the name of a page",
                 hint="choose another name",
             )
         text = wish.text
         if text is None:
             text = await finish_in_thread(_beginning_of, page, wish.template)
-        content = encoded(text, b"", page.path)
+        content = writing.encoded(text, b"", page.path)
         await finish_in_thread(self._desk(page).create, page.path, content)
         return await self._shown(page, page.path)
 
@@ -376,16 +361,16 @@ class WriteRoutes:
     async def _restore(self, wish: RestoreWish) -> object:
         page = await self._in_thread(self._site.new_page, wish.at, "", "")
         if page is None:
-            raise NotFound("no page can have this address")
+            raise errors.NotFound("no page can have this address")
         path = await finish_in_thread(self._desk(page).restore, page.path)
         return await self._shown(page, path)
 
     async def _file(self, wish: FileWish) -> object:
         page, desk = await self._page(wish.at)
         if len(wish.content) > FILE_BYTES_MAX:
-            raise SiteError(f"the file has more than {FILE_BYTES_MAX >> 20} MiB")
+            raise errors.SiteError(f"the file has more than {FILE_BYTES_MAX >> 20} MiB")
         path = file_path(wish.name, wish.content)
-        with suppress(PreconditionFailed):  # the same bytes are there
+        with suppress(errors.PreconditionFailed):  # the same bytes are there
             await finish_in_thread(desk.create, path, wish.content)
         await self._refresh(frozenset({str(desk.root / path)}))
         return {"path": path, "format": page.format}
@@ -411,9 +396,11 @@ class WriteRoutes:
             *(page, wish.at, text or "", wish.number),
         )
         if new is None:
-            raise SiteError(f"the box cannot be found in the text of {page.path}")
+            raise errors.SiteError(
+                f"the box cannot be found in the text of {page.path}"
+            )
         if is_draft:
-            return Written("saved", new)
+            return writing.Written("saved", new)
         return await finish_in_thread(desk.save, page.path, page.format, new, text)
 
     # What a person decides -------------------------------------------------------
@@ -442,7 +429,7 @@ class WriteRoutes:
     async def _decide(self, wish: BatchWish) -> object:
         number = await self._in_thread(self._site.wiki_at, wish.at)
         if number is None or self._decisions is None:
-            raise NotFound(_NO_WORKSPACE)
+            raise errors.NotFound(_NO_WORKSPACE)
         owner, decide = self._site.owners[number], self._decisions.decide
         is_approved = wish.is_approved
         said = await finish_in_thread(
@@ -462,7 +449,7 @@ class WriteRoutes:
     async def _clash(self, wish: ClashWish) -> object:
         page, _ = await self._page(wish.at)
         pieces = await self._pieces(page)
-        return {"parts": parts_of(pieces), "seen": digest_of_pieces(pieces)}
+        return {"parts": writing.parts_of(pieces), "seen": digest_of_pieces(pieces)}
 
     async def _settle(self, wish: SettleWish) -> object:
         page, desk = await self._page(wish.at)
@@ -473,7 +460,7 @@ class WriteRoutes:
             )
             return {"said": said}
         if not page.conflict:
-            raise NotFound(f"{page.path} has no conflict any more")
+            raise errors.NotFound(f"{page.path} has no conflict any more")
         await finish_in_thread(desk.settle, page.conflict, wish.text, wish.seen)
         return {"said": "the next sync applies it"}
 
@@ -489,7 +476,7 @@ class WriteRoutes:
     async def _back(self, wish: BackWish) -> object:
         page, _ = await self._page(wish.at)
         if self._decisions is None:
-            raise NotFound(_NO_WORKSPACE)
+            raise errors.NotFound(_NO_WORKSPACE)
         owner, restore = page.wiki.source.owner, self._decisions.restore
         await finish_in_thread(restore, owner, page.slug, wish.id)
         return await self._shown(page, page.path)
@@ -516,7 +503,7 @@ def file_path(name: str, content: bytes) -> str:
     digest = hashlib.sha256(content).hexdigest()[:HASH_DIGITS]
     path = f"uploads/{digest}/{plain}"
     if attachment_path(path) is None:
-        raise SiteError(
+        raise errors.SiteError(
             f"{plain} cannot be the name of a file", hint="choose a shorter name"
         )
     return path
@@ -558,13 +545,13 @@ def _id_of(page: WritablePage) -> str:
     return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _status(error: WikisyncError) -> int:
+def _status(error: errors.WikisyncError) -> int:
     match error:
-        case NotFound():
+        case errors.NotFound():
             return 404
-        case PreconditionFailed():
+        case errors.PreconditionFailed():
             return 409
-        case FolderError():
+        case errors.FolderError():
             return 500
         case _:
             return 400

@@ -4,8 +4,6 @@ It takes most of a second in a large wiki, and a save would wait as long: so it 
 made beside the thread that the site belongs to.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 

@@ -26,14 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import (
-    Format,
-    PagePath,
-    Problem,
-    Slug,
-    path_of_title,
-    split_extension,
-)
+from wikisync.core import model
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
 from wikisync.markup.links import LinkIndex
@@ -95,9 +88,9 @@ class PageView(Struct, frozen=True):
     """That of ``Rendered``."""
     is_failing: bool = False
     """The files do not make this page now."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[model.Problem, ...] = ()
     owner: WikiOwner | None = None
-    slug: Slug | None = None
+    slug: model.Slug | None = None
     file: str = ""
     """The page's file, ``handbook/home.md``; empty where there is none."""
     conflict: str = ""
@@ -110,10 +103,10 @@ class WritablePage(Struct, frozen=True):
     """A page for a person who writes it."""
 
     wiki: ScannedWiki
-    slug: Slug
-    path: PagePath
+    slug: model.Slug
+    path: model.PagePath
     """Of its file."""
-    format: Format
+    format: model.Format
     conflict: str
     """The file that holds both texts of a conflict, or empty."""
 
@@ -201,7 +194,7 @@ class LiveSite:
         waiting = [place for place in world.unread if place not in self._ahead]
         for place in waiting:
             wiki = world.scanned[place.wiki]
-            world.layout.indexer.read(wiki, wiki.pages[Slug(place.name)])
+            world.layout.indexer.read(wiki, wiki.pages[model.Slug(place.name)])
             self._ahead.add(place)
             if time.monotonic() > until:
                 break
@@ -244,7 +237,7 @@ class LiveSite:
             else ()
         )
 
-    def output_path(self, wiki: int, slug: Slug) -> str | None:
+    def output_path(self, wiki: int, slug: model.Slug) -> str | None:
         """Where a page is shown; None for one that the site has not."""
         return (
             self._world.layout.addresses[wiki].pages.get(slug) if self._world else None
@@ -256,7 +249,7 @@ class LiveSite:
         if world is None:
             return
         for place in world.conflicts:
-            yield world.layout.addresses[place.wiki].pages[Slug(place.name)]
+            yield world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
 
     # Answers ----------------------------------------------------------------------
 
@@ -320,7 +313,7 @@ class LiveSite:
             return PageView(
                 key, frame, is_failing, tuple(problems), count=self.read_count
             )
-        page = world.scanned[place.wiki].pages[Slug(place.name)]
+        page = world.scanned[place.wiki].pages[model.Slug(place.name)]
         file = _shown(world.scanned[place.wiki], page.path)
         problems += _page_problems(world, place, file)
         return PageView(
@@ -329,7 +322,7 @@ class LiveSite:
             is_failing,
             tuple(dict.fromkeys(problems)),
             owner=world.inputs.wikis[place.wiki].owner,
-            slug=Slug(place.name),
+            slug=model.Slug(place.name),
             file=file,
             conflict=world.conflicts.get(place, ""),
             count=self.read_count,
@@ -345,7 +338,7 @@ class LiveSite:
         if is_conflict:
             found = world.conflicts.get(place)
             return scanned.source.folder / found if found else None
-        return scanned.source.folder / scanned.pages[Slug(place.name)].path
+        return scanned.source.folder / scanned.pages[model.Slug(place.name)].path
 
     # What a person writes ---------------------------------------------------------
 
@@ -356,7 +349,7 @@ class LiveSite:
         if world is None or place is None:
             return None
         scanned = world.scanned[place.wiki]
-        page = scanned.pages[Slug(place.name)]
+        page = scanned.pages[model.Slug(place.name)]
         conflict = world.conflicts.get(place, "")
         return WritablePage(scanned, page.slug, page.path, page.format, conflict)
 
@@ -384,7 +377,7 @@ class LiveSite:
         if drawn is None:
             return Draft("")
         world, place = drawn
-        shown = world.layout.addresses[place.wiki].pages[Slug(place.name)]
+        shown = world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
         return Draft(drafted(world, shown), _marks(world, place, text))
 
     def marks(self, path: str, text: str) -> tuple[Mark, ...]:
@@ -430,7 +423,7 @@ class LiveSite:
         index = LinkIndex(page.wiki.pages, page.wiki.attachments)
         for is_wikilink in (False, True):
             target = index.resolve(page.slug, href, is_wikilink=is_wikilink)
-            known = page.wiki.pages.get(Slug(target.name))
+            known = page.wiki.pages.get(model.Slug(target.name))
             if target.kind == "page" and known is not None:
                 return self.address_of(page.wiki, known.path)
         return ""
@@ -454,18 +447,18 @@ class LiveSite:
         number = _wiki_at(world, path)
         scanned = world.scanned[number]
         if is_file:
-            split, found = split_extension(name), parse_path(name)
+            split, found = model.split_extension(name), parse_path(name)
             file = new_path(*found, name[len(split[0]) :]) if split and found else None
             if found is None or file != name:
                 return None
             return WritablePage(scanned, found[0], file, found[1], "")
         if href and place is not None:
-            name = _missing_page(scanned, Slug(place.name), href)
+            name = _missing_page(scanned, model.Slug(place.name), href)
         elif not name:
             prefix = world.layout.addresses[number].prefix
             name = path.removeprefix(prefix).removesuffix(".html")
-        stem, page_format = split_extension(name) or (name, None)
-        slug = Slug(path_of_title(stem))
+        stem, page_format = model.split_extension(name) or (name, None)
+        slug = model.Slug(model.path_of_title(stem))
         page_format = page_format or usual_format(scanned, slug)
         file = new_path(slug, page_format) if page_format.is_writable else None
         if file is None:
@@ -477,7 +470,7 @@ class LiveSite:
         world = self._world
         return _wiki_at(world, _known_path(world, path)) if world else None
 
-    def titles(self, wiki: ScannedWiki) -> Sequence[tuple[Slug, str]]:
+    def titles(self, wiki: ScannedWiki) -> Sequence[tuple[model.Slug, str]]:
         """The pages of a wiki with their titles."""
         world = self._world
         assert world is not None, "somebody asked for the wiki"
@@ -512,13 +505,15 @@ def _marks(world: World, place: ItemKey, text: str) -> tuple[Mark, ...]:
     return (*links, *(Mark(int(one.subject[1:]), "", one.message) for one in checks))
 
 
-def usual_format(wiki: ScannedWiki, slug: Slug) -> Format:
+def usual_format(wiki: ScannedWiki, slug: model.Slug) -> model.Format:
     """The format of most pages in the folder of a new page, or in the wiki."""
     folder = slug.rpartition("/")[0]
     pages = [page for page in wiki.pages.values() if page.format.is_writable]
     near = [page for page in pages if page.slug.rpartition("/")[0] == folder]
     counted = Counter(page.format for page in near or pages)
-    return max(counted, key=lambda one: (counted[one], one), default=Format.MARKDOWN)
+    return max(
+        counted, key=lambda one: (counted[one], one), default=model.Format.MARKDOWN
+    )
 
 
 def _number(world: World, wiki: ScannedWiki) -> int:
@@ -527,7 +522,7 @@ def _number(world: World, wiki: ScannedWiki) -> int:
     return folders.index(wiki.source.folder)
 
 
-def _missing_page(wiki: ScannedWiki, slug: Slug, href: str) -> str:
+def _missing_page(wiki: ScannedWiki, slug: model.Slug, href: str) -> str:
     """The page that a broken link asks for; empty where it asks for none."""
     index = LinkIndex(wiki.pages, wiki.attachments)
     for is_wikilink in (False, True):
@@ -554,10 +549,10 @@ def _known_path(world: World, path: str) -> str:
     return composed if composed in world.layout.places else path
 
 
-def _page_problems(world: World, place: ItemKey, file: str) -> Iterator[Problem]:
+def _page_problems(world: World, place: ItemKey, file: str) -> Iterator[model.Problem]:
     """What is wrong with a page, with its file and line."""
     scanned = world.scanned[place.wiki]
-    slug = Slug(place.name)
+    slug = model.Slug(place.name)
     content = read_file(scanned.source.folder, scanned.pages[slug].path)
     checks = page_checks(file, content) if content is not None else []
     codes = {check.code for check in checks}
@@ -567,7 +562,7 @@ def _page_problems(world: World, place: ItemKey, file: str) -> Iterator[Problem]
             yield replace(problem, subject=file)
 
 
-def _unreadable(world: World, path: str) -> Iterator[Problem]:
+def _unreadable(world: World, path: str) -> Iterator[model.Problem]:
     """Why a page is not there although its file is."""
     for number, wiki in enumerate(world.scanned):
         for problem in wiki.problems:
@@ -584,7 +579,7 @@ def _shown(wiki: ScannedWiki, path: str) -> str:
     return f"{wiki.source.folder.name}/{path}"
 
 
-def _of_error(error: WikisyncError) -> Problem:
+def _of_error(error: WikisyncError) -> model.Problem:
     problems = getattr(error, "problems", ())
     message = "; ".join([error.message, *problems])
     return located("failed", message, error.hint)

@@ -4,8 +4,6 @@ Only a workspace knows; a preview takes it from the program that runs it.  A pre
 any other folder knows nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol

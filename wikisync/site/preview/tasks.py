@@ -4,8 +4,6 @@ The box is known by its number on the page, and its line by trying: the text in 
 one sign is another renders to the same page but for that box.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

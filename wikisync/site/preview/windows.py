@@ -1,7 +1,5 @@
 """The windows that look at a preview, and what each was told last."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading

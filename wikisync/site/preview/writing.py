@@ -9,8 +9,6 @@ and what goes lies in the trash.
 Everything here blocks and belongs to no thread.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path

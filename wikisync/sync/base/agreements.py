@@ -3,8 +3,6 @@
 The part of ``state.WikiState`` that decisions are made on.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from sqlite3 import Connection

@@ -8,8 +8,6 @@ minutes later is a step of the sync that removes it.  Nothing here asks a clock:
 count from a row that is a day older, for the clock may be wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from sqlite3 import Connection
 

@@ -5,8 +5,6 @@ happened".  Nothing here asks a clock: the newest time given is now, and ages co
 from a row that is a day older, for the clock may be wrong.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec.structs import astuple

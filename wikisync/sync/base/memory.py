@@ -6,8 +6,6 @@ meanwhile.  A cycle holds its changes back until it carries something out, and w
 what is left at its end.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

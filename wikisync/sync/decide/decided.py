@@ -10,16 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import (
-    BYTE_ORDER_MARK,
-    Digest,
-    Format,
-    Page,
-    Slug,
-    Snapshot,
-    fold_text,
-    path_of_title,
-)
+from wikisync.core import model
 from wikisync.merging.conflict import MergedText
 from wikisync.merging.diff import changes
 from wikisync.merging.front_matter import front_matter_of
@@ -32,10 +23,10 @@ from wikisync.sync.decide.safety import Batch
 class MergedPage(Struct, frozen=True):
     """The texts of one merge and what came of it."""
 
-    slug: Slug
+    slug: model.Slug
     """The page's name when it is its turn, as in the plan."""
-    local: Page
-    remote: Page
+    local: model.Page
+    remote: model.Page
     """The wiki's text in the form that the folder would have it."""
     result: MergedText
     stale: Replaced | None = None
@@ -49,9 +40,9 @@ UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
 class Absences(Struct, frozen=True):
     """What a cycle makes of the pages that its plan would remove."""
 
-    waiting: Mapping[Slug, SkipReason]
+    waiting: Mapping[model.Slug, SkipReason]
     """Pages whose absence is not certain yet."""
-    doubted: Slug | None = None
+    doubted: model.Slug | None = None
     """A page that the list lacks and the service still has, or the like: then the
     scan of the wiki was not complete."""
     due_s: float | None = None
@@ -61,16 +52,16 @@ class Absences(Struct, frozen=True):
 class Decided(Struct):
     """What is to be done, as far as the filters are through, and all it is based on."""
 
-    base: Mapping[Slug, BasePage]
+    base: Mapping[model.Slug, BasePage]
     """What both sides held, under the names of now."""
-    here: Snapshot
-    there: Snapshot
+    here: model.Snapshot
+    there: model.Snapshot
     plan: Plan
     """What is carried out: in the end the part that was asked for."""
     absences: Absences
-    ignored: frozenset[Slug]
+    ignored: frozenset[model.Slug]
     """Pages whose absence in the folder means nothing."""
-    shown: Mapping[Slug, Digest] = {}
+    shown: Mapping[model.Slug, model.Digest] = {}
     """What conflict files show of the wiki's texts."""
     seen: NotAgreed = NotAgreed()
     """What the wiki has otherwise than was agreed on."""
@@ -84,9 +75,9 @@ class Decided(Struct):
     """What a side that went back in time would take back."""
     unmerged: frozenset[Action] = frozenset()
     """What of it is not merged."""
-    merges: Mapping[Slug, MergedPage] = {}
+    merges: Mapping[model.Slug, MergedPage] = {}
     """Merges and clashes by page."""
-    superseded: frozenset[Slug] = frozenset()
+    superseded: frozenset[model.Slug] = frozenset()
     """Pages whose text changed while this was decided; they are in no plan."""
     batches: tuple[Batch, ...] = ()
     """What safety stops hold, and what was said about it."""
@@ -100,7 +91,7 @@ class Decided(Struct):
         return self.absences.due_s if waits else None
 
     @property
-    def left_out(self) -> frozenset[Slug]:
+    def left_out(self) -> frozenset[model.Slug]:
         """Pages that a first sync leaves here because nobody asked for them."""
         skipped = self.whole.skipped
         return frozenset(s.slug for s in skipped if s.reason is SkipReason.NOT_ASKED)
@@ -171,12 +162,12 @@ TELLING_CHARS_MIN = 12
 
 
 def met_anew(
-    base: Mapping[Slug, BasePage],
-    here: Snapshot,
-    there: Snapshot,
+    base: Mapping[model.Slug, BasePage],
+    here: model.Snapshot,
+    there: model.Snapshot,
     *,
     is_other_folder: bool,
-) -> frozenset[Slug]:
+) -> frozenset[model.Slug]:
     """Pages to be met as new ones where both sides are taken as they are.
 
     What one of them lacks was not deleted; and in another folder what differs from
@@ -195,7 +186,7 @@ def met_anew(
 
 
 def is_saved_enough(
-    base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
+    base: Mapping[model.Slug, BasePage], here: model.Snapshot, there: model.Snapshot
 ) -> bool:
     """Whether a scan of nothing but saved files is enough for a decision.
 
@@ -214,7 +205,9 @@ def is_saved_enough(
     return names == here.pages.keys() | (here.unreadable - here.ignored)
 
 
-def has_texts_to_send(base: Mapping[Slug, BasePage], here: Snapshot) -> bool:
+def has_texts_to_send(
+    base: Mapping[model.Slug, BasePage], here: model.Snapshot
+) -> bool:
     """Whether the folder has a text that was not agreed on."""
     return any(
         (known := base.get(slug)) is None or page.digest != known.local
@@ -222,7 +215,7 @@ def has_texts_to_send(base: Mapping[Slug, BasePage], here: Snapshot) -> bool:
     )
 
 
-def _has_news(base: Mapping[Slug, BasePage], there: Snapshot) -> bool:
+def _has_news(base: Mapping[model.Slug, BasePage], there: model.Snapshot) -> bool:
     """Whether the wiki has a page otherwise than was agreed, or an identity of one."""
     theirs = there.pages
     return any(
@@ -234,8 +227,8 @@ def _has_news(base: Mapping[Slug, BasePage], there: Snapshot) -> bool:
 
 
 def changed_pages(
-    base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> dict[Slug, BasePage]:
+    base: Mapping[model.Slug, BasePage], here: model.Snapshot, there: model.Snapshot
+) -> dict[model.Slug, BasePage]:
     """Pages that either side does not hold, under their names, as was agreed.
 
     Of a page that is not among them no row of the table says that anything is to do,
@@ -243,7 +236,7 @@ def changed_pages(
     """
     mine, theirs = here.pages, there.pages
     unreadable = here.unreadable | there.unreadable
-    found: dict[Slug, BasePage] = {}
+    found: dict[model.Slug, BasePage] = {}
     for slug, page in base.items():
         local, remote = mine.get(slug), theirs.get(slug)
         if (
@@ -261,26 +254,26 @@ def changed_pages(
 
 
 def given_names(
-    base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> Mapping[Slug, Slug]:
+    base: Mapping[model.Slug, BasePage], here: model.Snapshot, there: model.Snapshot
+) -> Mapping[model.Slug, model.Slug]:
     """New files of which the service has a page by the name that it makes of theirs.
 
     Not where that page has a file, or two files would be it.
     """
     taken = base.keys() | here.pages.keys() | here.unreadable
-    given: dict[Slug, list[Slug]] = {}
+    given: dict[model.Slug, list[model.Slug]] = {}
     for slug in here.pages.keys() - there.pages.keys() - base.keys():
-        name = Slug(path_of_title(slug))
+        name = model.Slug(model.path_of_title(slug))
         if name in there.pages and name not in taken:
             given.setdefault(name, []).append(slug)
     return {files[0]: name for name, files in given.items() if len(files) == 1}
 
 
 def is_at_rest(
-    base: Mapping[Slug, BasePage],
-    here: Snapshot,
-    there: Snapshot,
-    changed: Mapping[Slug, BasePage],
+    base: Mapping[model.Slug, BasePage],
+    here: model.Snapshot,
+    there: model.Snapshot,
+    changed: Mapping[model.Slug, BasePage],
 ) -> bool:
     """Whether both sides hold the very pages, texts and names of the base."""
     if changed or here.unreadable or there.unreadable:
@@ -312,11 +305,11 @@ class Capabilities(Struct, frozen=True):
 
     takes_empty: bool = True
     """A page may be empty (Q10)."""
-    strips_front_matter_of: frozenset[Format] = frozenset()
+    strips_front_matter_of: frozenset[model.Format] = frozenset()
     """Formats of which it returns texts without their front matter (Q8), as its
     answers to our own writes have shown; the page keeps it."""
 
-    def with_stripped(self, page_format: Format) -> Capabilities:
+    def with_stripped(self, page_format: model.Format) -> Capabilities:
         """The service, now that it stripped the front matter of a page of this format.
 
         Only an answer to our own write shows that: on any other service a page
@@ -325,7 +318,7 @@ class Capabilities(Struct, frozen=True):
         found = self.strips_front_matter_of | {page_format}
         return replace(self, strips_front_matter_of=found)
 
-    def without_shown(self, there: Snapshot) -> Capabilities:
+    def without_shown(self, there: model.Snapshot) -> Capabilities:
         """The service without the formats of which a page shows its front matter."""
         shown = {
             page.format
@@ -351,7 +344,7 @@ def normalisation_of(sent: str, answered: str) -> Normalisation:
     """What a service did to a text that it took."""
     if sent == answered:
         return Normalisation.SAME
-    mine, theirs = fold_text(sent), fold_text(answered)
+    mine, theirs = model.fold_text(sent), model.fold_text(answered)
     if mine == theirs:
         return Normalisation.FOLDED
     if unicodedata.normalize("NFC", mine) == unicodedata.normalize("NFC", theirs):
@@ -364,12 +357,14 @@ def normalisation_of(sent: str, answered: str) -> Normalisation:
 
 def with_line_ends_of(text: str, like: str) -> str:
     """The text with the line ends of most lines of another text, and its mark."""
-    if like.startswith(BYTE_ORDER_MARK) and not text.startswith(BYTE_ORDER_MARK):
-        text = BYTE_ORDER_MARK + text
+    if like.startswith(model.BYTE_ORDER_MARK) and not text.startswith(
+        model.BYTE_ORDER_MARK
+    ):
+        text = model.BYTE_ORDER_MARK + text
     if like.count("\r\n") * 2 <= like.count("\n") or "\r" in text:
         return text
     return text.replace("\n", "\r\n")
 
 
 def _body(text: str, block: str) -> str:
-    return fold_text(text[len(block) :]).lstrip("\n")
+    return model.fold_text(text[len(block) :]).lstrip("\n")

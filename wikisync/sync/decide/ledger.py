@@ -12,15 +12,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from wikisync.core import model
 from wikisync.core.mentions import linked_ways, mentioned_attachments
-from wikisync.core.model import (
-    AttachmentPath,
-    Digest,
-    Format,
-    LooseFile,
-    Slug,
-    digest_of,
-)
 from wikisync.sync.decide.plan import BasePage
 
 TEXT_ZLIB_LEVEL = 1
@@ -42,8 +35,8 @@ EVENTS_MAX = 50_000
 EVENT_CHARS_MAX = 2_000
 """Longer sentences of an event are cut."""
 
-NO_SLUG = Slug("")
-NO_DIGEST = Digest("")
+NO_SLUG = model.Slug("")
+NO_DIGEST = model.Digest("")
 
 
 def pack(text: str) -> bytes:
@@ -110,13 +103,13 @@ class Intent(Struct, frozen=True):
     """A call that is about to be sent; what came of it is found out after a crash."""
 
     operation: WriteKind
-    slug: Slug
-    target: Slug = NO_SLUG
+    slug: model.Slug
+    target: model.Slug = NO_SLUG
     """The new name of a move, else empty."""
-    format: Format = Format.MARKDOWN
-    before: Digest = NO_DIGEST
+    format: model.Format = model.Format.MARKDOWN
+    before: model.Digest = NO_DIGEST
     """What the wiki held when the call was prepared; empty where nothing."""
-    after: Digest = NO_DIGEST
+    after: model.Digest = NO_DIGEST
     """What it holds if the call came through; empty where nothing."""
     text: str = ""
     """What is sent."""
@@ -136,17 +129,17 @@ class Replaced(Struct, frozen=True):
     one that a person restored: saved once more, it is meant."""
     is_written: bool = True
     """Whether the new text is known to have taken its place."""
-    format: Format = Format.MARKDOWN
+    format: model.Format = model.Format.MARKDOWN
     """Of the old text."""
 
 
 class FetchedFile(Struct, frozen=True):
     """An attachment of the wiki, which the folder holds or held."""
 
-    path: AttachmentPath
-    digest: Digest
+    path: model.AttachmentPath
+    digest: model.Digest
     """Of what the wiki had; an upload never gets other content under its path."""
-    here: LooseFile | None
+    here: model.LooseFile | None
     """The file as it was found last; None where it was gone.  A person may have
     changed it in its place."""
     version: str = ""
@@ -165,8 +158,8 @@ class Sighting(Struct, frozen=True, array_like=True):
 class ConflictFileRecord(Struct, frozen=True):
     """A conflict file as it was written, and the two texts it was made of."""
 
-    format: Format
-    conflict_file: Digest
+    format: model.Format
+    conflict_file: model.Digest
     """Of the file as written: another one there now is a person's work.
 
     ``NO_DIGEST`` where it could not be written: then whatever is there is not ours.
@@ -174,7 +167,7 @@ class ConflictFileRecord(Struct, frozen=True):
     local: str
     remote: str
     at: float
-    wiki_digest: Digest
+    wiki_digest: model.Digest
     """Of the wiki's text as the wiki holds it."""
 
     @property
@@ -186,7 +179,7 @@ class ConflictFileRecord(Struct, frozen=True):
 class RemoteEdit(Struct, frozen=True):
     """An edit on the wiki, as the service reported it."""
 
-    digest: Digest
+    digest: model.Digest
     """Of the text that it made: the author is known of this text alone."""
     who: str
     at: float
@@ -196,7 +189,7 @@ class RemoteEdit(Struct, frozen=True):
 class Refusal(Struct, frozen=True):
     """A text that the service did not take, or not delete; not tried again as it is."""
 
-    local: Digest
+    local: model.Digest
     """Of the text here, or of the wiki's that was to be deleted."""
     message: str
     at: float
@@ -206,7 +199,7 @@ class LogEntry(Struct, frozen=True):
     """One line of the log that a person reads."""
 
     at: float
-    slug: Slug
+    slug: model.Slug
     """The page, or empty where it is about the wiki."""
     what: str
     is_warning: bool = False
@@ -221,14 +214,14 @@ class Health(Struct, frozen=True):
     """End of the last cycle without an error."""
     worst_window_s: float = 0.0
     """Longest time between a read and the answer of the write after it."""
-    worst_window_slug: Slug = NO_SLUG
+    worst_window_slug: model.Slug = NO_SLUG
     problem: str = ""
     """What is wrong now in one sentence, or empty."""
 
 
 def remote_label(edit: RemoteEdit | None, remote: str, at: float) -> str:
     """Who wrote the wiki's text and when, as far as the service says."""
-    if edit is not None and edit.digest == digest_of(remote):
+    if edit is not None and edit.digest == model.digest_of(remote):
         return f"{edit.who}, {_local_time(edit.at)}"
     return f"seen {_local_time(at)}"
 

@@ -4,8 +4,6 @@ Pure.  Reconcile says what would bring both sides together; here everything is l
 out that a person did not ask for or that must wait, each with its reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
 from types import UnionType

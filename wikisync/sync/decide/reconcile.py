@@ -16,8 +16,6 @@ One table serves all directions.  What a cycle of one direction may not write is
 out of its plan (``narrowing``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 

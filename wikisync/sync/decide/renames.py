@@ -11,8 +11,6 @@ While a plan grows, ``RemoteNames`` knows which names are taken on the wiki: a r
 there takes the pages below along, and two new names must not be one.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
@@ -20,18 +18,10 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from wikisync.core.model import (
-    PageState,
-    Slug,
-    Snapshot,
-    digest_of,
-    folders_above,
-    name_key,
-    path_of_title,
-)
+from wikisync.core import model
 from wikisync.sync.decide.plan import BasePage
 
-NO_TEXT = digest_of("")
+NO_TEXT = model.digest_of("")
 LITTLE = 0.1
 HALF = 0.5
 """Shares of the agreed text that a page has kept, see ``names_taken``."""
@@ -42,25 +32,25 @@ LIKE_PAGES_MAX = 50
 class Taken(Struct, frozen=True):
     """Names of the base that another page has by now, on one side."""
 
-    renamed: Mapping[Slug, Slug] = {}
+    renamed: Mapping[model.Slug, model.Slug] = {}
     """The new names of the pages that had them."""
-    doubtful: frozenset[Slug] = frozenset()
+    doubtful: frozenset[model.Slug] = frozenset()
     """Of these pages nobody can say for certain where they are, or they changed places:
     no edit of one is merged with what has its name now."""
 
 
 NOTHING_TAKEN = Taken()
-NO_RENAMES: Mapping[Slug, Slug] = {}
+NO_RENAMES: Mapping[model.Slug, model.Slug] = {}
 
 
 def renames(
-    base: Mapping[Slug, BasePage],
-    side: Snapshot,
-    agreed: Callable[[BasePage], PageState],
+    base: Mapping[model.Slug, BasePage],
+    side: model.Snapshot,
+    agreed: Callable[[BasePage], model.PageState],
     *,
     trusts_identity: bool = False,
-    taken: Mapping[Slug, Slug] = NO_RENAMES,
-) -> dict[Slug, Slug]:
+    taken: Mapping[model.Slug, model.Slug] = NO_RENAMES,
+) -> dict[model.Slug, model.Slug]:
     """Old name to new name of every page that was renamed on this side.
 
     Args:
@@ -84,23 +74,23 @@ def renames(
 class Names(Struct, frozen=True):
     """Pages of one side whose names others may have got."""
 
-    old: frozenset[Slug]
+    old: frozenset[model.Slug]
     """Pages of the base that have another text now."""
-    certain: Mapping[Slug, Slug]
+    certain: Mapping[model.Slug, model.Slug]
     """New names that the wiki's ids tell."""
-    others: frozenset[Slug]
+    others: frozenset[model.Slug]
     """Names under which the wiki's ids tell another page."""
-    likely: Mapping[Slug, Slug]
+    likely: Mapping[model.Slug, model.Slug]
     """New names that the file's identity or the agreed text tells."""
-    new: tuple[Slug, ...]
+    new: tuple[model.Slug, ...]
     """New pages, one of which may be one of the old."""
 
 
 def names_in_doubt(
-    base: Mapping[Slug, BasePage],
-    side: Snapshot,
-    agreed: Callable[[BasePage], PageState],
-    changed: Iterable[Slug],
+    base: Mapping[model.Slug, BasePage],
+    side: model.Snapshot,
+    agreed: Callable[[BasePage], model.PageState],
+    changed: Iterable[model.Slug],
     *,
     trusts_identity: bool = False,
 ) -> Names | None:
@@ -126,7 +116,7 @@ def names_in_doubt(
     now = {slug: side.pages[slug] for slug in (*old, *come)}
     by_identity = _pairs(old, now, lambda state: state.identity)
     likely = _pairs(old, now, _text_of)
-    others: frozenset[Slug] = frozenset()
+    others: frozenset[model.Slug] = frozenset()
     if trusts_identity:
         others = frozenset(
             s for s, one in old.items() if one.identity and now[s].identity
@@ -141,10 +131,10 @@ def names_in_doubt(
 
 
 def _pairs(
-    old: Mapping[Slug, PageState],
-    new: Mapping[Slug, PageState],
-    key: Callable[[PageState], Hashable],
-) -> dict[Slug, Slug]:
+    old: Mapping[model.Slug, model.PageState],
+    new: Mapping[model.Slug, model.PageState],
+    key: Callable[[model.PageState], Hashable],
+) -> dict[model.Slug, model.Slug]:
     """Pages of which one other page has the key now, and no third one had or has it."""
     before, after = _by_key(old.values(), key), _by_key(new.values(), key)
     return {
@@ -155,8 +145,8 @@ def _pairs(
 
 
 def without_circles(
-    found: Mapping[Slug, Slug], base: Collection[Slug]
-) -> tuple[Mapping[Slug, Slug], frozenset[Slug]]:
+    found: Mapping[model.Slug, model.Slug], base: Collection[model.Slug]
+) -> tuple[Mapping[model.Slug, model.Slug], frozenset[model.Slug]]:
     """Renames whose new names get free in the end, and pages that changed places."""
     targets = list(found.values())
     left = {old: new for old, new in found.items() if targets.count(new) == 1}
@@ -173,9 +163,9 @@ def without_circles(
 class _Matching:
     def __init__(
         self,
-        old: Mapping[Slug, PageState],
-        new: Mapping[Slug, PageState],
-        come: Iterable[Slug],
+        old: Mapping[model.Slug, model.PageState],
+        new: Mapping[model.Slug, model.PageState],
+        come: Iterable[model.Slug],
         trusts_identity: bool,
     ) -> None:
         self._old = old
@@ -184,17 +174,17 @@ class _Matching:
         self._come = set(come)
         self._identities = {state.identity for state in new.values()}
         self._trusts_identity = trusts_identity
-        self._found: dict[Slug, Slug] = {}
+        self._found: dict[model.Slug, model.Slug] = {}
 
-    def run(self) -> dict[Slug, Slug]:
+    def run(self) -> dict[model.Slug, model.Slug]:
         self._match_unique(lambda state: state.identity)
         # the service keeps one page of names that it takes for one
-        self._match_unique(lambda state: name_key(state.slug))
+        self._match_unique(lambda state: model.name_key(state.slug))
         self._match_unique(_text_of)
         self._match_below()
         return self._found
 
-    def _match_unique(self, key: Callable[[PageState], Hashable]) -> None:
+    def _match_unique(self, key: Callable[[model.PageState], Hashable]) -> None:
         """Match what is the only one with its key among both."""
         old = _by_key((self._old[slug] for slug in self._gone), key)
         new = _by_key((self._new[slug] for slug in self._come), key)
@@ -210,12 +200,12 @@ class _Matching:
         """
         parents, folders = self._moves()
         for slug in sorted(self._gone):
-            for folder in folders_above(slug):
+            for folder in model.folders_above(slug):
                 rest = slug[len(folder) :]
                 if target := parents.get(folder):
-                    self._match(slug, Slug(target + rest))
+                    self._match(slug, model.Slug(target + rest))
                 elif len(targets := folders.get(folder, set())) == 1:
-                    target = Slug(next(iter(targets)) + rest)
+                    target = model.Slug(next(iter(targets)) + rest)
                     if self._has_same_text(slug, target):
                         self._match(slug, target)
 
@@ -227,12 +217,12 @@ class _Matching:
                 folders.setdefault(old, set()).add(new)
         return {str(old): str(new) for old, new in self._found.items()}, folders
 
-    def _has_same_text(self, old: Slug, new: Slug) -> bool:
+    def _has_same_text(self, old: model.Slug, new: model.Slug) -> bool:
         return new in self._come and _text_of(self._old[old]) == _text_of(
             self._new[new]
         )
 
-    def _match(self, old: Slug, new: Slug) -> None:
+    def _match(self, old: model.Slug, new: model.Slug) -> None:
         if old not in self._gone or new not in self._come:
             return
         if new.startswith(f"{old}/"):
@@ -246,15 +236,15 @@ class _Matching:
         self._found[old] = new
 
 
-def _text_of(state: PageState) -> Hashable:
+def _text_of(state: model.PageState) -> Hashable:
     # an empty page is like every other empty page
     return None if state.digest == NO_TEXT else (state.format, state.digest)
 
 
 def _by_key(
-    states: Iterable[PageState], key: Callable[[PageState], Hashable]
-) -> dict[Hashable, list[Slug]]:
-    found: dict[Hashable, list[Slug]] = {}
+    states: Iterable[model.PageState], key: Callable[[model.PageState], Hashable]
+) -> dict[Hashable, list[model.Slug]]:
+    found: dict[Hashable, list[model.Slug]] = {}
     for state in states:
         if one := key(state):
             found.setdefault(one, []).append(state.slug)
@@ -279,16 +269,16 @@ class RemoteNames:
     Each table is made when it is first asked: an edit needs none of the large ones.
     """
 
-    def __init__(self, remote: Snapshot) -> None:
+    def __init__(self, remote: model.Snapshot) -> None:
         self._remote = remote
         # ``_was`` has each page once, by the name it has after the renames so far; for
         # the pages that were renamed ``_now`` is its inverse.  ``_taken`` counts those
         # names, those of new pages and the unreadable ones, by what the service takes
         # for one name.
-        self._now: dict[Slug, Slug] = {}
+        self._now: dict[model.Slug, model.Slug] = {}
 
     @cached_property
-    def _was(self) -> dict[Slug, Slug]:
+    def _was(self) -> dict[model.Slug, model.Slug]:
         return {slug: slug for slug in self._remote.pages}
 
     @cached_property
@@ -304,18 +294,18 @@ class RemoteNames:
     def _below(self) -> Counter[str]:
         below: Counter[str] = Counter()
         for slug in self._remote.pages:
-            below.update(folders_above(slug))
+            below.update(model.folders_above(slug))
         return below
 
-    def now(self, slug: Slug) -> Slug:
+    def now(self, slug: model.Slug) -> model.Slug:
         """The name a page has after the renames planned so far."""
         return self._now.get(slug, slug)
 
-    def is_twin(self, slug: Slug) -> bool:
+    def is_twin(self, slug: model.Slug) -> bool:
         """Whether asking the wiki for this page may give another one (Q5)."""
         return self._cases[slug.casefold()] > 1
 
-    def take(self, slug: Slug) -> bool:
+    def take(self, slug: model.Slug) -> bool:
         """Take a name for a new page; False where it is not free."""
         key = _key(slug)
         if self._taken[key]:
@@ -323,11 +313,13 @@ class RemoteNames:
         self._taken[key] += 1
         return True
 
-    def was(self, name: Slug) -> Slug:
+    def was(self, name: model.Slug) -> model.Slug:
         """The name that the page of this name has before any rename."""
         return self._was[name]
 
-    def moves_of(self, slug: Slug, target: Slug) -> Mapping[Slug, Slug] | None:
+    def moves_of(
+        self, slug: model.Slug, target: model.Slug
+    ) -> Mapping[model.Slug, model.Slug] | None:
         """What a rename does to the page and those below it: old name to new.
 
         None where a name is not free, or where a folder would go into itself.
@@ -336,7 +328,7 @@ class RemoteNames:
         if carried and target.startswith(f"{slug}/"):
             return None
         moves = {slug: target}
-        moves |= {one: Slug(target + one[len(slug) :]) for one in carried}
+        moves |= {one: model.Slug(target + one[len(slug) :]) for one in carried}
         leaving = Counter(map(_key, moves))
         arriving = Counter(map(_key, moves.values()))
         # names that move away make room, also for each other: ``a`` may become ``A``
@@ -345,12 +337,12 @@ class RemoteNames:
                 return None
         return moves
 
-    def _carried(self, slug: Slug) -> list[Slug]:
+    def _carried(self, slug: model.Slug) -> list[model.Slug]:
         if not self._below[slug]:
             return []
         return [one for one in self._was if one.startswith(f"{slug}/")]
 
-    def rename(self, moves: Mapping[Slug, Slug]) -> None:
+    def rename(self, moves: Mapping[model.Slug, model.Slug]) -> None:
         """Note what ``moves_of`` found."""
         self._taken.subtract(Counter(map(_key, moves)))
         self._taken.update(map(_key, moves.values()))
@@ -358,10 +350,10 @@ class RemoteNames:
         for old, new in moves.items():
             self._was[new] = was[old]
             self._now[was[old]] = new
-            self._below.subtract(Counter(folders_above(old)))
-            self._below.update(folders_above(new))
+            self._below.subtract(Counter(model.folders_above(old)))
+            self._below.update(model.folders_above(new))
 
 
 def _key(slug: str) -> str:
     """What the service takes for one name."""
-    return unicodedata.normalize("NFC", path_of_title(slug).casefold())
+    return unicodedata.normalize("NFC", model.path_of_title(slug).casefold())

@@ -8,8 +8,6 @@ the newer texts back on it.  A folder over which an older copy of it was put is
 recognised by its texts alone, and what it would take back on the wiki waits, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 

@@ -9,8 +9,6 @@ once, and everything else goes on (``hold_batches``); the batches of one cycle a
 memory of the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 

@@ -12,8 +12,6 @@ it is a broken link, both sides hold the same one.  It is asked for in every rou
 and reported in the first.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence

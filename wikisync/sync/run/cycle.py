@@ -7,8 +7,6 @@ one) it says in ``has_more``; after a crash the next cycle finds by comparing, a
 the intents, what this one did.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time
@@ -18,17 +16,9 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from wikisync import errors
+from wikisync.core import model
 from wikisync.core.mentions import mentioned_attachments
 from wikisync.core.messages import Progress, SilentProgress
-from wikisync.core.model import (
-    STRAY_CONFLICT,
-    AttachmentPath,
-    Problem,
-    Slug,
-    Snapshot,
-    WikiOwner,
-    in_form_c,
-)
 from wikisync.core.system.parallel import each, plain_errors
 from wikisync.sync.base.state import State
 from wikisync.sync.decide import plan as actions
@@ -38,26 +28,11 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import Action, BasePage, Hold, Plan, Send, Skip, describe
 from wikisync.sync.decide.safety import NO_ID, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.run import parts, pull
 from wikisync.sync.run.attachments import fetch_attachments, note_unmet
 from wikisync.sync.run.deciding import decide_cycle
 from wikisync.sync.run.holds import WITH_CONFLICT_FILE, Holds
 from wikisync.sync.run.intents import settle_intents, take_late_save
-from wikisync.sync.run.parts import (
-    EVENTS_EACH_MAX,
-    Confirm,
-    Cycle,
-    CycleOptions,
-    CycleResult,
-    Held,
-    LinkedPages,
-)
-from wikisync.sync.run.pull import (
-    merge_here,
-    move_here,
-    pull_pages,
-    rebase_here,
-    remove_here,
-)
 from wikisync.sync.run.push import Pushes, Pushing
 from wikisync.sync.run.removals import lasting, put_off, waiting_removals
 
@@ -92,14 +67,14 @@ async def run_cycle(
     local: LocalReplica,
     state: State,
     *,
-    owner: WikiOwner,
+    owner: model.WikiOwner,
     remote_id: str = "",
-    options: CycleOptions | None = None,
+    options: parts.CycleOptions | None = None,
     clock: Callable[[], float] = time.time,
     progress: Progress | None = None,
-    linked: LinkedPages | None = None,
-    confirm: Confirm | None = None,
-) -> CycleResult:
+    linked: parts.LinkedPages | None = None,
+    confirm: parts.Confirm | None = None,
+) -> parts.CycleResult:
     """Carry edits from each side to the other, once; or one way, as asked.
 
     ``confirm`` is asked before anything is done; None where the wiki is known to be the
@@ -113,11 +88,11 @@ async def run_cycle(
         WikisyncError: the cycle could not go on: the folder is gone, the service
             away, the token refused, the disk full.
     """
-    cycle = Cycle(
+    cycle = parts.Cycle(
         remote,
         local,
         state.wiki(owner),
-        options or CycleOptions(),
+        options or parts.CycleOptions(),
         clock,
         progress or SilentProgress(),
         linked,
@@ -139,23 +114,23 @@ async def run_cycle(
 class _Run:
     """One cycle under way."""
 
-    def __init__(self, cycle: Cycle, confirm: Confirm | None) -> None:
+    def __init__(self, cycle: parts.Cycle, confirm: parts.Confirm | None) -> None:
         self._cycle = cycle
         self._state, self._tally = cycle.state, cycle.tally
         self._confirm = confirm
         self._holds = Holds(cycle)
-        self._settled: frozenset[Slug] = frozenset()
-        self._shown: Mapping[Slug, str | errors.FolderError] = {}
+        self._settled: frozenset[model.Slug] = frozenset()
+        self._shown: Mapping[model.Slug, str | errors.FolderError] = {}
         """Conflict files of held pages, or what is in their way."""
-        self._agreed: Mapping[Slug, BasePage] | None = None
+        self._agreed: Mapping[model.Slug, BasePage] | None = None
         """The base before anything was carried out; None where nothing was."""
-        self._errors: tuple[Problem, ...] = ()
-        self._waiting: Mapping[Slug, Sequence[Problem]] = {}
+        self._errors: tuple[model.Problem, ...] = ()
+        self._waiting: Mapping[model.Slug, Sequence[model.Problem]] = {}
         """Removals that wait, and for which errors."""
         self._is_way_free = False
         """What kept removals back is held from now on, and so in nobody's way."""
 
-    async def run(self, owner: WikiOwner, remote_id: str) -> CycleResult:
+    async def run(self, owner: model.WikiOwner, remote_id: str) -> parts.CycleResult:
         """The whole cycle."""
         cycle, options = self._cycle, self._cycle.options
         state, tally = cycle.state, cycle.tally
@@ -180,7 +155,7 @@ class _Run:
         if options.is_partial:
             tried = {action.slug for action in decided.plan.actions}
             before = state.memory.troubles
-            failed += [one for one in before if Slug(one.subject) not in tried]
+            failed += [one for one in before if model.Slug(one.subject) not in tried]
         state.remember(troubles=tuple(dict.fromkeys(failed)))
         await self._note_head(decided)
         decided, problems, notes = self._found(decided)
@@ -195,7 +170,9 @@ class _Run:
         if is_whole and all(one.code in LASTING for one in problems):
             health = replace(health, last_good_at=cycle.clock())
         state.remember(health=health)
-        warnings = {Slug(p.subject): p.message for p in (*problems, *tally.absent)}
+        warnings = {
+            model.Slug(p.subject): p.message for p in (*problems, *tally.absent)
+        }
         cycle.note_new(
             warnings | {one.slug: str(one.reason) for one in decided.plan.held}
         )
@@ -211,7 +188,7 @@ class _Run:
             state.remember_mark(decided.there)
         return result
 
-    async def plan(self, owner: WikiOwner, remote_id: str) -> CycleResult:
+    async def plan(self, owner: model.WikiOwner, remote_id: str) -> parts.CycleResult:
         """A dry run: what the cycle would do, and what went wrong last time."""
         cycle = self._cycle
         known = {batch.id for batch in cycle.state.memory.batches}
@@ -233,7 +210,7 @@ class _Run:
         )
         return self._result(*self._found(replace(decided, batches=batches)))
 
-    def _refuse_other(self, owner: WikiOwner, remote_id: str) -> None:
+    def _refuse_other(self, owner: model.WikiOwner, remote_id: str) -> None:
         known = self._state
         if remote_id and not known.is_same_wiki(remote_id):
             raise errors.Halted(
@@ -264,14 +241,14 @@ class _Run:
 
     def _found(
         self, decided: Decided
-    ) -> tuple[Decided, tuple[Problem, ...], tuple[Problem, ...]]:
+    ) -> tuple[Decided, tuple[model.Problem, ...], tuple[model.Problem, ...]]:
         """The decision as it came out, what is wrong, and what is only named.
 
         Files that this cycle takes for conflict files are no problems of the folder:
         they were there before their conflicts, for another machine wrote them.
         """
         tally = self._tally
-        postponed: tuple[Problem, ...] = ()
+        postponed: tuple[model.Problem, ...] = ()
         if self._waiting:
             # an error kept these removals back
             plan, postponed = put_off(decided.plan, self._waiting)
@@ -286,8 +263,8 @@ class _Run:
             *(
                 one
                 for one in decided.here.problems
-                if one.code != STRAY_CONFLICT
-                or names.get(Slug(one.subject), one.subject) not in held
+                if one.code != model.STRAY_CONFLICT
+                or names.get(model.Slug(one.subject), one.subject) not in held
             ),
             *decided.there.problems,
             *tally.warnings,
@@ -326,7 +303,7 @@ class _Run:
             self._shown = await self._holds.show(decided, writes=not is_pushed)
         ended = [a.slug for a in plan.actions if isinstance(a, actions.DropRecord)]
         if any(isinstance(a, actions.Write | actions.Adopt) for a in plan.actions):
-            await pull_pages(self._cycle, plan, decided.here, decided.there)
+            await pull.pull_pages(self._cycle, plan, decided.here, decided.there)
             note_writes(self._cycle, plan, is_first=not self._agreed)
         for merge in plan.merges:
             await self._one(merge, decided, push)
@@ -359,13 +336,13 @@ class _Run:
     async def _one(self, action: Action, decided: Decided, push: Pushing) -> None:
         match action:
             case actions.MoveLocal() | actions.Rebind():
-                await move_here(self._cycle, action)
+                await pull.move_here(self._cycle, action)
             case actions.DeleteLocal():
-                await remove_here(self._cycle, action)
+                await pull.remove_here(self._cycle, action)
             case actions.Merge():
-                await merge_here(self._cycle, action, decided.merges[action.slug])
+                await pull.merge_here(self._cycle, action, decided.merges[action.slug])
             case actions.Rebase():
-                await rebase_here(self._cycle, action, decided.there)
+                await pull.rebase_here(self._cycle, action, decided.there)
             case actions.MoveRemote() | actions.DeleteRemote():
                 await push(action)
             case actions.CreateLocal() | actions.Pull() | actions.Adopt():
@@ -380,16 +357,16 @@ class _Run:
     async def _fetch_attachments(self, decided: Decided) -> None:
         """What pages mention, and other files of the wiki that they link to."""
         options, mentions = self._cycle.options, self._mentions(decided)
-        files: Mapping[AttachmentPath, str] | None = None
+        files: Mapping[model.AttachmentPath, str] | None = None
         # also after saves alone: a commit may have brought a file, or another one
         if not (options.direction is Direction.PUSH or decided.there.is_remembered):
             linked = self._state.linked_paths(options.pages)
             found = await self._cycle.remote.other_files() if linked else None
             if found is not None:
                 files = {
-                    AttachmentPath(path): version
+                    model.AttachmentPath(path): version
                     for path, version in found.items()
-                    if in_form_c(path) in linked
+                    if model.in_form_c(path) in linked
                 }
         if mentions or files:
             await fetch_attachments(self._cycle, mentions, files)
@@ -397,7 +374,7 @@ class _Run:
             sent = {one.slug for one in decided.plan.sends}
             note_unmet(self._cycle, self._cycle.linked.unmet, sent, files or {})
 
-    def _mentions(self, decided: Decided) -> Sequence[AttachmentPath]:
+    def _mentions(self, decided: Decided) -> Sequence[model.AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for or saved."""
         options, state = self._cycle.options, self._state
         pages, is_partial = options.pages, decided.here.is_partial
@@ -452,17 +429,21 @@ class _Run:
     def _result(
         self,
         decided: Decided,
-        problems: tuple[Problem, ...],
-        notes: tuple[Problem, ...],
-    ) -> CycleResult:
+        problems: tuple[model.Problem, ...],
+        notes: tuple[model.Problem, ...],
+    ) -> parts.CycleResult:
         tally, pages = self._tally, self._cycle.options.pages
         batches = (one for one in decided.batches if one.decision is Decision.WAITING)
-        seen, new, gone = decided.there.pages.keys(), set[Slug](), set[Slug]()
+        seen, new, gone = (
+            decided.there.pages.keys(),
+            set[model.Slug](),
+            set[model.Slug](),
+        )
         if self._agreed is not None:
             # what was recorded or dropped since the scan came to the wiki, or left it
             before, after = self._agreed.keys(), self._state.base().keys()
             new, gone = after - before, before - after
-        return CycleResult(
+        return parts.CycleResult(
             plan=decided.plan,
             pulled=len(tally.pulled),
             pushed=len(tally.pushed),
@@ -472,7 +453,7 @@ class _Run:
             attachments=len(tally.attachments),
             names=tally.names,
             held=tuple(
-                Held.of(hold, self._state, shown=self._shown.get(hold.slug, ""))
+                parts.Held.of(hold, self._state, shown=self._shown.get(hold.slug, ""))
                 for hold in decided.plan.held
             ),
             batches=tuple(
@@ -497,8 +478,8 @@ class _Run:
 
 
 async def scan(
-    cycle: Cycle, confirm: Confirm | None = None
-) -> tuple[Snapshot, Snapshot]:
+    cycle: parts.Cycle, confirm: parts.Confirm | None = None
+) -> tuple[model.Snapshot, model.Snapshot]:
     """Scan both sides; of the folder only what was saved, if that is enough.
 
     The one place that decides so.  Whatever is more than new texts of known pages here,
@@ -520,7 +501,7 @@ async def scan(
                 seen = await cycle.local.snapshot()
             return seen, there
 
-    async def scan_here() -> Snapshot:
+    async def scan_here() -> model.Snapshot:
         seen = await cycle.local.snapshot()
         if confirm is not None and has_texts_to_send(state.base(), seen):
             await confirm()
@@ -533,7 +514,7 @@ async def scan(
     return here.result(), remote.result()
 
 
-def note_writes(cycle: Cycle, plan: Plan, *, is_first: bool) -> None:
+def note_writes(cycle: parts.Cycle, plan: Plan, *, is_first: bool) -> None:
     """Log what came from the wiki; a clone, and many pages at once, in one line."""
     known, now = cycle.state, cycle.clock()
     base = known.base()
@@ -542,7 +523,7 @@ def note_writes(cycle: Cycle, plan: Plan, *, is_first: bool) -> None:
         for write in plan.writes
         if write.slug in base and base[write.slug].remote == write.remote
     ]
-    if len(done) > EVENTS_EACH_MAX or (done and is_first):
+    if len(done) > parts.EVENTS_EACH_MAX or (done and is_first):
         known.note_done(now, NO_SLUG, f"{len(done)} pages came from the wiki")
     elif done:
         with known.together():
@@ -551,8 +532,8 @@ def note_writes(cycle: Cycle, plan: Plan, *, is_first: bool) -> None:
 
 
 def problems_and_notes(
-    cycle: Cycle, found: Sequence[Problem], here: Snapshot
-) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    cycle: parts.Cycle, found: Sequence[model.Problem], here: model.Snapshot
+) -> tuple[tuple[model.Problem, ...], tuple[model.Problem, ...]]:
     """What is wrong, and what is only to be named.
 
     A folder that is left out with pages that were synced before is a problem.
@@ -566,9 +547,9 @@ def problems_and_notes(
     return tuple(one for one in found if one not in notes), notes
 
 
-def _name(note: Problem) -> Slug:
+def _name(note: model.Problem) -> model.Slug:
     """That of a folder, as the log has it, which no page has.
 
     It stands for all folders of this name: a program makes some in every folder.
     """
-    return Slug(note.subject.rpartition("/")[2] + "/")
+    return model.Slug(note.subject.rpartition("/")[2] + "/")

@@ -5,26 +5,13 @@ Writes nothing but what it saw: sightings, batches and the base's digests where 
 line ends differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from functools import cache
 
 from msgspec.structs import replace
 
-from wikisync.core.model import (
-    Page,
-    PageState,
-    Problem,
-    Slug,
-    Snapshot,
-    digest_of,
-    fold_text,
-    folders_above,
-    in_form_c,
-    renames_under_way,
-)
+from wikisync.core import model
 from wikisync.errors import FolderError, NotFound
 from wikisync.merging.front_matter import front_matter_of, with_front_matter
 from wikisync.sync.base.state import WikiState
@@ -47,11 +34,15 @@ from wikisync.sync.run.removals import is_certain, seen_again, watch_absences
 
 
 async def decide_cycle(
-    cycle: Cycle, here: Snapshot, there: Snapshot, *, settled: Set[Slug] = frozenset()
+    cycle: Cycle,
+    here: model.Snapshot,
+    there: model.Snapshot,
+    *,
+    settled: Set[model.Slug] = frozenset(),
 ) -> Decided:
     """Decide one cycle: from two scans to a plan."""
     state, options = cycle.state, cycle.options
-    base, ignored = state.base(), frozenset[Slug]()
+    base, ignored = state.base(), frozenset[model.Slug]()
     if missing := (base.keys() | there.pages.keys()) - here.pages.keys():
         # the absence of some means nothing
         formats = {slug: page.format for slug, page in base.items()}
@@ -117,9 +108,9 @@ async def decide_cycle(
 def _refreshed(
     cycle: Cycle,
     page: BasePage,
-    here: Snapshot,
-    there: Snapshot,
-    known: Callable[[], Mapping[str, Slug]],
+    here: model.Snapshot,
+    there: model.Snapshot,
+    known: Callable[[], Mapping[str, model.Slug]],
 ) -> BasePage:
     """A page with what is no edit of it, nor another page under its name.
 
@@ -147,15 +138,15 @@ def _refreshed(
     return page
 
 
-def _is_folded(cycle: Cycle, seen: PageState) -> bool:
+def _is_folded(cycle: Cycle, seen: model.PageState) -> bool:
     """Whether a text differs from the agreed one by line ends alone."""
     text = cycle.state.text(seen.slug)
     if text is None:
         return False
-    return (seen.folded or seen.digest) == digest_of(fold_text(text))
+    return (seen.folded or seen.digest) == model.digest_of(model.fold_text(text))
 
 
-def _is_stripped(cycle: Cycle, seen: PageState, there: Snapshot) -> bool:
+def _is_stripped(cycle: Cycle, seen: model.PageState, there: model.Snapshot) -> bool:
     """Whether a text differs from the agreed one by front matter alone."""
     page = there.texts.get(seen.slug)
     formats = cycle.state.memory.capabilities.strips_front_matter_of
@@ -163,14 +154,14 @@ def _is_stripped(cycle: Cycle, seen: PageState, there: Snapshot) -> bool:
     if page is None or text is None or page.format not in formats:
         return False
     return bool(front_matter_of(text)) and (
-        fold_text(with_front_matter(page.content, text)) == fold_text(text)
+        model.fold_text(with_front_matter(page.content, text)) == model.fold_text(text)
     )
 
 
 # -- who has a say -----------------------------------------------------------
 
 
-def _without_renames_under_way(cycle: Cycle, there: Snapshot) -> Snapshot:
+def _without_renames_under_way(cycle: Cycle, there: model.Snapshot) -> model.Snapshot:
     """The wiki without pages that somebody is renaming to a look-alike name.
 
     Between two writes such a page has a temporary name, which no person gave it; it
@@ -180,7 +171,7 @@ def _without_renames_under_way(cycle: Cycle, there: Snapshot) -> Snapshot:
     base, now = cycle.state.base(), cycle.clock()
     patience = cycle.options.patience
     missing = base.keys() - there.pages.keys()
-    found = renames_under_way(missing, there.pages.keys() - base.keys())
+    found = model.renames_under_way(missing, there.pages.keys() - base.keys())
     before = cycle.state.sightings(Side.RENAME)
     seen = seen_again(before, found.keys(), now)
     cycle.state.record_sightings(Side.RENAME, seen)
@@ -203,8 +194,8 @@ def _without_renames_under_way(cycle: Cycle, there: Snapshot) -> Snapshot:
 
 
 async def _with_likely_copies(
-    cycle: Cycle, here: Snapshot, there: Snapshot
-) -> Snapshot:
+    cycle: Cycle, here: model.Snapshot, there: model.Snapshot
+) -> model.Snapshot:
     """The scan with the copies of pages that are here and like them, or missing.
 
     A file that is the original's own was renamed by a person.  What was left out
@@ -213,7 +204,7 @@ async def _with_likely_copies(
     base = cycle.state.base()
     asked = here.likely_copies.keys() - base.keys() - there.pages.keys()
     left_out = cycle.state.sightings(Side.UNREAD) if asked else {}
-    copies: dict[Slug, Problem] = {}
+    copies: dict[model.Slug, model.Problem] = {}
     for slug in asked:
         for original, copy in here.likely_copies[slug].items():
             if original not in here.pages and slug in left_out:
@@ -231,7 +222,7 @@ async def _with_likely_copies(
     return replace(here, copies={**copies, **here.copies}) if copies else here
 
 
-async def _text(cycle: Cycle, slug: Slug) -> str:
+async def _text(cycle: Cycle, slug: model.Slug) -> str:
     """A page's text here; the agreed one where it is not here."""
     try:
         return (await cycle.local.read(slug)).content
@@ -239,16 +230,18 @@ async def _text(cycle: Cycle, slug: Slug) -> str:
         return cycle.state.text(slug) or ""
 
 
-def _with_elsewhere(known: WikiState, here: Snapshot, there: Snapshot) -> Snapshot:
+def _with_elsewhere(
+    known: WikiState, here: model.Snapshot, there: model.Snapshot
+) -> model.Snapshot:
     """The scan with what is said of stubs of what the wiki has or links to.
 
     A folder of a cloud drive has stubs, and links to online documents, of which the
     wiki knows nothing.
     """
     ours = {*known.base(), *there.pages, *known.linked_paths(), *known.attachments()}
-    ours = {in_form_c(path) for path in ours}
-    ours |= {folder for path in tuple(ours) for folder in folders_above(path)}
-    others = {path for path in here.elsewhere if in_form_c(path) not in ours}
+    ours = {model.in_form_c(path) for path in ours}
+    ours |= {folder for path in tuple(ours) for folder in model.folders_above(path)}
+    others = {path for path in here.elsewhere if model.in_form_c(path) not in ours}
     return replace(
         here,
         problems=(
@@ -259,15 +252,15 @@ def _with_elsewhere(known: WikiState, here: Snapshot, there: Snapshot) -> Snapsh
     )
 
 
-def _is_same_file(page: PageState, agreed: BasePage) -> bool:
+def _is_same_file(page: model.PageState, agreed: BasePage) -> bool:
     """Whether a page's file is that of another page, by its text if nothing else."""
     if page.identity and agreed.local_identity:
         return page.identity == agreed.local_identity
     return page.digest == agreed.local
 
 
-def _doubted(there: Snapshot, slug: Slug) -> Snapshot:
-    problem = Problem(
+def _doubted(there: model.Snapshot, slug: model.Slug) -> model.Snapshot:
+    problem = model.Problem(
         "absence-doubted",
         slug,
         "the wiki does not list it but still returns it; nothing is removed here",
@@ -277,8 +270,11 @@ def _doubted(there: Snapshot, slug: Slug) -> Snapshot:
 
 
 async def met_again(
-    cycle: Cycle, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> tuple[Snapshot, Snapshot]:
+    cycle: Cycle,
+    base: Mapping[model.Slug, BasePage],
+    here: model.Snapshot,
+    there: model.Snapshot,
+) -> tuple[model.Snapshot, model.Snapshot]:
     """The scans with pages as one that are the same, and whose record was lost.
 
     A record knew which file is which page where the service writes its name otherwise,
@@ -293,7 +289,7 @@ async def met_again(
         busy = {names.get(slug, slug): lock for slug, lock in here.busy.items()}
         here = replace(here, pages=pages, busy=busy)
     new = (here.pages.keys() & there.pages.keys()) - base.keys()
-    found: dict[Slug, Page] = {}
+    found: dict[model.Slug, model.Page] = {}
     for slug in sorted(new - here.unreadable - there.unreadable):
         theirs = there.pages[slug]
         if cycle.linked is None or here.pages[slug].has_same_text(theirs):

@@ -9,8 +9,6 @@ by values; here they get what the state knows, and the batches of this cycle bec
 memory of the next.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
@@ -22,26 +20,10 @@ from wikisync.errors import FolderError, NotFound, ProtocolViolation
 from wikisync.merging.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.merging.metadata import differs_in_time_only
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide import narrowing
+from wikisync.sync.decide import narrowing, safety
+from wikisync.sync.decide import plan as plans
 from wikisync.sync.decide.decided import STALE_TEXTS_MAX, Decided
 from wikisync.sync.decide.ledger import Side
-from wikisync.sync.decide.plan import (
-    Action,
-    BasePage,
-    CreateLocal,
-    CreateRemote,
-    DeleteRemote,
-    Hold,
-    HoldReason,
-    Merge,
-    MoveLocal,
-    Plan,
-    Pull,
-    Push,
-    Send,
-    Skip,
-    SkipReason,
-)
 from wikisync.sync.decide.rewinding import (
     NO_REWINDING,
     REWOUND_PAGES_MIN,
@@ -52,17 +34,6 @@ from wikisync.sync.decide.rewinding import (
     renamed_back,
     rewinding_by_history,
     rewinding_of,
-)
-from wikisync.sync.decide.safety import (
-    CHANGE_PAGES,
-    EMPTIED_PAGES_MIN,
-    REMOVALS_WITHIN_S,
-    BatchKind,
-    Decision,
-    Member,
-    hold_batches,
-    removed_unasked,
-    shrunk_pages,
 )
 from wikisync.sync.run.merging import merge
 from wikisync.sync.run.parts import Cycle, FolderMatch
@@ -89,7 +60,9 @@ async def leave_copies(_cycle: Cycle, decided: Decided) -> None:
     if not copies:
         return
     decided.plan = narrowing.without_copies(decided.plan, copies.keys())
-    left = [one.slug for one in decided.plan.skipped if one.reason is SkipReason.COPY]
+    left = [
+        one.slug for one in decided.plan.skipped if one.reason is plans.SkipReason.COPY
+    ]
     problems = tuple(copies[slug] for slug in left if slug in copies)
     decided.here = replace(here, problems=(*here.problems, *problems))
 
@@ -102,7 +75,7 @@ async def compare_history(cycle: Cycle, decided: Decided) -> None:
     # Whether the history lacks the last sync is asked where the wiki would take
     # something back, now or later: one request, and a second one for another commit.
     seen, earlier = decided.seen, cycle.state.memory.head
-    is_renamed = any(isinstance(move, MoveLocal) for move in decided.plan.moves)
+    is_renamed = any(isinstance(move, plans.MoveLocal) for move in decided.plan.moves)
     is_less = seen.texts.keys() - seen.shown or seen.missing or is_renamed
     if not earlier or not is_less:
         return
@@ -152,7 +125,7 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
 
 
 async def _looping(
-    cycle: Cycle, plan: Plan, base: Mapping[Slug, BasePage]
+    cycle: Cycle, plan: plans.Plan, base: Mapping[Slug, plans.BasePage]
 ) -> frozenset[tuple[Slug, Digest]]:
     """Texts that were sent so often that something must be changing them back.
 
@@ -165,7 +138,7 @@ async def _looping(
     found: set[tuple[Slug, Digest]] = set()
     for action in plan.actions:
         known = base.get(action.slug)
-        if not isinstance(action, Push) or (
+        if not isinstance(action, plans.Push) or (
             known and (action.format, action.local) == (known.format, known.local)
         ):
             continue
@@ -196,7 +169,7 @@ async def hold_markers(cycle: Cycle, decided: Decided) -> None:
     if not plan.sends:
         return
     sent, records = _sent_files(plan), plan.records
-    found: dict[Slug, HoldReason] = {}
+    found: dict[Slug, plans.HoldReason] = {}
     for file in await cycle.local.having(sent, has_any_marker):
         slug = sent[file]
         try:
@@ -205,11 +178,11 @@ async def hold_markers(cycle: Cycle, decided: Decided) -> None:
             continue  # its turn will say what is wrong
         agreed = cycle.state.text(records.get(slug, slug)) or ""
         if has_marker(text):
-            found[slug] = HoldReason.MARKER
+            found[slug] = plans.HoldReason.MARKER
         elif slug in (cycle.options.pages or ()):
             continue
         elif not git_conflicts(text) <= git_conflicts(agreed):
-            found[slug] = HoldReason.GIT_MARKER
+            found[slug] = plans.HoldReason.GIT_MARKER
     if found:
         decided.plan = narrowing.holding(plan, found)
 
@@ -226,20 +199,20 @@ async def hold_empty(cycle: Cycle, decided: Decided) -> None:
     sent = _sent_files(plan)
     empty = {sent[file] for file in await cycle.local.having(sent, is_blank)}
     held = {
-        one.slug: HoldReason.EMPTY
+        one.slug: plans.HoldReason.EMPTY
         for one in plan.sends
-        if isinstance(one, Push) and one.slug in empty
+        if isinstance(one, plans.Push) and one.slug in empty
     }
     decided.plan = narrowing.holding(plan, held).map(
         lambda a: (
-            Skip(a.slug, SkipReason.EMPTY)
-            if isinstance(a, CreateRemote) and a.slug in empty
+            plans.Skip(a.slug, plans.SkipReason.EMPTY)
+            if isinstance(a, plans.CreateRemote) and a.slug in empty
             else a
         )
     )
 
 
-def _sent_files(plan: Plan) -> Mapping[Slug, Slug]:
+def _sent_files(plan: plans.Plan) -> Mapping[Slug, Slug]:
     """The pages to be sent, by what their files are called before its renames."""
     before = plan.files
     return {before.get(one.slug, one.slug): one.slug for one in plan.sends}
@@ -253,7 +226,7 @@ async def narrow(cycle: Cycle, decided: Decided) -> None:
         decided.plan = narrowing.only_pages(plan, options.pages)
 
 
-REWOUND = BatchKind.REWOUND
+REWOUND = safety.BatchKind.REWOUND
 
 
 async def emptied_pages(cycle: Cycle, decided: Decided) -> frozenset[Slug]:
@@ -266,9 +239,9 @@ async def emptied_pages(cycle: Cycle, decided: Decided) -> frozenset[Slug]:
     Held pages count, too, though both sides may never have agreed on them.
     """
     known, plan, base = cycle.state, decided.plan, decided.base
-    kinds = (CreateLocal, DeleteRemote)
+    kinds = (plans.CreateLocal, plans.DeleteRemote)
     missing = {a.slug: a.format for a in plan.actions if isinstance(a, kinds)}
-    moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
+    moves = [move for move in plan.moves if isinstance(move, plans.MoveLocal)]
     missing |= {move.target: base[move.record].format for move in moves}
     if not missing:
         return frozenset()
@@ -279,10 +252,11 @@ async def emptied_pages(cycle: Cycle, decided: Decided) -> frozenset[Slug]:
     away = records & {
         member.slug
         for one in known.memory.batches
-        if one.kind is BatchKind.EMPTIED and one.decision is Decision.WAITING
+        if one.kind is safety.BatchKind.EMPTIED
+        and one.decision is safety.Decision.WAITING
         for member in one.members
     }
-    least = 1 if away else EMPTIED_PAGES_MIN
+    least = 1 if away else safety.EMPTIED_PAGES_MIN
     if len(records) < least:
         return frozenset()
     missing |= {slug: formats[slug] for slug in records}
@@ -300,22 +274,26 @@ async def stop(cycle: Cycle, decided: Decided) -> None:
     """Hold what must have a person's yes, and remember what they are asked."""
     known, plan, base, now = cycle.state, decided.plan, decided.base, cycle.clock()
     here, there, rewinding = decided.here, decided.there, decided.rewinding
-    shrunk = shrunk_pages(plan, base, here, there)
+    shrunk = safety.shrunk_pages(plan, base, here, there)
     is_asked = bool(known.memory.batches or rewinding.sent or shrunk)
-    is_small = len(plan.actions) <= CHANGE_PAGES
-    if is_small and not is_asked and all(isinstance(a, Push) for a in plan.actions):
+    is_small = len(plan.actions) <= safety.CHANGE_PAGES
+    if (
+        is_small
+        and not is_asked
+        and all(isinstance(a, plans.Push) for a in plan.actions)
+    ):
         return  # a few edits made here
     # a name that could not be put back at once is one to be put back still
     refused = {
         member
         for one in known.memory.batches
-        if one.kind is REWOUND and one.decision is Decision.REFUSED
+        if one.kind is REWOUND and one.decision is safety.Decision.REFUSED
         for member in one.members
     }
-    moves = [one for one in plan.moves if isinstance(one, MoveLocal)]
-    moves = [one for one in moves if Member(one.slug, one.local) in refused]
+    moves = [one for one in plan.moves if isinstance(one, plans.MoveLocal)]
+    moves = [one for one in moves if safety.Member(one.slug, one.local) in refused]
     renamed = {**renamed_back(moves, base, there), **rewinding.renamed}
-    stopped = hold_batches(
+    stopped = safety.hold_batches(
         plan,
         base,
         known.memory.batches,
@@ -323,16 +301,18 @@ async def stop(cycle: Cycle, decided: Decided) -> None:
         emptied=await emptied_pages(cycle, decided),
         rewinding=replace(rewinding, renamed=renamed),
         kinds=cycle.options.stops,
-        removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
+        removed=known.removed_since(now - safety.REMOVALS_WITHIN_S)
+        if plan.removals
+        else {},
         last_id=known.memory.last_batch,
     )
     decided.batches = stopped.batches
-    known.note_removed(removed_unasked(stopped), now)
+    known.note_removed(safety.removed_unasked(stopped), now)
     known.record_batches(stopped.batches)
     if any(batch.kind is REWOUND for batch in stopped.batches):
         known.keep_replaced()
     plan = narrowing.without_twins(stopped.plan, there.pages)
-    decided.plan = Plan.from_actions([*plan.actions, *stopped.skipped])
+    decided.plan = plans.Plan.from_actions([*plan.actions, *stopped.skipped])
 
 
 async def leave_taken_back(cycle: Cycle, decided: Decided) -> None:
@@ -353,18 +333,21 @@ async def leave_taken_back(cycle: Cycle, decided: Decided) -> None:
         sent=folder.sent,
         renamed_there=folder.renamed_there,
     )
-    unmerged: set[Action] = {
+    unmerged: set[plans.Action] = {
         merge
         for merge in plan.merges
         if rewinding.takes_back(merge) and merge.remote != decided.shown.get(merge.slug)
     }
-    unmerged |= {a for a in rewinding.sent if isinstance(a, Push | Merge)}
+    unmerged |= {a for a in rewinding.sent if isinstance(a, plans.Push | plans.Merge)}
     decided.unmerged = frozenset(unmerged)
     decided.plan = plan.map(lambda a: None if a in unmerged else a)
 
 
 def _folder_rewinding(
-    known: WikiState, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
+    known: WikiState,
+    plan: plans.Plan,
+    base: Mapping[Slug, plans.BasePage],
+    here: Snapshot,
 ) -> Rewinding:
     """What a folder that went back in time would take back on the wiki.
 
@@ -373,12 +356,12 @@ def _folder_rewinding(
     decisions = {
         batch.decision
         for batch in known.memory.batches
-        if batch.kind is BatchKind.REWOUND_THERE
+        if batch.kind is safety.BatchKind.REWOUND_THERE
     }
     records = plan.records
-    edits = [one for one in plan.actions if isinstance(one, Push | Merge)]
+    edits = [one for one in plan.actions if isinstance(one, plans.Push | plans.Merge)]
     edited = {records.get(one.slug, one.slug): one.local for one in edits}
-    is_known = bool(decisions - {Decision.APPROVED})
+    is_known = bool(decisions - {safety.Decision.APPROVED})
     if len(edited) < REWOUND_PAGES_MIN and not is_known:
         return NO_REWINDING
     earlier = known.earlier(
@@ -387,17 +370,17 @@ def _folder_rewinding(
         if slug in base and not _is_restored(known, base[slug], digest)
     )
     texts: frozenset[Digest] = frozenset()
-    if any(isinstance(one, CreateRemote) for one in plan.actions):
+    if any(isinstance(one, plans.CreateRemote) for one in plan.actions):
         texts = known.earlier_texts() | {page.local for page in base.values()}
     found = folder_rewinding_of(plan, here, earlier, texts, is_known=is_known)
-    if Decision.APPROVED in decisions:
+    if safety.Decision.APPROVED in decisions:
         # the texts decide what comes of an older one that a person agreed to
-        sent = (one for one in found.sent if not isinstance(one, Merge))
+        sent = (one for one in found.sent if not isinstance(one, plans.Merge))
         return replace(found, sent=frozenset(sent))
     return found
 
 
-def _is_restored(known: WikiState, agreed: BasePage, digest: Digest) -> bool:
+def _is_restored(known: WikiState, agreed: plans.BasePage, digest: Digest) -> bool:
     """Whether commands of ours alone put a text in the agreed one's place."""
     for one in known.replaced(agreed.slug, STALE_TEXTS_MAX):
         if digest_of(one.written) != digest:
@@ -418,9 +401,9 @@ def _rewinding(known: WikiState, decided: Decided) -> Rewinding:
     said = {one.decision for one in known.memory.batches if one.kind is REWOUND}
     if decided.is_set_back is False:
         return NO_REWINDING
-    if decided.is_set_back and Decision.APPROVED not in said:
+    if decided.is_set_back and safety.Decision.APPROVED not in said:
         return rewinding_by_history(plan, seen, decided.base, decided.there)
-    is_known = bool(said - {Decision.APPROVED})
+    is_known = bool(said - {safety.Decision.APPROVED})
     may_be = is_known or len(brought_pages(plan, seen)) >= REWOUND_PAGES_MIN
     if not (seen.texts and may_be):
         return NO_REWINDING
@@ -434,20 +417,24 @@ async def hold_pointers(cycle: Cycle, decided: Decided) -> None:
     back, who may also take the text of the other side (``resolve``).
     """
     plan, here, there = decided.plan, decided.here, decided.there
-    ours = {a.slug: a.local for a in plan.actions if isinstance(a, Send | Merge)}
+    ours = {
+        a.slug: a.local for a in plan.actions if isinstance(a, plans.Send | plans.Merge)
+    }
     for held in plan.held:
-        if held.reason is HoldReason.CREATED_BOTH and held.slug in here.pages:
+        if held.reason is plans.HoldReason.CREATED_BOTH and held.slug in here.pages:
             ours[held.slug] = here.pages[held.slug].digest
-    theirs = {a.slug: a.remote for a in plan.actions if isinstance(a, Pull)}
+    theirs = {a.slug: a.remote for a in plan.actions if isinstance(a, plans.Pull)}
     records = plan.records
-    found: dict[Slug, HoldReason] = {}
+    found: dict[Slug, plans.HoldReason] = {}
     for side, digests, seen in ((Side.LOCAL, ours, here), (Side.REMOTE, theirs, there)):
         small = await pointers(cycle, digests, seen, side) if digests else {}
         for slug, text in small.items():
             if text != cycle.state.text(records.get(slug, slug)):
-                found[slug] = HoldReason.POINTER
+                found[slug] = plans.HoldReason.POINTER
     if found:
-        decided.plan = narrowing.holding(plan, found, Send | Pull | Merge | Hold)
+        decided.plan = narrowing.holding(
+            plan, found, plans.Send | plans.Pull | plans.Merge | plans.Hold
+        )
 
 
 log = logging.getLogger(__name__)
@@ -467,17 +454,17 @@ async def send_changed_files(cycle: Cycle, decided: Decided) -> None:
         return
     plan, here, there = decided.plan, decided.here, decided.there
     pages = sorted(there.pages.keys() & outdated - {one.slug for one in plan.actions})
-    more: list[Action] = []
-    outcomes: dict[Action, Hold | None] = {}
+    more: list[plans.Action] = []
+    outcomes: dict[plans.Action, plans.Hold | None] = {}
     if cycle.options.folder is FolderMatch.OTHER:
         # In a folder that may be an older copy the picture is the older one as well.
         # The pages are met as new ones, with the link that each side has.
         cycle.state.record(dropped=pages)
         texts = {slug: text for slug, text in there.texts.items() if slug not in pages}
         decided.there = replace(there, texts=texts)
-        more += [Hold(slug, HoldReason.CREATED_BOTH) for slug in pages]
+        more += [plans.Hold(slug, plans.HoldReason.CREATED_BOTH) for slug in pages]
     else:
-        pulls = (one for one in plan.actions if isinstance(one, Pull))
+        pulls = (one for one in plan.actions if isinstance(one, plans.Pull))
         for pull in (one for one in pulls if one.slug in outdated):
             try:
                 theirs = there.texts.get(pull.slug)
@@ -488,14 +475,14 @@ async def send_changed_files(cycle: Cycle, decided: Decided) -> None:
                 outcomes[pull] = None
                 continue
             if await _hides_a_change(cycle, theirs):
-                outcomes[pull] = Hold(pull.slug, HoldReason.CREATED_BOTH)
+                outcomes[pull] = plans.Hold(pull.slug, plans.HoldReason.CREATED_BOTH)
         more += [
-            Push(slug, mine.format, mine.digest, there.pages[slug].digest)
+            plans.Push(slug, mine.format, mine.digest, there.pages[slug].digest)
             for slug in pages
             if (mine := here.pages.get(slug))
         ]
     left = plan.map(lambda action: outcomes.get(action, action))
-    decided.plan = Plan.from_actions([*left.actions, *more])
+    decided.plan = plans.Plan.from_actions([*left.actions, *more])
 
 
 async def _hides_a_change(cycle: Cycle, theirs: Page) -> bool:

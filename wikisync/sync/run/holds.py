@@ -6,8 +6,6 @@ There is one file for each page, brought up to date in place, but never over the
 somebody who has begun to settle it.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence, Set
 
@@ -29,21 +27,10 @@ from wikisync.errors import (
     PreconditionFailed,
     command_line,
 )
-from wikisync.merging.conflict import (
-    Clash,
-    MergedText,
-    Piece,
-    read_conflict_file,
-    write_conflict_file,
-)
+from wikisync.merging import conflict
 from wikisync.merging.merge import merge
+from wikisync.sync.decide import ledger
 from wikisync.sync.decide.decided import Decided, MergedPage
-from wikisync.sync.decide.ledger import (
-    NO_DIGEST,
-    Agreed,
-    ConflictFileRecord,
-    remote_label,
-)
 from wikisync.sync.decide.plan import BasePage, HoldReason, MoveLocal, Plan
 from wikisync.sync.run.parts import Cycle, on_texts
 
@@ -124,7 +111,7 @@ class Holds:
         )
 
     async def _resolve(
-        self, slug: Slug, record: ConflictFileRecord, text: str, taken: Digest
+        self, slug: Slug, record: ledger.ConflictFileRecord, text: str, taken: Digest
     ) -> Page | None:
         try:
             return await self.settle(slug, record, text, taken)
@@ -142,7 +129,7 @@ class Holds:
     async def settle(
         self,
         slug: Slug,
-        record: ConflictFileRecord,
+        record: ledger.ConflictFileRecord,
         text: str,
         taken: Digest | None = None,
     ) -> Page | None:
@@ -175,7 +162,7 @@ class Holds:
             shown = _lines(before) | _lines(record.remote)
             if not (_lines(before) & _lines(mine) and shown & _lines(wanted)):
                 # perhaps another page that has got the name, or its conflict file
-                pieces = (Clash(before, mine, wanted),)
+                pieces = (conflict.Clash(before, mine, wanted),)
             if again.text is None or pieces is not again.pieces:
                 await self._ask_again(page, record, pieces, taken)
                 return None
@@ -185,7 +172,7 @@ class Holds:
     async def _write(
         self,
         slug: Slug,
-        record: ConflictFileRecord,
+        record: ledger.ConflictFileRecord,
         page: Page | None,
         text: str,
         saved: str,
@@ -227,7 +214,7 @@ class Holds:
             known=self._state.base().get(slug),
         )
         with self._state.together():
-            self._state.record([Agreed.of(agreed, remote)])
+            self._state.record([ledger.Agreed.of(agreed, remote)])
             self._state.note_replaced_there(slug, remote, record.format)
         try:
             await self._local.remove_conflict(slug, expected=taken)
@@ -242,7 +229,7 @@ class Holds:
         log.info("resolved %s", slug)
         return after
 
-    async def _renamed_here(self, record: ConflictFileRecord) -> Slug | None:
+    async def _renamed_here(self, record: ledger.ConflictFileRecord) -> Slug | None:
         """The new page that has exactly the text that the conflict was about."""
         local = digest_of(record.local)
         base = self._state.base()
@@ -329,7 +316,7 @@ class Holds:
                 self._state.drop_conflict_file(slug)
 
     async def _file_of(
-        self, slug: Slug, record: ConflictFileRecord
+        self, slug: Slug, record: ledger.ConflictFileRecord
     ) -> tuple[Slug, ConflictFile | None]:
         """A conflict file, and the page beside which it is: its own, or as moved."""
         file = await self._local.conflict_file(slug) if record.has_file else None
@@ -343,7 +330,7 @@ class Holds:
     async def _take_work(
         self,
         slug: Slug,
-        record: ConflictFileRecord,
+        record: ledger.ConflictFileRecord,
         beside: Slug,
         file: ConflictFile | None,
         *,
@@ -466,12 +453,12 @@ class Holds:
         remote = merged.remote.content
         is_seen = known is not None and known.remote == remote
         at = known.at if known is not None and is_seen else self._cycle.clock()
-        label = remote_label(self._state.memory.edits.get(slug), remote, at)
+        label = ledger.remote_label(self._state.memory.edits.get(slug), remote, at)
         pieces = merged.result.pieces
         text = await on_texts(
-            lambda: write_conflict_file(pieces, remote_by=label), remote
+            lambda: conflict.write_conflict_file(pieces, remote_by=label), remote
         )
-        record = ConflictFileRecord(
+        record = ledger.ConflictFileRecord(
             *(merged.remote.format, digest_of(text), merged.local.content, remote),
             *(at, merged.remote.digest),
         )
@@ -501,7 +488,7 @@ class Holds:
                 )
         except FolderError as error:
             if known is None or not known.has_file or isinstance(error, PlaceTaken):
-                record = replace(record, conflict_file=NO_DIGEST)
+                record = replace(record, conflict_file=ledger.NO_DIGEST)
                 self._state.record_conflict_file(slug, record)
             raise
         # after the file: a record without its file would pass for a hidden one
@@ -512,8 +499,8 @@ class Holds:
     async def _ask_again(
         self,
         page: Page,
-        record: ConflictFileRecord,
-        pieces: Sequence[Piece],
+        record: ledger.ConflictFileRecord,
+        pieces: Sequence[conflict.Piece],
         taken: Digest | None,
     ) -> None:
         """Show the clash between what was settled and what was saved meanwhile.
@@ -522,7 +509,7 @@ class Holds:
         work: the settlement stands in it and nowhere else.
         """
         text = await on_texts(
-            lambda: write_conflict_file(pieces, remote_by="your resolution"),
+            lambda: conflict.write_conflict_file(pieces, remote_by="your resolution"),
             page.content,
         )
         await self._local.write_conflict(page.slug, page.format, text, expected=taken)
@@ -542,8 +529,8 @@ def _lines(text: str) -> Set[str]:
     return set(text.split("\n")) - {""}
 
 
-async def _read(text: str) -> MergedText:
-    return await on_texts(lambda: read_conflict_file(text), text)
+async def _read(text: str) -> conflict.MergedText:
+    return await on_texts(lambda: conflict.read_conflict_file(text), text)
 
 
 def _given_away(plan: Plan) -> set[Slug]:

@@ -11,31 +11,14 @@ finds it there), once or for hours.  Such a save is an edit of the text that the
 held before, whatever became of the page since.
 """
 
-from __future__ import annotations
-
 import logging
 from contextlib import suppress
 from typing import assert_never
 
 from msgspec.structs import replace
 
-from wikisync.core.model import (
-    Format,
-    LateSave,
-    Page,
-    Problem,
-    Slug,
-    digest_of,
-    temporary_name,
-)
-from wikisync.errors import (
-    FolderError,
-    NotFound,
-    PreconditionFailed,
-    ProtocolViolation,
-    Rejected,
-    command_line,
-)
+from wikisync import errors
+from wikisync.core import model
 from wikisync.merging.merge import merge
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Agreed, Intent, WriteKind
@@ -69,7 +52,7 @@ async def settle_intents(cycle: Cycle) -> None:
                     cycle.state.record(dropped=[intent.slug], is_step=True)
             case WriteKind.REBASE:
                 # a merge that reached the folder: what it was merged with is agreed on
-                with suppress(NotFound):
+                with suppress(errors.NotFound):
                     page = await cycle.local.read(intent.slug)
                     if page.digest == intent.after:
                         rebase(cycle.state, intent)
@@ -87,12 +70,12 @@ async def _create(cycle: Cycle, intent: Intent) -> None:
         slug = await _unowned(cycle, intent)
         if slug is None:
             return
-        held = Page(slug, intent.format, intent.text)
+        held = model.Page(slug, intent.format, intent.text)
         cycle.state.record_alias(intent.slug, slug)
     _agree(cycle, intent, held)
 
 
-async def _unowned(cycle: Cycle, intent: Intent) -> Slug | None:
+async def _unowned(cycle: Cycle, intent: Intent) -> model.Slug | None:
     """The one page of this text that no record owns, if there is just one."""
     base = cycle.state.base()
     there = await cycle.remote.snapshot()
@@ -133,35 +116,35 @@ async def _finish(cycle: Cycle, intent: Intent) -> bool:
     is under no name may be one that the service hides by mistake: nobody else
     would finish its rename.  False where it waits for the next cycle.
     """
-    left = await _held(cycle, temporary_name(intent.slug, intent.target))
+    left = await _held(cycle, model.temporary_name(intent.slug, intent.target))
     if left is None:
         return False
     log.warning("finishing the rename of %s to %s", intent.slug, intent.target)
     try:
         await cycle.remote.move(left.slug, intent.target, expected=left.digest)
-    except (Rejected, PreconditionFailed):
+    except (errors.Rejected, errors.PreconditionFailed):
         return await _give_back(cycle, intent, left)
     cycle.state.record(renamed={intent.slug: intent.target}, is_step=True)
     return True
 
 
-async def _give_back(cycle: Cycle, intent: Intent, left: Page) -> bool:
+async def _give_back(cycle: Cycle, intent: Intent, left: model.Page) -> bool:
     """Give a page its old name back, or leave it where another page took that."""
     try:
         await cycle.remote.move(left.slug, intent.slug, expected=left.digest)
-    except PreconditionFailed:
+    except errors.PreconditionFailed:
         return False
-    except Rejected as error:
+    except errors.Rejected as error:
         log.warning("%s stays: %s", left.slug, error.message)
     return True
 
 
-def _is_sent(held: Page, intent: Intent) -> bool:
+def _is_sent(held: model.Page, intent: Intent) -> bool:
     """Whether the wiki has what was sent; links to files are other ones there."""
-    return digest_of(held.content) == intent.after
+    return model.digest_of(held.content) == intent.after
 
 
-def _agree(cycle: Cycle, intent: Intent, held: Page) -> None:
+def _agree(cycle: Cycle, intent: Intent, held: model.Page) -> None:
     """Agree on what was sent; whatever the wiki has by now is an edit of it."""
     agreed = BasePage.agreed(
         replace(held, format=intent.format),
@@ -171,17 +154,17 @@ def _agree(cycle: Cycle, intent: Intent, held: Page) -> None:
     cycle.state.record([Agreed.of(agreed, intent.text)], is_step=True)
 
 
-async def _held(cycle: Cycle, slug: Slug) -> Page | None:
+async def _held(cycle: Cycle, slug: model.Slug) -> model.Page | None:
     try:
         return await cycle.remote.read(slug)
-    except (NotFound, ProtocolViolation):
+    except (errors.NotFound, errors.ProtocolViolation):
         return None
 
 
 def rebase(state: WikiState, intent: Intent) -> None:
     """Take the wiki's text that was merged as the one both sides agreed on."""
     agreed = BasePage.agreed(
-        Page(intent.slug, intent.format, intent.text),
+        model.Page(intent.slug, intent.format, intent.text),
         remote=intent.before,
         known=state.base().get(intent.slug),
     )
@@ -198,7 +181,7 @@ IN_THE_TRASH = "written by a program while its file was replaced"
 """Why the text is in the trash."""
 
 
-async def take_late_save(cycle: Cycle, late: LateSave) -> None:
+async def take_late_save(cycle: Cycle, late: model.LateSave) -> None:
     """Bring one save into its page, or into the trash, and say so.
 
     One that could not be taken is given again.
@@ -212,22 +195,22 @@ async def take_late_save(cycle: Cycle, late: LateSave) -> None:
         else:
             await _take(cycle, late, late.text)
         await cycle.local.acknowledge(late)
-    except PreconditionFailed as error:
+    except errors.PreconditionFailed as error:
         cycle.tally.supersede(late.slug, error)
-    except FolderError as error:
+    except errors.FolderError as error:
         if is_disk_error(error):
             raise
         cycle.tally.fail("page-unwritable", late.slug, error)
 
 
-async def _take(cycle: Cycle, late: LateSave, text: str) -> None:
+async def _take(cycle: Cycle, late: model.LateSave, text: str) -> None:
     slug, before = _edited(cycle, late)
     try:
         page = await cycle.local.read(slug)
-    except NotFound:
+    except errors.NotFound:
         _remember(cycle, slug, text, text)
         known = cycle.state.base().get(slug)
-        page = Page(slug, known.format if known else Format.MARKDOWN, text)
+        page = model.Page(slug, known.format if known else model.Format.MARKDOWN, text)
         await cycle.local.write(page, expected=None)
         cycle.tally.merged.append(slug)
         return
@@ -237,20 +220,24 @@ async def _take(cycle: Cycle, late: LateSave, text: str) -> None:
         await cycle.local.keep(slug, text, IN_THE_TRASH)
         _remember(cycle, slug, text, page.content)
         name = f"{cycle.local.name}/{slug}"
-        _warn(cycle, slug, f"see it with: {command_line('restore', name, '--list')}")
+        _warn(
+            cycle,
+            slug,
+            f"see it with: {errors.command_line('restore', name, '--list')}",
+        )
 
 
-def _edited(cycle: Cycle, late: LateSave) -> tuple[Slug, str | None]:
+def _edited(cycle: Cycle, late: model.LateSave) -> tuple[model.Slug, str | None]:
     """The page, by the name it has now, and the text that was edited, if known."""
     if late.before is None:
         return late.slug, None
     agreed = cycle.state.text(late.slug)
-    if agreed is not None and digest_of(agreed) == late.before:
+    if agreed is not None and model.digest_of(agreed) == late.before:
         return late.slug, agreed
     return cycle.state.replaced_text(late.slug, late.before) or (late.slug, None)
 
 
-async def _merge(cycle: Cycle, page: Page, before: str, text: str) -> bool:
+async def _merge(cycle: Cycle, page: model.Page, before: str, text: str) -> bool:
     """Bring both edits together; False where that is a person's to do.
 
     A page that nobody edited since is taken back to before we replaced its text,
@@ -274,7 +261,7 @@ async def _merge(cycle: Cycle, page: Page, before: str, text: str) -> bool:
     if known is not None and is_in_sync:
         # the earlier text is the agreed one again, and the base first: until the page
         # follows, both sides hold the same text
-        digest = digest_of(before)
+        digest = model.digest_of(before)
         earlier = replace(known, local=digest, remote=digest)
         cycle.state.record([Agreed.of(earlier, before)])
     await cycle.local.write(replace(page, content=text), expected=page.digest)
@@ -283,12 +270,12 @@ async def _merge(cycle: Cycle, page: Page, before: str, text: str) -> bool:
     return True
 
 
-def _remember(cycle: Cycle, slug: Slug, old: str, new: str) -> int:
+def _remember(cycle: Cycle, slug: model.Slug, old: str, new: str) -> int:
     """Know a text again, for the next save of the program is an edit of it."""
     return cycle.state.remember_replaced(slug, old, new, cycle.clock())
 
 
-def _warn(cycle: Cycle, slug: Slug, step: str) -> None:
+def _warn(cycle: Cycle, slug: model.Slug, step: str) -> None:
     # the cycle may come to nothing
     cycle.note_new({slug: LATE_SAVE})
-    cycle.tally.warn(Problem("late-save", slug, LATE_SAVE, step, is_once=True))
+    cycle.tally.warn(model.Problem("late-save", slug, LATE_SAVE, step, is_once=True))

@@ -17,6 +17,7 @@ from wikisync.merging.conflict import Clash, MergedText, Piece
 from wikisync.merging.diff import changes
 from wikisync.merging.merge import Parts, kept_share
 from wikisync.merging.merge import merge as merge_texts
+from wikisync.sync.decide import renames
 from wikisync.sync.decide.decided import (
     STALE_TEXTS_MAX,
     Decided,
@@ -33,15 +34,6 @@ from wikisync.sync.decide.plan import (
     MoveRemote,
     Plan,
     Push,
-)
-from wikisync.sync.decide.renames import (
-    HALF,
-    LITTLE,
-    NOTHING_TAKEN,
-    Names,
-    Taken,
-    names_in_doubt,
-    without_circles,
 )
 from wikisync.sync.run.parts import Cycle, on_texts
 
@@ -79,7 +71,7 @@ async def names_taken(
     changed: Collection[Slug],
     here: Snapshot,
     there: Snapshot,
-) -> tuple[Taken, Taken]:
+) -> tuple[renames.Taken, renames.Taken]:
     """Names that another page has by now, here and on the wiki.
 
     A line that the other side added belongs to the page that had the name.
@@ -90,9 +82,11 @@ async def names_taken(
     async def theirs(slug: Slug) -> Page:
         return await cycle.remote_page(slug, there, known="", expected=None)
 
-    names = names_in_doubt(base, here, lambda page: page.local_state, edited_here)
+    names = renames.names_in_doubt(
+        base, here, lambda page: page.local_state, edited_here
+    )
     taken_here = await _taken(cycle, base, names, cycle.local.read, edited_there)
-    names = names_in_doubt(
+    names = renames.names_in_doubt(
         base, there, lambda page: page.remote_state, edited_there, trusts_identity=True
     )
     return taken_here, await _taken(cycle, base, names, theirs, edited_here)
@@ -106,13 +100,13 @@ def _is_edited(side: Snapshot, agreed: PageState) -> bool:
 async def _taken(
     cycle: Cycle,
     base: Mapping[Slug, BasePage],
-    names: Names | None,
+    names: renames.Names | None,
     read: Callable[[Slug], Awaitable[Page]],
     edited: Set[Slug],
-) -> Taken:
+) -> renames.Taken:
     """Names of one side that another page has by now, by the texts."""
     if names is None:
-        return NOTHING_TAKEN
+        return renames.NOTHING_TAKEN
 
     seen: dict[Slug, Parts | None] = {}
 
@@ -137,15 +131,15 @@ async def _taken(
         left = await kept(agreed, old)
         new = names.likely.get(old)
         # into a name that another page had, nobody copies a page
-        if new is not None and (new in base or left < HALF):
+        if new is not None and (new in base or left < renames.HALF):
             found[old] = new
-        elif left < LITTLE:
-            like = [new for new in names.new if await kept(agreed, new) >= HALF]
+        elif left < renames.LITTLE:
+            like = [new for new in names.new if await kept(agreed, new) >= renames.HALF]
             found |= {old: like[0]} if len(like) == 1 else {}
-    renamed, circle = without_circles(found, base)
+    renamed, circle = renames.without_circles(found, base)
     # who changed places with others is a page like any other where nobody edited one
     doubtful = circle if not circle.isdisjoint(edited) else frozenset[Slug]()
-    return Taken(renamed, doubtful | ((names.others - renamed.keys()) & edited))
+    return renames.Taken(renamed, doubtful | ((names.others - renamed.keys()) & edited))
 
 
 async def _merged(

@@ -13,8 +13,6 @@ Merges, renames and removals are done page by page.  What is removed goes to the
 a merge is written here only, and pushed by the next cycle (``docs/sync.md`` "Merge").
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from contextlib import suppress
@@ -26,20 +24,9 @@ from wikisync import errors
 from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot
 from wikisync.core.system.parallel import each, plain_errors
 from wikisync.merging.front_matter import with_front_matter
+from wikisync.sync.decide import plan as plans
 from wikisync.sync.decide.decided import MergedPage, with_line_ends_of
 from wikisync.sync.decide.ledger import Agreed, Intent, LogEntry, WriteKind, packed_text
-from wikisync.sync.decide.plan import (
-    Adopt,
-    BasePage,
-    DeleteLocal,
-    Merge,
-    MoveLocal,
-    Plan,
-    Pull,
-    Rebase,
-    Rebind,
-    Write,
-)
 from wikisync.sync.run.intents import rebase
 from wikisync.sync.run.parts import UNAGREED, Cycle, finish, is_disk_error
 
@@ -59,7 +46,9 @@ class _Fetched(Struct, frozen=True):
     expected: Digest | None
 
 
-async def pull_pages(cycle: Cycle, plan: Plan, here: Snapshot, there: Snapshot) -> None:
+async def pull_pages(
+    cycle: Cycle, plan: plans.Plan, here: Snapshot, there: Snapshot
+) -> None:
     """Write what the wiki created and edited, and record what is equal already.
 
     Cancelled, it leaves complete files and a base that knows them, but for the batch
@@ -70,7 +59,7 @@ async def pull_pages(cycle: Cycle, plan: Plan, here: Snapshot, there: Snapshot) 
         RemoteError: the service is gone, or refuses the token.
     """
     lost, pulls = cycle.tally.lost_names, _Pulls(cycle, here, there)
-    left = Plan(tuple(a for a in plan.actions if a.slug not in lost))
+    left = plans.Plan(tuple(a for a in plan.actions if a.slug not in lost))
     await pulls.write_pages(left)
     await pulls.record_equal_pages(left)
 
@@ -89,7 +78,7 @@ class _Pulls:
 
     # -- pages from the wiki to the folder ---------------------------------------
 
-    async def write_pages(self, plan: Plan) -> None:
+    async def write_pages(self, plan: plans.Plan) -> None:
         """Write what the plan creates and updates here, in batches."""
         if not plan.writes:
             return
@@ -103,14 +92,14 @@ class _Pulls:
                 group.create_task(self._write_batches(queue))
 
     async def _read_pages(
-        self, writes: tuple[Write, ...], queue: asyncio.Queue[_Fetched | None]
+        self, writes: tuple[plans.Write, ...], queue: asyncio.Queue[_Fetched | None]
     ) -> None:
         # The queue holds as many pages as reads are in flight: a slow disk holds the
         # readers up, so that few texts are in memory.
-        async def read(action: Write) -> None:
+        async def read(action: plans.Write) -> None:
             page = self._there.texts.get(action.slug) or await self._read(action.slug)
             if page is not None:
-                expected = action.local if isinstance(action, Pull) else None
+                expected = action.local if isinstance(action, plans.Pull) else None
                 await queue.put(_Fetched(page, expected))
 
         await each(writes, read, in_flight=self._cycle.options.reads_max)
@@ -176,7 +165,7 @@ class _Pulls:
             if isinstance(result, Page):
                 log.info("pulled %s", page.slug)
                 there = self._there.pages.get(page.slug)
-                base = BasePage.agreed(page, local=result.digest, there=there)
+                base = plans.BasePage.agreed(page, local=result.digest, there=there)
                 agreed.append(Agreed(base, *text))
             elif isinstance(result, errors.PreconditionFailed):
                 self._tally.supersede(page.slug, result)
@@ -210,22 +199,22 @@ class _Pulls:
 
     # -- the base alone ----------------------------------------------------------
 
-    async def record_equal_pages(self, plan: Plan) -> None:
+    async def record_equal_pages(self, plan: plans.Plan) -> None:
         """Note what both sides hold already."""
-        actions = [a for a in plan.actions if isinstance(a, Adopt)]
+        actions = [a for a in plan.actions if isinstance(a, plans.Adopt)]
         for start in range(0, len(actions), BATCH_PAGES):
             batch = actions[start : start + BATCH_PAGES]
             agreed = [await self._agreed(action) for action in batch]
             self._state.record(filter(None, agreed))
 
-    async def _agreed(self, action: Adopt) -> Agreed | None:
+    async def _agreed(self, action: plans.Adopt) -> Agreed | None:
         """What both sides hold; None where it changed on both meanwhile."""
         page = self._there.texts.get(action.slug)
         if page is None:
             page = await self._read_equal(action)
         if page is None:
             return None
-        agreed = BasePage.agreed(
+        agreed = plans.BasePage.agreed(
             replace(page, slug=action.slug, format=action.format),
             local=action.local,
             remote=action.remote,
@@ -234,7 +223,7 @@ class _Pulls:
         )
         return Agreed.of(agreed, page.content)
 
-    async def _read_equal(self, action: Adopt) -> Page | None:
+    async def _read_equal(self, action: plans.Adopt) -> Page | None:
         """The text that both sides held, from the side that still has it.
 
         A text of one side alone would be the ancestor that makes the other side win.
@@ -263,7 +252,7 @@ STALE_SAVE = (
 """Said of a save that seems to be of a window which was not loaded anew."""
 
 
-async def remove_here(cycle: Cycle, action: DeleteLocal) -> None:
+async def remove_here(cycle: Cycle, action: plans.DeleteLocal) -> None:
     """Move a page's file to the trash."""
     try:
         await finish(_remove(cycle, action))
@@ -273,17 +262,17 @@ async def remove_here(cycle: Cycle, action: DeleteLocal) -> None:
         cycle.tally.fail("page-unwritable", action.slug, error)
 
 
-async def _remove(cycle: Cycle, action: DeleteLocal) -> None:
+async def _remove(cycle: Cycle, action: plans.DeleteLocal) -> None:
     await cycle.local.delete(action.slug, expected=action.local)
     cycle.state.record(dropped=[action.slug], is_step=True)
     cycle.note_done(action, action.slug)
     cycle.tally.removed.append(action.slug)
 
 
-async def move_here(cycle: Cycle, action: MoveLocal | Rebind) -> None:
+async def move_here(cycle: Cycle, action: plans.MoveLocal | plans.Rebind) -> None:
     """Rename a file as its page was renamed, or only its record."""
     given = None
-    if isinstance(action, Rebind):
+    if isinstance(action, plans.Rebind):
         given = cycle.tally.given_names.get(action.target)
     if given is None and action.target in cycle.tally.lost_names:
         return  # a rename on the wiki was to give it that name, and failed
@@ -297,10 +286,12 @@ async def move_here(cycle: Cycle, action: MoveLocal | Rebind) -> None:
         _fail(cycle, action.slug, error)
 
 
-async def _move(cycle: Cycle, action: MoveLocal | Rebind, given: Slug) -> None:
+async def _move(
+    cycle: Cycle, action: plans.MoveLocal | plans.Rebind, given: Slug
+) -> None:
     """Args: ``given`` is what the service calls the page, under its new name."""
     record = action.slug
-    if isinstance(action, MoveLocal):
+    if isinstance(action, plans.MoveLocal):
         record = action.record
         await cycle.local.move(action.slug, action.target, expected=action.local)
     if given != action.target:
@@ -310,16 +301,16 @@ async def _move(cycle: Cycle, action: MoveLocal | Rebind, given: Slug) -> None:
     with cycle.state.together():
         if given != action.target:
             cycle.state.record_alias(action.target, given)
-        elif isinstance(action, Rebind) and action.file is not None:
+        elif isinstance(action, plans.Rebind) and action.file is not None:
             cycle.state.keep_file(action.file, given)
         if given != record:
-            is_step = isinstance(action, MoveLocal)
+            is_step = isinstance(action, plans.MoveLocal)
             cycle.state.record(renamed={record: given}, is_step=is_step)
         cycle.note_done(action, action.slug)
     cycle.tally.renamed.append(given)
 
 
-async def rebase_here(cycle: Cycle, action: Rebase, there: Snapshot) -> None:
+async def rebase_here(cycle: Cycle, action: plans.Rebase, there: Snapshot) -> None:
     """Take the wiki's older text as agreed on: what the folder has is an edit of it."""
     known = cycle.state.text(action.slug) or ""
     try:
@@ -337,7 +328,7 @@ async def rebase_here(cycle: Cycle, action: Rebase, there: Snapshot) -> None:
         _fail(cycle, action.slug, error)
 
 
-async def _rebase(cycle: Cycle, action: Rebase, text: str) -> None:
+async def _rebase(cycle: Cycle, action: plans.Rebase, text: str) -> None:
     # the push replaces it, and the wiki's history is not at hand here
     await cycle.local.keep(action.slug, text, UNAGREED, is_again=True)
     intent = Intent(
@@ -353,7 +344,7 @@ async def _rebase(cycle: Cycle, action: Rebase, text: str) -> None:
         cycle.note_done(action, action.slug)
 
 
-async def merge_here(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
+async def merge_here(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
     """Write a clean merge here, and take the wiki's text as agreed on."""
     if action.slug in cycle.tally.lost_names:
         return
@@ -365,7 +356,7 @@ async def merge_here(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
         _fail(cycle, action.slug, error)
 
 
-async def _merge(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
+async def _merge(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
     text = merged.result.text
     assert text is not None, "a clash is held, not merged"
     page = Page(action.slug, action.format, text)

@@ -7,8 +7,6 @@ A write whose answer is lost is found by its intent in the next cycle, never sen
 blindly (``intents``).
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

@@ -17,8 +17,6 @@ removal.  The errors of the last cycle are kept, so that ``status`` and dry runs
 try nothing, know what stands in the way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
@@ -27,24 +25,10 @@ from wikisync.core.model import Digest, Problem, Slug, Snapshot, removals_max
 from wikisync.core.system.parallel import each
 from wikisync.errors import FolderError, NotFound, RemoteError, WikisyncError
 from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide import plan as plans
 from wikisync.sync.decide.decided import Absences, Decided
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.narrowing import without_removals
-from wikisync.sync.decide.plan import (
-    CreateLocal,
-    CreateRemote,
-    Delete,
-    DeleteLocal,
-    DeleteRemote,
-    DropRecord,
-    Hold,
-    Merge,
-    Plan,
-    Send,
-    Skip,
-    SkipReason,
-    Write,
-)
 from wikisync.sync.decide.safety import approved_pages
 from wikisync.sync.replica import Replica
 from wikisync.sync.run.parts import Cycle, FolderMatch
@@ -72,7 +56,7 @@ def is_certain(sighting: Sighting, scans: int, span_s: float) -> bool:
 
 
 async def watch_absences(
-    cycle: Cycle, plan: Plan, here: Snapshot, there: Snapshot
+    cycle: Cycle, plan: plans.Plan, here: Snapshot, there: Snapshot
 ) -> Absences:
     """Count this scan, and say which removals must wait.
 
@@ -81,18 +65,18 @@ async def watch_absences(
     """
     known, now, options = cycle.state, cycle.clock(), cycle.options
     patience = options.patience
-    gone_there = [a.slug for a in plan.actions if isinstance(a, DeleteLocal)]
-    forgotten = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
-    gone_here = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
+    gone_there = [a.slug for a in plan.actions if isinstance(a, plans.DeleteLocal)]
+    forgotten = [a.slug for a in plan.actions if isinstance(a, plans.DropRecord)]
+    gone_here = [a.slug for a in plan.actions if isinstance(a, plans.DeleteRemote)]
     # gone here all the same where the wiki's list lacks them, too, perhaps wrongly
-    unseen = {s.slug for s in plan.skipped if s.reason is SkipReason.UNSEEN_THERE}
+    unseen = {s.slug for s in plan.skipped if s.reason is plans.SkipReason.UNSEEN_THERE}
     missing = [*forgotten, *(unseen - here.pages.keys())]
     doubted = await _doubted(cycle, there, [*gone_there, *forgotten])
     new_here = await _new_unread(cycle, plan, here, Side.LOCAL)
     new_there = await _new_unread(cycle, plan, there, Side.REMOTE)
     unread = seen_again(known.sightings(Side.UNREAD), new_here | new_there, now)
     known.record_sightings(Side.UNREAD, unread)
-    waiting: dict[Slug, SkipReason] = {}
+    waiting: dict[Slug, plans.SkipReason] = {}
     due: list[float] = []
     for side, new, slugs, scans, span_s, reason in (
         (
@@ -101,7 +85,7 @@ async def watch_absences(
             () if doubted else gone_there,
             patience.remote_scans,
             patience.remote_span_s,
-            SkipReason.GONE_THERE,
+            plans.SkipReason.GONE_THERE,
         ),
         (
             Side.LOCAL,
@@ -109,7 +93,7 @@ async def watch_absences(
             [*gone_here, *missing],
             patience.local_scans,
             patience.local_span_s,
-            SkipReason.GONE_HERE,
+            plans.SkipReason.GONE_HERE,
         ),
     ):
         # A doubted scan of the wiki empties the memory of its side, so that an absence
@@ -129,7 +113,7 @@ async def watch_absences(
             # certain by now, unless a page that cannot be read came at the same time or
             # later: it may be this one under another name
             elif any(unread[another].first_at >= one.first_at for another in new):
-                waiting[slug] = SkipReason.MAY_BE_UNREAD
+                waiting[slug] = plans.SkipReason.MAY_BE_UNREAD
     return Absences(waiting, doubted, min(due, default=None))
 
 
@@ -144,16 +128,16 @@ async def wait_for_absences(cycle: Cycle, decided: Decided) -> None:
     waiting = {
         slug: reason
         for slug, reason in waiting.items()
-        if reason is not SkipReason.GONE_HERE or slug not in said
+        if reason is not plans.SkipReason.GONE_HERE or slug not in said
     }
     if cycle.options.folder is FolderMatch.SHARED:
         removed = [one.slug for one in decided.plan.removals]
-        waiting = dict.fromkeys(removed, SkipReason.SHARED)
+        waiting = dict.fromkeys(removed, plans.SkipReason.SHARED)
     decided.plan = without_removals(decided.plan, waiting)
 
 
 async def _new_unread(
-    cycle: Cycle, plan: Plan, seen: Snapshot, side: Side
+    cycle: Cycle, plan: plans.Plan, seen: Snapshot, side: Side
 ) -> frozenset[Slug]:
     """New pages of one side whose text cannot be read, or is not sent.
 
@@ -163,7 +147,7 @@ async def _new_unread(
     pointer of the wiki counts also when it has been written here.
     """
     known = cycle.state
-    creation = CreateRemote if side is Side.LOCAL else CreateLocal
+    creation = plans.CreateRemote if side is Side.LOCAL else plans.CreateLocal
     may_be = {one.slug for one in plan.actions if isinstance(one, creation)}
     may_be |= known.sightings(Side.UNREAD).keys()
     digests = {slug: seen.pages[slug].digest for slug in may_be & seen.pages.keys()}
@@ -254,7 +238,7 @@ OF_ONE_PAGE = frozenset({"page-unwritable", "page-unreadable", "page-refused"})
 
 
 def lasting(
-    known: WikiState, plan: Plan, *, is_wiki_seen: bool = True
+    known: WikiState, plan: plans.Plan, *, is_wiki_seen: bool = True
 ) -> tuple[Problem, ...]:
     """Errors of the last cycle about what is still to be done.
 
@@ -269,7 +253,9 @@ def lasting(
     troubles = known.memory.troubles
     if not troubles:
         return ()
-    waiting = {str(a.slug) for a in plan.actions if isinstance(a, Hold | Skip)}
+    waiting = {
+        str(a.slug) for a in plan.actions if isinstance(a, plans.Hold | plans.Skip)
+    }
     missing = set(known.mentions()) - known.attachments_here()
     undone = {str(a.slug) for a in plan.actions} | missing
     return tuple(
@@ -300,7 +286,7 @@ async def waiting_removals(
             side: Replica = cycle.local if slug in sent else cycle.remote
             with suppress(WikisyncError):
                 texts[slug] = (await side.read(slug)).content
-    failed = {a.slug: a for a in plan.actions if isinstance(a, _Coming | Send)}
+    failed = {a.slug: a for a in plan.actions if isinstance(a, _Coming | plans.Send)}
     lines = {slug: frozenset(_lines(text)) for slug, text in texts.items()}
     sightings = {**known.sightings(Side.LOCAL), **known.sightings(Side.REMOTE)}
 
@@ -313,8 +299,8 @@ async def waiting_removals(
         action = failed.get(Slug(error.subject))
         if error.code not in OF_ONE_PAGE or action is None:
             return True
-        other = Send if isinstance(going, DeleteLocal) else _Coming
-        if isinstance(action, other) and not isinstance(going, DropRecord):
+        other = plans.Send if isinstance(going, plans.DeleteLocal) else _Coming
+        if isinstance(action, other) and not isinstance(going, plans.DropRecord):
             return False  # what is gone on one side did not go to the other one
         if action.slug not in lines:
             return not is_older(action.slug, going.slug)
@@ -327,8 +313,8 @@ async def waiting_removals(
     return {slug: behind for slug, behind in found.items() if behind}
 
 
-_Going = Delete | DropRecord
-_Coming = Write | Merge
+_Going = plans.Delete | plans.DropRecord
+_Coming = plans.Write | plans.Merge
 
 
 def _lines(text: str) -> set[str]:
@@ -336,14 +322,14 @@ def _lines(text: str) -> set[str]:
 
 
 def put_off(
-    plan: Plan, waiting: Mapping[Slug, Sequence[Problem]]
-) -> tuple[Plan, tuple[Problem, ...]]:
+    plan: plans.Plan, waiting: Mapping[Slug, Sequence[Problem]]
+) -> tuple[plans.Plan, tuple[Problem, ...]]:
     """The plan with these removals waiting for their errors, and what is said of it."""
     removed = [one.slug for one in plan.removals if one.slug in waiting]
     if not removed:
         return plan, ()
     behind = [error for slug in removed for error in waiting[slug]]
-    plan = without_removals(plan, dict.fromkeys(removed, SkipReason.TROUBLE))
+    plan = without_removals(plan, dict.fromkeys(removed, plans.SkipReason.TROUBLE))
     return plan, (postponed(removed, behind),)
 
 

@@ -8,8 +8,6 @@ seen from base, folder and wiki: what was killed on the way is simply repeated.
 A page that either side changed since is left alone and named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 

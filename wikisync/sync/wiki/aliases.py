@@ -5,8 +5,6 @@ named it.  Which file is which page stands in the base; here the folder's replic
 seen under the wiki's names.
 """
 
-from __future__ import annotations
-
 from collections.abc import (
     Awaitable,
     Callable,

@@ -1,7 +1,5 @@
 """Both sides of a dry run: a folder that remembers writes, the wiki as last seen."""
 
-from __future__ import annotations
-
 from collections.abc import (
     AsyncIterator,
     Callable,
@@ -13,19 +11,7 @@ from collections.abc import (
 
 from msgspec.structs import replace
 
-from wikisync.core.model import (
-    STRAY_CONFLICT,
-    Attachment,
-    AttachmentPath,
-    ConflictFile,
-    Digest,
-    Format,
-    LateSave,
-    Page,
-    PageState,
-    Slug,
-    Snapshot,
-)
+from wikisync.core import model
 from wikisync.errors import NotFound, Unavailable
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import ConflictFileRecord
@@ -41,11 +27,11 @@ class DryFolder:
 
     def __init__(self, folder: LocalReplica) -> None:
         self._folder = folder
-        self._pages: dict[Slug, Page | None] = {}
+        self._pages: dict[model.Slug, model.Page | None] = {}
         """Pages as they were written; None for those that were removed."""
-        self._moved: dict[Slug, Slug] = {}
+        self._moved: dict[model.Slug, model.Slug] = {}
         """What pages that have another name were called."""
-        self._settled: set[Slug] = set()
+        self._settled: set[model.Slug] = set()
         """Pages whose conflict files were removed."""
         self.name = folder.name
         self.keeps_out = folder.keeps_out
@@ -56,31 +42,31 @@ class DryFolder:
         self.untracked = folder.untracked
         self.emptied = folder.emptied
 
-    async def snapshot(self) -> Snapshot:
+    async def snapshot(self) -> model.Snapshot:
         """The scan as it would be."""
         seen = await self._folder.snapshot()
         pages = {s: one for s, one in seen.pages.items() if s not in self._pages}
         problems = tuple(
             one
             for one in seen.problems
-            if one.code != STRAY_CONFLICT or one.subject not in self._settled
+            if one.code != model.STRAY_CONFLICT or one.subject not in self._settled
         )
         return replace(seen, pages=pages | self._written(seen), problems=problems)
 
-    def _written(self, seen: Snapshot) -> dict[Slug, PageState]:
-        found: dict[Slug, PageState] = {}
+    def _written(self, seen: model.Snapshot) -> dict[model.Slug, model.PageState]:
+        found: dict[model.Slug, model.PageState] = {}
         for slug, page in self._pages.items():
             before = seen.pages.get(self._moved.get(slug, slug))
             if page is not None:
                 found[slug] = page.state(before.identity if before else "")
         return found
 
-    async def saved(self, paths: Collection[str]) -> Snapshot | None:
+    async def saved(self, paths: Collection[str]) -> model.Snapshot | None:
         """A dry run scans everything."""
         del paths
         return None
 
-    async def read(self, slug: Slug) -> Page:
+    async def read(self, slug: model.Slug) -> model.Page:
         """The page as it was written, or is."""
         if slug not in self._pages:
             return await self._folder.read(slug)
@@ -90,8 +76,8 @@ class DryFolder:
         return page
 
     async def having(
-        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
-    ) -> frozenset[Slug]:
+        self, slugs: Iterable[model.Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[model.Slug]:
         """Those of the pages whose text is sought."""
         asked = frozenset(slugs)
         found = await self._folder.having(asked - self._pages.keys(), is_sought)
@@ -101,13 +87,17 @@ class DryFolder:
             if (page := self._pages[slug]) and is_sought(page.content)
         )
 
-    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+    async def write(
+        self, page: model.Page, *, expected: model.Digest | None
+    ) -> model.Page:
         """Remember a page."""
         del expected
         self._pages[page.slug] = page
         return page
 
-    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+    async def move(
+        self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
+    ) -> model.Page:
         """Remember a page under another name."""
         page = replace(await self.read(slug), slug=target)
         await self.delete(slug, expected=expected)
@@ -115,35 +105,35 @@ class DryFolder:
         return await self.write(page, expected=None)
 
     async def delete(
-        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+        self, slug: model.Slug, *, expected: model.Digest, why: str = GONE_THERE
     ) -> None:
         """Remember that a page is gone."""
         del expected, why
         self._pages[slug] = None
 
-    async def late_saves(self) -> Sequence[LateSave]:
+    async def late_saves(self) -> Sequence[model.LateSave]:
         """Nobody takes them in a dry run."""
         return ()
 
-    async def acknowledge(self, late: LateSave) -> None:
+    async def acknowledge(self, late: model.LateSave) -> None:
         """Nothing was taken."""
 
     async def keep(
-        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+        self, slug: model.Slug, text: str, why: str, *, is_again: bool = False
     ) -> None:
         """Nothing is replaced."""
 
-    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
+    async def conflict_file(self, slug: model.Slug) -> model.ConflictFile | None:
         """The page's conflict file; none where it was taken."""
         return None if slug in self._settled else await self._folder.conflict_file(slug)
 
     async def write_conflict(
         self,
-        slug: Slug,
-        page_format: Format,
+        slug: model.Slug,
+        page_format: model.Format,
         text: str,
         *,
-        expected: Digest | None = None,
+        expected: model.Digest | None = None,
     ) -> str:
         """The one that is there stays."""
         del page_format, text, expected
@@ -151,7 +141,7 @@ class DryFolder:
         return file.path if file else ""
 
     async def remove_conflict(
-        self, slug: Slug, *, expected: Digest | None = None
+        self, slug: model.Slug, *, expected: model.Digest | None = None
     ) -> None:
         """Remember that the page's conflict file was taken."""
         del expected
@@ -183,15 +173,15 @@ class RememberedWiki:
         """Nothing is asked of the history."""
         raise _refusal(head, earlier)
 
-    async def snapshot(self) -> Snapshot:
+    async def snapshot(self) -> model.Snapshot:
         """Every page that is known, which is not every page that there is."""
         pages = dict(self._known.remote_pages())
         for slug, record in self._known.conflict_files().items():
             identity = pages[slug].identity if slug in pages else ""
             pages[slug] = _page(slug, record).state(identity)
-        return Snapshot(pages, is_remembered=True)
+        return model.Snapshot(pages, is_remembered=True)
 
-    async def read(self, slug: Slug) -> Page:
+    async def read(self, slug: model.Slug) -> model.Page:
         """The page as it was last seen."""
         record = self._known.conflict_files(slug).get(slug)
         if record is not None:
@@ -199,17 +189,21 @@ class RememberedWiki:
         base, text = self._known.base().get(slug), self._known.text(slug)
         if base is None or text is None:
             raise NotFound(f"there is no record of page {slug}")
-        return Page(slug, base.format, text, wiki_digest=base.remote)
+        return model.Page(slug, base.format, text, wiki_digest=base.remote)
 
-    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+    async def write(
+        self, page: model.Page, *, expected: model.Digest | None
+    ) -> model.Page:
         """Take nothing."""
         raise _refusal(page.slug, expected)
 
-    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+    async def move(
+        self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
+    ) -> model.Page:
         """Take nothing."""
         raise _refusal(slug, target, expected)
 
-    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+    async def delete(self, slug: model.Slug, *, expected: model.Digest) -> None:
         """Take nothing."""
         raise _refusal(slug, expected)
 
@@ -221,21 +215,21 @@ class RememberedWiki:
         return None
 
     def read_attachment(
-        self, path: AttachmentPath, version: str = ""
+        self, path: model.AttachmentPath, version: str = ""
     ) -> AsyncIterator[bytes]:
         """Have nothing."""
         raise _refusal(path, version)
 
     async def write_attachment(
-        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> Attachment:
+        self, path: model.AttachmentPath, chunks: AsyncIterator[bytes]
+    ) -> model.Attachment:
         """Take nothing."""
         raise _refusal(path, chunks)
 
 
-def _page(slug: Slug, record: ConflictFileRecord) -> Page:
+def _page(slug: model.Slug, record: ConflictFileRecord) -> model.Page:
     digest = record.wiki_digest
-    return Page(slug, record.format, record.remote, wiki_digest=digest)
+    return model.Page(slug, record.format, record.remote, wiki_digest=digest)
 
 
 def _refusal(what: str, *_asked: object) -> Unavailable:
