@@ -337,7 +337,7 @@ class WriteRoutes:
         page, desk = await self._page(wish.at)
         moves = await finish_in_thread(plan_moves, desk, page.path, wish.name)
         if not moves.files:
-            raise PreconditionFailed(f"{page.path} was renamed in the meantime")
+            raise errors.PreconditionFailed(f"{page.path} was renamed in the meantime")
         clashing = []
         if not wish.is_dry:
             clashing = await finish_in_thread(make_moves, desk, moves)
