@@ -11,6 +11,7 @@ from pathlib import Path
 
 import obstore
 import pytest
+from yarl import URL
 
 from tests.site.sites import Studio
 from tests.support.bucket_server import BucketServer
@@ -258,8 +259,25 @@ async def test_removal_names_what_it_removes(shelf: Shelf) -> None:
     await shelf.send()
     etag = (await shelf.bucket.etags())["guide.html"]
     shelf.put_by_another("guide.html", b"newer")
-    assert await shelf.bucket.remove("guide.html", etag) == 412
+    await shelf.bucket.remove("guide.html", etag)
     assert shelf.get("guide.html") == "newer"
+
+
+async def test_removal_that_is_refused_is_an_error_and_is_tried_again(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that left the wiki must not stay public because a key may not delete."""
+    await shelf.send()
+    (shelf.folder / "guide.md").unlink()
+    site, seen = shelf.build(), await look(shelf.bucket)
+    with monkeypatch.context() as context:
+        # a request for an address that was not signed is refused
+        context.setattr("wikisync.site.bucket._exact", lambda url: URL(f"{url}0"))
+        with pytest.raises(SiteError, match=r"^cannot remove .*: the answer was 403$"):
+            await upload(site, shelf.bucket, seen)
+    assert shelf.get("guide.html")
+    await shelf.send()
+    assert await shelf.is_whole()
 
 
 async def test_bucket_that_is_away_is_a_problem_and_is_tried_again(
@@ -311,6 +329,24 @@ async def test_strange_record_is_named(shelf: Shelf) -> None:
     shelf.put_by_another(RECORD, json.dumps({"files": 1}).encode())
     with pytest.raises(SiteError, match="is not a record of wikisync"):
         await shelf.send()
+
+
+@pytest.mark.parametrize(
+    ("url", "endpoint"),
+    [
+        ("s3://site/../other", ""),
+        ("s3://site/a//b", ""),
+        ("s3://site", "s3.example.com"),
+        ("s3://site", "https://name:password@s3.example.com"),
+    ],
+)
+def test_address_that_cannot_be_used_is_an_error_without_secrets(
+    monkeypatch: pytest.MonkeyPatch, url: str, endpoint: str
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    with pytest.raises(SiteError) as caught:
+        open_bucket(url)
+    assert "password@" not in caught.value.message
 
 
 def test_absent_extra_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:

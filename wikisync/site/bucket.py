@@ -54,6 +54,7 @@ RETRY_S = 15
 """How long a request is made again that the bucket does not answer well; a writer that
 lost its place must not go on for longer."""
 SIGNED_S = 60
+SCHEMES = ("http://", "https://")
 EXTRA_HINT = "install wikisync with its extra bucket"
 ACCESS_HINT = (
     "check AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -185,11 +186,11 @@ class Bucket:
             raise self._failed("write", path, exc) from exc
         return done["e_tag"] or ""
 
-    async def remove(self, path: str, etag: str) -> int:
-        """Remove an object, if it is the one with this tag; the answer's status.
+    async def remove(self, path: str, etag: str) -> None:
+        """Remove an object, if it is the one with this tag.
 
         Raises:
-            SiteError: the bucket cannot be reached.
+            SiteError: the bucket cannot be reached, or does not remove it.
         """
         import aiohttp
         from obstore import sign_async
@@ -204,7 +205,13 @@ class Bucket:
                     _exact(url), headers={"If-Match": etag}, allow_redirects=False
                 ) as answer,
             ):
-                return answer.status
+                # gone already, or another one by now, which stays
+                if answer.status not in (404, 412):
+                    answer.raise_for_status()
+        except aiohttp.ClientResponseError as exc:
+            # its text has the address, which is signed
+            said = SiteError(f"the answer was {exc.status}")
+            raise self._failed("remove", path, said) from exc
         except (aiohttp.ClientError, TimeoutError) as exc:
             raise self._failed("remove", path, exc) from exc
 
@@ -227,7 +234,7 @@ def open_bucket(url: str) -> Bucket:
     Where it is and who writes to it, the environment says as to the AWS tools.
 
     Raises:
-        SiteError: the extra is not installed.
+        SiteError: the extra is not installed, or an address is none.
     """
     try:
         from obstore.store import S3Store
@@ -237,12 +244,24 @@ def open_bucket(url: str) -> Bucket:
         ) from exc
     parts = urlsplit(url)
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
-    store = S3Store(
-        parts.netloc,
-        prefix=parts.path.strip("/") or None,
-        client_options={"allow_http": endpoint.startswith("http://")},
-        retry_config={"max_retries": 5, "retry_timeout": timedelta(seconds=RETRY_S)},
-    )
+    # messages of obstore have the whole of it
+    if endpoint and ("@" in endpoint or not endpoint.startswith(SCHEMES)):
+        raise SiteError(
+            "AWS_ENDPOINT_URL is no address of a server, or has a password in it",
+            hint="set it to an address like https://s3.example.com",
+        )
+    try:
+        store = S3Store(
+            parts.netloc,
+            prefix=parts.path.strip("/") or None,
+            client_options={"allow_http": endpoint.startswith("http://")},
+            retry_config={
+                "max_retries": 5,
+                "retry_timeout": timedelta(seconds=RETRY_S),
+            },
+        )
+    except ValueError as exc:
+        raise SiteError(f"cannot use {url}: {exc}", hint=ACCESS_HINT) from exc
     return Bucket(url.rstrip("/"), store)
 
 
