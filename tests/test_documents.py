@@ -63,8 +63,9 @@ VALUE = re.compile(
 """What differs from one run to the next."""
 WIKISYNC = """case "$*" in
     watch*--print-unit*) ;;
-    # what never ends, or prints with a browser: only whether it knows the options
-    watch*|preview*|serve*|*--pdf*) set -- "$@" --help ;;
+    # what never ends, prints with a browser, or reads the wiki of another program or
+    # service: only whether it knows the options
+    watch*|preview*|serve*|*--pdf*|import*|copy*) set -- "$@" --help ;;
 esac
 {python} -m wikisync "$@"
 code=$?

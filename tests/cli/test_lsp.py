@@ -232,3 +232,15 @@ async def test_a_rename_is_refused_where_the_editor_holds_another_text(
                 lsp.RenameParams(new_name="team/conduct", **at)
             )
         assert (wiki / "home.md").read_text() == text
+
+
+async def test_a_rename_is_refused_where_lines_are_counted_in_two_ways(
+    wiki: Path, tmp_path: Path
+) -> None:
+    (wiki / "home.md").write_text("a\fb [rules](team/rules)\n")
+    async with editing(wiki, tmp_path) as editor:
+        at = editor.at("team/people.org", editor.open("team/people.org"), "rules.md")
+        with pytest.raises(Exception, match=r"home.md has odd line ends"):
+            await editor.client.text_document_rename_async(
+                lsp.RenameParams(new_name="team/conduct", **at)
+            )

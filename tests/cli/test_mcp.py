@@ -198,7 +198,11 @@ async def test_long_page_is_read_in_parts(cloned: Cloned, session: Session) -> N
         rest = await call(
             client, "read_page", page="handbook/long", offset=first["next_offset"]
         )
+        edit = {"page": "handbook/long", "version": first["version"]}
+        why = await refused(client, "edit_page", text=first["text"], **edit)
 
+    assert "give the passage that changes" in why
+    assert (cloned.root / "handbook" / "long.md").read_text() == text
     assert len(first["text"]) < len(text)
     assert (first["text"] + rest["text"])[: len(text)] in text
 

@@ -41,9 +41,8 @@ def bodies(tmp_path: Path) -> Bodies:
 
 @pytest.fixture
 def aim(bodies: Bodies) -> bytes:
-    links = bodies.path.with_name("links")
-    links.write_bytes(pickle.dumps(OWN))
-    return msgspec.msgpack.encode(Aim(os.fsencode(bodies.path), os.fsencode(links)))
+    (links,) = bodies.add(pickle.dumps(OWN))
+    return msgspec.msgpack.encode(Aim(os.fsencode(bodies.path), links))
 
 
 @pytest.fixture

@@ -16,7 +16,10 @@ from wikisync.site.addresses import (
 )
 from wikisync.site.published import PublishedWiki
 from wikisync.site.search import SearchDocument, read_documents, value_of
+from wikisync.site.search_words import document_words, packed_words
 
+HOME = "home"
+"""Name of the page that lies at a wiki's top."""
 Read = Callable[[str], bytes | None]
 """A file of the site by its path; None where it cannot be read."""
 
@@ -55,4 +58,8 @@ def kept_documents(
         for prefix, title in labels.items():
             if document.url.startswith(prefix):
                 label = document.wiki or title
-                yield SearchDocument(document.url, document.title, document.text, label)
+                slug = document.url[len(prefix) :].removesuffix(".html")
+                slug = HOME if slug == "index" else slug
+                words = document_words(document.title, document.text.sections, (), slug)
+                named = document.url, document.title, document.text, label
+                yield SearchDocument(*named, packed_words(words))

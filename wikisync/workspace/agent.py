@@ -174,6 +174,11 @@ class Agent:
         async with self._turn:
             section, file = await asyncio.to_thread(self._file, page)
             base = self._base(section, file, version)
+            if not old and len(base) > PART_CHARS_MAX:
+                raise errors.UsageError(
+                    f"{page} is longer than one answer, so its whole text is not taken",
+                    hint="give the passage that changes as old",
+                )
             if old and base.count(old) != 1:
                 raise errors.UsageError(
                     f"the passage is {base.count(old)} times in version {version}",

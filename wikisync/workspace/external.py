@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
 import aiohttp
 import msgspec
@@ -98,7 +99,6 @@ async def check_addresses(
         timeout=aiohttp.ClientTimeout(total=ANSWER_S),
         max_line_size=1 << 16,
         max_field_size=1 << 16,
-        trust_env=True,
     ) as session:
 
         async def check(address: str) -> None:
@@ -150,7 +150,11 @@ async def _once(
     """What one request finds, and when another one may find something else, if any."""
     try:
         async with session.request(
-            method, address, allow_redirects=True, max_redirects=REDIRECTS_MAX
+            method,
+            address,
+            allow_redirects=True,
+            max_redirects=REDIRECTS_MAX,
+            proxy=_proxy_for(address),
         ) as answer:
             host.silent = 0
             status, after = answer.status, answer.headers.get("Retry-After", "")
@@ -169,6 +173,17 @@ async def _once(
     if status in UNSURE:
         return Checked(is_unsure=True), wait_s
     return Checked(f"status-{status}"), wait_s
+
+
+def _proxy_for(address: str) -> str | None:
+    """The proxy that the environment names.
+
+    With ``trust_env`` aiohttp would send the passwords of ``.netrc`` as well.
+    """
+    parts = urlsplit(address)
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    return getproxies_environment().get(parts.scheme)
 
 
 def _reason_of(error: Exception) -> str:

@@ -44,6 +44,8 @@ _OPENS = re.compile(
 )
 """What stands before the cursor where a link, or the name of an emoji, is typed."""
 
+_OTHER_ENDS = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029]")
+
 T = TypeVar("T")
 
 
@@ -224,6 +226,9 @@ class Asked(LanguageServer):
         before = Path(folder / path).read_text("utf-8")
         if known is not None and known.source.replace("\r\n", "\n") != before:
             raise JsonRpcInvalidParams(f"{path} is not saved: save it first")
+        if _OTHER_ENDS.search(before):
+            # the library counts them as ends of lines, and editors do not
+            raise JsonRpcInvalidParams(f"{path} has odd line ends: use wikisync mv")
         edits = [
             lsp.TextEdit(_line_range(document, number), new.rstrip("\r\n"))
             for number, (old, new) in enumerate(
