@@ -204,7 +204,7 @@ GUARDS = (
     ),
     Guard(
         "brake for shrunken pages",
-        f"{SYNC}.run.filters:shrunk_pages",
+        f"{SYNC}.decide.safety:shrunk_pages",
         answer(frozenset()),
         "sync/test_cycle.py::test_a_page_that_lost_nearly_all_its_text_waits",
     ),
@@ -345,7 +345,7 @@ GUARDS = (
     ),
     Guard(
         "the newer text of a page that waits",
-        f"{SYNC}.run.cycle:rebase_here",
+        f"{SYNC}.run.pull:rebase_here",
         async_answer(None),
         "sync/test_rewinding_waiting.py"
         "::test_refused_it_is_merged_with_what_is_edited_on_top_of_its_older_text",
@@ -364,13 +364,13 @@ GUARDS = (
     ),
     Guard(
         "removals within an hour",
-        f"{SYNC}.run.filters:removed_unasked",
+        f"{SYNC}.decide.safety:removed_unasked",
         answer({}),
         "sync/test_cycle.py::test_pages_removed_one_after_the_other_are_asked_about",
     ),
     Guard(
         "renames in two writes",
-        f"{SYNC}.run.deciding:renames_under_way",
+        "wikisync.core.model:renames_under_way",
         answer({}),
         "sync/test_intents.py"
         "::test_another_folder_takes_no_temporary_name_for_a_persons",
