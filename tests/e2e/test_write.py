@@ -2,51 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.author import GUIDE, WIKI, Author, writing
 from tests.support.browser import visiting
 from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Locator, Page, Route
+    from playwright.async_api import Browser, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
-
-SECTIONS = "\n\n".join(f"## Section {n}\n\n{'Some words. ' * 40}" for n in range(12))
-WIKI = f"""\
--- home.md --
-# Welcome
-
-See [the guide](guide) and [a plan](plans/next).
--- guide.md --
-# Guide
-
-First words.
-
-Middle words.
-
-Last words.
--- long.md --
-# Long
-
-{SECTIONS}
--- team/one.org --
-* One
-
-Words.
--- templates/minutes.md --
-# Minutes of today
-"""
-GUIDE = "# Guide\n\nFirst words.\n\nMiddle words.\n\nLast words.\n"
 
 
 @pytest.fixture
@@ -54,75 +24,6 @@ def desk(tmp_path: Path) -> Desk:
     desk = Desk(tmp_path)
     desk.add(WIKI)
     return desk
-
-
-@dataclass
-class Author:
-    """A person with the editor in a window."""
-
-    page: Page
-    url: str
-    root: Path
-
-    async def edit(self, at: str = "guide.html") -> None:
-        await self.page.goto(self.url + at)
-        await self.button("Edit").click()
-        await self.source.wait_for()
-
-    def button(self, name: str) -> Locator:
-        return self.page.get_by_role("button", name=name, exact=True)
-
-    def dialog(self, name: str) -> Locator:
-        return self.page.get_by_role("dialog", name=name)
-
-    @property
-    def source(self) -> Locator:
-        return self.page.locator(".cm-content")
-
-    async def text(self) -> str:
-        lines = await self.page.locator(".cm-line").all_inner_texts()
-        return "\n".join("" if line == "\n" else line for line in lines)
-
-    async def type_at_end(self, text: str) -> None:
-        await self.source.click()
-        await self.page.keyboard.press("Control+End")
-        await self.page.keyboard.type(text)
-
-    async def replace(self, old: str, new: str) -> None:
-        """Type over words of the source."""
-        await self.source.get_by_text(old).first.click()
-        await self.page.keyboard.press("Home")
-        await self.page.keyboard.press("Shift+End")
-        await self.page.keyboard.type(new)
-
-    async def save(self) -> None:
-        await self.page.keyboard.press("Control+s")
-
-    async def said(self, text: str) -> None:
-        await self.page.locator(".said", has_text=text).wait_for()
-
-    async def shown(self, text: str) -> None:
-        await self.page.locator("main").get_by_text(text).first.wait_for()
-
-
-@asynccontextmanager
-async def writing(
-    chromium: Browser, desk: Desk, options: PreviewOptions | None = None
-) -> AsyncIterator[Author]:
-    """An author's window, which must cause no error and ask nobody else."""
-    async with (
-        desk.previewing(options) as reader,
-        visiting(chromium, reader.preview.url) as visit,
-    ):
-        yield Author(visit.page, reader.preview.url, desk.root / "handbook")
-
-
-@asynccontextmanager
-async def second_window(author: Author) -> AsyncIterator[Author]:
-    """Another tab of the same browser."""
-    page = await author.page.context.new_page()
-    yield Author(page, author.url, author.root)
-    await page.close()
 
 
 # Writing ---------------------------------------------------------------------------
@@ -320,162 +221,6 @@ async def test_a_pasted_picture_is_kept_and_shown(
         assert "[[file:uploads/" in await author.text()
     (kept,) = (desk.root / "handbook" / "uploads").rglob("*.png")
     assert kept.read_bytes() == png
-
-
-# Two writers -----------------------------------------------------------------------
-
-
-async def test_another_change_of_the_file_is_merged_and_told(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.replace("Last words", "My last words.")
-        (author.root / "guide.md").write_text(GUIDE.replace("First", "Their first"))
-        await author.said("Save merges both texts")
-        await author.save()
-        await author.said("merged with another change of the file: line 3")
-        both = GUIDE.replace("First", "Their first").replace("Last", "My last")
-        assert (author.root / "guide.md").read_text() == both
-        assert "Their first words." in await author.text()
-
-
-async def test_a_clash_is_shown_and_settled_in_the_page(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.replace("Middle words", "Mine in the middle.")
-        theirs = GUIDE.replace("Middle words", "Theirs in the middle")
-        (author.root / "guide.md").write_text(theirs)
-        await author.save()
-        clash = author.dialog("Two texts for the same place")
-        await clash.get_by_text("Theirs in the middle.").wait_for()
-        assert (author.root / "guide.md").read_text() == theirs
-        assert await author.button("Use these texts").is_disabled()
-        await author.button("Both").click()
-        await author.button("Use these texts").click()
-        await author.said("Saved.")
-        text = (author.root / "guide.md").read_text()
-    assert "Mine in the middle." in text
-    assert "Theirs in the middle." in text
-
-
-async def test_what_is_saved_while_a_save_is_on_its_way_is_saved_too(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        answered, asked = asyncio.Event(), asyncio.Event()
-
-        async def hold(route: Route) -> None:
-            if asked.is_set():
-                return await route.fallback()
-            asked.set()
-            answer = await route.fetch()
-            await answered.wait()
-            return await route.fulfill(response=answer)
-
-        await author.page.route("**/-/preview/save", hold)
-        await author.type_at_end("\n\nOne.")
-        await author.save()
-        await asked.wait()
-        await author.page.keyboard.type(" Two.")
-        await author.save()
-        answered.set()
-        saved = author.button("Save (Ctrl+S)").and_(author.page.locator(":disabled"))
-        await saved.wait_for()
-    text = (desk.root / "handbook" / "guide.md").read_text()
-    assert text == f"{GUIDE}\n\nOne. Two."
-
-
-async def test_two_tabs_lose_nothing_of_each_other(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as one, second_window(one) as other:
-        await one.edit()
-        await other.edit()
-        await one.replace("First words", "From the first tab.")
-        await other.replace("Last words", "From the second tab.")
-        await one.save()
-        await one.said("Saved.")
-        await other.save()
-        await other.said("merged")
-        text = (one.root / "guide.md").read_text()
-    assert "From the first tab." in text
-    assert "From the second tab." in text
-
-
-async def test_a_conflict_of_the_sync_is_settled_in_the_page(
-    chromium: Browser, desk: Desk
-) -> None:
-    conflict = desk.root / "handbook" / "guide.conflict.md"
-    mark = "%%%% wikisync conflict 1 of 1:"
-    conflict.write_text(
-        f"# Guide\n{mark} on the wiki %%%%\nTheirs.\n{mark} here %%%%\nMine.\n"
-        f"{mark} end %%%%\n"
-    )
-    async with writing(chromium, desk) as author:
-        await author.page.goto(author.url + "guide.html")
-        await author.button("Edit").click()
-        await author.button("Take the wiki's").click()
-        await author.button("Use these texts").click()
-        await author.said("The conflict is settled")
-    assert conflict.read_text() == "# Guide\nTheirs.\n"
-
-
-# Texts that no file holds ------------------------------------------------------------
-
-
-async def test_a_text_survives_the_tab_and_the_preview(
-    chromium: Browser, desk: Desk
-) -> None:
-    """The tab is closed and the preview ends before anything was saved."""
-    context: BrowserContext = await chromium.new_context()
-    async with desk.previewing() as reader:
-        port = int(reader.preview.url.rstrip("/").rpartition(":")[2])
-        author = Author(
-            await context.new_page(), reader.preview.url, desk.root / "handbook"
-        )
-        await author.edit()
-        await author.type_at_end("\n\nNever saved.")
-        await author.shown("Never saved.")
-        await author.page.close()
-    async with desk.previewing(PreviewOptions(port=port)) as reader:
-        author = Author(await context.new_page(), reader.preview.url, author.root)
-        await author.page.goto(author.url + "guide.html")
-        await author.button("Edit").click()
-        await author.button("Take it").click()
-        await author.said("which is not saved yet")
-        await author.save()
-        await author.said("Saved.")
-        kept = await author.page.evaluate("Object.keys(localStorage).join()")
-    await context.close()
-    assert "Never saved." in (author.root / "guide.md").read_text()
-    assert "wikisync-draft" not in kept
-
-
-async def test_a_reload_keeps_what_was_typed(chromium: Browser, desk: Desk) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.type_at_end("\n\nTyped before.")
-        await author.page.reload()
-        await author.source.get_by_text("Typed before.").wait_for()
-        await author.said("which is not saved yet")
-
-
-async def test_a_deleted_file_is_written_again_when_asked(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.type_at_end("\nMy words.")
-        (author.root / "guide.md").unlink()
-        await author.said("The file of this page is gone")
-        await author.save()
-        await author.button("Write it again").click()
-        await author.said("Saved as a new file.")
-        assert "My words." in (author.root / "guide.md").read_text()
 
 
 # Pages -----------------------------------------------------------------------------

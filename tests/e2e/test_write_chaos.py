@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.test_write import Author
+from tests.support.author import Author
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
-from tests.e2e.test_write import Author
+from tests.support.author import Author
 from tests.support.browser import visiting
 from tests.support.service import embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching

@@ -99,6 +99,7 @@ class Editor extends Desk {
 		sessionStorage.setItem(OPEN, this.own.at);
 		await this.takeTab();
 		await this.takeDraft();
+		this.hasTakenDraft = true;
 		if (source.is_conflict) await this.trying(() => this.conflict());
 		this.view?.focus();
 		return this;
@@ -196,6 +197,8 @@ class Editor extends Desk {
 
 	close(isLeaving = false) {
 		if (this.isClosed) return;
+		// what was typed may be undone, and the browser not have noted it yet
+		if (this.hasTakenDraft && !this.isDirty) this.forget();
 		this.isClosed = true;
 		clearTimeout(this.rendering);
 		clearTimeout(this.parting);
@@ -440,6 +443,7 @@ class Editor extends Desk {
 		this.say("Saving");
 		try {
 			const written = await this.ask("save", { text, base: this.base });
+			if (this.isClosed) return this.forgetSaved(written, text);
 			await this.wrote(written, text);
 		} catch (refusal) {
 			this.say(`Not saved: ${refusal.message}${refusal.hint ? `; ${refusal.hint}` : ""}`, true);
@@ -532,6 +536,12 @@ class Editor extends Desk {
 		localStorage.removeItem(this.key);
 	}
 
+	// The answer came after the editor was closed; another one may keep its own text.
+	forgetSaved({ outcome }, text) {
+		const kept = JSON.parse(localStorage.getItem(this.key));
+		if ((outcome === "saved" || outcome === "merged") && kept?.text === text) this.forget();
+	}
+
 	// Texts of tabs that are closed: this one's comes back, others are offered.
 	async takeDraft() {
 		const held = (await navigator.locks.query()).held.map((lock) => lock.name);
@@ -543,7 +553,7 @@ class Editor extends Desk {
 				continue;
 			}
 			const when = new Date(draft.at).toLocaleString();
-			const answer = key === this.key ? { did: "take" } : await this.dialog(`A text of ${when} was not saved`, [this.make("pre", { tabIndex: 0, textContent: draft.text.slice(0, 2000) })], { take: "Take it", drop: "Drop it", later: "Not now" });
+			const answer = key === this.key ? { did: "take" } : await this.dialog(`A text of ${when} is not in the file`, [this.make("pre", { tabIndex: 0, textContent: draft.text.slice(0, 2000) })], { take: "Take it", drop: "Drop it", later: "Not now" });
 			if (answer?.did === "drop") localStorage.removeItem(key);
 			if (answer?.did !== "take") continue;
 			const isNewer = draft.base !== this.base;

@@ -1,0 +1,224 @@
+"""Texts of two writers, and those that no file holds yet, in the page's editor."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.author import GUIDE, WIKI, Author, second_window, writing
+from tests.support.preview import Desk
+from wikisync.site.preview.server import PreviewOptions
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, Route
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = Desk(tmp_path)
+    desk.add(WIKI)
+    return desk
+
+
+# Two writers -----------------------------------------------------------------------
+
+
+async def test_another_change_of_the_file_is_merged_and_told(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.replace("Last words", "My last words.")
+        (author.root / "guide.md").write_text(GUIDE.replace("First", "Their first"))
+        await author.said("Save merges both texts")
+        await author.save()
+        await author.said("merged with another change of the file: line 3")
+        both = GUIDE.replace("First", "Their first").replace("Last", "My last")
+        assert (author.root / "guide.md").read_text() == both
+        assert "Their first words." in await author.text()
+
+
+async def test_a_clash_is_shown_and_settled_in_the_page(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.replace("Middle words", "Mine in the middle.")
+        theirs = GUIDE.replace("Middle words", "Theirs in the middle")
+        (author.root / "guide.md").write_text(theirs)
+        await author.save()
+        clash = author.dialog("Two texts for the same place")
+        await clash.get_by_text("Theirs in the middle.").wait_for()
+        assert (author.root / "guide.md").read_text() == theirs
+        assert await author.button("Use these texts").is_disabled()
+        await author.button("Both").click()
+        await author.button("Use these texts").click()
+        await author.said("Saved.")
+        text = (author.root / "guide.md").read_text()
+    assert "Mine in the middle." in text
+    assert "Theirs in the middle." in text
+
+
+async def test_what_is_saved_while_a_save_is_on_its_way_is_saved_too(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        answered, asked = asyncio.Event(), asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            if asked.is_set():
+                return await route.fallback()
+            asked.set()
+            answer = await route.fetch()
+            await answered.wait()
+            return await route.fulfill(response=answer)
+
+        await author.page.route("**/-/preview/save", hold)
+        await author.type_at_end("\n\nOne.")
+        await author.save()
+        await asked.wait()
+        await author.page.keyboard.type(" Two.")
+        await author.save()
+        answered.set()
+        saved = author.button("Save (Ctrl+S)").and_(author.page.locator(":disabled"))
+        await saved.wait_for()
+    text = (desk.root / "handbook" / "guide.md").read_text()
+    assert text == f"{GUIDE}\n\nOne. Two."
+
+
+async def test_two_tabs_lose_nothing_of_each_other(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as one, second_window(one) as other:
+        await one.edit()
+        await other.edit()
+        await one.replace("First words", "From the first tab.")
+        await other.replace("Last words", "From the second tab.")
+        await one.save()
+        await one.said("Saved.")
+        await other.save()
+        await other.said("merged")
+        text = (one.root / "guide.md").read_text()
+    assert "From the first tab." in text
+    assert "From the second tab." in text
+
+
+async def test_a_conflict_of_the_sync_is_settled_in_the_page(
+    chromium: Browser, desk: Desk
+) -> None:
+    conflict = desk.root / "handbook" / "guide.conflict.md"
+    mark = "%%%% wikisync conflict 1 of 1:"
+    conflict.write_text(
+        f"# Guide\n{mark} on the wiki %%%%\nTheirs.\n{mark} here %%%%\nMine.\n"
+        f"{mark} end %%%%\n"
+    )
+    async with writing(chromium, desk) as author:
+        await author.page.goto(author.url + "guide.html")
+        await author.button("Edit").click()
+        await author.button("Take the wiki's").click()
+        await author.button("Use these texts").click()
+        await author.said("The conflict is settled")
+    assert conflict.read_text() == "# Guide\nTheirs.\n"
+
+
+# Texts that no file holds ------------------------------------------------------------
+
+
+async def test_a_text_survives_the_tab_and_the_preview(
+    chromium: Browser, desk: Desk
+) -> None:
+    """The tab is closed and the preview ends before anything was saved."""
+    context: BrowserContext = await chromium.new_context()
+    async with desk.previewing() as reader:
+        port = int(reader.preview.url.rstrip("/").rpartition(":")[2])
+        author = Author(
+            await context.new_page(), reader.preview.url, desk.root / "handbook"
+        )
+        await author.edit()
+        await author.type_at_end("\n\nNever saved.")
+        await author.shown("Never saved.")
+        await author.page.close()
+    async with desk.previewing(PreviewOptions(port=port)) as reader:
+        author = Author(await context.new_page(), reader.preview.url, author.root)
+        await author.page.goto(author.url + "guide.html")
+        await author.button("Edit").click()
+        await author.button("Take it").click()
+        await author.said("which is not saved yet")
+        await author.save()
+        await author.said("Saved.")
+        kept = await author.page.evaluate("Object.keys(localStorage).join()")
+    await context.close()
+    assert "Never saved." in (author.root / "guide.md").read_text()
+    assert "wikisync-draft" not in kept
+
+
+DRAFTS = "() => Object.keys(localStorage).some((key) => key.includes('draft'))"
+
+
+async def test_a_text_that_was_typed_and_undone_is_not_offered_again(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.page.evaluate("window.setTimeout = () => 0")
+        await author.type_at_end("x")
+        # as the browser does when the page is left
+        await author.page.evaluate("dispatchEvent(new Event('pagehide'))")
+        await author.page.wait_for_function(DRAFTS)
+        await author.page.keyboard.press("Control+z")
+        await author.button("Close the editor").click()
+        await author.source.wait_for(state="detached")
+        assert not await author.page.evaluate(DRAFTS)
+
+
+async def test_a_save_that_is_answered_after_closing_leaves_no_draft(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        answered = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            answer = await route.fetch()
+            await answered.wait()
+            await route.fulfill(response=answer)
+
+        await author.page.route("**/-/preview/save", hold)
+        await author.type_at_end("\n\nKept.")
+        await author.save()
+        await author.said("Saving")
+        await author.button("Close the editor").click()
+        await author.button("Keep it in this browser").click()
+        await author.page.wait_for_function(DRAFTS)
+        answered.set()
+        await author.page.wait_for_function(f"() => !({DRAFTS})()")
+    assert (desk.root / "handbook" / "guide.md").read_text().endswith("Kept.")
+
+
+async def test_a_reload_keeps_what_was_typed(chromium: Browser, desk: Desk) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.type_at_end("\n\nTyped before.")
+        await author.page.reload()
+        await author.source.get_by_text("Typed before.").wait_for()
+        await author.said("which is not saved yet")
+
+
+async def test_a_deleted_file_is_written_again_when_asked(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.type_at_end("\nMy words.")
+        (author.root / "guide.md").unlink()
+        await author.said("The file of this page is gone")
+        await author.save()
+        await author.button("Write it again").click()
+        await author.said("Saved as a new file.")
+        assert "My words." in (author.root / "guide.md").read_text()
