@@ -14,9 +14,9 @@ WAITING_SHOWN_MAX = 10
 
 COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
 
-LINKS_STAY = (
-    "links to renamed pages are not changed; run: wikisync check, which lists broken"
-    " links"
+RENAMED = (
+    "pages were renamed; to list the links that lead to an old name, run: wikisync"
+    " check"
 )
 
 
@@ -52,7 +52,7 @@ def report_sync(
             else:
                 console.lines(f"{wiki.section.folder}: {_summary(wiki)}")
         if wiki.has_moves:
-            console.note(f"{wiki.section.folder}: {LINKS_STAY}")
+            console.note(f"{wiki.section.folder}: {RENAMED}")
         _show_waiting(console, wiki, is_dry_run=is_dry_run)
     console.problems(beside)
     _show_failures(console, done)

@@ -125,6 +125,8 @@ class Watch:
         )
         self._renames: dict[tuple[str, Slug, Slug], str] = {}
         """Files that a person renamed, and what is said of the links to them."""
+        self._relinked: set[str] = set()
+        """Wikis whose links may be others than those that were counted."""
         self._notes: set[str] = set()
         """On wikis as a whole, each reported once."""
         self._unshown: dict[str, str] = {}
@@ -189,6 +191,8 @@ class Watch:
             for one in result.plan.actions
             if isinstance(one, MoveRemote) and len(self._renames) < RENAMES_MAX
         }
+        if not outcome.is_quiet:
+            self._relinked.add(wiki.name)
         self.states.carried(wiki)
         is_anew = self.opened.is_adopting or self.opened.is_shared
         if is_anew and all(one.synced.results for one in self._wikis.values()):
@@ -256,7 +260,7 @@ class Watch:
 
     async def _show(self) -> None:
         self.states.wake()
-        self._renames = await asyncio.to_thread(self._renamed)
+        await self._count_links()
         for sentence in set(self._renames.values()).difference(self.report.renamed):
             self._messages.note(sentence)
         self.report.renamed = tuple(self._renames.values())
@@ -272,22 +276,30 @@ class Watch:
             attention.attention_text(lines), self._root / attention.ATTENTION_FILE
         )
 
-    def _renamed(self) -> dict[tuple[str, Slug, Slug], str]:
-        """Renames after which links lead to the old name, with the mending command."""
-        found = {}
-        for key in tuple(self._renames):
-            name, old, new = key
-            folder = self.opened.workspace.folder_of(self._wikis[name].section)
-            # no such page: nothing leads to its old name, or it has another again
-            with suppress(WikisyncError):
-                links = plan_moves(WikiDesk(folder, self._private), old, new).links
-                way = command_line("mv", f"{name}/{old}", f"{name}/{new}")
-                lead = "1 link leads" if links == 1 else f"{links} links lead"
-                found[key] = (
-                    f"{name}/{old} was renamed to {new}; {lead} to the old name; to"
-                    f" change them, run: {way}"
-                )
-        return found
+    async def _count_links(self) -> None:
+        """Say how many links lead to old names, where that may have changed."""
+        changed, self._relinked = self._relinked, set()
+        for key in [one for one in self._renames if one[0] in changed]:
+            sentence = await asyncio.to_thread(self._renamed, *key)
+            if sentence:
+                self._renames[key] = sentence
+            else:
+                del self._renames[key]
+
+    def _renamed(self, name: str, old: Slug, new: Slug) -> str:
+        """What is said of the links to an old name; empty where there is none."""
+        folder = self.opened.workspace.folder_of(self._wikis[name].section)
+        try:
+            links = plan_moves(WikiDesk(folder, self._private), old, new).links
+        except WikisyncError:
+            # nothing leads to its old name, or it has another again
+            return ""
+        way = command_line("mv", f"{name}/{old}", f"{name}/{new}")
+        lead = "1 link leads" if links == 1 else f"{links} links lead"
+        return (
+            f"{name}/{old} was renamed to {new}; {lead} to the old name; to"
+            f" change them, run: {way}"
+        )
 
     async def _show_one(self, what: str, write: Awaitable[None]) -> None:
         """Show one of several things: one that fails keeps no other back.

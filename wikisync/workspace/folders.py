@@ -28,7 +28,7 @@ from wikisync.folder.naming import parse_path
 from wikisync.folder.workspace import holder_of
 from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
 from wikisync.site.preview.world import PreviewInputs
-from wikisync.sync.base.state import State
+from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.plan import BasePage
 from wikisync.workspace.cache import default_cache
 from wikisync.workspace.configured import no_wiki, read_config, workspace_above
@@ -149,18 +149,26 @@ def know_again(
     with suppress(StateError), State.open(private / STATE_FILE, is_held=False) as state:
         folder = os.path.relpath(root.resolve(), private.parent.resolve())
         for known in state.of_folder(folder):
-            base, names = known.base(), known.aliases()
-            owners = {page.local_identity: slug for slug, page in base.items()}
-            owners.pop("", None)
-            pages: list[BasePage] = []
-            for path, (before, now) in files.items():
-                found = parse_path(path)
-                slug = owners.get(before)
-                if slug is None and path in moved and found is not None:
-                    slug = names.get(found[0], found[0])
-                if slug is not None and slug in base:
-                    pages.append(replace(base[slug], local_identity=now))
-            known.refresh(pages)
+            # what a sync records meanwhile must not be written over
+            with known.together():
+                _rename_identities(known, files, moved)
+
+
+def _rename_identities(
+    known: WikiState, files: Mapping[PagePath, tuple[str, str]], moved: Set[PagePath]
+) -> None:
+    base, names = known.base(), known.aliases()
+    owners = {page.local_identity: slug for slug, page in base.items()}
+    owners.pop("", None)
+    pages: list[BasePage] = []
+    for path, (before, now) in files.items():
+        found = parse_path(path)
+        slug = owners.get(before)
+        if slug is None and path in moved and found is not None:
+            slug = names.get(found[0], found[0])
+        if slug is not None and slug in base:
+            pages.append(replace(base[slug], local_identity=now))
+    known.refresh(pages)
 
 
 def _workspace_site(
