@@ -1,6 +1,7 @@
 """A web server of many faults, for what asks addresses of other servers."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -15,6 +16,8 @@ class FaultyServer:
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
         """``HEAD /ok/1`` to how often."""
+        self.passwords: list[str] = []
+        """Lines of requests that hold one."""
         self.at_once = self.most_at_once = 0
         self.url = ""
 
@@ -26,7 +29,8 @@ class FaultyServer:
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 while head := await reader.readuntil(b"\r\n\r\n"):
-                    method, target, _ = head.decode("latin-1").split(" ", 2)
+                    method, target, rest = head.decode("latin-1").split(" ", 2)
+                    self.passwords += re.findall("(?im)^authorization:.*", rest)
                     if not await self._answered(method, urlsplit(target).path, writer):
                         break
         finally:
@@ -41,7 +45,7 @@ class FaultyServer:
         count = self.asked[f"{method} {path}"]
         match fault:
             case "hang":
-                await asyncio.sleep(3600)
+                await asyncio.Event().wait()
             case "lost":
                 return False
             case "noise":

@@ -105,6 +105,20 @@ async def test_ignored_addresses_and_passwords_are_not_sent(
     assert not server.asked
 
 
+async def test_passwords_of_other_programs_are_not_sent(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login ann password secret\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+
+    found = await checked(server, tmp_path, "/ok/1")
+
+    assert list(found.values()) == [Checked()]
+    assert not server.passwords
+
+
 async def test_server_gets_few_requests_at_a_time(
     server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,11 +36,19 @@ def proxy_for(address: ServiceAddress) -> Proxy | None:
     """
     if address.is_loopback:
         return None
-    host = f"{address.host}:{address.port}"
-    variables = getproxies_environment()
+    return named_proxy(address.scheme, f"{address.host}:{address.port}")
+
+
+def named_proxy(scheme: str, host: str) -> Proxy | None:
+    """The proxy that the environment names for a host, with or without a port.
+
+    Raises:
+        UsageError: its URL cannot be used; the message repeats no password.
+    """
     if proxy_bypass(host):
         return None
-    for kind in (address.scheme, "all"):
+    variables = getproxies_environment()
+    for kind in (scheme, "all"):
         if kind in variables:
             return _parsed(variables[kind], f"{kind.upper()}_PROXY")
     return None

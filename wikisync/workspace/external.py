@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass
 
 import aiohttp
 import msgspec
 from msgspec import Struct
 
+from wikisync.api.proxy import named_proxy
 from wikisync.core.decoding import json_decoder
 from wikisync.core.messages import Progress
 from wikisync.core.system import private
@@ -176,14 +176,10 @@ async def _once(
 
 
 def _proxy_for(address: str) -> str | None:
-    """The proxy that the environment names.
-
-    With ``trust_env`` aiohttp would send the passwords of ``.netrc`` as well.
-    """
+    """That of the environment; ``trust_env`` would send passwords of ``.netrc``."""
     parts = urlsplit(address)
-    if proxy_bypass(parts.hostname or ""):
-        return None
-    return getproxies_environment().get(parts.scheme)
+    proxy = named_proxy(parts.scheme, parts.netloc)
+    return proxy.address if proxy else None
 
 
 def _reason_of(error: Exception) -> str:
