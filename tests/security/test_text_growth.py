@@ -7,7 +7,14 @@ import re
 
 import pytest
 
-from tests.security.text_growth import LARGEST_S, RATIO_MAX, READERS, growth, some_marks
+from tests.security.text_growth import (
+    LARGEST_S,
+    RATIO_MAX,
+    READERS,
+    TRIES,
+    growth,
+    some_marks,
+)
 
 MARKS_OF_EACH = 8
 
@@ -22,4 +29,5 @@ def test_time_of_a_reader_grows_with_its_text(name: str) -> None:
 
 def test_square_is_seen() -> None:
     comment = re.compile(r"(?:^|\s+)#.*$")
-    assert growth(comment.search, " ")[1] > RATIO_MAX
+    # other work on the machine may hide it once
+    assert any(growth(comment.search, " ")[1] > RATIO_MAX for _ in range(TRIES))

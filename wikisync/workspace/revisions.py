@@ -78,8 +78,10 @@ async def text_of(revisions: Revisions, revision: str, page_format: Format) -> V
     """
     from wikisync.core.git_log import read_blobs
 
-    found = [row for row in revisions.rows if row.commit.startswith(revision.lower())]
-    if len(revision) < DIGITS_MIN or len(found) != 1:
+    is_named = len(revision) >= DIGITS_MIN
+    start = revision.lower()
+    found = [r for r in revisions.rows if is_named and r.commit.startswith(start)]
+    if len(found) != 1:
         raise UsageError(
             f"{revision} names {'no' if not found else 'more than one'} revision of the"
             " page",
