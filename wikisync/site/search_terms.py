@@ -245,6 +245,8 @@ def shown_entries(text: str) -> str:
 
 def _shown_entry(entry: str) -> str:
     word, _, postings = entry.partition(":")
+    if len(postings) <= 2 * POSTINGS_MAX:
+        return entry
     steps = postings.translate(_NO_SCORES).split()
     if len(steps) <= POSTINGS_MAX:
         return entry
