@@ -8,6 +8,8 @@ import pytest
 from wikisync.core import model
 from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.base import agreements
+from wikisync.sync.base import state as base_state
+from wikisync.sync.base.memory import FIELDS
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import Agreed, FetchedFile
 from wikisync.sync.decide.plan import BasePage
@@ -279,6 +281,18 @@ def test_file_of_another_version_is_set_aside_and_made_anew(
         assert not anew.wiki(OWNER).base()
     with State.open(path) as again:
         assert again.set_aside is None
+
+
+def test_other_tables_are_another_version(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base_state, "FIELDS", (*FIELDS, "of_a_later_version"))
+    base_state.schema.cache_clear()
+    State.open(path).close()
+    monkeypatch.undo()
+    base_state.schema.cache_clear()
+    with State.open(path) as anew:
+        assert anew.set_aside == path.with_name("state.db.set-aside-1")
 
 
 def test_folder_that_is_missing_is_an_error_with_the_path(tmp_path: Path) -> None:

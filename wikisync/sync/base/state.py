@@ -14,8 +14,10 @@ it returns; ``together`` joins several.  What is kept, and for how long, stands 
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -273,7 +275,7 @@ def _prepare(database: Database) -> None:
     if found == 0:
         with database.transaction() as connection:
             create(connection)
-    elif found != SCHEMA_VERSION:
+    elif found != _schema_version():
         raise StateDamaged(
             f"{database.path} is of another version of wikisync (schema {found})",
             hint=ANEW,
@@ -299,14 +301,24 @@ def _move_aside(path: Path) -> Path:
     return target
 
 
-SCHEMA_VERSION = 1
-"""A file of any other version is set aside, and the folder is adopted anew."""
+@cache
+def schema() -> str:
+    """The tables of this version."""
+    tables = packaged_text(__package__, "schema.sql")
+    return tables.replace("{fields}", ", ".join(FIELDS))
+
+
+def _schema_version() -> int:
+    """That of the tables, which follows from them; SQLite keeps 31 bits of it.
+
+    A file of any other version is set aside, and the folder is adopted anew.
+    """
+    return zlib.crc32(schema().encode()) & 0x7FFF_FFFF or 1
 
 
 def create(connection: sqlite3.Connection) -> None:
     """Make the tables of this version, inside a transaction."""
-    schema = packaged_text(__package__, "schema.sql")
     # executescript would end the transaction
-    for statement in schema.replace("{fields}", ", ".join(FIELDS)).split(";"):
+    for statement in schema().split(";"):
         connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute(f"PRAGMA user_version = {_schema_version()}")
