@@ -1,6 +1,8 @@
 """``wikisync import``: vaults, GitHub wikis and dumps become folders of pages."""
 
+import gzip
 import json
+import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -229,6 +231,32 @@ def test_hostile_xml_is_refused(
 
     assert (code, said in capsys.readouterr().err) == (ExitCode.USAGE, True)
     assert not list((tmp_path / "made").rglob("*.md"))
+
+
+def test_page_without_a_title_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = "<page><title> </title><ns>0</ns><revision><text>x</text></revision></page>"
+    dump = write(tmp_path, {"dump.xml": f"<mediawiki>{page}</mediawiki>"}) / "dump.xml"
+
+    code = main(["import", "mediawiki", str(dump), str(tmp_path / "made")])
+
+    said = capsys.readouterr().out
+    assert (code, "a page without a title" in said) == (ExitCode.HELD, True)
+    assert not list((tmp_path / "made").rglob("*.md"))
+
+
+def test_damaged_dump_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packed = bytearray(gzip.compress(random.Random(1).randbytes(5000).hex().encode()))
+    packed[20:60] = bytes(40)
+    (tmp_path / "dump.xml.gz").write_bytes(packed)
+
+    made = str(tmp_path / "made")
+    code = main(["import", "mediawiki", str(tmp_path / "dump.xml.gz"), made])
+
+    assert (code, "cannot read" in capsys.readouterr().err) == (ExitCode.USAGE, True)
 
 
 def test_folder_with_files_is_not_touched(

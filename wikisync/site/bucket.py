@@ -216,7 +216,8 @@ class Bucket:
             raise self._failed("remove", path, exc) from exc
 
     def _failed(self, act: str, path: str, exc: Exception) -> SiteError:
-        said = (str(exc) or type(exc).__name__).partition("<?xml")[0].splitlines()[0]
+        said = str(exc).partition("<?xml")[0].strip() or type(exc).__name__
+        said = said.splitlines()[0]
         name = f"{self.url}/{path}".rstrip("/")
         return SiteError(f"cannot {act} {name}: {said.strip(' :')}", hint=ACCESS_HINT)
 

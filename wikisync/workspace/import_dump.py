@@ -9,6 +9,7 @@ import bz2
 import gzip
 import posixpath
 import re
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,9 @@ class _Importer:
         if page.is_long or page.model != "wikitext":
             what = "is too long" if page.is_long else f"is {page.model}"
             self._lose(page, 1, f"the page {page.title} {what}")
+            return
+        if not page.title.strip():
+            self._lose(page, 1, "a page without a title")
             return
         self._page, self._slug = page, self._dump.slugs[folded(page.title)]
         converted = convert(page.text, self._link)
@@ -250,7 +254,7 @@ def _read(source: Path, dump: _Dump, found: Callable[[_DumpPage], None]) -> None
             parser.Parse(b"", True)
     except expat.ExpatError as error:
         raise UsageError(f"{source} is no XML: {error}") from error
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"cannot read {source}: {error}") from error
     if not is_dump:
         raise UsageError(f"{source} is no dump of MediaWiki")
