@@ -62,10 +62,12 @@ async def fought(root: Path, seed: int, minutes: float) -> tuple[int, list[str]]
         async def wiki() -> None:
             await edit_on_the_wiki(service, desk, chance)
 
+        def is_over(_: int) -> bool:
+            return time.monotonic() > until
+
         context = await chromium.new_context()
         try:
-            over = lambda _: time.monotonic() > until  # noqa: E731
-            await fight(context, desk, chance, over, {"wiki": wiki})
+            await fight(context, desk, chance, is_over, {"wiki": wiki})
         finally:
             await desk.kill()
         for _ in range(CONFLICTS_MAX):
