@@ -190,6 +190,25 @@ def test_undamaged_index_is_brought_up_to_date_without_the_unchanged(
         assert len(set(shelf.noted) - before) <= len(changes)
 
 
+def test_words_around_a_part_of_its_own_stay_in_their_order() -> None:
+    """Those that were too few for one lie before and after it."""
+    texts = ["", "s_", "s " * 90, "s " * 90, "sam", "sb", "sa samet", "sa"]
+    titles = ["", "same ant", "", "", "日本", "same ant", "same ant", "same ant"]
+    documents = edited(
+        {},
+        {
+            f"{number}.html": document("", text, title)
+            for number, (text, title) in enumerate(zip(texts, titles, strict=True))
+            if text
+        },
+    )
+    shelf = Shelf()
+    shelf.update(documents)
+    del documents["7.html"]
+    shelf.update(documents)
+    assert shelf.files == search.build_shards(documents.values())
+
+
 def many() -> dict[str, search.SearchDocument]:
     """Documents whose words fill several shards of each kind."""
     return {

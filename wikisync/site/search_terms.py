@@ -137,11 +137,19 @@ def changed_shards(
             if len(group) == 1 and group[0].text is None and group[0].key == key:
                 shards[key] = before[key]
                 continue
-            text = " ".join([_text_of(block, before, read) for block in group])
+            text = _in_order([_text_of(block, before, read) for block in group])
             texts[key] = text
             is_cut = shown_entries(text) != text
             shards[key] = TermShard(group[0].first, _size(text), _digest(text), is_cut)
     return TermShards(dict(sorted(shards.items())), texts)
+
+
+def _in_order(texts: Sequence[str]) -> str:
+    """The words of some texts; those between two of one may lie in another."""
+    if len(texts) == 1:
+        return texts[0]
+    entries = " ".join(texts).split(" ")
+    return " ".join(sorted(entries, key=lambda entry: entry.partition(":")[0]))
 
 
 def _text_of(
