@@ -65,7 +65,9 @@ async def fought(root: Path, seed: int, minutes: float) -> tuple[int, list[str]]
         def is_over(_: int) -> bool:
             return time.monotonic() > until
 
-        context = await chromium.new_context()
+        # the editor holds only the lines that are seen, and people click on any
+        window = {"width": 1280, "height": 8000}
+        context = await chromium.new_context(viewport=window)
         try:
             await fight(context, desk, chance, is_over, {"wiki": wiki})
         finally:

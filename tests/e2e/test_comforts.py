@@ -60,6 +60,7 @@ WIDE = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="3000" height="300">'
     '<rect width="3000" height="300" fill="green"/></svg>'
 )
+BLOCKS = 200
 PHONE = {"viewport": MOBILE, "has_touch": True, "is_mobile": True}
 
 
@@ -72,6 +73,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
     (pages / "uploads" / ("a" * 32) / "wide.svg").write_text(WIDE)
     (pages / "_sidebar.md").write_text(SIDEBAR)
     (pages / "code.md").write_text(CODE)
+    (pages / "many.md").write_text("```\ncode\n```\n\n|a|\n|-|\n|b|\n\n" * BLOCKS)
     for name in ("home", "other"):
         (pages / f"{name}.md").write_text(f"# {name}\n\nText\n")
     source = WikiSource(WikiOwner("project", "docs/odd"), "Odd", folder=pages)
@@ -188,6 +190,18 @@ async def test_picture_opens_in_its_own_size_and_closes(
         assert await visit.axe() == []
         await visit.page.keyboard.press("Escape")
         await opened.wait_for(state="detached")
+
+
+async def test_many_blocks_are_measured_together(chromium: Browser, site: str) -> None:
+    """A layout of the page for each kept a page of 1 MB waiting for ten seconds."""
+    async with visiting(chromium, site) as visit:
+        session = await visit.page.context.new_cdp_session(visit.page)
+        await session.send("Performance.enable")
+        await visit.go("many.html")
+        assert await visit.page.locator(".copyable").count() == BLOCKS
+        found = (await session.send("Performance.getMetrics"))["metrics"]
+        counts = {one["name"]: one["value"] for one in found}
+        assert counts["LayoutCount"] < BLOCKS / 2
 
 
 async def test_sidebar_folds_and_stays_folded(chromium: Browser, site: str) -> None:

@@ -42,8 +42,11 @@ function enlarge(img) {
 	box.showModal();
 }
 
+// All are measured before one is changed, or each would cost a layout of the page.
+const isWide = (box) => [box, box.scrollWidth > box.clientWidth];
+
 // A table that need not scroll keeps its head in view.
-const fit = () => all(".table-wrap").map((box) => box.classList.toggle("fits", box.scrollWidth <= box.clientWidth));
+const fit = () => all(".table-wrap").map(isWide).map(([box, wide]) => box.classList.toggle("fits", !wide));
 
 // The clipboard needs https.
 function copy(pre) {
@@ -71,16 +74,18 @@ function age(time) {
 	if (passed < 0) time.after(` (${ago.format(Math.round(passed / ms), unit)})`);
 }
 
+let watch;
+
 function dress() {
 	all("time[title]").map(age);
 	showPage();
-	for (const pre of all("article pre")) {
+	for (const [pre, wide] of all("article pre:not(.copyable > *)").map(isWide)) {
 		const [box, tools] = ["div", "div"].map(make);
 		box.className = "copyable";
 		tools.className = "tools";
 		pre.replaceWith(box);
 		box.append(pre, tools);
-		if (pre.scrollWidth > pre.clientWidth) tools.append(press(text.wrap, () => pre.classList.toggle("wrap")));
+		if (wide) tools.append(press(text.wrap, () => pre.classList.toggle("wrap")));
 		const button = press(text.copy, async () => {
 			await copy(pre);
 			button.textContent = text.copied;
@@ -115,7 +120,8 @@ function dress() {
 
 	const toc = new Map(all(".contents a").map((a) => [decodeURIComponent(a.hash.slice(1)), a]));
 	const marks = all("article [id]").filter((it) => toc.has(it.id));
-	const watch = new IntersectionObserver(() => {
+	watch?.disconnect();
+	watch = new IntersectionObserver(() => {
 		const here = marks.findLast((it) => it.getBoundingClientRect().top < 130) || marks[0];
 		toc.forEach((a, id) => a.classList.toggle("here", id === here.id) && show(a));
 	}, { rootMargin: "-120px 0px 0px" });
