@@ -66,8 +66,7 @@ async def fought(root: Path, seed: int, minutes: float) -> tuple[int, list[str]]
             return time.monotonic() > until
 
         # the editor holds only the lines that are seen, and people click on any
-        window = {"width": 1280, "height": 8000}
-        context = await chromium.new_context(viewport=window)
+        context = await chromium.new_context(viewport={"width": 1280, "height": 8000})
         try:
             await fight(context, desk, chance, is_over, {"wiki": wiki})
         finally:
