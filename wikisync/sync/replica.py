@@ -1,9 +1,10 @@
 """The protocol of a replica: one of the two copies of a wiki.
 
-``sync`` knows replicas only by this protocol; ``folder.replica`` and
-``api.replica`` fulfil it without being imported here.  All methods may wait.
-Cancelling a read leaves nothing behind; cancelling a write leaves either the old
-or the new content, never a mixture.
+``folder.replica`` and ``api.replica`` fulfil it without being imported here.  All
+methods may wait.  Cancelling a read leaves nothing behind; cancelling a write leaves
+either the old or the new content, never a mixture.  What is read and is not there is
+NotFound; a write raises PreconditionFailed where the replica holds something else than
+expected.
 """
 
 from collections.abc import (
@@ -32,62 +33,31 @@ class Replica(Protocol):
         ...
 
     async def snapshot(self) -> model.Snapshot:
-        """Scan every page once.
-
-        Raises:
-            WikisyncError: when the replica cannot be seen at all.  A part that
-                cannot be seen is a problem in an incomplete snapshot instead.
-        """
+        """Scan every page once; a part that cannot be seen makes it incomplete."""
         ...
 
     async def read(self, slug: model.Slug) -> model.Page:
-        """The page with its text as of now.
-
-        Raises:
-            NotFound: no such page.
-        """
+        """The page with its text as of now."""
         ...
 
     async def write(
         self, page: model.Page, *, expected: model.Digest | None
     ) -> model.Page:
-        """Create the page (``expected`` is None) or replace its text.
-
-        Returns:
-            The page as the replica holds it now; its slug may differ.
-
-        Raises:
-            PreconditionFailed: the replica holds something else than expected.
-        """
+        """Create the page (``expected`` is None) or replace its text; as held now."""
         ...
 
     async def move(
         self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
     ) -> model.Page:
-        """Give the page another name, its text unchanged.
-
-        Returns:
-            The page as the replica holds it now; its slug may differ.
-
-        Raises:
-            PreconditionFailed: the page changed or is gone, or the name is taken.
-        """
+        """Give the page another name; as it is held now, perhaps under a third one."""
         ...
 
     async def delete(self, slug: model.Slug, *, expected: model.Digest) -> None:
-        """Remove the page if it still has the expected digest.
-
-        Raises:
-            PreconditionFailed: it changed, or is gone already.
-        """
+        """Remove the page if it still has the expected digest."""
         ...
 
     def read_attachment(self, path: model.AttachmentPath) -> AsyncIterator[bytes]:
-        """The attachment's bytes in chunks.
-
-        Raises:
-            NotFound: it cannot be had; the message says why.
-        """
+        """The attachment's bytes in chunks; NotFound says why it cannot be had."""
         ...
 
     async def write_attachment(
@@ -108,23 +78,15 @@ class LocalReplica(Replica, Protocol):
     async def delete(
         self, slug: model.Slug, *, expected: model.Digest, why: str = GONE_THERE
     ) -> None:
-        """Remove the page, into the trash; ``why`` is for a person.
-
-        Raises:
-            PreconditionFailed: it changed, or is gone already.
-        """
+        """Remove the page, into the trash; ``why`` is for a person."""
         ...
 
     async def write_pages(
         self, pages: Sequence[tuple[model.Page, model.Digest | None]]
     ) -> Sequence[model.Page | WikisyncError]:
-        """Write many pages, each with the digest that it replaces.
+        """Write pages, each over a digest; each page as held now, or why not.
 
-        Returns:
-            One result for each page, in order: the page as held now, or why not.
-
-        Raises:
-            WikisyncError: nothing more can be written: a full disk, a gone service.
+        WikisyncError where nothing more can be written: a full disk, a gone service.
         """
         ...
 
@@ -145,32 +107,24 @@ class LocalReplica(Replica, Protocol):
         *,
         replaces: model.Digest | None = None,
     ) -> model.Attachment:
-        """Store an attachment, in the place of a file that is what it was, if given.
-
-        Raises:
-            PreconditionFailed: there is another one.
-        """
+        """Store an attachment, in the place of a file that is what it was, if given."""
         ...
 
     async def saved(self, paths: Collection[str]) -> model.Snapshot | None:
         """A snapshot for which only these files are read; all else is as it was.
 
-        Args:
-            paths: Files in the folder that were saved, as far as is known.
-
-        Returns:
-            None where that is not enough: one of them was not the file of a page at the
-            last snapshot, or is none now, or pages were written since.
+        None where that is not enough: one of them was not the file of a page at the
+        last snapshot, or is none now, or pages were written since.
         """
         ...
 
     async def untracked(
         self, pages: Iterable[tuple[model.Slug, model.Format]]
     ) -> frozenset[model.Slug]:
-        """Those of the pages whose absence from the last snapshot means nothing.
+        """Those that are ignored by a pattern, or behind something that cannot be read.
 
-        They are neither deleted on the wiki nor written here: ignored by a pattern,
-        or behind something that could not be read.
+        Their absence means nothing: they are neither deleted on the wiki nor written
+        here.
         """
         ...
 
@@ -187,26 +141,17 @@ class LocalReplica(Replica, Protocol):
         ...
 
     async def late_saves(self) -> Sequence[model.LateSave]:
-        """Saves that reached a file only after it had been replaced.
-
-        Each is given until it is acknowledged, also after a restart.
-        """
+        """Saves that reached a file only after it was replaced, until acknowledged."""
         ...
 
     async def acknowledge(self, late: model.LateSave) -> None:
-        """Forget a late save, which the next one of its file is an edit of.
-
-        Its text is in a page or in the trash now.
-        """
+        """Forget a late save, whose text is in a page or in the trash now."""
         ...
 
     async def keep(
         self, slug: model.Slug, text: str, why: str, *, is_again: bool = False
     ) -> None:
-        """Put a text into the trash that no file of its own holds.
-
-        ``is_again`` says that it was put there before; once is enough.
-        """
+        """Put a text into the trash that no file holds; once, if ``is_again``."""
         ...
 
     async def conflict_file(self, slug: model.Slug) -> model.ConflictFile | None:
@@ -221,27 +166,17 @@ class LocalReplica(Replica, Protocol):
         *,
         expected: model.Digest | None = None,
     ) -> str:
-        """Write the page's conflict file beside it.
+        """Write the page's conflict file beside it; its path in the folder.
 
-        What it is expected to say is ``NO_FILE`` where there is none, and None for
+        What it is expected to say is ``NO_FILE`` where there is none, None for
         anything.
-
-        Returns:
-            Its path in the folder.
-
-        Raises:
-            PreconditionFailed: it says something else than expected.
         """
         ...
 
     async def remove_conflict(
         self, slug: model.Slug, *, expected: model.Digest | None = None
     ) -> None:
-        """Remove the page's conflict file, into the trash.
-
-        Raises:
-            PreconditionFailed: it says something else than expected.
-        """
+        """Remove the page's conflict file, into the trash."""
         ...
 
 
@@ -254,10 +189,7 @@ class RemoteReplica(Replica, Protocol):
 
     @property
     def last_window_s(self) -> float:
-        """From the read to the answer of the last write.
-
-        An edit that another person saved within it was written over unseen.
-        """
+        """Time between read and answer of the last write, which hides an edit."""
         ...
 
     async def head(self) -> str:
@@ -265,19 +197,13 @@ class RemoteReplica(Replica, Protocol):
         ...
 
     async def follows(self, head: str, earlier: str) -> bool | None:
-        """Whether the newest commit has an earlier one before it.
-
-        Not so where the wiki went back in time.  None where that cannot be known now.
-        """
+        """Whether the newest commit has an earlier one before it; None if unknown."""
         ...
 
     async def other_files(
         self, *, has_uploads: bool = False
     ) -> Mapping[str, str] | None:
-        """Git's ids of all files that are no pages, with or without uploads, by path.
-
-        None where they cannot be known now.
-        """
+        """Git's ids of all files that are no pages, by path; None if unknown."""
         ...
 
     def read_attachment(

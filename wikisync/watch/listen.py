@@ -61,8 +61,6 @@ class _Page(msgspec.Struct):
 
 
 class _Event(msgspec.Struct):
-    """What is read of a webhook."""
-
     object_kind: str
     project: _Project
     object_attributes: _Page = msgspec.field(default_factory=_Page)
@@ -155,11 +153,7 @@ class Listener:
 
 
 def _refuse_foreign(request: web.Request) -> None:
-    """Refuse what a web page asks that has our address by a name of its own.
-
-    Raises:
-        HTTPForbidden: the name asked for is not this machine's.
-    """
+    """Refuse what a web page asks that has our address by a name of its own."""
     host = request.url.host or ""
     if host not in LOOPBACK or "Origin" in request.headers:
         raise web.HTTPForbidden(text="only this machine can access this\n")
@@ -171,11 +165,7 @@ def _said(status: int, sentence: str) -> web.Response:
 
 @asynccontextmanager
 async def listening(listener: Listener, address: str) -> AsyncIterator[str]:
-    """Answer at an address until the block ends; the URL.
-
-    Raises:
-        UsageError: the port is taken.
-    """
+    """Answer at an address until the block ends; the URL."""
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     runner = web.AppRunner(

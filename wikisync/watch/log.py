@@ -1,7 +1,4 @@
-"""The log of a watch: ``.wikisync/log``, as text or as JSON lines, never too large.
-
-Each line bears the cycle that it belongs to: ``handbook#12``.
-"""
+"""The log of a watch, text or JSON lines; each bears its cycle: ``handbook#12``."""
 
 import json
 import logging
@@ -27,8 +24,6 @@ LogFormat = Literal["text", "json"]
 
 
 class _Lines(VisibleLines):
-    """A line bears its time, its level and its cycle."""
-
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - its name
         message = record.getMessage()[:MESSAGE_CHARS_MAX]
         at = datetime.fromtimestamp(record.created, UTC).astimezone()
@@ -38,8 +33,6 @@ class _Lines(VisibleLines):
 
 
 class _JsonLines(logging.Formatter):
-    """One JSON object a line."""
-
     def format(self, record: logging.LogRecord) -> str:
         said: dict[str, object] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
@@ -54,21 +47,15 @@ class _JsonLines(logging.Formatter):
 
 
 class _LogFile(RotatingFileHandler):
-    """The file; a full disk is no reason for tracebacks on the terminal."""
-
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name
-        """Lose the line."""
+        """Lose the line: a full disk is no reason for tracebacks on the terminal."""
 
 
 @contextmanager
 def logging_to(
     private: Path, log_format: LogFormat, *, bytes_max: int = LOG_BYTES_MAX
 ) -> Iterator[Path]:
-    """Write the package's log into the workspace until the block ends; the file.
-
-    Raises:
-        FolderError: it cannot be written.
-    """
+    """Log into the workspace, as far as it can be written, until the block ends."""
     path = private / LOG_FILE
     try:
         make_private_folder(private)

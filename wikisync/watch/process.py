@@ -69,8 +69,6 @@ class WatchRequest(Struct, frozen=True):
 
 
 class _Signals:
-    """Signals to this process."""
-
     def __init__(self) -> None:
         self.stopped, self.reload = asyncio.Event(), asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -79,7 +77,6 @@ class _Signals:
         self._loop.add_signal_handler(signal.SIGHUP, self.reload.set)
 
     def _stop(self) -> None:
-        """Begin the end; from now on a signal ends the process at once."""
         for number in (signal.SIGINT, signal.SIGTERM):
             self._loop.remove_signal_handler(number)
         self.stopped.set()
@@ -128,11 +125,7 @@ class _Process:
         self.signals, self.notifier = _Signals(), Notifier(os.environ)
 
     async def watch(self, workspace: ConfiguredWorkspace) -> ConfiguredWorkspace:
-        """Watch under one configuration; the one to go on with.
-
-        Raises:
-            WikisyncError: it cannot begin.
-        """
+        """Watch under one configuration; the one to go on with."""
         refuse_unagreed(workspace.root, workspace.config, os.environ, keys=OWN_KEYS)
         await self._wait_for_others(workspace)
         if self.signals.stopped.is_set():

@@ -1,7 +1,4 @@
-"""The state of a watch: health file, health page, metrics and what needs a person.
-
-Also how far pages are, for a preview in the same process: pushed, waiting, held.
-"""
+"""The state of a watch: health, metrics, what needs a person, and how far pages are."""
 
 import json
 import math
@@ -99,13 +96,11 @@ class WatchReport:
         self._started_at = time.time()
         self.is_stopped = False
         self.attention: Sequence[str] = ()
-        """Lines of the attention file."""
         self.renamed: Sequence[str] = ()
         """What is said of files that a person renamed, and of the links to them."""
         self.site_problem = ""
         """Why the published site is not of now."""
         self.hooks = 0
-        """Webhooks taken so far."""
         self.pushed = self.pulled = 0
         """Pages carried over so far."""
 
@@ -334,7 +329,6 @@ class WatchedStates(ReportedStates):
         runner: Runner,
         health: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
-        """Take the service's troubles from this runner."""
         folders = {wiki.section.owner: name for name, wiki in wikis.items()}
         super().__init__(health, folders)
         self._wikis = {wiki.section.owner: wiki for wiki in wikis.values()}

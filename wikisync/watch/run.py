@@ -1,11 +1,7 @@
 """One watch of a workspace under one configuration: the runner and all around it.
 
-    watcher, scans, hints, webhooks --request--> runner --notify--> attention file,
-    health file, systemd, a person's command, the published site, a preview
-
-No notification delays a cycle: a change is noted, and one task of its own
-shows what is so by then.  The person's command runs once for each change of what waits
-for them.
+No notification delays a cycle: a change is noted, and one task of its own shows what is
+so by then.  The person's command runs once for each change of what waits for them.
 
 The published site is built beside the cycles, never in them.  However often pages
 change while a build runs, one more follows, after a rest as long as that build took:
@@ -302,11 +298,7 @@ class Watch:
         )
 
     async def _show_one(self, what: str, write: Awaitable[None]) -> None:
-        """Show one of several things: one that fails keeps no other back.
-
-        That it fails is reported once, until it went well again or fails for another
-        reason.
-        """
+        """Show one thing; that it fails is reported once, until it fails otherwise."""
         why = ""
         try:
             await guarded(what, write)
@@ -345,11 +337,7 @@ class Watch:
     # -- requests ----------------------------------------------------------------
 
     def note_hook(self, path: str, slug: Slug) -> bool:
-        """Request a scan of the wiki of this project, and of this page of it.
-
-        Returns:
-            Whether it is one of ours.
-        """
+        """Request a scan of this project's wiki and page; whether it is one of ours."""
         wiki = self._wiki_of(path)
         if wiki is None:
             return False
@@ -430,10 +418,7 @@ class Watch:
                 self.states.wake()
 
     def _see_files(self, names: Sequence[str]) -> None:
-        """A picture beside the pages is the site's, also where no cycle has work.
-
-        Without names anything may have changed.
-        """
+        """Rebuild the site for a picture, or for anything where no names are given."""
         is_file = not names or any(parse_path(name) is None for name in names)
         if self._site is not None and is_file:
             self._site.change()
@@ -459,7 +444,6 @@ def _is_gone(path: str) -> bool:
 
 
 CALL_S_MAX = 30.0
-"""For one command of a person's."""
 
 
 class Caller:
@@ -474,7 +458,6 @@ class Caller:
         seconds_max: float = CALL_S_MAX,
         shown: str = "",
     ) -> None:
-        """Make one."""
         self._command = tuple(command)
         self._root = root
         self._environment = environment
@@ -537,7 +520,6 @@ class PublishedSite:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Make one."""
         self._workspace = workspace
         self._on_problem = on_problem
         self._changed = asyncio.Event()
@@ -575,11 +557,7 @@ class PublishedSite:
                 self._on_problem(problem)
 
     async def _build(self) -> str:
-        """Build once; what is wrong with the version that is shown, or nothing.
-
-        Raises:
-            WikisyncError: there is no new version; the last good one stays.
-        """
+        """Build once; what is wrong with the version that is shown, or nothing."""
         root = self._workspace.root
         shown = ShownFolder(root, root)
         config = self._workspace.config

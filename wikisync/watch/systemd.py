@@ -72,11 +72,7 @@ class Notifier:
 def unit_text(
     workspace: Path, command: str, *, is_system: bool, words: Sequence[str] = ()
 ) -> str:
-    """A unit file that watches one workspace.
-
-    Raises:
-        FolderError: a unit file cannot name the folder.
-    """
+    """A unit file that watches one workspace, unless none can name the folder."""
     if _is_unnameable(str(workspace)):
         raise FolderError(
             f"a unit file cannot name the folder {str(workspace)!r}: its path has a"

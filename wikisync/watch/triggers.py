@@ -1,11 +1,10 @@
 """What requests cycles without being asked: hints, scans of the folders, a wake-up.
 
 A hint that a wiki moved is only a reason for a scan, and asked for the less often the
-longer nothing happens; a wiki for which the service has none is scanned instead.
-
-Where one list says of many wikis in which something happened, these are asked for
-their marks at once, and the others rarely.  The marks show whether the list can be
-trusted: a wiki that moved is on it, a minute later at the most.
+longer nothing happens; a wiki for which the service has none is scanned instead.  Where
+one list says of many wikis in which something happened, these are asked for their marks
+at once, and the others rarely.  The marks show whether the list can be trusted: a wiki
+that moved is on it, a minute later at the most.
 """
 
 import asyncio
@@ -110,11 +109,7 @@ class ActivityList(Protocol):
         ...
 
     async def active(self) -> Collection[str]:
-        """Those of them in which something happened since it was asked before.
-
-        Raises:
-            WikisyncError: the service gives no such list.
-        """
+        """Those of them in which something happened since it was asked before."""
         ...
 
 
@@ -130,7 +125,6 @@ class Triggers:
         wall: Callable[[], float] = time.time,
         hint_max_s: float = HINT_MAX_S,
     ) -> None:
-        """Make them."""
         self.runner = runner
         self.hint_max_s = hint_max_s
         self._works = {work.name: work for work in works}
@@ -307,13 +301,11 @@ class _ListedWikis:
         """How often it lacked a wiki that had moved."""
 
     async def run(self, wait_s: float) -> None:
-        """Ask again and again, for the first time after so many seconds."""
         while True:
             await asyncio.sleep(wait_s * self._runner.chance.uniform(1.0, 1.0 + JITTER))
             wait_s = await self.ask()
 
     async def ask(self) -> float:
-        """Ask once; seconds until the next time."""
         if self._runner.outage is not None:
             return self._triggers.hint_max_s
         began = self._runner.clock()
@@ -369,14 +361,10 @@ class _ListedWikis:
 
 
 async def answer(runner: Runner, name: str, question: Awaitable[T]) -> T | None:
-    """What the service answers to a question between two cycles.
+    """What the service answers to a question between two cycles, None if it refuses.
 
-    Returns:
-        None also where it refuses that alone.
-
-    Raises:
-        Later: it limits what is asked.
-        WikisyncError: it is away, which all wikis meet; noted already.
+    Raises Later where it limits what is asked, and notes that it is away, which all
+    wikis meet.
     """
     try:
         return await guarded(name, question)

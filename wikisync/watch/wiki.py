@@ -53,7 +53,6 @@ class WatchedWiki(WikiCycles):
         self._active: RemoteHint | None = None
         """The last hint that is no commit."""
         self._etag: str | None = None
-        """Of the answer that it came from."""
         self._edits: dict[Slug, RemoteEdit] = {}
         self._saved: set[str] | None = None
         """Files in the folder that were saved since the last cycle; None where
@@ -152,10 +151,8 @@ class WatchedWiki(WikiCycles):
         return await super()._connected(scope)
 
     async def scan(self) -> bool:
-        """Whether the folder differs from what the look before saw.
-
-        Or whether a program wrote to a file that was replaced: no event reports that.
-        """
+        """Whether the folder differs from what the look before saw."""
+        # or whether a program wrote to a file that was replaced: no event reports that
         if self._wiki is None:
             return False  # its first cycle is still to come
         try:
@@ -224,7 +221,6 @@ class ActiveProjects:
     def __init__(
         self, client: Client, group: str, wikis: Sequence[WatchedWiki]
     ) -> None:
-        """Name the group, and the wikis that may be in it; nothing is asked."""
         self._group = group
         self._activity = GroupActivity(client, group)
         self._wikis = wikis

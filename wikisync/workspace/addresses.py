@@ -1,8 +1,7 @@
 """What an address from the clipboard leads to: a service, or a wiki on one.
 
-People copy what their browser shows: the address of a wiki's page, of a project, of a
-group.  Which part of it is the service is found by asking, always without the token:
-a token never goes to an address that is not this API.
+Which part of it is the service is found by asking, always without the token: a token
+never goes to an address that is not this API.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,12 +34,7 @@ class Target(Struct, frozen=True):
 
 
 async def find_target(url: str, notify: Notify = None) -> Target:
-    """Find the service that an address belongs to, and the wiki that it names.
-
-    Raises:
-        UsageError: no service answers there.
-        RemoteError: it cannot be reached.
-    """
+    """The service that an address belongs to, and the wiki that it names."""
     bare = url.partition("?")[0].partition("#")[0]
     if "/-/" not in bare:
         root = str(ServiceAddress.parse(bare)).rstrip("/")

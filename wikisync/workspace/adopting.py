@@ -47,10 +47,7 @@ async def planned_adoptions(
     token_file: Path | None,
     env: Mapping[str, str],
 ) -> Sequence[Adoption]:
-    """The wikis that are others than before, each with the dry run of its next sync.
-
-    One that cannot be read is reported, and stays as it is.
-    """
+    """The wikis that are others than before, each with the dry run of its next sync."""
     found: list[Adoption] = []
     with open_workspace(workspace, is_read_only=True, is_guarded=False) as opened:
         opened.is_adopting = True
@@ -91,11 +88,7 @@ def adopt_workspace(
     *,
     allows_network_disk: bool,
 ) -> None:
-    """Take the folders as they are, and these wikis: the next sync deletes nothing.
-
-    Raises:
-        FolderError: another process holds the workspace, or it cannot be used.
-    """
+    """Take the folders as they are, and these wikis: the next sync deletes nothing."""
     with open_workspace(
         workspace, allows_network_disk=allows_network_disk, adopts=True
     ) as opened:

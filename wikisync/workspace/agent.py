@@ -3,7 +3,7 @@
 An agent works on the files, as an editor does, and the sync carries its edits.  Every
 write names the version that it was made from: where the file holds another text by
 then, the two are merged by the sync's own merge, and where they clash nothing is
-written.  So no text of a person is overwritten, here or on the wiki.
+written.
 """
 
 import asyncio
@@ -167,9 +167,7 @@ class Agent:
     ) -> Answer:
         """Write a text that was made from a version; with ``old``, one passage of it.
 
-        Raises:
-            UsageError: the version is not known, or ``old`` is not in it exactly once.
-            PreconditionFailed: the page is in conflict, or its new text would clash.
+        PreconditionFailed where the page is in conflict, or its new text would clash.
         """
         async with self._turn:
             section, file = await asyncio.to_thread(self._file, page)
@@ -206,12 +204,7 @@ class Agent:
     async def create_page(
         self, page: str, text: str, markup: str = "markdown"
     ) -> Answer:
-        """Create a page that is not there yet.
-
-        Raises:
-            UsageError: it cannot have this name or format.
-            PreconditionFailed: there is such a page.
-        """
+        """Create a page that is not there yet, and can have this name and format."""
         async with self._turn:
             section, slug = self._named(page)
             if markup not in WRITABLE_FORMATS:
@@ -233,11 +226,7 @@ class Agent:
             return answer | await self._carried(section, slug)
 
     async def delete_page(self, page: str, version: str) -> Answer:
-        """Move a page into the trash, or say what that would do.
-
-        Raises:
-            PreconditionFailed: it holds another text than this version.
-        """
+        """Move a page of this version into the trash, or say what that does."""
         async with self._turn:
             section, file = await asyncio.to_thread(self._file, page)
             text = self._base(section, file, version)

@@ -1,9 +1,7 @@
 """What waits for a person: sentences with the next step, and the file that has them.
 
-``failures`` says which errors and problems need a person.  Nobody has to read a log to
-learn that something waits: ``WIKISYNC-ATTENTION.md`` is in the workspace while a person
-is needed.  Whoever scanned a part of the workspace renews the lines on that part; all
-other lines stay as they are.
+``WIKISYNC-ATTENTION.md`` is in the workspace while a person is needed.  Whoever scanned
+a part of the workspace renews the lines on that part; all others stay as they are.
 """
 
 import stat
@@ -177,11 +175,8 @@ def attention_lines(
 ) -> Sequence[str]:
     """What waits for a person, one line for each; none where nobody is needed.
 
-    Args:
-        sections: The wikis of the workspace, in order.
-        done: Those that were scanned, or tried.
-        before: What waited until now.
-        service: What is wrong with the service, where a person is needed for that.
+    ``done`` are the wikis that were scanned or tried, ``before`` is what waited until
+    now, ``service`` what is wrong with the service.
     """
     scanned = {one.section: one for one in done}
     lines = [_line(service)] if service else _kept_of_service(before, done)
@@ -242,11 +237,7 @@ def _is_kept(line: str, wiki: Synced) -> bool:
 
 
 def read_attention(root: Path) -> Sequence[str]:
-    """The file's lines on what waits; none where it is not there.
-
-    Raises:
-        FolderError: something else has this name.
-    """
+    """The file's lines on what waits; FolderError where something else has its name."""
     path = root / ATTENTION_FILE
     try:
         is_file = stat.S_ISREG(path.lstat().st_mode)
@@ -274,11 +265,7 @@ def _read(root: Path) -> str:
 
 
 def write_attention(root: Path, lines: Sequence[str]) -> None:
-    """Write the file, or remove it where nobody is needed.
-
-    Raises:
-        FolderError: it cannot be written, or something else has this name.
-    """
+    """Write the file, or remove it where nobody is needed; FolderError if it cannot."""
     try:
         before = read_attention(root)
     except errors.FolderError:
@@ -298,11 +285,7 @@ def write_attention(root: Path, lines: Sequence[str]) -> None:
 def show_attention(
     root: Path, sections: Sequence[WikiSection], done: Sequence[Synced]
 ) -> None:
-    """Write or remove the file after a sync of these wikis, or of pages of them.
-
-    Raises:
-        FolderError: it cannot be written, or something else has this name.
-    """
+    """Write or remove the file after a sync of these wikis, or of pages of them."""
     before: Sequence[str] = ()
     service = ""
     with suppress(errors.FolderError):
@@ -315,10 +298,7 @@ def show_attention(
 
 @contextmanager
 def noting_halts(root: Path) -> Iterator[None]:
-    """Leave word in the file where the workspace itself is halted.
-
-    The next sync or watch that is let in takes the word away.
-    """
+    """Leave word in the file where the workspace is halted, until one is let in."""
     try:
         yield
     except errors.Halted as error:

@@ -35,11 +35,7 @@ class Built(Struct, frozen=True):
 
 
 def site_folder(shown: ShownFolder, config: Config | None) -> Path:
-    """Where the site of a workspace goes.
-
-    Raises:
-        UsageError: the folder is not a workspace, so that nothing says where.
-    """
+    """Where the site of a workspace goes; UsageError where the folder is none."""
     if config is None or shown.workspace is None or shown.workspace != shown.folder:
         raise UsageError(
             f"no output folder is given for the site of {shown.folder}",
@@ -62,12 +58,8 @@ def build(
     """Bring the site in a folder up to date, and write the books asked for.
 
     Published, a new version takes the old one's place at once and what follows is run;
-    else the files in the folder change one by one.
-
-    Raises:
-        UsageError: there is such a wiki, and it shall stay.
-        ConfigError: the configuration is wrong.
-        SiteError, FolderError: it cannot be built; the site stays as it was.
+    else the files in the folder change one by one.  Where it cannot be built, the site
+    stays as it was.
     """
     from wikisync.site.book.writing import with_books  # slow to load
 
@@ -108,11 +100,7 @@ def build(
 def after_command(
     shown: ShownFolder, config: Config | None, environment: Mapping[str, str]
 ) -> AfterCommand | None:
-    """The command of ``[site] after``; it runs in the workspace, without the token.
-
-    Raises:
-        Unagreed: the user has not agreed to it.
-    """
+    """The command of ``[site] after``, agreed to; it runs without the token."""
     if config is None or shown.workspace is None or not config.site.after:
         return None
     refuse_unagreed(shown.workspace, config, environment, keys={"site.after"})
@@ -122,11 +110,7 @@ def after_command(
 def bucket_of(
     shown: ShownFolder, config: Config | None, environment: Mapping[str, str]
 ) -> str:
-    """The address in ``[site] bucket``; empty for none.
-
-    Raises:
-        Unagreed: the user has not agreed to it.
-    """
+    """The address in ``[site] bucket``, agreed to; empty for none."""
     if config is None or shown.workspace is None or not config.site.bucket:
         return ""
     refuse_unagreed(shown.workspace, config, environment, keys={"site.bucket"})

@@ -21,11 +21,7 @@ Signature: 8a477f597d28d172789f06886806bc55
 
 
 def check_apart(output: Path, cache: Path) -> None:
-    """Refuse a cache in the site or a site in the cache: each tidies its own folder.
-
-    Raises:
-        UsageError: one is the other, or lies in it.
-    """
+    """Refuse a cache in the site or a site in the cache: each tidies its own folder."""
     site, private = Path(os.path.realpath(output)), Path(os.path.realpath(cache))
     if site.is_relative_to(private) or private.is_relative_to(site):
         raise UsageError(
@@ -59,11 +55,7 @@ def _users_cache(environment: Mapping[str, str]) -> Path | None:
 
 @contextmanager
 def held_cache(cache: Path) -> Iterator[None]:
-    """Hold the cache folder, marked as ours, while the block lasts.
-
-    Raises:
-        FolderError: it is another folder with files in it, in use, or not writable.
-    """
+    """Hold the cache folder, marked as ours; FolderError where it is not ours."""
     _refuse_foreign(cache, {LOCK_FILE})
     _make(cache)
     with locked(cache, f"the cache {cache}"):
@@ -74,7 +66,6 @@ def held_cache(cache: Path) -> Iterator[None]:
 
 
 def _make(folder: Path) -> None:
-    """Make a folder of the cache, for this user alone."""
     try:
         make_private_folder(folder)
     except OSError as exc:

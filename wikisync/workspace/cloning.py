@@ -50,14 +50,9 @@ async def clone(
 ) -> Pulled:
     """Make the workspace and pull every wiki into it, or ``only`` some folders of each.
 
-    Fails before anything is written where that can be known.  Interrupted, it
-    leaves a workspace that the next run finishes.
-
-    Raises:
-        FolderError: the folder is not empty and not this clone, lies in a workspace,
-            became one meanwhile, or its wikis' folders overlap.
-        WikisyncError: a wiki cannot be had; a workspace begun by this run and
-            still without pages is removed again.
+    Fails before anything is written where that can be known.  Interrupted, it leaves a
+    workspace that the next run finishes; one begun by this run and still without pages
+    is removed where a wiki cannot be had.
     """
     patterns = _only_patterns(only)
     existing = existing_workspace(folder)
@@ -109,10 +104,7 @@ async def clone(
 
 
 class _WikiClone(WikiCycles):
-    """One wiki of a clone."""
-
     is_paused = False
-    """A person says clone."""
 
     def __init__(
         self,
@@ -126,11 +118,7 @@ class _WikiClone(WikiCycles):
         self.wiki = wiki
 
     def pulled(self) -> PulledWiki:
-        """What all cycles of the wiki did, and what is left to a person.
-
-        Raises:
-            Halted: a safety stop holds what would be done here.
-        """
+        """What all cycles did, and what is left to a person; Halted by a stop."""
         synced, folder = self.synced, self._opened.folder_of(self.section)
         for batch in synced.batches:
             if batch.kind is BatchKind.DELETES_HERE:
@@ -171,11 +159,7 @@ class NewWorkspace(Struct, frozen=True):
 
 
 def existing_workspace(folder: Path) -> Config | None:
-    """The configuration in the folder; None where a new workspace may be made.
-
-    Raises:
-        FolderError: there is something else in it.
-    """
+    """The configuration in the folder; None where a new workspace may be made."""
     try:
         names = {path.name for path in folder.iterdir()}
     except FileNotFoundError:
@@ -207,11 +191,7 @@ def existing_workspace(folder: Path) -> Config | None:
 def _workspace(
     client: Client, folder: Path, existing: Config | None, found: discovery.Found
 ) -> NewWorkspace:
-    """The workspace to be made, or the one that is there if it is the same.
-
-    Raises:
-        FolderError: the folder is a workspace of other wikis.
-    """
+    """The workspace to be made, or the one that is there if it is the same."""
     if existing is None:
         return _new_workspace(client, folder, found.wikis)
     known = {section.owner: section.folder for section in existing.wikis}
@@ -265,10 +245,7 @@ def _new_workspace(
 
 
 def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
-    """A folder for each wiki: its last name, or more of its path where two clash.
-
-    Names are distinct on disks that ignore case, too.
-    """
+    """A folder for each wiki: its last name, or more of its path where two clash."""
     leaves = [owner.full_path.rpartition("/")[2].casefold() for owner in owners]
     names: dict[WikiOwner, str] = {}
     taken: set[str] = {layout.PRIVATE_FOLDER, "wikisync.toml", "site"}
@@ -299,11 +276,7 @@ def _write_workspace(folder: Path, workspace: NewWorkspace) -> None:
 
 
 def _only_patterns(folders: Sequence[str]) -> str:
-    """What the pattern file of each wiki holds; empty for whole wikis.
-
-    Raises:
-        UsageError: a folder is none of a wiki.
-    """
+    """What the pattern file of each wiki holds; empty for whole wikis."""
     plain = [folder.strip("/") for folder in folders]
     for folder, way in zip(folders, plain, strict=True):
         if {"", ".", ".."} & set(way.split("/")):
@@ -312,11 +285,7 @@ def _only_patterns(folders: Sequence[str]) -> str:
 
 
 def _write_patterns(folder: Path, workspace: NewWorkspace, patterns: str) -> None:
-    """Leave out all other folders, where nobody has patterns of another kind.
-
-    Raises:
-        UsageError: somebody has.
-    """
+    """Leave out all other folders, unless somebody has patterns of another kind."""
     for name in workspace.folders.values():
         path = folder / name / IGNORE_FILE
         if path.exists() or not workspace.is_new:

@@ -20,11 +20,7 @@ FOLDERS_ABOVE_MAX = 64
 
 
 def workspace_above(folder: Path) -> Path | None:
-    """The workspace that a folder is, or lies in, if there is one.
-
-    Raises:
-        UsageError: there is no such folder.
-    """
+    """The workspace that a folder is, or lies in, if there is one."""
     if not folder.is_dir():
         raise UsageError(
             f"there is no folder {folder}",
@@ -50,11 +46,7 @@ def no_wiki(workspace: Path) -> ConfigError:
 
 
 def read_config(path: Path) -> Config:
-    """A workspace's configuration, where this user may obey it.
-
-    Raises:
-        ConfigError: it is wrong, gone, or another user's.
-    """
+    """A workspace's configuration, where this user may obey it; else ConfigError."""
     return load_config(path, os.environ)
 
 
@@ -74,11 +66,7 @@ class ConfiguredWorkspace(Struct, frozen=True):
         return self.root / wiki.folder
 
     def wikis(self, named: Sequence[str] = ()) -> tuple[WikiSection, ...]:
-        """The wikis of these folders or full paths; all of them for none.
-
-        Raises:
-            UsageError: a name is none of theirs.
-        """
+        """The wikis of these folders or full paths; all of them for none."""
         found: list[WikiSection] = []
         for name in named:
             clean = name.strip("/")
@@ -97,11 +85,7 @@ class ConfiguredWorkspace(Struct, frozen=True):
         return self.config.synced_wikis
 
     def without(self, excluded: Sequence[str]) -> ConfiguredWorkspace:
-        """The same without some wikis, by their folders or full paths.
-
-        Raises:
-            UsageError: a name is none of theirs, or no wiki is left.
-        """
+        """The same without some wikis; UsageError where none is left."""
         if not excluded and self.synced:
             return self
         sync = self.config.sync
@@ -124,14 +108,11 @@ class ConfiguredWorkspace(Struct, frozen=True):
         return None
 
     def page(self, name: str) -> tuple[WikiSection, Slug]:
-        """The wiki and slug of a page that a person names.
+        """The wiki and slug of a page that a person names; UsageError where it is none.
 
-        A page is named by its file's path, as the shell completes it, by that of
-        its conflict file, or by the wiki's folder and the slug; in a workspace of
-        one wiki by the slug alone.
-
-        Raises:
-            UsageError: it is a page of no wiki.
+        A page is named by its file's path, as the shell completes it, by that of its
+        conflict file, or by the wiki's folder and the slug; in a workspace of one wiki
+        by the slug alone.
         """
         folders = {wiki: self.folder_of(wiki).resolve() for wiki in self.config.wikis}
         found = [
@@ -164,12 +145,7 @@ def _has_file(path: Path) -> bool:
 
 
 def find_workspace(start: Path) -> ConfiguredWorkspace:
-    """The workspace that a folder is, or lies in.
-
-    Raises:
-        UsageError: it is in none.
-        ConfigError: its ``wikisync.toml`` is wrong, or names no wiki.
-    """
+    """The workspace that a folder is, or lies in; UsageError where it is in none."""
     root = workspace_above(start)
     if root is None:
         raise UsageError(
@@ -189,11 +165,7 @@ def find_workspace(start: Path) -> ConfiguredWorkspace:
 
 
 def named_page(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, Slug]:
-    """The wiki and slug of a page by its name; see ``ConfiguredWorkspace.page``.
-
-    Raises:
-        UsageError: the name is none that a page can have.
-    """
+    """``ConfiguredWorkspace.page``, for a name that a page can have."""
     if name.strip() and PurePath(name).name:
         wiki, slug = workspace.page(name)
         # in a workspace of one wiki, a path that leads out of it is left as it is
@@ -220,21 +192,13 @@ def no_such_pages(slugs: Iterable[Slug]) -> tuple[Problem, ...]:
 
 
 def refuse_unknown(section: WikiSection, slugs: Iterable[Slug]) -> None:
-    """Refuse pages that were named, and that neither side has or had.
-
-    Raises:
-        UsageError: there is one.
-    """
+    """Refuse pages that were named, and that neither side has or had."""
     for unknown in no_such_pages(slugs):
         raise UsageError(f"{section.folder}/{unknown}", hint=unknown.hint)
 
 
 def refuse_impossible(workspace: ConfiguredWorkspace, names: Iterable[str]) -> None:
-    """Check names that may also be those of whole wikis.
-
-    Raises:
-        UsageError: one is the name of no wiki here, nor of any page.
-    """
+    """Refuse names that are those of no wiki here, nor of any page."""
     for name in names:
         if not name.strip() or workspace.wiki_at(name) is None:
             named_page(workspace, name)

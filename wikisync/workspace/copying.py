@@ -46,18 +46,12 @@ class Copied(Struct, frozen=True):
     """What a copy did, or would do."""
 
     source: PulledWiki
-    """The clone of the source."""
     run: SyncRun
-    """The push to the target."""
     target: WikiSection
 
 
 def one_wiki(selection: Selection) -> WikiSection:
-    """The only wiki of a selection.
-
-    Raises:
-        UsageError: there are others, or none.
-    """
+    """The only wiki of a selection; UsageError where there are others, or none."""
     found = [("project", path) for path in selection.projects]
     found += [("group", path) for path in selection.groups]
     if len(found) != 1 or selection.is_all:
@@ -84,9 +78,6 @@ async def copy_wiki(
     """Clone the source, and push what it has to the target; only then if it is real.
 
     Interrupted, it leaves whole pages; the next copy goes on from there.
-
-    Raises:
-        WikisyncError: the source cannot be read whole, or the target not be written.
     """
     one_wiki(selection)
     with messages.progress() as progress:

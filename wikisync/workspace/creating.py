@@ -98,11 +98,7 @@ def pages_in(folder: Path, *, below: bool = True) -> int:
 
 
 def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
-    """See that a workspace may be made here.
-
-    Raises:
-        FolderError: it is one, lies in one, is a file, or cannot be written to.
-    """
+    """See that a workspace may be made here; else FolderError."""
     real = root.resolve()
     if found := nearest_workspace(real):
         table = f"add a table [[wiki]] to {found / FILE_NAME}"
@@ -133,9 +129,6 @@ def write_workspace(planned: Planned) -> None:
     """Write the workspace, its configuration last.
 
     What an error or an interrupt leaves half done is taken away again.
-
-    Raises:
-        FolderError: it cannot be written, or became a workspace meanwhile.
     """
     root, private = planned.root, planned.root / PRIVATE_FOLDER
     made = _missing_folders(planned)
@@ -226,12 +219,7 @@ class KeptToken(Struct, frozen=True):
 
 
 def token_path(url: str, environment: Mapping[str, str]) -> Path:
-    """The file that the token for a service is kept in.
-
-    Args:
-        url: base URL of the service.
-        environment: may name the folder of configurations (``XDG_CONFIG_HOME``).
-    """
+    """The file that the token for a service is kept in."""
     parts = urlsplit(url)
     service = f"{parts.netloc}{parts.path.rstrip('/')}"
     name = "".join(one if one.isalnum() or one in ".-" else "-" for one in service)
@@ -248,11 +236,7 @@ def from_home(path: Path) -> Path:
 
 @contextmanager
 def keeping(kept: KeptToken | None) -> Iterator[None]:
-    """Write the token; if the block fails, what was there before is there again.
-
-    Raises:
-        FolderError: it cannot be written.
-    """
+    """Write the token; if the block fails, what was there before is there again."""
     if kept is None:
         yield
         return

@@ -1,8 +1,6 @@
-"""What a person decides about a workspace in its preview.
+"""What a person decides about a workspace in its preview, by the commands' functions.
 
-The same as ``status``, ``approve``, ``refuse``, ``resolve`` and ``restore`` do, by the
-same functions.  Each question opens the workspace anew, as those commands do, also
-while a watch holds it.
+Each question opens the workspace anew, also while a watch holds it.
 """
 
 import asyncio
@@ -90,11 +88,7 @@ class WorkspaceDecisions:
         return headline(status), found
 
     def decide(self, owner: WikiOwner, batch: int, *, is_approved: bool) -> str:
-        """Approve or refuse what a safety stop holds.
-
-        Raises:
-            NotFound: no such batch waits.
-        """
+        """Approve or refuse what a safety stop holds; NotFound where none waits."""
         decision = Decision.APPROVED if is_approved else Decision.REFUSED
         with self._opened(owner) as (opened, section):
             known = opened.known(section)
@@ -123,9 +117,7 @@ class WorkspaceDecisions:
     def settle(self, owner: WikiOwner, slug: Slug, text: str, seen: str) -> str:
         """Make the text the page, as ``resolve`` does.
 
-        Raises:
-            PreconditionFailed: the clashes are others, or settled.
-            UsageError: parts of the text are not settled.
+        PreconditionFailed where the clashes are others by now, or settled.
         """
         if has_marker(text):
             raise UsageError("the text has marker lines", hint="remove them")
@@ -147,11 +139,7 @@ class WorkspaceDecisions:
     def earlier(
         self, owner: WikiOwner, slug: Slug, *, of_wiki: bool
     ) -> Sequence[EarlierText]:
-        """The texts that a page had, the newest first.
-
-        Raises:
-            RemoteError: the history of the wiki cannot be had.
-        """
+        """The texts that a page had, the newest first."""
         with self._opened(owner, is_read_only=not of_wiki) as (opened, section):
             if of_wiki:
                 page = opened.page_of(section, slug)
@@ -186,11 +174,7 @@ class WorkspaceDecisions:
         ]
 
     def restore(self, owner: WikiOwner, slug: Slug, text_id: str) -> None:
-        """Make an earlier text the page, as ``restore`` does; the present one is kept.
-
-        Raises:
-            UsageError: there is no such text, or it is a conflict that is not settled.
-        """
+        """Make an earlier text the page, as ``restore`` does; the other is kept."""
         with self._opened(owner) as (opened, section):
             known = opened.known(section)
             page, current = asyncio.run(find_page(opened, section, slug))

@@ -1,7 +1,4 @@
-"""Two texts as a unified difference, with changed words coloured on a terminal.
-
-What changed is found by ``merging.diff``, whose search is bounded on any text.
-"""
+"""Two texts as a unified difference, with changed words coloured on a terminal."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,11 +24,7 @@ _WORD = re.compile(r"\w+|\n|[^\S\n]+|[^\w\s]")
 def unified(
     old: str, new: str, names: tuple[str, str], *, is_coloured: bool = False
 ) -> str:
-    """The difference from one text to another, as ``diff -u`` writes it.
-
-    Returns:
-        Lines, each with its line end; empty where the texts are equal.
-    """
+    """The lines of ``diff -u``; empty where the texts are equal."""
     if old == new:
         return ""
     if is_coloured:

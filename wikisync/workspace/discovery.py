@@ -31,11 +31,7 @@ class Selection(Struct, frozen=True):
     """Paths of projects and groups whose wikis, and those below, are left out."""
 
     def named(self, address: ServiceAddress) -> Selection:
-        """The same with plain paths where the command line had addresses.
-
-        Raises:
-            UsageError: one is the address of another service.
-        """
+        """The same with plain paths where the command line had addresses."""
 
         def plain(paths: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(address.path_of(path) for path in paths)
@@ -77,11 +73,7 @@ class Selection(Struct, frozen=True):
         )
 
     def check(self) -> None:
-        """Refuse a selection of nothing.
-
-        Raises:
-            UsageError: neither a project, a group nor everything is named.
-        """
+        """Refuse a selection of nothing."""
         if not (self.projects or self.groups or self.is_all):
             raise UsageError(
                 "no wiki is selected",
@@ -148,15 +140,8 @@ async def find_wikis(
 ) -> Found:
     """The wikis that a selection means, each once, named ones first.
 
-    Args:
-        client: The open session.
-        selection: What is meant.
-        spared: Options that may lead nowhere, as ``Selection.options`` has them:
-            the others are followed all the same, as long as one leads to a wiki.
-
-    Raises:
-        NotFound: a named project or group does not exist or is hidden.
-        RemoteError: in its other kinds.
+    ``spared`` are options that may lead nowhere, as long as one leads to a wiki.
+    NotFound where a named project or group does not exist or is hidden.
     """
     selection.check()
     selection = selection.named(client.address)

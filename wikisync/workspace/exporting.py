@@ -86,12 +86,7 @@ def export_wikis(
     """Make the site of the wikis that are meant, or bring it up to date.
 
     Interrupted, it leaves the site as it was, and a cache that the next one finishes.
-
-    Raises:
-        UsageError: no wiki is selected, or the site would lose one.
-        RemoteError: the service is away, or a named wiki is not to be had.
-        SiteError, FolderError: the theme, output or cache cannot be used.
-        Halted: a safety stop left no wiki to show.
+    UsageError where the site would lose a wiki, Halted where a stop left none to show.
     """
     from wikisync.site.book.writing import check_books  # slow to load
 
@@ -155,9 +150,6 @@ async def pull(
     """Make the copies equal to the wikis; ``keeping`` knows those of the site.
 
     Interrupted, it leaves whole copies, and the next export does the rest.
-
-    Raises:
-        WikisyncError: a named wiki cannot be had, or nothing more can be done.
     """
     keeping = keeping or Keeping((), service_of(client))
     async with client:
@@ -236,13 +228,7 @@ def build(
     keeping: Keeping | None = None,
     books: BookRequest = NO_BOOKS,
 ) -> Exported:
-    """Make the site of what was pulled.
-
-    Raises:
-        Halted: a safety stop left no wiki to show.
-        UsageError: there is no wiki with pages.
-        SiteError: the theme or the output folder cannot be used.
-    """
+    """Make the site of what was pulled; UsageError where that is no wiki with pages."""
     from wikisync.site.book.writing import with_books  # slow to load
 
     keeping = keeping or Keeping((), service_of(client))
@@ -327,11 +313,7 @@ def site_title(wikis: Sequence[model.WikiInfo], client: Client) -> str:
 
 
 def check_output(output: Path) -> None:
-    """Refuse a folder that no site may be written to before anything is read.
-
-    Raises:
-        SiteError: it is not ours, or cannot be written.
-    """
+    """Refuse a folder that no site may be written to before anything is read."""
     # lexists never raises: open_output reports a name that is too long
     is_new = not os.path.lexists(output)
     open_output(output)
@@ -342,11 +324,7 @@ def check_output(output: Path) -> None:
 
 
 def check_theme(options: model.SiteOptions) -> None:
-    """Refuse a theme that cannot be used before anything is read.
-
-    Raises:
-        SiteError: there is no such theme or option.
-    """
+    """Refuse a theme that cannot be used before anything is read."""
     given = options.theme_options
     if options.theme == DEFAULT_THEME and not (given or options.templates):
         # it came with this program; the build reads it soon enough

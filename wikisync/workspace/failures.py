@@ -1,15 +1,13 @@
 """What an error of a wiki means: whose it is, whether it passes, when to try again.
 
-One wiki can answer 500, 401 or 429 for weeks while all others are sound, so that the
-error alone does not say whether it is that wiki's own or the whole service's.  One
-more request does: the smallest one that needs nothing of any wiki.
+One wiki can answer 500, 401 or 429 for weeks while all others are sound.  Whether an
+error is that wiki's own or the whole service's, one more request says: the smallest one
+that needs nothing of any wiki.
 
-A person is called for what no waiting mends: a refused token, missing rights, a wiki
-or folder that is gone, a page that cannot be carried over as it is.  What mends itself
-calls nobody, or soon nobody comes: a service that is away for a while, a page that was
-superseded, an unusable state, which the next start replaces.  Only where an error that
-should pass has lasted for hours is it reported as well.  Whatever is not named here
-needs a person: better to report a new problem too loudly than not at all.
+A person is called for what no waiting mends: a refused token, missing rights, a wiki or
+folder that is gone, a page that cannot be carried over as it is.  What mends itself
+calls nobody, but where it has lasted for hours.  Whatever is not named here needs a
+person: better to report a new problem too loudly than not at all.
 """
 
 import logging
@@ -103,10 +101,7 @@ class Service(Protocol):
 
 
 async def is_of_all(service: Service | None, error: errors.WikisyncError) -> bool:
-    """Whether the other wikis of the service would meet this error, too.
-
-    Without a service to ask, each error that may be of all is taken so.
-    """
+    """Whether the other wikis of the service would meet this error, too."""
     if not isinstance(error, OF_SERVICE):
         return False
     if isinstance(error, errors.RateLimited):
@@ -158,10 +153,8 @@ def back_off_s(failures: int, chance: random.Random) -> float:
 
 
 def own_failure(error: errors.WikisyncError, tries: int) -> errors.WikisyncError:
-    """What keeps one wiki back that failed so often while the service answers.
-
-    The words are the same after each try, so that a person is called once.
-    """
+    """What keeps one wiki back that failed so often while the service answers."""
+    # the words are the same after each try, so that a person is called once
     if isinstance(error, OWN_TROUBLE) and tries >= LASTING_TRIES:
         return errors.SyncError(
             f"{error.message}; {LASTING_TRIES} attempts in a row failed, although the"
@@ -182,11 +175,7 @@ def needs_person(problem: Problem) -> bool:
 
 
 async def guarded(name: str, work: Awaitable[T]) -> T:
-    """Work whose every failure is an error for people.
-
-    Raises:
-        WikisyncError: its own, or one that says what went wrong with us.
-    """
+    """Work whose every failure, also one of ours, is an error for people."""
     try:
         return await work
     except errors.WikisyncError:

@@ -56,10 +56,8 @@ class ThemeChoice(Struct, frozen=True):
     page_templates: bool = False
 
     def over(self, site: SiteOptions) -> SiteOptions:
-        """The options of a site with this choice in front.
-
-        Another theme knows nothing of the options for the one before.
-        """
+        """The options of a site with this choice in front."""
+        # another theme knows nothing of the options for the one before
         before = site.theme_options if self.theme in {None, site.theme} else {}
         return replace(
             site,
@@ -93,19 +91,13 @@ class ShownFolder(Struct, frozen=True):
         return self.workspace / PRIVATE_FOLDER if self.workspace else None
 
     def config(self) -> Config | None:
-        """The workspace's configuration, read anew.
-
-        Raises:
-            ConfigError: it is wrong, or gone.
-        """
+        """The workspace's configuration, read anew."""
         return read_config(self.settings) if self.settings else None
 
     def site(self) -> tuple[tuple[WikiSource, ...], SiteOptions]:
         """Its wikis and how their site is made, as the configuration says now.
 
-        Raises:
-            ConfigError: the configuration is wrong, names no wiki, or names a server
-                for diagrams that the user has not agreed to.
+        ConfigError also where it names a server for diagrams that nobody agreed to.
         """
         config = self.config()
         if config is None or self.workspace is None:
@@ -116,11 +108,7 @@ class ShownFolder(Struct, frozen=True):
 
 
 def find_shown(folder: Path, theme: ThemeChoice = DEFAULT_CHOICE) -> ShownFolder:
-    """What a folder on the command line is.
-
-    Raises:
-        UsageError: there is no such folder.
-    """
+    """What a folder on the command line is."""
     workspace = workspace_above(folder)
     return ShownFolder(folder.resolve(), workspace, theme)
 
@@ -138,11 +126,9 @@ def know_again(
     files: Mapping[PagePath, tuple[str, str]],
     moved: Set[PagePath],
 ) -> None:
-    """Note by what files of a wiki's folder were known, and are now.
-
-    Else a page with another text and another name would be a new one.  A sync that
-    runs beside it reads that.
-    """
+    """Note by what files of a wiki's folder were known, and are now."""
+    # Else a page with another text and another name would be a new one.  A sync that
+    # runs beside it reads that.
     if not (private / STATE_FILE).exists():
         return
     # without it the page is removed and made anew, and no text is lost
@@ -213,10 +199,7 @@ def _workspace_site(
 def _seen(
     workspace: Path, wikis: Sequence[WikiSection]
 ) -> list[tuple[Mapping[str, str], Versions]]:
-    """The renames and changes that the syncs of each wiki saw.
-
-    None where the state is no help.
-    """
+    """The renames and changes that the syncs of each wiki saw, if the state tells."""
     private = workspace / PRIVATE_FOLDER
     if not (private / STATE_FILE).exists():
         return [({}, UNKNOWN)] * len(wikis)
@@ -250,11 +233,7 @@ def _plain_site(folder: Path) -> tuple[tuple[WikiSource, ...], SiteOptions]:
 
 
 def _templates(workspace: Path, config: Config) -> Path | None:
-    """The folder of the project's own templates; ``theme`` need not be there.
-
-    Raises:
-        ConfigError: the folder that is named is not there.
-    """
+    """The folder of the project's own templates; ``theme`` need not be there."""
     named = config.site.templates
     own = workspace / (named or PROJECT_THEME)
     if named and not own.is_dir():
@@ -276,25 +255,15 @@ def _theme(workspace: Path, theme: str) -> str:
 
 
 def preview_inputs(shown: ShownFolder) -> PreviewInputs:
-    """What a folder shows, as the configuration says now.
-
-    Raises:
-        ConfigError: the configuration is wrong.
-    """
+    """What a folder shows, as the configuration says now."""
     return PreviewInputs(*shown.site())
 
 
 def editor_command(
     given: str | None, environment: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """The command that opens a page's file.
-
-    An editor that needs the terminal is passed over, since the preview has it; the
-    desktop's own way to open a file is the last.
-
-    Raises:
-        UsageError: ``--editor`` is no command.
-    """
+    """The command that opens a page's file: the person's editor, else the desktop's."""
+    # an editor that needs the terminal is passed over, since the preview has it
     if given is not None:
         try:
             words = shlex.split(given)

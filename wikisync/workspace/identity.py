@@ -2,13 +2,9 @@
 
 The same id under another path is followed and reported.  At another address of the
 service an id means nothing, and on a service that was set up anew it is a stranger's:
-that one was made at another time, or the old path leads nowhere.  There the history or
-the texts have to prove that it is the same wiki.  Everything else halts the wiki until
-a person corrects ``wikisync.toml``, or takes the wiki that is there by ``wikisync
-adopt``.
-
-For ten minutes after an answer with which all was well, a cycle that changes nothing
-is not preceded by that question.
+there the history or the texts have to prove that it is the same wiki.  Everything else
+halts the wiki until a person corrects ``wikisync.toml``, or takes the wiki that is
+there by ``wikisync adopt``.
 """
 
 import time
@@ -32,11 +28,8 @@ from wikisync.workspace.sentences import counted
 EQUAL_PAGES = 10
 """So many pages that are the same prove that it is one wiki; of a smaller one, all."""
 LOCATED_S = 600.0
-"""For so long the location of a wiki without changes is not asked for again.
-
-So much later a sync with nothing to do may report that the wiki was renamed, or that
-another has its path; one that has something to do asks before it.
-"""
+"""For so long the location of a wiki without changes is not asked for again, also where
+it was renamed; what has something to do asks before it."""
 
 
 class RemoteId(Struct, frozen=True):
@@ -127,13 +120,10 @@ def wiki_as_found(state: State, client: Client, section: WikiSection) -> Located
 async def find_wiki(
     state: State, client: Client, section: WikiSection, *, adopts: bool = False
 ) -> Located:
-    """Where the wiki of a folder is now.
+    """Where the wiki of a folder is now; NotFound where it is gone or hidden.
 
-    ``adopts`` takes the wiki that has the path now, whichever it is.
-
-    Raises:
-        NotFound: the project or group does not exist or is hidden.
-        Halted: it is not known to be the wiki that the folder was synced with.
+    ``adopts`` takes the wiki that has the path now, whichever it is; else Halted where
+    it is not known to be the one that the folder was synced with.
     """
     owner, known = section.owner, state.wiki(section.owner)
     bound, is_begun = RemoteId.parse(known.memory.remote_id), known.is_begun
@@ -262,7 +252,6 @@ def _remember(state: State, owner: WikiOwner, found: Located) -> None:
 def _another_wiki(
     section: WikiSection, there: Located, known_id: int | None, ours: Located | None
 ) -> Halted:
-    """What is said where another project or group has the path."""
     kind, new = section.kind, there.id
     where, hint = (
         "was deleted or is hidden from this token",
@@ -292,5 +281,4 @@ def _other_pages(
 
 
 def _moved(owner: WikiOwner, what: str, hint: str = "") -> Problem:
-    """One line on a wiki that is followed."""
     return Problem("wiki-moved", str(owner), what, hint)

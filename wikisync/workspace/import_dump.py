@@ -48,8 +48,6 @@ class _DumpPage(Struct):
 
 
 class _Dump(Struct):
-    """What the first reading finds."""
-
     spaces: dict[str, str] = field(default_factory=dict)
     """Number of a namespace to its name."""
     main: str = ""
@@ -59,11 +57,7 @@ class _Dump(Struct):
 
 
 def import_dump(source: Path, files: Path | None, imported: Imported) -> None:
-    """Convert every page of a dump; ``files`` is a folder with its files.
-
-    Raises:
-        UsageError: it is no XML, no dump, or has a document type.
-    """
+    """Convert every page of a dump; ``files`` is a folder with its files."""
     dump = _Dump()
     left: dict[str, int] = {}
 
@@ -105,7 +99,6 @@ class _Importer:
         self._page, self._slug = _DumpPage(), Slug("")
 
     def write(self, page: _DumpPage) -> None:
-        """Convert a page and write it."""
         if page.redirect or page.space not in CARRIED:
             return
         if page.is_long or page.model != "wikitext":
@@ -174,11 +167,7 @@ class _Importer:
 
 
 def _read(source: Path, dump: _Dump, found: Callable[[_DumpPage], None]) -> None:
-    """Give every page of the dump.
-
-    Raises:
-        UsageError: it cannot be read, or is no dump.
-    """
+    """Give every page; UsageError where it is no dump, or has a document type."""
     parser = expat.ParserCreate()
     page = _DumpPage()
     texts: list[str] = []

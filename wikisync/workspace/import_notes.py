@@ -51,8 +51,6 @@ ALERTS: Mapping[str, str] = {
 
 
 class _Page(Struct):
-    """The page that is being converted."""
-
     file: str
     slug: Slug
     line: int = 0
@@ -90,8 +88,6 @@ def import_notes(
 
 
 class _Notes:
-    """The pages and files of a folder, as their links name them."""
-
     def __init__(
         self, names: list[str], imported: Imported, *, is_github: bool, address: str
     ) -> None:
@@ -120,7 +116,6 @@ class _Notes:
                 self.slugs[name] = Slug(slug.lower())
 
     def converted(self, name: str, text: str) -> str:
-        """A page in Markdown as the service reads it."""
         page = _Page(name, self.slugs[name])
         block = find_block(text)
         head = text[: len(text) - len(split_front_matter(text).body)] if block else ""
@@ -146,7 +141,6 @@ class _Notes:
         return f"---\n{line}---\n{head}{body}"
 
     def from_mediawiki(self, name: str, text: str) -> str:
-        """A page in MediaWiki's markup as Markdown."""
         page = _Page(name, self.slugs[name])
 
         def link(target: str, rest: str, line: int) -> str:
@@ -240,7 +234,6 @@ class _Notes:
         return address_of(name, page.slug, fragment), found or ""
 
     def _moved(self, page: _Page, href: str) -> str:
-        """The address of a link of Markdown."""
         address = href.strip("<>")
         wiki = f"{self._address}/wiki"
         if self._address and address.startswith(wiki):

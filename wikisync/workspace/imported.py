@@ -75,11 +75,9 @@ def slug_of(name: str) -> Slug:
 
 
 def address_of(target: str, page: Slug, fragment: str = "") -> str:
-    """A link from a page to another page or file, as the service reads it.
-
-    It takes a name with a dot for that of a file beside the page, and any other one
-    from the root of the wiki.
-    """
+    """A link from a page to another page or file, as the service reads it."""
+    # it takes a name with a dot for that of a file beside the page, and any other one
+    # from the root of the wiki
     if "." in target.rpartition("/")[2]:
         target = posixpath.relpath(target, posixpath.dirname(page) or ".")
     heading = f"#{quote(id_of(fragment))}" if fragment else ""

@@ -1,9 +1,7 @@
 """Wikis of other programs as a folder of pages that is ready to be synced.
 
-An Obsidian vault and a GitHub wiki are folders already: their links, embeds and names
-get the form that the service knows (``import_notes``).  A dump of MediaWiki is one file
-of XML (``import_dump``).  Whatever has no counterpart is named, with file and line.
-Nothing of the source is changed, and the folder is a new one.
+Whatever has no counterpart is named, with file and line.  Nothing of the source is
+changed, and the folder is a new one.
 """
 
 from pathlib import Path
@@ -20,13 +18,7 @@ KINDS = ("obsidian", "github", "mediawiki")
 
 
 def import_wiki(kind: str, source: str, folder: Path, files: Path | None) -> Imported:
-    """Make the folder from a source of one of ``KINDS``.
-
-    Raises:
-        UsageError: there is no such source, or it is of another kind.
-        FolderError: the folder is not empty, or cannot be written.
-        Unavailable: a git repository cannot be fetched.
-    """
+    """Make the folder, which must be empty, from a source of one of ``KINDS``."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderError(f"{folder} is not empty", hint="name a new folder")
     is_address = "://" in source and kind == "github"

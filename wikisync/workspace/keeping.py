@@ -80,7 +80,6 @@ class Keeping:
         replaces: bool = False,
         allow_emptying: bool = False,
     ) -> None:
-        """Take the wikis of the site, and what the command line says of them."""
         self.published = tuple(wiki for wiki in published if wiki.pages)
         self.problems: list[Problem] = []
         """What a person should know of wikis that were read all the same."""
@@ -108,11 +107,7 @@ class Keeping:
         return self._allows_emptying or wiki.owner in self._leaving
 
     def refuse_without_token(self, client: Client, *, is_anonymous: bool) -> None:
-        """Refuse to export without a token what was exported with one.
-
-        Raises:
-            UsageError: there is no token, and nobody said that this is meant.
-        """
+        """Refuse to export without a token what was exported with one."""
         if client.has_token or is_anonymous:
             return
         if any(wiki.origin.has_token for wiki in self.published):
@@ -128,13 +123,10 @@ class Keeping:
     async def complete(self, client: Client, found: Found) -> None:
         """Ask by their ids for the wikis of the site that were not found.
 
-        Those that the service still gives are added to what was found.  Another
-        project that has the path of a wiki that stays is taken out of it, unless a
-        list names both.
-
-        Raises:
-            UsageError: the command line means other wikis, without ``--replace``.
-            RemoteError: the service is away.
+        Those that the service still gives are added to what was found.  Another project
+        that has the path of a wiki that stays is taken out of it, unless a list names
+        both.  UsageError where the command line means other wikis, without
+        ``--replace``.
         """
         index = self._index((wiki, True) for wiki in found.wikis)
         missing = [
@@ -233,11 +225,9 @@ class Keeping:
     # -- after they were read ------------------------------------------------------
 
     def kept(self, pulled: Pulled, mirror: Mirror, output: Path) -> list[KeptWiki]:
-        """The wikis that stay in the site as they were read last.
-
-        A wiki that came without most of the pages that the site has is taken out of
-        what was pulled: with a new cache no safety stop compared them.
-        """
+        """The wikis that stay in the site as they were read last."""
+        # a wiki that came without most of the pages that the site has is taken out of
+        # what was pulled: with a new cache no safety stop compared them
         index = self._index((failed.wiki, failed.error) for failed in pulled.failed)
         read = self._index((one.wiki, one) for one in pulled.wikis)
         staying = []

@@ -96,11 +96,9 @@ class FileLinks:
     # -- the two spellings -------------------------------------------------------
 
     async def to_folder(self, page: Page) -> Page:
-        """The page as the folder writes it, with the digest of the wiki's text.
-
-        Its links are written as in the text that both sides agreed on, or as in one
-        that was sent without an answer.
-        """
+        """The page as the folder writes it, with the digest of the wiki's text."""
+        # its links are written as in the text that both sides agreed on, or as in one
+        # that was sent without an answer
         if "uploads/" not in page.content:
             return page
         slug, base = page.slug, self._state.base().get(page.slug)
@@ -131,13 +129,8 @@ class FileLinks:
     async def to_wiki(self, page: Page, *, is_sent: bool = True) -> Page:
         """The page as the wiki is to hold it.
 
-        Args:
-            page: As the folder writes it.
-            is_sent: Its files are uploaded; else it is only compared.
-
-        Raises:
-            RemoteError: a file cannot be uploaded, or a new link to one cannot be
-                written for the wiki; it would be a broken one there.
+        ``is_sent``: its files are uploaded, and Rejected is raised where that, or a
+        link to one, is not possible; else it is only compared.
         """
         wanted = await self._wanted(page, is_sent=is_sent)
         files: dict[LinkTarget, str] = {}
@@ -170,11 +163,9 @@ class FileLinks:
         return replace(page, content=content, uploads=tuple(uploads))
 
     async def recognised(self, here: Page, there: Page) -> Page | None:
-        """The page of the wiki as the folder writes it, if nothing but links differ.
-
-        For pages whose record was lost.  A link here and an upload there are the same
-        if the bytes are; such an upload is remembered and not made again.
-        """
+        """The page of the wiki as the folder writes it, if nothing but links differ."""
+        # For pages whose record was lost.  A link here and an upload there are the same
+        # if the bytes are; such an upload is remembered and not made again.
         if here.format is not there.format:
             return None
         known: dict[Digest, AttachmentPath] = {}
@@ -202,19 +193,13 @@ class FileLinks:
         return replace(here, wiki_digest=there.digest, uploads=uploads)
 
     def place_on_wiki(self, path: AttachmentPath) -> AttachmentPath:
-        """Where pages on the wiki find what their links here find under this path.
-
-        Another place than this where the file was changed here.
-        """
+        """Where the wiki has this file, which may have been changed here."""
         held = {one for page in self._state.base().values() for one in page.uploads}
         versions = self._state.uploads().get(in_form_c(path), {}).values()
         return next((one for one in versions if one in held), path)
 
     async def outdated(self) -> frozenset[Slug]:
-        """Pages that link to a file whose content is another one than the wiki's.
-
-        Also pages that were sent before the file was there, or came from the wiki so.
-        """
+        """Pages that link to a file whose content is another one than the wiki's."""
         self.fetched = await self._scan()
         base = self._state.base()
         expected = await self._expected()
@@ -315,11 +300,7 @@ class FileLinks:
     async def _find(
         self, slug: Slug, targets: Sequence[LinkTarget]
     ) -> Mapping[LinkTarget, _Held | None]:
-        """The files that the links of a page lead to from where its file is.
-
-        Returns:
-            Where the wiki has it, for a fetched one that is as it was.
-        """
+        """Files that links lead to; where the wiki has it, for one as fetched."""
         if self.fetched is None:
             self.fetched = await self._scan()
         file, fetched = self._state.file_of(slug), self.fetched
@@ -357,11 +338,9 @@ class FileLinks:
         wanted: Mapping[LinkTarget, _Held],
         placed: Collection[LinkTarget],
     ) -> None:
-        """Send no new link to a file whose name is put together by the format.
-
-        It stands nowhere to be replaced.  One that the wiki has already is no worse
-        than it was: the file may be in its repository.
-        """
+        """Send no new link to a file whose name is put together by the format."""
+        # It stands nowhere to be replaced.  One that the wiki has already is no worse
+        # than it was: the file may be in its repository.
         composed = {
             target: held.path
             for target, held in wanted.items()
@@ -414,10 +393,8 @@ class FileLinks:
         return self._read[path]
 
     async def _is_in_place(self, file: _Held) -> bool:
-        """Whether the wiki has a file of its own where this one is.
-
-        Without git nothing has listed that; links lead to it until this one changes.
-        """
+        """Whether the wiki has a file of its own where this one is."""
+        # without git nothing has listed that; links lead to it until this one changes
         if isinstance(file, str) or file.path in (self.fetched or {}):
             return False
         if in_form_c(file.path) in self._state.uploads():

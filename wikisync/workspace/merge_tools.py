@@ -21,15 +21,7 @@ PLACES = ("base", "here", "wiki", "result")
 
 
 def tool_command(command: str, files: Mapping[str, Path]) -> Sequence[str]:
-    """A merge tool's words, with its files in their places.
-
-    Args:
-        command: As a person writes it: ``meld {here} {result} {wiki}``.
-        files: The path for each of ``PLACES``.
-
-    Raises:
-        UsageError: it cannot be read, or has no place for the result.
-    """
+    """A merge tool's words (``meld {here} {result} {wiki}``) with its files."""
     try:
         words = shlex.split(command)
     except ValueError as exc:
@@ -49,10 +41,7 @@ def tool_command(command: str, files: Mapping[str, Path]) -> Sequence[str]:
 
 @contextmanager
 def tool_files(found: FoundConflict) -> Iterator[Mapping[str, Path]]:
-    """The files of a merge tool while the block lasts.
-
-    They stay where it fails, for what a person made is in one of them.
-    """
+    """The files of a merge tool while the block lasts, and after it where it fails."""
     folder = Path(tempfile.mkdtemp(prefix="wikisync-"))
     record = found.record
     texts = (found.base, record.local, record.remote, found.text)
@@ -65,11 +54,7 @@ def tool_files(found: FoundConflict) -> Iterator[Mapping[str, Path]]:
 
 
 def editor_command(environment: Mapping[str, str]) -> Sequence[str]:
-    """The person's editor.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The person's editor; UsageError where there is none."""
     named = environment.get("VISUAL") or environment.get("EDITOR") or ""
     try:
         words = shlex.split(named)
@@ -86,11 +71,7 @@ def editor_command(environment: Mapping[str, str]) -> Sequence[str]:
 
 
 def run_and_wait(words: Sequence[str], path: Path) -> None:
-    """Run a person's program on a file and wait until it is closed.
-
-    Raises:
-        UsageError: it cannot be run, or failed.
-    """
+    """Run a person's program on a file and wait until it is closed."""
     try:
         code = run_program(words)
     except OSError as exc:

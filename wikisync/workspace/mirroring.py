@@ -1,11 +1,10 @@
 """A copy of a wiki made equal to the wiki: one step, without engine, folder or lock.
 
-``mirror_wiki`` is the step: it knows no store, queue or clock, and says what the copy
-shall be.  ``Mirroring`` runs it for the wikis of an export that are due.  The list of
-projects, which is read anyway, says when something last happened in each: where that
-is what the copy noted, nothing is asked of the wiki.  The service may be slow to say
-so, or never (Q14); so every wiki is asked all the same after ``CHECK_S``, and where one
-had changed in silence, activity is not believed for ``DISTRUST_S``.
+``mirror_wiki`` is the step: it knows no store, queue or clock.  ``Mirroring`` runs it
+for the wikis of an export that are due: where the list of projects, which is read
+anyway, says what the copy noted, nothing is asked of the wiki.  The service may be slow
+to say so, or never (Q14); so every wiki is asked all the same after ``CHECK_S``, and
+where one had changed in silence, activity is not believed for ``DISTRUST_S``.
 
 What a copy lacks is never taken for deleted by one answer: a list that is too short is
 held (``removals_max``), and each page that is missing is asked for by itself.
@@ -99,13 +98,7 @@ async def mirror_wiki(
     *,
     allow_emptying: bool = False,
 ) -> Step:
-    """What a copy has to hold to equal its wiki; nothing is written but files.
-
-    Raises:
-        Halted: it has lost most of them.
-        RemoteError: the wiki cannot be read.
-        FolderError: the disk takes no more files.
-    """
+    """What a copy has to hold to equal its wiki; Halted where it lost most pages."""
     seen = await replica.snapshot()
     step = Step(before, seen.tag, problems=list(seen.problems))
     pages = {
@@ -257,7 +250,6 @@ class Mirroring:
         verify: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """``verify`` asks all wikis, whatever the list of projects says."""
         self._client, self._mirror = client, mirror
         self._allow_emptying = allow_emptying
         self._now = now
@@ -270,11 +262,7 @@ class Mirroring:
     async def pull(
         self, wiki: FoundWiki, progress: Progress
     ) -> PulledWiki | model.Problem:
-        """Make a copy equal to its wiki; a problem says why there is none.
-
-        Raises:
-            Halted, RemoteError, FolderError: as ``mirror_wiki``; the copy stays.
-        """
+        """Make a copy equal to its wiki; a problem says why there is none."""
         name = name_of(service_of(self._client), wiki.owner.kind, wiki.id)
         noted = self._mirror.noted(name)
         passed_s = self._now() - noted.read_at
@@ -342,8 +330,6 @@ class Mirroring:
 
 
 class _MirrorWork:
-    """One wiki of an export, which one cycle reads."""
-
     is_paused = False
 
     def __init__(self, mirroring: Mirroring, wiki: FoundWiki) -> None:
@@ -356,12 +342,10 @@ class _MirrorWork:
         """Nothing is kept: the one cycle reads all that is due."""
 
     async def cycle(self, scope: ScanScope) -> CycleOutcome:
-        """Make the copy equal to the wiki."""
         del scope
         self._pulled = await self._mirroring.pull(self.wiki, self.progress)
         return CycleOutcome(is_quiet=False)
 
     def pulled(self) -> PulledWiki | model.Problem:
-        """What came of the cycle."""
         assert self._pulled is not None
         return self._pulled

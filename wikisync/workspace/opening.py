@@ -1,8 +1,8 @@
 """An open workspace: its configuration, lock, state, and both sides of its wikis.
 
-Every command that works on a workspace comes through here, so that the guards of
-its folder hold for all of them: one process at a time, the marker that distinguishes it
-from another folder, no overlaps, no wiki read through a copied state.
+Every command comes through here, so that the guards of its folder hold for all of them:
+one process at a time, the marker that distinguishes it from another folder, no
+overlaps, no wiki read through a copied state.
 """
 
 import os
@@ -193,14 +193,7 @@ class OpenWorkspace:
         *,
         is_planned: bool = False,
     ) -> CycleResult:
-        """Run one cycle of a wiki; a dry run where the state is a copy.
-
-        ``is_planned`` makes a copy for this cycle.
-
-        Raises:
-            Halted: the folder was synced with another wiki.
-            WikisyncError: the cycle could not go on.
-        """
+        """Run one cycle of a wiki; a dry run with a copied state, or ``is_planned``."""
         owner, local = sides.section.owner, sides.local
         path, state = self.state.path, nullcontext(self.state)
         with State.copy(path, is_live=True) if is_planned else state as known:
@@ -220,12 +213,7 @@ class OpenWorkspace:
             )
 
     def remembered(self, wiki: WikiSection) -> Sides:
-        """The wiki as it was last seen, and its folder.
-
-        Raises:
-            Halted: the folder had pages and is empty.
-            FolderError: it is gone.
-        """
+        """The wiki as it was last seen, and its folder; Halted where emptied."""
         known, folder = self.known(wiki), self.folder_of(wiki)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
@@ -248,18 +236,13 @@ class OpenWorkspace:
     ) -> SyncedWiki:
         """Both sides of a wiki, with the guards of its folder.
 
-        Args:
-            client: For the service.
-            wiki: Which one.
-            settle_s: How long a saved file must have been left alone; as the
-                configuration says where it is None.
-            asks_first: False to ask the service where the wiki is only before a cycle
-                changes something, where it was asked lately.
+        ``settle_s`` is how long a saved file must have been left alone.  Without
+        ``asks_first`` the service is asked where the wiki is only before a cycle
+        changes something, if it was asked lately.
 
         Raises:
             NotFound: the project or group does not exist or is hidden.
             Halted: another one has its path; or the folder had pages and is empty.
-            FolderError: it is gone.
         """
         found = None if asks_first else wiki_as_found(self.state, client, wiki)
         confirm = None
@@ -320,38 +303,22 @@ class OpenWorkspace:
         return confirm
 
     def refuse_lost(self, wiki: WikiSection) -> None:
-        """Stop where the disk of the workspace or the wiki's pages went away since.
-
-        Raises:
-            Halted: the marker is missing, or the folder had pages and is empty.
-            FolderError: the folder is gone.
-        """
+        """Stop where the disk of the workspace or the wiki's pages went away since."""
         state_match(self.workspace.private, self.identity)
         if not self.is_adopting:
             folder = self.folder_of(wiki)
             refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
 
     def match_of(self, wiki: WikiSection) -> FolderMatch:
-        """Whether the wiki's folder is that of its last cycle.
-
-        In a workspace that is adopted all of them are others, and were meant to be.
-
-        Raises:
-            FolderError: there is none.
-        """
+        """Whether the wiki's folder is that of its last cycle, or is meant."""
         return self._matched(wiki, is_first=True)[0]
 
     @contextmanager
     def meeting(self, wiki: WikiSection, *, is_first: bool) -> Iterator[FolderMatch]:
-        """A cycle of a wiki: whether its folder is that of the last one.
-
-        The folder that was there when it began is remembered when it went through:
-        after one that did not, or where the folder is replaced meanwhile, the next
-        cycle takes it as it is, too.
-
-        Raises:
-            FolderError: there is no folder.
-        """
+        """A cycle of a wiki: whether its folder is that of the last one."""
+        # the folder that was there when it began is remembered when it went through:
+        # after one that did not, or where the folder is replaced meanwhile, the next
+        # cycle takes it as it is, too
         match, before, now = self._matched(wiki, is_first=is_first)
         yield match
         if now != before:
@@ -393,23 +360,22 @@ def open_workspace(
     is_guarded: bool = True,
     is_watch: bool = False,
 ) -> Iterator[OpenWorkspace]:
-    """Hold a workspace until the block ends.
+    """Hold a workspace until the block ends; StateError where its state is unusable.
 
     Args:
         workspace: Which one.
         allows_network_disk: A person's word that no other machine writes there.
         is_held: False to use it also while another process holds it.
-        is_read_only: Whether it is only read: nothing is held, and nothing in it
-            changes; what is noted is noted in a copy.
-        adopts: A person's word that this is the workspace, whatever its marker says.
+        is_read_only: Nothing is held, and what is noted is noted in a copy.
+        adopts: A person's word that this is the workspace, whatever its marker
+            says.
         is_guarded: False to read even what the guards refuse.
         is_watch: Whether a watch holds it, which other processes report.
 
     Raises:
-        FolderError: another process holds it, its folders overlap, or it is on a
-            network's disk.
+        FolderError: another process holds it, its folders overlap, or its disk is
+            remote.
         Halted: its folder is not the one that was synced.
-        StateError: its state cannot be used.
     """
     root = workspace.root
     if is_guarded:
@@ -461,7 +427,6 @@ def _earlier(state: State) -> list[str]:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a wiki's folder for its first sync."""
     try:
         make_folder(folder)
     except OSError as exc:

@@ -149,12 +149,7 @@ class FileRenderer:
             yield Source(str(root / relative), relative, root)
 
     def render(self, source: Source) -> RenderedFile:
-        """One file at the stage asked for.
-
-        Raises:
-            FolderError: the file cannot be read, or its format is not known.
-            RenderError: its parser refuses it (stages before the last).
-        """
+        """One file at the stage asked for; FolderError where it cannot be read."""
         page = self._page(source)
         include = include_from(source.root, source.relative)
         options = self._options_for(source.root or Path())
@@ -242,11 +237,7 @@ def files_below(root: Path) -> Iterator[str]:
 
 
 def read_text(source: Source) -> str:
-    """The text of a file.
-
-    Raises:
-        FolderError: it cannot be read, is too large, or is not UTF-8.
-    """
+    """The text of a file; FolderError where it is none, or too large."""
     try:
         raw = read_bytes(source)
     except OSError as error:
@@ -274,11 +265,7 @@ def read_bytes(source: Source) -> bytes:
 
 
 def write_html(path: Path, html: str) -> None:
-    """Write one output file, making its folder.
-
-    Raises:
-        FolderError: it cannot be written.
-    """
+    """Write one output file, making its folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(html, encoding="utf-8")
@@ -339,23 +326,14 @@ def markup_options(section: MarkupSection) -> MarkupOptions:
 def chosen_markup(
     given: Sequence[str], section: MarkupSection | None = None
 ) -> MarkupOptions:
-    """The options that ``--markup`` and a section of the file give together.
-
-    Raises:
-        UsageError: an option is not ``NAME=VALUE``.
-        ConfigError: a key is unknown, or its value is wrong.
-    """
+    """The options that ``--markup`` and a section of the file give together."""
     values = structs.asdict(section or MarkupSection())
     values.update(parse_settings(given, "--markup"))
     return markup_options(parse_markup(values, "--markup"))
 
 
 def workspace_markup(folder: Path) -> MarkupSection | None:
-    """``[markup]`` of the workspace that a folder lies in; None outside of one.
-
-    Raises:
-        ConfigError: the file cannot be read, or is wrong.
-    """
+    """``[markup]`` of the workspace that a folder lies in; None outside of one."""
     try:
         start = folder.resolve()
     except OSError as exc:
@@ -365,15 +343,7 @@ def workspace_markup(folder: Path) -> MarkupSection | None:
 
 
 def parse_settings(given: Sequence[str], option: str) -> Mapping[str, object]:
-    """Settings as ``name=value``; a value is TOML where it can be, else text.
-
-    Args:
-        given: what stood on the command line.
-        option: how messages call it.
-
-    Raises:
-        UsageError: there is no ``=``, or no name.
-    """
+    """Settings as ``name=value``; a value is TOML where it can be, else text."""
     settings: dict[str, object] = {}
     for text in given:
         name, equals, value = text.partition("=")

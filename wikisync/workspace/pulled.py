@@ -34,13 +34,11 @@ class PulledWiki(Struct, frozen=True):
     folder: Path
     """Of its files, or of the mirror."""
     pages: int
-    """How many pages the wiki has."""
     written: int
     """Pages put into the folder."""
     removed: int
     """Pages removed from the folder."""
     attachments: int
-    """Attachments fetched."""
     problems: tuple[Problem, ...]
     """Everything that may need a person, what is held included."""
     absent: tuple[Problem, ...] = ()
@@ -138,11 +136,7 @@ class Pull(WikiWork, Protocol):
     """Notified of long work."""
 
     def pulled(self) -> PulledWiki | Problem:
-        """What came of it; a problem says why there is nothing to show of it.
-
-        Raises:
-            Halted: a safety stop holds a part of it.
-        """
+        """What came of it; a problem where nothing is to show, or Halted."""
         ...
 
 
@@ -156,12 +150,8 @@ async def pull_all(
 ) -> Pulled:
     """Pull every wiki; those that cannot be read are in ``failed``.
 
-    Interrupted, it leaves whole pages or wikis; running it again finishes the work.
-
-    Raises:
-        PermissionDenied: a named wiki is switched off or not available.
-        RemoteError: the service is away, or gave none of the wikis.
-        WikisyncError: nothing more can be done.
+    Interrupted, it leaves whole pages or wikis.  Raises where a named wiki is not
+    available, the service is away, or nothing more can be done.
     """
     of_wikis: Progress = SilentProgress()
     if len(pulls) == 1:
@@ -211,11 +201,7 @@ def labelled(pulled: Pulled) -> tuple[Problem, ...]:
 
 
 def exit_code_of(pulled: Pulled) -> failures.ExitCode:
-    """The exit code; a safety stop is raised instead, after the report.
-
-    Raises:
-        Halted: a safety stop stopped at least one wiki.
-    """
+    """The exit code; a safety stop is raised instead, after the report."""
     if pulled.halted:
         raise pulled.halted[0]
     return failures.ExitCode.HELD if pulled.problems else failures.ExitCode.DONE

@@ -69,11 +69,7 @@ def pieces_again(known: WikiState, slug: Slug) -> Sequence[conflict.Piece]:
 async def take_text(
     opened: OpenWorkspace, section: WikiSection, slug: Slug, text: str
 ) -> None:
-    """Make the text the page.
-
-    Raises:
-        PreconditionFailed: the page is saved all the time.
-    """
+    """Make the text the page; PreconditionFailed where that is saved all the time."""
     known = opened.known(section)
     # the service is not asked: the record holds the wiki's text of the conflict
     cycle = Cycle(RememberedWiki(known), opened.local(section), known)
@@ -89,11 +85,7 @@ async def take_text(
 async def take_over_pointer(
     wiki: SyncedWiki, slug: Slug, choice: conflict.Choice
 ) -> None:
-    """Make the text of one side the page where the other has only a pointer to it.
-
-    Raises:
-        UsageError: there is no text on the side that was chosen.
-    """
+    """Make the text of one side the page where the other has only a pointer to it."""
     local, remote = await wiki.local.read(slug), await wiki.remote.read(slug)
     chosen = {"mine": local, "wiki": remote}.get(choice)
     if chosen is None or is_pointer(chosen.content.encode("utf-8", "replace")):
@@ -132,9 +124,6 @@ async def settle(
     """Settle a conflict with a text, which becomes the page.
 
     The process that holds the workspace finds it in the conflict file.
-
-    Raises:
-        PreconditionFailed: the page is saved all the time.
     """
     if holder is None:
         await take_text(opened, section, slug, text)
@@ -155,11 +144,7 @@ class FoundConflict(Struct, frozen=True):
 
 
 def read_result(path: Path) -> str:
-    """What a merge tool made.
-
-    Raises:
-        UsageError: nothing that can be taken.
-    """
+    """What a merge tool made; UsageError where it cannot be taken."""
     try:
         text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as exc:

@@ -73,8 +73,7 @@ async def restore_pages(
     """Bring back every page of a workspace, or below a directory in it.
 
     Returns:
-        The pages that were brought back, or would be; and by their names those that
-        cannot be, with wikis that cannot be read.
+        The pages that were, or would be; and why pages or wikis cannot be, by name.
     """
     failed: dict[str, errors.WikisyncError] = {}
     with open_workspace(workspace, is_held=False) as opened:
@@ -129,11 +128,7 @@ async def _found(
 async def _versions_at(
     known: WikiState, local: LocalReplica, since: float
 ) -> Mapping[Slug, Version]:
-    """What each page was that was removed or replaced here since.
-
-    Raises:
-        FolderError: the folder cannot be read.
-    """
+    """What each page was that was removed or replaced here since."""
     base, here = known.base(), await local.snapshot()
     gone = [page for slug, page in base.items() if slug not in here.pages]
     ignored = await local.untracked((page.slug, page.format) for page in gone)
@@ -186,11 +181,7 @@ async def _restored(
 async def find_page(
     opened: OpenWorkspace, section: WikiSection, named: Slug
 ) -> tuple[Slug, Page | None]:
-    """The page that a person names, and what its file says.
-
-    Raises:
-        FolderError: there is something in its scope that is no text.
-    """
+    """The page that a person names, and what its file says."""
     local = opened.local(section)
     slug = opened.page_of(section, named)
     current = await current_page(local, slug)
@@ -206,11 +197,7 @@ async def find_page(
 async def refuse_missing(
     opened: OpenWorkspace, section: WikiSection, named: Slug
 ) -> None:
-    """Refuse a page that has no file here and is in no record of a sync.
-
-    Raises:
-        UsageError: it is so.
-    """
+    """Refuse a page that has no file here and is in no record of a sync."""
     slug, current = await find_page(opened, section, named)
     if current is None and slug not in opened.known(section).base():
         refuse_unknown(section, [named])
@@ -219,11 +206,7 @@ async def refuse_missing(
 def chosen_version(
     versions: Sequence[Version], current: Page | None, at: float | None, name: str
 ) -> Version:
-    """The text that is meant.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The text that is meant; UsageError where there is none."""
     text = None if current is None else current.content
     if at is None:
         found = [one for one in versions if one.text != text]
@@ -245,11 +228,7 @@ def chosen_version(
 
 
 async def current_page(local: LocalReplica, slug: Slug) -> Page | None:
-    """The page as its file is now; None where it has none.
-
-    Raises:
-        FolderError: there is something in its place that is no text.
-    """
+    """The page as its file is now; None where it has none."""
     try:
         return await local.read(slug)
     except errors.NotFound:
@@ -344,9 +323,7 @@ async def bring_back(
 ) -> None:
     """Write the file; what is in it now is kept first.
 
-    Raises:
-        PreconditionFailed: it was saved in this very moment.
-        FolderError: it cannot be written, or the old text not be kept.
+    PreconditionFailed where it was saved in this very moment.
     """
     now = time.time()
     page_format = version.format if current is None else current.format

@@ -48,12 +48,7 @@ async def read_revisions(
     token_file: Path | None,
     messages: Messages,
 ) -> Revisions:
-    """The revisions of a page that is in the wiki, or was.
-
-    Raises:
-        UsageError: its history has no such page.
-        RemoteError: the history cannot be had.
-    """
+    """The revisions of a page that is in the wiki, or was; else UsageError."""
     cache = opened.workspace.private / CACHE_FOLDER / FOLDER
     async with open_service(
         opened.workspace, token_file, messages, os.environ
@@ -71,11 +66,7 @@ async def read_revisions(
 
 
 async def text_of(revisions: Revisions, revision: str, page_format: Format) -> Version:
-    """The text of a page as a revision left it.
-
-    Raises:
-        UsageError: no revision of the page begins so, or several do, or it has no text.
-    """
+    """The text of a page as the revision left it that begins so."""
     from wikisync.core.git_log import read_blobs
 
     is_named = len(revision) >= DIGITS_MIN

@@ -1,8 +1,6 @@
 """What a token may do with a service and its wikis, in plain sentences.
 
-A workspace is made only with what was seen to work: the address is asked without
-the token first, so that a token never goes to an address that is not this API.  What
-the service does not say is reported as unknown, never guessed.
+What the service does not say is reported as unknown, never guessed.
 """
 
 import difflib
@@ -129,13 +127,7 @@ class WikiRights(Struct, frozen=True):
 
 
 async def check_token(url: str, token: str | None, notify: Notify = None) -> Service:
-    """What the service at this base URL says of the token.
-
-    Raises:
-        AuthenticationFailed: the token is dead or unknown.
-        PermissionDenied: it is not for the API.
-        RemoteError: in its other kinds.
-    """
+    """What the service at this base URL says of the token."""
     if token is None:
         return Service(url, await probe(url, notify) or "", None)
     async with client_at(url, token, notify) as client:
@@ -185,14 +177,9 @@ class ListedWiki(Struct, frozen=True):
 async def list_wikis(
     url: str, token: str | None, limit: int, notify: Notify = None
 ) -> list[ListedWiki]:
-    """Wikis of projects and groups to choose from, by path.
-
-    They are the groups, and the projects of which the token's user is a member;
-    where there is no such project, every project that can be seen.
-
-    Raises:
-        RemoteError: the service cannot say.
-    """
+    """Wikis of projects and groups to choose from, by path."""
+    # they are the groups, and the projects of which the token's user is a member; where
+    # there is no such project, every project that can be seen
     async with client_at(url, token, notify) as client:
         groups = await _switched_on(client.groups(), limit)
         projects: list[ProjectRecord] = []
@@ -233,12 +220,7 @@ async def name_wikis(
     selection: Selection = NOTHING,
     notify: Notify = None,
 ) -> Selection:
-    """A selection with these paths, each as that of a project or of a group.
-
-    Raises:
-        UsageError: one is an address that is of neither.
-        RemoteError: the service cannot say.
-    """
+    """A selection with these paths, each as that of a project or of a group."""
     async with client_at(url, token, notify) as client:
         for path in paths:
             selection = await _with(client, selection, path)
@@ -248,15 +230,9 @@ async def name_wikis(
 async def check_wikis(
     service: Service, token: str | None, selection: Selection, notify: Notify = None
 ) -> tuple[list[WikiRights], list[Problem]]:
-    """The wikis that are meant, each with what may be done with it.
+    """The wikis that are meant, with what may be done, and notes on those left out.
 
-    Returns:
-        The wikis, and notes on those that were found but are left out.
-
-    Raises:
-        NotFound: one that is named is not there; the hint has the nearest names.
-        PermissionDenied: its wiki is off, or not for this token.
-        RemoteError: in its other kinds.
+    NotFound for one that is named has the nearest names in its hint.
     """
     async with client_at(service.url, token, notify) as client:
         try:
@@ -331,13 +307,8 @@ def rights_of(
 ) -> WikiRights:
     """What scope, role and state of the project together allow.
 
-    Args:
-        wiki: one that can be read.
-        pages: how many it has.
-        token: what the service says of it; None for none.
-        level: the role's number; 0 and None mean that the service names none,
-            which may still be one by a shared group.
-        is_archived: whether the project takes no changes.
+    0 and None as ``level`` mean that the service names no role, which may still be one
+    by a shared group.
     """
     writes, deletes, because = _rights_by_role(token, level, is_archived=is_archived)
     if token is not None and token.unknown and writes:

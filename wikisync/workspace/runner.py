@@ -1,20 +1,16 @@
 """The runner: one coroutine that decides on the cycles of many wikis.
 
 ``clone``, ``sync``, ``export`` and ``watch`` all work through it.  It knows of a wiki
-only what ``WikiWork`` says: nothing of folders, states and the service.  Whoever wants
-a cycle requests it: a watcher's event, a scan that found something, a hint that the
-wiki moved, a webhook, a person.  The contract, for any queue of wikis:
+only what ``WikiWork`` says: nothing of folders, states and the service.  The contract,
+for any queue of wikis:
 
-- no wiki has two cycles at a time; a few wikis have theirs beside each other, so that a
-  long first pull keeps no other wiki waiting;
+- no wiki has two cycles at a time; a few wikis have theirs beside each other;
 - requested ten times while a cycle runs, a wiki gets one more cycle;
 - nothing is lost when the runner dies: the next one begins with a whole scan of each.
 
 ``run`` goes on for months: nothing that happens to one wiki ends it, and every wiki is
-scanned whole from time to time, whatever is requested (``docs/sync.md`` "The daemon").
-``run_to_rest`` is the same until nothing is due.
-
-Errors make a wiki wait, or all where the service is away, as ``failures`` says.
+scanned whole from time to time (``docs/sync.md`` "The daemon"). ``run_to_rest`` is the
+same until nothing is due.  Errors make a wiki wait, or all, as ``failures`` says.
 """
 
 from __future__ import annotations
@@ -258,13 +254,12 @@ class Runner:
 
         Args:
             works: What it works on.
-            service: Asked whether an error of one wiki is that of all; without it each
-                that may be is taken so.
+            service: Asked whether an error of one wiki is that of all; None: it is.
             clock: Seconds, monotonic; it may stand still while the machine sleeps.
             chance: For jitter.
             on_status: Called after each change of a wiki's condition or problem.
-            on_outage: Called when all wikis have to wait, and with None when they need
-                not any more.
+            on_outage: Called when all wikis have to wait; with None when it is
+                over.
             after_cycle: Called after each cycle that ended without an error.
         """
         self.clock, self.chance = clock, chance or random.Random()
@@ -297,12 +292,8 @@ class Runner:
     ) -> None:
         """Request a cycle of one wiki, or of all; many requests are one.
 
-        Args:
-            name: The wiki's; None for all.
-            scope: What has to be scanned.
-            paths: Files of the folder, or pages of the wiki, that are known to have
-                changed; None where it is not known which.
-            has_moved: Whether something happened there, and not only may have.
+        ``paths`` are files of the folder, or pages of the wiki, that are known to have
+        changed; ``has_moved``: something happened there, and not only may have.
         """
         for wiki in self.wikis.values() if name is None else (self.wikis[name],):
             wiki.work.note(scope, paths)
@@ -342,12 +333,7 @@ class Runner:
         """Work until nothing is due: each wiki once, until it is at rest or failed.
 
         Where the service is away, or refuses the token, no other wiki is begun.
-
-        Args:
-            waits: Wait until absences are certain, too.
-
-        Raises:
-            Exception: a fault of ours.
+        ``waits``: until absences are certain, too.
         """
         self._is_endless, self._waits = False, waits
         with plain_errors():

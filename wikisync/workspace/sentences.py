@@ -75,13 +75,10 @@ def ago(seconds: float) -> str:
 
 
 def parse_time(text: str, *, now: float | None = None) -> float:
-    """Seconds since the epoch for a local time that a person wrote.
+    """Seconds since the epoch for a local time that a person wrote; else UsageError.
 
     A date alone is its midnight, an hour alone is today's; ``2h`` and ``3 days ago``
     are ages.  A time with ``Z`` or an offset is not local.
-
-    Raises:
-        UsageError: it is none.
     """
     clean = text.strip()
     now = time.time() if now is None else now

@@ -29,12 +29,7 @@ async def open_service(
     *,
     settings: ClientSettings | None = None,
 ) -> AsyncIterator[Client]:
-    """A client for the workspace's service, which says what it waits for.
-
-    Raises:
-        Unagreed: the user has not agreed to the workspace's service.
-        UsageError: there is no token where one should be.
-    """
+    """A client for the workspace's service, agreed to, which says what it waits for."""
     token = workspace_token(workspace, token_file, messages, env)
     if token is None:
         messages.note(ANONYMOUS)
@@ -51,15 +46,9 @@ def open_selected(
     messages: Messages,
     env: Mapping[str, str],
 ) -> tuple[Client, Selection]:
-    """A client for the service that an address leads to, and the wikis that are meant.
+    """A client, still to be entered, for an address's service, and the wikis meant.
 
-    The address of a wiki, project or group names its wiki, besides those of the
-    selection.  The client is still to be entered.
-
-    Raises:
-        UsageError: no service answers there, no wiki is selected, or the token cannot
-            be one.
-        RemoteError: the service cannot be reached.
+    The address of a wiki, project or group names its wiki, besides the selection's.
     """
     if may_name_wiki(url):
         target = asyncio.run(find_target(url, messages.note))

@@ -1,8 +1,7 @@
 """How a workspace's wikis stand: what is not in sync, what waits, and since when.
 
-Only reads, so it may be asked while another process holds the workspace; ``status``
-prints it, and whoever runs for long can serve it as JSON.  Where the service is
-away, the folder and the base alone are compared, and that is said.
+Only reads, so it may be asked while another process holds the workspace.  Where the
+service is away, the folder and the base alone are compared, and that is said.
 """
 
 import time
@@ -38,11 +37,8 @@ Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
 """Where a page differs, or why nothing is done about it."""
 
 SHOWN_WINDOW_S = 1.0
-"""Time between the last read of a page and the write, from which it is reported.
-
-Each write has such a time, usually some hundredths of a second; a longer one means that
-the machine slept or the service took long.
-"""
+"""Time between the last read of a page and the write, from which it is reported:
+usually hundredths of a second, longer where the machine slept."""
 
 
 class Difference(Struct, frozen=True):

@@ -72,11 +72,6 @@ async def sync_workspace(
     """Sync a workspace once; what is wrong with one wiki stops no other one.
 
     Interrupted, it leaves complete files; the next sync goes on from there.
-
-    Raises:
-        UsageError: a page is of no wiki here, or the token cannot be read.
-        FolderError: another process holds the workspace, or it cannot be used.
-        Halted: its folder is not the one that was synced.
     """
     wanted = wanted_pages(workspace, pages)
     is_real = not request.is_dry_run
@@ -132,11 +127,7 @@ async def sync_pages(
 def wanted_pages(
     workspace: configured.ConfiguredWorkspace, pages: Sequence[str]
 ) -> list[tuple[WikiSection, frozenset[Slug] | None]]:
-    """The wikis to sync, each with the pages of it that are asked for.
-
-    Raises:
-        UsageError: a page is of no wiki, or can be none.
-    """
+    """The wikis to sync, each with the pages of it that are asked for."""
     if not pages:
         return [(wiki, None) for wiki in workspace.synced]
 
@@ -165,7 +156,6 @@ async def _each(
     works = [_OneSync(opened, client, request, *one) for one in wanted]
 
     async def is_run(works: Sequence[_OneSync], progress: Progress) -> bool:
-        """Run the cycles of these; whether the service answered all the time."""
         runner = Runner(works, client, on_status=lambda _wiki: progress.advance())
         await runner.run_to_rest(waits=request.waits)
         for work in works:
@@ -198,8 +188,6 @@ class _Asks(errors.SyncError):
 
 
 class _OneSync(WikiCycles):
-    """One wiki of one sync."""
-
     def __init__(
         self,
         opened: OpenWorkspace,
@@ -308,11 +296,9 @@ def unknown_of(
 async def _only_here(
     opened: OpenWorkspace, wiki: SyncedWiki, asked: CycleOptions
 ) -> Sequence[Slug]:
-    """The pages that a first sync would put on the wiki.
-
-    The wiki is not scanned for an empty folder: texts come with the first list alone,
-    and after it each page would be read by itself.
-    """
+    """The pages that a first sync would put on the wiki."""
+    # the wiki is not scanned for an empty folder: texts come with the first list alone,
+    # and after it each page would be read by itself
     if not (await wiki.local.snapshot()).pages:
         return ()
     seen = await opened.cycle(wiki, asked, is_planned=True)

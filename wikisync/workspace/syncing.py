@@ -106,11 +106,10 @@ class Synced(Struct):
 
 
 class WikiCycles:
-    """The cycles of one wiki of an open workspace, as ``runner.WikiWork`` wants them.
+    """The cycles of one wiki of an open workspace, a ``runner.WikiWork``."""
 
-    The service is asked for nothing before the first cycle, so that a watch may begin
-    while it is away.
-    """
+    # the service is asked for nothing before the first cycle, so that a watch may begin
+    # while it is away
 
     def __init__(
         self,
@@ -128,7 +127,6 @@ class WikiCycles:
         self.options = options
         self.progress = progress or SilentProgress()
         self.synced = Synced(section)
-        """What came of the cycles."""
         self._opened = opened
         self._client = client
         self._settle_s = settle_s
@@ -144,11 +142,7 @@ class WikiCycles:
         """Nothing is kept: every cycle scans both sides."""
 
     async def cycle(self, scope: ScanScope = ScanScope.EVERYTHING) -> CycleOutcome:
-        """One cycle; a wiki that is elsewhere is looked for once more.
-
-        Raises:
-            WikisyncError: it could not go on.
-        """
+        """One cycle; a wiki that is elsewhere is looked for once more."""
         try:
             try:
                 result = await self._exchange(scope)
@@ -175,7 +169,6 @@ class WikiCycles:
         return await self._met(await self._connected(scope), self.options)
 
     async def _connected(self, scope: ScanScope) -> SyncedWiki:
-        """Both sides of the wiki."""
         del scope
         if self._wiki is None:
             wiki = await self._opened.synced(

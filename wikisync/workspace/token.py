@@ -35,12 +35,8 @@ def read_token(
     messages: Messages,
     environment: Mapping[str, str],
 ) -> str | None:
-    """The token from the file named, or from the environment; None for neither.
-
-    Raises:
-        UsageError: the file cannot be read or holds no token.  The message never
-            repeats what the file holds.
-    """
+    """The token from the file named, or from the environment; None for neither."""
+    # no message repeats what the file holds
     if token_file is None:
         token = _token_for(url, environment)
         if token is None and environment.get(TOKEN_VARIABLE, "").strip():
@@ -99,12 +95,7 @@ def workspace_token(
     messages: Messages,
     env: Mapping[str, str],
 ) -> str | None:
-    """The token for a workspace's service, which its user agreed to or named.
-
-    Raises:
-        Unagreed: they did neither.
-        UsageError: a file or command that should give one does not.
-    """
+    """The token for a workspace's service, which its user agreed to or named."""
     service = workspace.config.service
     is_given = token_file is not None or _token_for(service.url, env) is not None
     is_configured = bool(service.token_command or service.token_file)
@@ -120,11 +111,7 @@ def configured_token(
     messages: Messages,
     env: Mapping[str, str],
 ) -> str | None:
-    """The token: the option's file, the variable, or what ``[service]`` says.
-
-    Raises:
-        UsageError: a file or command that should give one does not.
-    """
+    """The token: the option's file, the variable, or what ``[service]`` says."""
     if token_file is None and _token_for(service.url, env) is None:
         if service.token_command:
             return _token_of(service.token_command, messages)
@@ -168,13 +155,7 @@ def _token_of(command: Sequence[str], messages: Messages) -> str:
 def hook_secret(file: str, environment: Mapping[str, str], named: str) -> str:
     """What webhooks bring: of the variable, or of the file; else nothing.
 
-    Args:
-        file: path, ``~`` for the home folder; empty for none.
-        environment: holds the variable.
-        named: the setting or option that named the file, for messages.
-
-    Raises:
-        UsageError: the file cannot be read, is empty or holds several lines.
+    ``named`` is the setting or option that named the file, for messages.
     """
     secret, source = environment.get(SECRET_VARIABLE, "").strip(), SECRET_VARIABLE
     if not secret and file:

@@ -99,12 +99,9 @@ class TranslatedWiki:
     async def write(
         self, page: model.Page, *, expected: model.Digest | None
     ) -> model.Page:
-        """Upload what the page links to and the wiki lacks, then write the page.
-
-        Raises:
-            RemoteError: also where a linked file cannot be uploaded; the page is
-                not written then, so that it never has a broken link.
-        """
+        """Upload what the page links to and the wiki lacks, then write the page."""
+        # where a file cannot be uploaded the page is not written: a link would be
+        # broken
         there = await self._links.to_wiki(page)
         last = self._last
         self._unanswered += 1

@@ -69,14 +69,11 @@ async def undo(
         messages: Hears what a person should know meanwhile.
         workspace: Which one.
         wiki: Which of its wikis; None for the one that a sync changed last.
-        token_file: File with the token; None for what ``env`` or the workspace names.
+        token_file: File with the token; None for what ``env`` or the workspace
+            names.
         env: May hold the token.
-        planned: What a person said yes to; None to find out only what would be done.
-
-    Raises:
-        SyncError: a sync is running, or another one changed something meanwhile.
-        UsageError: the workspace has no such wiki, or it is paused.
-        WikisyncError: the wiki cannot be scanned.
+        planned: What a person said yes to; None to find out only what would be
+            done.
     """
     holder = holder_of(workspace.private)
     with open_workspace(

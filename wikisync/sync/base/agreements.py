@@ -1,7 +1,4 @@
-"""What both sides agreed on: pages with their texts, and attachments.
-
-The part of ``state.WikiState`` that decisions are made on.
-"""
+"""What both sides agreed on: pages with their texts, and attachments."""
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
@@ -217,10 +214,8 @@ class Agreements(History):
         )
 
     def remember_mark(self, there: Snapshot) -> None:
-        """Note the wiki's mark, and the pages that the base has otherwise.
-
-        Those are pages that this cycle sent, and those that wait for a person.
-        """
+        """Note the wiki's mark, and the pages that the base has otherwise."""
+        # those are pages that this cycle sent, and those that wait for a person
         agreed, again = self.remote_pages(), frozenset[Slug]()
         if agreed != there.pages:
             again = frozenset(
@@ -252,10 +247,8 @@ class Agreements(History):
         self._forget_base()
 
     def _note_earlier(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
-        """Remember the wiki's texts that these pages had until now.
-
-        A page that returns to an earlier text had nothing after it.
-        """
+        """Remember the wiki's texts that these pages had until now."""
+        # a page that returns to an earlier text had nothing after it
         pages = [
             (self._number, one.page.slug, one.page.remote, EARLIER_MAX)
             for one in agreed

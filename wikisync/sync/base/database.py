@@ -1,9 +1,8 @@
 """One SQLite file: rows out, and transactions that join.
 
-Every transaction is durable when it returns (``synchronous = FULL``); inside
-another one it is a part of that.  One connection, used by one thread; nothing may
-wait for something else inside a transaction, or writes that do not belong
-together become one.
+Every transaction is durable when it returns (``synchronous = FULL``); inside another
+one it is a part of that.  One connection, used by one thread; nothing may be awaited
+inside a transaction, or writes that do not belong together become one.
 """
 
 from __future__ import annotations
@@ -52,12 +51,7 @@ class Database:
 
     @classmethod
     def open(cls, path: Path) -> Database:
-        """Open or create a file whose every page can be read.
-
-        Raises:
-            StateDamaged: the file is damaged, or no database.
-            StateError: it cannot be opened now.
-        """
+        """Open or create a file; StateDamaged or StateError where it cannot be used."""
         # transactions are spelled out below: the module's own begin at some
         # statements and not at others
         with translated(path):
@@ -80,12 +74,7 @@ class Database:
     def copy(cls, path: Path, *, is_live: bool) -> Database:
         """Open a copy in memory, for whoever only reads: the file stays as it is.
 
-        Even a reader of the file itself would write: its log, and what is noted at
-        the first question.
-
-        Raises:
-            StateDamaged: the file is damaged, or no database.
-            StateError: it cannot be read now.
+        Even a reader of the file itself would write: its log.
         """
         connection = sqlite3.connect(":memory:", isolation_level=None)
         try:
@@ -114,22 +103,13 @@ class Database:
         self._connection.close()
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What a query finds, all of it.
-
-        Raises:
-            StateError: the file cannot be read.
-        """
+        """What a query finds, all of it."""
         with self.reading():
             return self._connection.execute(query, values).fetchall()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Take what cannot be among the values read inside for damage.
-
-        Raises:
-            StateDamaged: there is such a value.
-            StateError: the file cannot be read.
-        """
+        """Take what cannot be among the values read inside for damage."""
         try:
             with self._translating():
                 yield
@@ -149,11 +129,7 @@ class Database:
             raise
 
     def execute(self, statement: str, values: Sequence[object]) -> None:
-        """Carry out one statement, as a transaction or a part of one.
-
-        Raises:
-            StateError: the file cannot be written.
-        """
+        """Carry out one statement, as a transaction or a part of one."""
         with self.transaction() as connection:
             connection.execute(statement, values)
 
@@ -163,9 +139,6 @@ class Database:
 
         Inside another one it is a part of that: an error of it undoes all, also where
         somebody caught it.
-
-        Raises:
-            StateError: the file cannot be written.
         """
         with self._translating():
             is_part = self._depth > 0
@@ -191,11 +164,10 @@ class Database:
 
 
 def _copy(path: Path, connection: sqlite3.Connection, *, is_live: bool) -> None:
-    """Bring the content of a file into another database.
-
-    The file of a process that lives is read through the log that they share.  What a
-    process left that was killed is copied first, because SQLite mends a log to read it.
-    """
+    """Bring the content of a file into another database."""
+    # The file of a process that lives is read through the log that they share.  What a
+    # process left that was killed is copied first, because SQLite mends a log to read
+    # it.
     import shutil
     from tempfile import TemporaryDirectory
 

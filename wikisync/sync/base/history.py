@@ -3,8 +3,7 @@
 One table for whoever goes back in time.  A row with the number of a sync is a *step*:
 what that sync made of one page, kept in the transaction that records what both sides
 hold after it.  The other rows are earlier texts alone.  A sync is the cycles of one run
-until one has nothing left to do at once, or fails: a page that is surely gone some
-minutes later is a step of the sync that removes it.  Nothing here asks a clock: ages
+until one has nothing left to do at once, or fails.  Nothing here asks a clock: ages
 count from a row that is a day older, for the clock may be wrong.
 """
 
@@ -55,7 +54,6 @@ class Step(Struct, frozen=True):
         return frozenset({self.slug, self.was} - {NO_SLUG})
 
     def __str__(self) -> str:
-        """What taking it back does, as a plan says it."""
         both = "here and on the wiki"
         if not self.was:
             return f"remove  {self.slug} {both}"
@@ -98,10 +96,8 @@ class History(WikiRows):
     ) -> tuple[Replaced, ...]:
         """Texts of this page that writes of ours replaced in the folder, newest first.
 
-        Args:
-            slug: The page.
-            most: How many; all without it.
-            is_of_wiki: Also those that were replaced on the wiki, or removed.
+        ``most`` limits them; ``is_of_wiki`` adds those replaced on the wiki, or
+        removed.
         """
         rows = self._rows(
             "SELECT text, written, at, is_stale, is_written, format FROM history"
@@ -119,12 +115,7 @@ class History(WikiRows):
             )
 
     def replaced_text(self, slug: Slug, digest: Digest) -> tuple[Slug, str] | None:
-        """A text that writes of ours replaced or wrote, and whose page it is now.
-
-        Args:
-            slug: The page that is asked first; it may have been renamed since.
-            digest: Of the text.
-        """
+        """A text that writes of ours replaced or wrote, and whose page it is now."""
         rows = self._rows(
             "SELECT slug, text, written FROM history WHERE wiki = ?"
             " AND written NOT NULL ORDER BY slug = ? DESC, id DESC LIMIT ?",
@@ -165,14 +156,8 @@ class History(WikiRows):
         """Keep a text of the folder before another takes its place.
 
         One that the wiki never had, or may not have any more, is kept for good.
-
-        Args:
-            slug: The page.
-            replaced: What its file says, or said.
-            written: What takes its place.
-            at: When, in seconds since the epoch.
-            is_stale: Saved once more, it is meant (``Replaced.is_stale``).
-            is_contained: All that it says is in what takes its place.
+        ``is_stale``: saved once more, it is meant; ``is_contained``: what takes its
+        place says all of it.
 
         Returns:
             The number that ``confirm_replaced`` wants once it has done so.
@@ -203,10 +188,7 @@ class History(WikiRows):
         return number
 
     def _evict(self, connection: Connection, now: float) -> None:
-        """Forget the oldest texts: by age, and by what all of them take.
-
-        Not those that may be nowhere else, nor those of the last sync.
-        """
+        """Forget the oldest texts, but the only ones and those of the last sync."""
         connection.execute(
             "DELETE FROM history WHERE wiki = ?1 AND NOT is_only AND (sync = 0"
             " OR sync < (SELECT max(sync) FROM history WHERE wiki = ?1))"
@@ -281,10 +263,7 @@ class History(WikiRows):
         return Versions(tuple([_version(*row) for row in rows]))
 
     def note_replaced_there(self, slug: Slug, text: str, page_format: Format) -> None:
-        """Remember what the wiki has of a page that is about to be replaced there.
-
-        For a text that both sides never agreed on.
-        """
+        """Remember what the wiki has of a page, and both sides never agreed on."""
         if self._sync_at is None:
             return
         with self._database.transaction() as connection:
@@ -304,7 +283,6 @@ class History(WikiRows):
         connection.executemany(_INSERT_CHANGED, rows)
 
     def _note_dropped(self, connection: Connection, slugs: Iterable[Slug]) -> None:
-        """Pages that are removed."""
         self._note_changed(connection, slugs)
         rows = [(self._number, self._sync_number(connection), slug) for slug in slugs]
         connection.executemany(_END_NEW, rows)

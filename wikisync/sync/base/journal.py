@@ -43,11 +43,7 @@ class Journal(WikiRows):
             return tuple(map(_intent, rows))
 
     def begin(self, intent: Intent) -> int:
-        """Note a call before it is sent.
-
-        Returns:
-            The number that ``settle`` wants; no other intent ever gets it.
-        """
+        """Note a call before it is sent; the number that ``settle`` wants."""
         with self._writing("intent") as connection:
             cursor = connection.execute(
                 "INSERT INTO intent VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -63,11 +59,9 @@ class Journal(WikiRows):
     # -- the loop breaker's count ----------------------------------------------------
 
     def times_sent(self, slug: Slug, digest: Digest | None, now: float) -> int:
-        """How often this text, or any, was sent lately after the wiki had another one.
-
-        A person who saves one text and another in turn sends both over what was sent
-        before: that counts once.
-        """
+        """How often this text, or any, was sent lately over another one of the wiki."""
+        # a person who saves one text and another in turn sends both over what was sent
+        # before: that counts once
         rows = self._rows(
             "SELECT digest FROM own_write WHERE wiki = ? AND slug = ? AND at > ?"
             " ORDER BY id",
@@ -83,11 +77,9 @@ class Journal(WikiRows):
         return times
 
     def note_sent(self, slug: Slug, at: float, digest: Digest) -> None:
-        """Count a push, before it is recorded as what both sides hold.
-
-        Where both sides held something else than what was sent last, that came from
-        the wiki, and is counted, too.
-        """
+        """Count a push, before it is recorded as what both sides hold."""
+        # where both sides held something else than what was sent last, that came from
+        # the wiki, and is counted, too
         is_own = self._rows(
             "SELECT 1 FROM page WHERE page.wiki = ? AND slug = ? AND local_digest ="
             " (SELECT digest FROM own_write WHERE own_write.wiki = page.wiki"

@@ -1,9 +1,8 @@
 """The memory of a wiki: what is known of it beside its pages, one value in one row.
 
-It is read at once and kept; who changes it gives the fields that change, and only
-these are written, so that another process (``wikisync pause``) may change others
-meanwhile.  A cycle holds its changes back until it carries something out, and writes
-what is left at its end.
+It is read at once and kept; only fields that change are written, so that another
+process (``wikisync pause``) may change others meanwhile.  A cycle holds its changes
+back until it carries something out, and writes what is left at its end.
 """
 
 import contextlib
@@ -62,7 +61,6 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
     """The wiki's newest commit at the last sync that it moved in; empty where it is not
     known, None where it was never asked for."""
     capabilities: Capabilities = Capabilities()
-    """What is known of the service; careful where nothing is."""
     # -- what a person decides on
     batches: tuple[Batch, ...] = ()
     """Actions that wait for a person or were decided on, by number."""
@@ -78,9 +76,7 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
     edits: Mapping[Slug, RemoteEdit] = field(default_factory=dict)
     """The last edits on the wiki that were heard of."""
     troubles: tuple[Problem, ...] = ()
-    """Errors with single pages and attachments, in their order."""
     health: Health = Health()
-    """How the sync stands."""
     syncing: int = 0
     """The sync that has begun and not ended: it has more to do, or was killed."""
 
@@ -163,11 +159,10 @@ class WikiRows:
 
     @contextlib.contextmanager
     def cycle(self) -> Iterator[None]:
-        """Hold changes of the memory back until ``save`` or ``record``, or the end.
-
-        One that is killed leaves the memory as it was: what it saw is seen again.  What
-        another process wrote since the last one (``wikisync undo``) is read anew.
-        """
+        """Hold changes of the memory back until ``save`` or ``record``, or the end."""
+        # One that is killed leaves the memory as it was: what it saw is seen again.
+        # What another process wrote since the last one (``wikisync undo``) is read
+        # anew.
         stamp = self._database.stamp
         if stamp != self._cycle_of:
             self._forget()
@@ -180,17 +175,13 @@ class WikiRows:
             self._is_in_cycle = False
 
     def _forget(self) -> None:
-        """Read all rows anew that are kept."""
         self._kept.clear()
 
     # -- rows ----------------------------------------------------------------------
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Join the writes made inside: all of them are durable at its end, or none.
-
-        Nothing may be awaited inside.
-        """
+        """Join the writes made inside, where nothing may be awaited: all or none."""
         with self._database.transaction():
             yield
 
@@ -209,7 +200,6 @@ class WikiRows:
         return found
 
     def _has(self, table: str) -> bool:
-        """Whether a table has rows of the wiki."""
         query = f"SELECT count(*) FROM {table} WHERE wiki = ?"  # noqa: S608 - ours
         return self._once(table, lambda: bool(self._rows(query)[0][0]))
 

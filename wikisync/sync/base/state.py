@@ -1,14 +1,11 @@
 """The base: what both sides last agreed on, in ``.wikisync/state.db`` (SQLite).
 
-Observations only, never pending work: whatever a crash leaves undone is found
-again by comparing.  Losing this file therefore costs time and no text; one that is
-damaged, or of another version, is set aside, and the next cycle is a first sync, which
-removes nothing.
+Observations only, never pending work: whatever a crash leaves undone is found again by
+comparing.  Losing this file therefore costs time and no text; one that is damaged, or
+of another version, is set aside, and the next cycle is a first sync.
 
-One connection, used on the event loop by one thread.  Each write is durable when
-it returns; ``together`` joins several.  What is kept, and for how long, stands in
-``ledger``; the parts of ``WikiState`` are ``agreements`` (pages, attachments),
-``journal`` (what was done) and ``memory`` (what was seen and decided).
+One connection, used on the event loop by one thread.  Each write is durable when it
+returns; ``together`` joins several.
 """
 
 from __future__ import annotations
@@ -55,7 +52,6 @@ class State:
         self._is_held = is_held
         self._wikis: dict[WikiOwner, WikiState] = {}
         self._notes: dict[str, str] = {}
-        """Of the workspace."""
         self._notes_of: object = None
         self.path = database.path
         self.set_aside = set_aside
@@ -65,14 +61,9 @@ class State:
     def open(cls, path: Path, *, is_held: bool = True) -> State:
         """Open or create a state file; its folder must exist.
 
-        Args:
-            path: The file.
-            is_held: Whether no other process uses it, so that one that cannot be used
-                may be set aside: now, or at the end where the damage is met on the way.
-
-        Raises:
-            StateDamaged: it is damaged or of another version, and not held.
-            StateError: it cannot be opened.
+        ``is_held``: no other process uses it, so that one that cannot be used may be
+        set aside, now or at the end.  StateDamaged or StateError where it cannot be
+        used.
         """
         # damage that is met on the way is set aside at the end; who begins anew says so
         set_aside = None if path.exists() else _last_set_aside(path)
@@ -87,12 +78,7 @@ class State:
 
     @classmethod
     def copy(cls, path: Path, *, is_live: bool) -> State:
-        """A copy in memory, for whoever only reads.
-
-        Raises:
-            StateDamaged: it is damaged, or of another version.
-            StateError: it cannot be read.
-        """
+        """A copy in memory, for whoever only reads; else StateError."""
         database = _prepared(Database.copy(path, is_live=is_live))
         set_aside = None if path.exists() else _last_set_aside(path)
         return cls(database, set_aside=set_aside, is_held=False, is_copy=True)
@@ -136,10 +122,7 @@ class State:
         return self._wikis[owner]
 
     def follow_folders(self, folders: Mapping[WikiOwner, str]) -> None:
-        """Let each folder keep its row where ``wikisync.toml`` names its wiki anew.
-
-        Where a folder has another name now, its wiki's row is its.
-        """
+        """Let each folder keep its row where ``wikisync.toml`` names its wiki anew."""
         rows = self._database.rows("SELECT id, kind, full_path, folder FROM wiki")
         known = {number: (WikiOwner(kind, path), f) for number, kind, path, f in rows}
         ours = set(folders.values())
@@ -226,11 +209,7 @@ class WikiState(Agreements, Journal):
     """What is known of one wiki."""
 
     def read_through(self) -> None:
-        """Read every value once, to see whether it is sound.
-
-        Raises:
-            StateDamaged: one is none that was written.
-        """
+        """Read every value once; StateDamaged where one is none that was written."""
         for slug in self.base():
             self.text(slug)
             self.replaced(slug)
@@ -246,11 +225,9 @@ class WikiState(Agreements, Journal):
         return bool(self.intents() or self.conflict_files() or self.base())
 
     def is_same_wiki(self, remote_id: str) -> bool:
-        """Whether it is the wiki that was met before; a first one is noted.
-
-        A project that was deleted and made again under its old path is another
-        wiki, whatever its pages are called.
-        """
+        """Whether it is the wiki that was met before; a first one is noted."""
+        # a project that was deleted and made again under its old path is another wiki,
+        # whatever its pages are called
         known = self.memory.remote_id
         if known == remote_id:
             return True
@@ -261,7 +238,6 @@ class WikiState(Agreements, Journal):
 
 
 def _prepared(database: Database) -> Database:
-    """The same file, with its tables."""
     try:
         _prepare(database)
     except BaseException:
@@ -309,10 +285,8 @@ def schema() -> str:
 
 
 def _schema_version() -> int:
-    """That of the tables, which follows from them; SQLite keeps 31 bits of it.
-
-    A file of any other version is set aside, and the folder is adopted anew.
-    """
+    """That of the tables, which follows from them; SQLite keeps 31 bits of it."""
+    # a file of any other version is set aside, and the folder is adopted anew
     return zlib.crc32(schema().encode()) & 0x7FFF_FFFF or 1
 
 

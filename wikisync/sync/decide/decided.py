@@ -76,11 +76,9 @@ class Decided(Struct):
     unmerged: frozenset[Action] = frozenset()
     """What of it is not merged."""
     merges: Mapping[model.Slug, MergedPage] = {}
-    """Merges and clashes by page."""
     superseded: frozenset[model.Slug] = frozenset()
     """Pages whose text changed while this was decided; they are in no plan."""
     batches: tuple[Batch, ...] = ()
-    """What safety stops hold, and what was said about it."""
     whole: Plan = Plan()
     """What there is to do and what waits, whoever asks."""
 
@@ -112,10 +110,8 @@ whoever takes back what the wiki brought earlier means it."""
 def stale_ancestor(
     text: str, replaced: Sequence[Replaced], now: float
 ) -> Replaced | None:
-    """The replacement that a save knows nothing of, or None.
-
-    A text that this guard has merged once and that is saved once more is meant.
-    """
+    """The replacement that a save knows nothing of, or None."""
+    # a text that this guard has merged once and that is saved once more is meant
     if not replaced or now - replaced[0].at > WINDOW_S:
         return None
     if any(one.is_stale and one.replaced == text for one in replaced):
@@ -127,11 +123,9 @@ def stale_ancestor(
 
 
 def _distance(one: str, other: str) -> int:
-    """How many characters of either text the other lacks, by lines, then words.
-
-    Lines alone would take a word mended in a line that came from the wiki for that
-    line added once more: one line away from the old text, two from the new one.
-    """
+    """How many characters of either text the other lacks, by lines, then words."""
+    # lines alone would take a word mended in a line that came from the wiki for that
+    # line added once more: one line away from the old text, two from the new one
     mine, theirs = one.splitlines(), other.splitlines()
     return sum(
         _word_distance(
@@ -168,11 +162,9 @@ def met_anew(
     *,
     is_other_folder: bool,
 ) -> frozenset[model.Slug]:
-    """Pages to be met as new ones where both sides are taken as they are.
-
-    What one of them lacks was not deleted; and in another folder what differs from
-    what was agreed on is no edit of it.
-    """
+    """Pages to be met as new ones where both sides are taken as they are."""
+    # what one of them lacks was not deleted; and in another folder what differs from
+    # what was agreed on is no edit of it
     seen_here = here.pages.keys() | here.unreadable
     seen_there = there.pages.keys() | there.unreadable
     missing = base.keys() - (seen_here & seen_there)
@@ -229,11 +221,9 @@ def _has_news(base: Mapping[model.Slug, BasePage], there: model.Snapshot) -> boo
 def changed_pages(
     base: Mapping[model.Slug, BasePage], here: model.Snapshot, there: model.Snapshot
 ) -> dict[model.Slug, BasePage]:
-    """Pages that either side does not hold, under their names, as was agreed.
-
-    Of a page that is not among them no row of the table says that anything is to do,
-    and nothing new is known.  One loop over thousands of pages, so it calls nothing.
-    """
+    """Pages that either side does not hold, under their names, as was agreed."""
+    # Of a page that is not among them no row of the table says that anything is to do,
+    # and nothing new is known.  One loop over thousands of pages, so it calls nothing.
     mine, theirs = here.pages, there.pages
     unreadable = here.unreadable | there.unreadable
     found: dict[model.Slug, BasePage] = {}
@@ -256,10 +246,8 @@ def changed_pages(
 def given_names(
     base: Mapping[model.Slug, BasePage], here: model.Snapshot, there: model.Snapshot
 ) -> Mapping[model.Slug, model.Slug]:
-    """New files of which the service has a page by the name that it makes of theirs.
-
-    Not where that page has a file, or two files would be it.
-    """
+    """New files of which the service has a page by the name that it makes of theirs."""
+    # not where that page has a file, or two files would be it
     taken = base.keys() | here.pages.keys() | here.unreadable
     given: dict[model.Slug, list[model.Slug]] = {}
     for slug in here.pages.keys() - there.pages.keys() - base.keys():
@@ -282,10 +270,9 @@ def is_at_rest(
 
 
 def are_alike(text: str, other: str) -> bool:
-    """Whether one text may be a copy of the other that was changed since.
-
-    They are where half of the shorter one is in the other, or one is too short to tell.
-    """
+    """Whether one text may be a copy of the other that was changed since."""
+    # they are where half of the shorter one is in the other, or one is too short to
+    # tell
     letters = [
         re.sub(r"\W+", " ", one[:COMPARED_CHARS]).strip() for one in (text, other)
     ]
@@ -310,11 +297,9 @@ class Capabilities(Struct, frozen=True):
     answers to our own writes have shown; the page keeps it."""
 
     def with_stripped(self, page_format: model.Format) -> Capabilities:
-        """The service, now that it stripped the front matter of a page of this format.
-
-        Only an answer to our own write shows that: on any other service a page
-        without front matter is one whose front matter somebody removed.
-        """
+        """The service, now that it stripped the front matter of such a page."""
+        # only an answer to our own write shows that: on any other service a page
+        # without front matter is one whose front matter somebody removed
         found = self.strips_front_matter_of | {page_format}
         return replace(self, strips_front_matter_of=found)
 

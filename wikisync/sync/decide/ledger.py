@@ -1,6 +1,5 @@
 """What the base remembers beside the pages, as values; its limits.  Pure.
 
-``state`` keeps these records in SQLite, the engine makes them and reads them.
 Times are seconds since the epoch, given by whoever has a clock.
 """
 
@@ -112,7 +111,6 @@ class Intent(Struct, frozen=True):
     after: model.Digest = NO_DIGEST
     """What it holds if the call came through; empty where nothing."""
     text: str = ""
-    """What is sent."""
     at: float = 0.0
     id: int = 0
     """Given by ``begin``, named by ``settle``."""
@@ -160,10 +158,8 @@ class ConflictFileRecord(Struct, frozen=True):
 
     format: model.Format
     conflict_file: model.Digest
-    """Of the file as written: another one there now is a person's work.
-
-    ``NO_DIGEST`` where it could not be written: then whatever is there is not ours.
-    """
+    """Of the file as written: another one there now is a person's work.  ``NO_DIGEST``
+    where it could not be written: then whatever is there is not ours."""
     local: str
     remote: str
     at: float
@@ -227,5 +223,4 @@ def remote_label(edit: RemoteEdit | None, remote: str, at: float) -> str:
 
 
 def _local_time(at: float) -> str:
-    """To the minute, on this machine's clock and in its zone."""
     return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"

@@ -1,8 +1,4 @@
-"""What of a plan may be carried out now: asked for, not open, not tried in vain.
-
-Pure.  Reconcile says what would bring both sides together; here everything is left
-out that a person did not ask for or that must wait, each with its reason.
-"""
+"""What of a plan may be carried out: asked for, not open, not in vain.  Pure."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
@@ -42,11 +38,9 @@ class Direction(Enum):
 
 
 def in_direction(plan: Plan, direction: Direction) -> Plan:
-    """The part of a plan that writes no other side than asked for.
-
-    What would follow a rename that is left out is left out with it: the renames that
-    hang together with it, and what is done to the pages under their new names.
-    """
+    """The part of a plan that writes no other side than asked for."""
+    # what would follow a rename that is left out is left out with it: the renames that
+    # hang together with it, and what is done to the pages under their new names
     if direction is Direction.BOTH:
         return plan
     unwanted = LocalWrite if direction is Direction.PUSH else RemoteWrite
@@ -67,12 +61,10 @@ def in_direction(plan: Plan, direction: Direction) -> Plan:
 
 
 def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
-    """The part of a plan that is about these pages, under their old or new names.
-
-    A rename on the wiki takes the pages below along, whoever asked for it.  So a page
-    that is renamed with others goes with the renames of them all, or one side alone
-    would know their new names; their texts wait until they are asked for.
-    """
+    """The part of a plan that is about these pages, under their old or new names."""
+    # A rename on the wiki takes the pages below along, whoever asked for it.  So a page
+    # that is renamed with others goes with the renames of them all, or one side alone
+    # would know their new names; their texts wait until they are asked for.
     if pages is None:
         return plan
     # A group is taken whole or not at all, so ``wanted`` may grow while groups are gone
@@ -99,12 +91,10 @@ def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
 def _together(
     moves: Sequence[Move], carried: Mapping[Slug, Slug] | None = None
 ) -> Iterable[Sequence[Move]]:
-    """Renames in groups, of each of which all are carried out or none.
-
-    Two hang together that share a name: a page's on the wiki and those below it,
-    which go along; and where one goes below a name that another gives up, for it
-    would go along, too.
-    """
+    """Renames in groups, of each of which all are carried out or none."""
+    # two hang together that share a name: a page's on the wiki and those below it,
+    # which go along; and where one goes below a name that another gives up, for it
+    # would go along, too
     given_up = {move.slug for move in moves if isinstance(move, MoveRemote)}
     # A forest: each name leads to another one of its group, at last to the group's own
     # name.  Only such last names are ever given a leader, so no chain is a circle.
@@ -131,11 +121,9 @@ def _together(
 def around_editors(
     plan: Plan, busy: Collection[Slug], long: Collection[Slug] = ()
 ) -> Plan:
-    """Leave alone what is open in an editor, whose next save would undo our write.
-
-    A page whose file is to be renamed keeps back the renames that hang together with
-    its own, such as that of the page above it, and what would follow them.
-    """
+    """Leave alone what is open in an editor, whose next save would undo our write."""
+    # a page whose file is to be renamed keeps back the renames that hang together with
+    # its own, such as that of the page above it, and what would follow them
     if not busy:
         return plan
     kept = _kept_back(plan.moves, busy)
@@ -195,11 +183,9 @@ def without_creates(plan: Plan, slugs: Collection[Slug]) -> Plan:
 
 
 def without_copies(plan: Plan, copies: Collection[Slug]) -> Plan:
-    """The same plan, without these pages put on the wiki, where they never were.
-
-    Where a page's own file has got such a name, the page stays as it is on the wiki,
-    and so do those whose renames hang together with that.
-    """
+    """The same plan, without these pages put on the wiki, where they never were."""
+    # where a page's own file has got such a name, the page stays as it is on the wiki,
+    # and so do those whose renames hang together with that
     if not copies:
         return plan
     left = {

@@ -1,7 +1,6 @@
 """What one cycle is going to do, as values: actions, and the plan that holds them.
 
-Pure.  ``reconcile`` makes plans, ``safety`` checks them, ``cycle`` carries them
-out, and the text of a plan is the dry run, word for word.
+Pure.  The text of a plan is the dry run, word for word.
 """
 
 from __future__ import annotations
@@ -46,16 +45,10 @@ class BasePage(Struct, frozen=True):
         there: PageState | None = None,
         known: BasePage | None = None,
     ) -> BasePage:
-        """The record of a text that both sides hold.
+        """The record of a text that both sides hold, under the wiki's name of the page.
 
-        Args:
-            page: The text, under the wiki's name of the page.
-            local: Digest of the file's text where it differs from the page's.
-            remote: Digest of the wiki's text where it differs from the page's.
-            here: The page in the folder's snapshot, which has its identity.
-            there: The page in the wiki's snapshot, which has its identity.
-            known: The record before, whose identities count where no snapshot
-                has them, and whose uploads where the page tells of none.
+        ``local`` and ``remote`` are digests that differ from the page's; ``here`` and
+        ``there`` have its identities, else ``known``, the record before, has.
         """
         local_identity = known.local_identity if known else ""
         remote_identity = known.remote_identity if known else ""
@@ -299,14 +292,10 @@ class Push(Struct, frozen=True):
 
 
 class Merge(Struct, frozen=True):
-    """Both sides changed: the merged text goes into the folder, to be pushed next.
-
-    Where ``merge`` finds a clash the page is held instead.
-    """
+    """Both sides changed: the merged text goes into the folder, to be pushed next."""
 
     slug: Slug
     format: Format
-    """The format that the merged page has."""
     local: Digest
     remote: Digest
     is_stale: bool = False
@@ -347,9 +336,7 @@ Move: TypeAlias = MoveLocal | MoveRemote | Rebind
 Delete: TypeAlias = DeleteLocal | DeleteRemote
 Send: TypeAlias = CreateRemote | Push
 LocalWrite: TypeAlias = Write | Merge | MoveLocal | DeleteLocal
-"""Actions that write the folder."""
 RemoteWrite: TypeAlias = Send | MoveRemote | DeleteRemote
-"""Actions that write the wiki."""
 Action: TypeAlias = (
     Move
     | CreateRemote
@@ -426,10 +413,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def files(self) -> dict[Slug, Slug]:
-        """Names under which files of renamed pages are until the plan is carried out.
-
-        By the names that the pages get.
-        """
+        """By the new names of renamed pages, those of their files until then."""
         names = {m.target: m.slug for m in self.moves if isinstance(m, MoveLocal)}
         kept = {m.target: m.file for m in self.moves if isinstance(m, Rebind)}
         return names | {slug: file for slug, file in kept.items() if file is not None}
@@ -456,10 +440,7 @@ class Plan(Struct, frozen=True):
 
 
 def describe(action: Action) -> str:
-    """One line of the dry run: a verb, the slug, and why where it is not plain.
-
-    What is not said to be on the wiki happens here.
-    """
+    """One line of the dry run; what is not said to be on the wiki happens here."""
     match action:
         case CreateLocal():
             return f"create  {action.slug}{_because(action.notice)}"

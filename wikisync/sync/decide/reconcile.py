@@ -3,17 +3,13 @@
 Pure.  No clock, no order of events and no guess enters.  First each side's renames are
 matched (``renames``), so that a *record* of the base stands for one page under up to
 three names.  Then every record gets its row of the table of ``docs/sync.md``
-"Decisions", and every page without a record its row of the small one.  What is
-renamed and edited gets two actions, the rename first.
+"Decisions", and every page without a record its row of the small one.  What is renamed
+and edited gets two actions, the rename first.
 
-Rules that hold everywhere: an edit or a rename beats a deletion; the wiki's new
-name beats ours; a name that another page has on the other side is never written
-over, its page is held; what cannot be seen is left alone.  Absence is not deletion: a
-page missing from an incomplete snapshot is *unseen*, and without a base nothing is
-removed.
-
-One table serves all directions.  What a cycle of one direction may not write is taken
-out of its plan (``narrowing``).
+Rules that hold everywhere: an edit or a rename beats a deletion; the wiki's new name
+beats ours; a name that another page has on the other side is never written over, its
+page is held; what cannot be seen is left alone.  Absence is not deletion: a page
+missing from an incomplete snapshot is *unseen*, and without a base nothing is removed.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -69,8 +65,6 @@ def reconcile(
 
 
 class _Table:
-    """One decision under way."""
-
     def __init__(
         self,
         base: Mapping[Slug, plan.BasePage],
@@ -106,11 +100,9 @@ class _Table:
         return {record.remote: slug for slug, record in self._records.items()}
 
     def _matched(self) -> dict[Slug, _Record]:
-        """The records to decide on: of all pages where any was renamed.
-
-        A rename may carry others along, or want their names.  Without one, what did
-        not change needs no decision.
-        """
+        """The records to decide on: of all pages where any was renamed."""
+        # A rename may carry others along, or want their names.  Without one, what did
+        # not change needs no decision.
         base, local, remote = self._base, self._local, self._remote
         here = renames(
             base, local, lambda page: page.local_state, taken=self._taken[0].renamed
@@ -136,10 +128,8 @@ class _Table:
         }
 
     def _clashes_of(self, record: _Record) -> tuple[bool, bool]:
-        """Whether the new name here, and the one there, is another page's.
-
-        A file gives its new name up where the wiki gave its page another one.
-        """
+        """Whether the new name here, and the one there, is another page's."""
+        # a file gives its new name up where the wiki gave its page another one
         there = record.is_renamed_there and (
             record.remote in self._local.pages and record.remote != record.local
         )
@@ -189,11 +179,9 @@ class _Table:
             yield plan.Hold(record.slug, plan.HoldReason.NAME_TAKEN)
 
     def _unrecorded(self) -> set[Slug]:
-        """Names under which a page stands that no record owns.
-
-        The new name of a record that clashes is one: both sides have a page there,
-        and they meet as two pages that were created.
-        """
+        """Names under which a page stands that no record owns."""
+        # the new name of a record that clashes is one: both sides have a page there,
+        # and they meet as two pages that were created
         # A name of the base stays its record's, also where both pages are gone: what
         # comes back under it is that page again, and no new one.
         owned: set[Slug | None] = set(self._base)
@@ -254,11 +242,9 @@ class _Table:
     def _unseen(
         self, slug: Slug, here: Slug | None, there: Slug | None
     ) -> plan.Skip | None:
-        """Leave a page alone while a name it has on one side cannot be seen there.
-
-        Absent from an incomplete snapshot is not absent, and a text that cannot be
-        read may be any text.
-        """
+        """Leave a page alone while a name it has on one side cannot be seen there."""
+        # absent from an incomplete snapshot is not absent, and a text that cannot be
+        # read may be any text
         local, remote = self._local, self._remote
         if here in local.unreadable:
             return plan.Skip(slug, plan.SkipReason.UNREADABLE_HERE)
@@ -386,12 +372,10 @@ class _Table:
     # -- names on the wiki -------------------------------------------------------
 
     def _plan_moves(self, records: Sequence[_Record]) -> None:
-        """Rename on the wiki what was renamed here, unless the wiki renamed it too.
-
-        A rename takes the pages below along.  So it comes before those of pages
-        below it, which then start from where it brings them, and before those of
-        pages that go below its old name, which it would take along otherwise.
-        """
+        """Rename on the wiki what was renamed here, unless the wiki renamed it too."""
+        # A rename takes the pages below along.  So it comes before those of pages below
+        # it, which then start from where it brings them, and before those of pages that
+        # go below its old name, which it would take along otherwise.
         waiting = {r.slug: r for r in records if self._is_to_move(r)}
         # Each round takes at least one out of ``waiting``, so this ends; and each
         # rename starts from the names that the ones before it have left (``_names``).
@@ -436,10 +420,8 @@ class _Table:
         )
 
     def _are_free_here(self, moves: Mapping[Slug, Slug]) -> bool:
-        """Whether each page finds its new name unused here, or used by its file.
-
-        So no file is in the way of what follows a rename on the wiki.
-        """
+        """Whether each page finds its new name unused here, or used by its file."""
+        # so no file is in the way of what follows a rename on the wiki
         return all(
             new not in self._local.pages or self._files.get(self._names.was(old)) == new
             for old, new in moves.items()
@@ -466,10 +448,8 @@ class _Table:
         return plan.Hold(slug, plan.HoldReason.NAME_TAKEN, record.remote, file)
 
     def _gets_free(self, slug: Slug, moved: Collection[Slug]) -> bool:
-        """Whether the page that has its new name on the other side leaves that name.
-
-        It may wait for a third one in turn, until the last of them is renamed now.
-        """
+        """Whether the page that has its new name on the other side leaves that name."""
+        # it may wait for a third one in turn, until the last of them is renamed now
         passed: set[Slug] = set()
         sides = self._clashing[slug]
         while self._clashing.get(slug) == sides and slug not in passed:
@@ -523,7 +503,6 @@ def _waits(record: _Record, waiting: Mapping[Slug, _Record]) -> bool:
 
 
 def _is_same(seen: PageState, agreed: PageState) -> bool:
-    """Whether text and format are unchanged, whatever the name is now."""
     return seen.digest == agreed.digest and seen.format is agreed.format
 
 

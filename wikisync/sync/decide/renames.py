@@ -1,14 +1,10 @@
 """Which page that vanished is which page that arrived, on one side.
 
-Pure.  A wrong match would write one page's text over another's, a missed one only
-costs a deletion and a creation, so a match must be the only one possible: by what
-the side knows the page by, then by name where the service takes both for one, then by
-text, then by place below a renamed parent.
-A page whose old name still exists was not renamed, unless another page has that name
-by now (``Taken``): whoever archives a page may begin a new one under its name at once.
-
-While a plan grows, ``RemoteNames`` knows which names are taken on the wiki: a rename
-there takes the pages below along, and two new names must not be one.
+Pure.  A wrong match would write one page's text over another's, a missed one only costs
+a deletion and a creation, so a match must be the only one possible: by what the side
+knows the page by, then by name where the service takes both for one, then by text, then
+by place below a renamed parent.  A page whose old name still exists was not renamed,
+unless another page has that name by now (``Taken``).
 """
 
 import unicodedata
@@ -53,13 +49,8 @@ def renames(
 ) -> dict[model.Slug, model.Slug]:
     """Old name to new name of every page that was renamed on this side.
 
-    Args:
-        base: What both sides agreed on.
-        side: The side now; an incomplete scan shows no rename.
-        agreed: What this side had then.
-        trusts_identity: Two identities that differ are two pages, whatever their
-            texts (true of the service's ids, not of a file's).
-        taken: ``Taken.renamed``.
+    ``agreed`` gives what this side had; ``trusts_identity``: two identities that differ
+    are two pages, whatever their texts (true of the service's ids, not of a file's).
     """
     if not side.is_complete:
         return {}
@@ -96,12 +87,8 @@ def names_in_doubt(
 ) -> Names | None:
     """What the texts are asked about; None where no page can have got another's name.
 
-    Args:
-        base: What both sides agreed on.
-        side: The side now; an incomplete scan shows no rename.
-        agreed: What this side had then.
-        changed: Pages of the base that a side has otherwise.
-        trusts_identity: As for ``renames``.
+    ``changed`` are pages of the base that a side has otherwise; the rest as in
+    ``renames``.
     """
     old = {
         slug: state
@@ -193,11 +180,9 @@ class _Matching:
                 self._match(old[one][0], new[one][0])
 
     def _match_below(self) -> None:
-        """Match pages that kept their place below a parent that was renamed.
-
-        With the same text a folder that other pages were moved between is parent
-        enough: it distinguishes pages of one text.
-        """
+        """Match pages that kept their place below a parent that was renamed."""
+        # with the same text a folder that other pages were moved between is parent
+        # enough: it distinguishes pages of one text
         parents, folders = self._moves()
         for slug in sorted(self._gone):
             for folder in model.folders_above(slug):
@@ -265,8 +250,8 @@ class RemoteNames:
     """The names of one wiki, with the renames planned so far.
 
     The service finds ``home`` where ``Home`` was asked for (Q5), and a rename moves
-    every page below the renamed one along (Q4).
-    Each table is made when it is first asked: an edit needs none of the large ones.
+    every page below the renamed one along (Q4). Each table is made when it is first
+    asked.
     """
 
     def __init__(self, remote: model.Snapshot) -> None:
@@ -320,10 +305,7 @@ class RemoteNames:
     def moves_of(
         self, slug: model.Slug, target: model.Slug
     ) -> Mapping[model.Slug, model.Slug] | None:
-        """What a rename does to the page and those below it: old name to new.
-
-        None where a name is not free, or where a folder would go into itself.
-        """
+        """What a rename does to a page and those below it; None if a name is taken."""
         carried = self._carried(slug)
         if carried and target.startswith(f"{slug}/"):
             return None

@@ -3,9 +3,8 @@
 Pure.  To the table it looks like many edits and deletions on the wiki.  It is
 recognised by its history, which lacks the commit of the last sync; and where git says
 nothing, by pages that return to texts which both sides agreed on before.  Then whatever
-would be taken back here, now or later, waits for a person, who follows the wiki or puts
-the newer texts back on it.  A folder over which an older copy of it was put is
-recognised by its texts alone, and what it would take back on the wiki waits, too.
+would be taken back here waits for a person.  A folder over which an older copy was put
+is recognised by its texts alone, and what it would take back on the wiki waits, too.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -86,10 +85,8 @@ class Rewinding(Struct, frozen=True):
         return is_gone and isinstance(action, DeleteLocal | Hold | Skip)
 
     def waits(self, action: Action) -> bool:
-        """Whether a page is left alone whose text on the wiki is another one.
-
-        Not one in conflict: there a person is asked already what becomes of it.
-        """
+        """Whether a page is left alone whose text on the wiki is another one."""
+        # not one in conflict: there a person is asked already what becomes of it
         is_left = isinstance(action, Hold | Skip)
         is_asked = self._record_of(action) in self.seen.shown
         return is_left and not is_asked and self.there(action) is not None
@@ -180,11 +177,8 @@ def rewinding_of(
 ) -> Rewinding:
     """Whether the wiki went back in time, by what a plan would bring from it.
 
-    Args:
-        plan: The plan of a cycle.
-        seen: What the wiki has otherwise than was agreed on.
-        earlier: By records, texts that pages had before the agreed one.
-        is_known: It was found before and is not decided yet: then one page suffices.
+    ``earlier`` has, by records, texts that pages had before the agreed one.
+    ``is_known``: it was found before and is not decided yet, so one page suffices.
     """
     returned = {
         record
@@ -209,12 +203,8 @@ def folder_rewinding_of(
 ) -> Rewinding:
     """Whether the folder went back in time, by what a plan would send from it.
 
-    Args:
-        plan: The plan of a cycle.
-        here: The scan of the folder.
-        earlier: By records, texts that pages had before the agreed one.
-        texts: All that pages had or have: a new page with another one is nobody's copy.
-        is_known: It was found before and is not decided yet: then one page suffices.
+    As ``rewinding_of``; a new page with none of ``texts``, which pages had or have, is
+    nobody's copy.
     """
     edits = [one for one in plan.actions if isinstance(one, Push | Merge)]
     records, files = plan.records, plan.files
@@ -260,10 +250,8 @@ def rewinding_by_history(
 
 
 def brought_pages(plan: Plan, seen: NotAgreed) -> frozenset[Slug]:
-    """Pages of which the wiki's texts come here, or will as soon as they can.
-
-    A held page may have waited for long, and so is no sign of what happened now.
-    """
+    """Pages of which the wiki's texts come here, or will as soon as they can."""
+    # a held page may have waited for long, and so is no sign of what happened now
     records = seen.records_in(plan)
     held = {records.get(one.slug, one.slug) for one in plan.held}
     return frozenset(seen.texts.keys() - held)

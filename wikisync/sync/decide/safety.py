@@ -1,12 +1,9 @@
 """Safety stops: when a plan would do so much that a person must say yes.
 
 Pure.  An outage of the service's storage looks exactly like a wiki that somebody
-emptied (list ``200 []``, reads ``404``), so no number of requests distinguishes them;
-only the share of what would go can (``docs/sync.md`` "Safety stop").
-
-A safety stop holds one class of actions as a *batch* that a person approves or refuses
-once, and everything else goes on (``hold_batches``); the batches of one cycle are the
-memory of the next.
+emptied (list ``200 []``, reads ``404``); only the share of what would go can
+distinguish them (``docs/sync.md`` "Safety stop"). A stop holds one class of actions as
+a *batch* that a person approves or refuses once, and everything else goes on.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -170,7 +167,6 @@ class _Stopped(Struct, frozen=True):
     """A plan after the safety stops."""
 
     plan: Plan
-    """What may be carried out."""
     batches: tuple[Batch, ...]
     """What waits, and what was decided and is still to be done: the new memory."""
     skipped: tuple[Skip, ...] = ()
@@ -191,19 +187,18 @@ def hold_batches(
 ) -> _Stopped:
     """Take out of a plan what a person must say yes to.
 
-    What was approved goes through, as long as the text is the one that was approved.
-    A deletion that was refused turns round: the page comes back; so does the newer
-    text of a page that the wiki set back.  Any other refusal holds until the text
-    changes.  A waiting batch takes in what joins its class, and
-    is withdrawn when the class is small enough again.
+    What was approved goes through, as long as the text is the one that was approved.  A
+    deletion that was refused turns round: the page comes back; so does the newer text
+    of a page that the wiki set back.  Any other refusal holds until the text changes.
+    A waiting batch takes in what joins its class, and is withdrawn when the class is
+    small enough.
 
     Args:
         plan: The plan of this cycle.
         base: The base it was made on.
         memory: The batches of the cycle before, with what a person decided.
         shrunk: What ``shrunk_pages`` found.
-        emptied: Pages whose directory here is there and holds nothing, as if a disk
-            were away.
+        emptied: Pages whose directory here is empty, as if a disk were away.
         rewinding: What a wiki that went back in time would take back.
         removed: By kind, pages that were removed unasked within the last hour.
         kinds: What is held at all; the rest goes through.
@@ -270,11 +265,7 @@ def approved_pages(batches: Sequence[Batch]) -> frozenset[Slug]:
 def decide(
     memory: Sequence[Batch], number: int, decision: Decision
 ) -> tuple[Batch, ...]:
-    """The memory with one waiting batch decided; a batch is decided once.
-
-    Raises:
-        KeyError: no batch of this number is waiting.
-    """
+    """The memory with one waiting batch decided; KeyError where there is none."""
     if not any(b.id == number and b.decision is Decision.WAITING for b in memory):
         raise KeyError(number)
     return tuple(

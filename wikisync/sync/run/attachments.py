@@ -1,15 +1,13 @@
 """Fetching the attachments that pages mention; each one that fails is a problem.
 
-The service has no list of attachments (Q11), so the
-mentions in the texts of the base are all that can be known.  An upload's path holds a
-random part and never gets other content: what the folder has is not asked for
-again, also where a person changed it (``linking`` sends that).  Other files that pages
-link to are listed by the wiki's git repository, with an id for each version; one that
-the wiki changed, and nobody here, is fetched again.
+The service has no list of attachments (Q11): the mentions in the base's texts are all
+that can be known.  An upload's path holds a random part and never gets other content,
+so what the folder has is not asked for again, also where a person changed it
+(``linking`` sends that). Other files are listed by the wiki's git repository, with an
+id for each version.
 
-What is not on the wiki is no problem: the text may be an example of code, and where
-it is a broken link, both sides hold the same one.  It is asked for in every round,
-and reported in the first.
+What is not on the wiki is no problem: the text may be an example of code.  It is asked
+for in every round, and reported in the first.
 """
 
 import hashlib
@@ -34,11 +32,7 @@ async def fetch_attachments(
     mentions: Sequence[AttachmentPath],
     versions: Mapping[AttachmentPath, str] | None,
 ) -> None:
-    """Fetch what is mentioned and not in the folder yet; the tally says what came.
-
-    Raises:
-        FolderError: the disk takes no more.
-    """
+    """Fetch what is mentioned and not here yet; FolderError where the disk is full."""
     keeps_out = cycle.local.keeps_out
     found, is_listed = versions or {}, versions is not None
     mentions = [
@@ -71,8 +65,6 @@ def note_unmet(
 
 
 class _Fetching:
-    """One round of fetching for one wiki."""
-
     def __init__(
         self,
         cycle: Cycle,
@@ -125,10 +117,8 @@ class _Fetching:
         return unmet_mentions(self._mentions, there.keys() - self._replaced.keys())
 
     async def _compare(self, path: AttachmentPath, here: LooseFile) -> None:
-        """See whether a file here is the wiki's, or an older version of it.
-
-        What is neither is a person's, and nothing takes its place.
-        """
+        """See whether a file here is the wiki's, or an older version of it."""
+        # what is neither is a person's, and nothing takes its place
         known, version = self._known.get(path), self._versions[path]
         if known is not None and known.version == version:
             return
@@ -160,11 +150,9 @@ class _Fetching:
                 self._report(Unfetched(problem, is_absent=True))
 
     async def _meet_again(self, paths: Sequence[AttachmentPath]) -> None:
-        """Note what the wiki has for uploads that are here and on no record.
-
-        Somebody may have changed one of them while its record was lost.  Those that
-        are the wiki's are recorded by the caller.
-        """
+        """Note what the wiki has for uploads that are here and on no record."""
+        # Somebody may have changed one of them while its record was lost.  Those that
+        # are the wiki's are recorded by the caller.
         uploads = [path for path in paths if is_upload(path)]
         if not uploads:
             return
@@ -191,11 +179,7 @@ class _Fetching:
         return digest.hexdigest()
 
     def _as_now(self, path: AttachmentPath, here: LooseFile | None) -> FetchedFile:
-        """What to remember of a file; one that nobody fetched is taken for the wiki's.
-
-        Raises:
-            AssertionError: there was none, and there is none.
-        """
+        """What to remember of a file; one that nobody fetched counts as the wiki's."""
         known = self._known.get(path)
         if known is not None:
             return replace(known, here=here)
@@ -203,7 +187,6 @@ class _Fetching:
         return FetchedFile(path, here.digest, here)
 
     async def _fetch(self, path: AttachmentPath) -> Unfetched | None:
-        """Fetch one file; returns what is wrong with it."""
         try:
             stored = await self._local.write_attachment(
                 path, self._noted(path), replaces=self._replaced.get(path)
@@ -227,10 +210,8 @@ class _Fetching:
         return None
 
     async def _noted(self, path: AttachmentPath) -> AsyncIterator[bytes]:
-        """The wiki's bytes, whose digest is on record before a file shows them.
-
-        If this process ends then, and somebody changes the file, the next one notices.
-        """
+        """The wiki's bytes, whose digest is on record before a file shows them."""
+        # if this process ends then, and somebody changes the file, the next one notices
         digest = hashlib.sha256()
         known = self._known.get(path)
         version = self._versions.get(path) or (known.version if known else "")

@@ -1,10 +1,8 @@
 """One cycle: scan both sides, decide, carry out, record.
 
-The story of ``docs/sync.md`` "A cycle", for all directions.  Deciding
-is ``deciding``'s, the effects are ``pull``'s and ``push``'s, conflict
-files are ``holds``'.  What a cycle leaves to do at once (a merge is pushed by the next
-one) it says in ``has_more``; after a crash the next cycle finds by comparing, and by
-the intents, what this one did.
+The story of ``docs/sync.md`` "A cycle", for all directions.  What a cycle leaves to do
+at once (a merge is pushed by the next one) it says in ``has_more``; after a crash the
+next one finds by comparing, and by the intents, what this one did.
 """
 
 import asyncio
@@ -39,7 +37,6 @@ from wikisync.sync.run.removals import lasting, put_off, waiting_removals
 log = logging.getLogger(__name__)
 
 TEXTS_COMPARED_MAX = 20
-"""Pages with an error whose texts are compared with those of removed pages."""
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
 LASTING = frozenset(
@@ -78,15 +75,12 @@ async def run_cycle(
     """Carry edits from each side to the other, once; or one way, as asked.
 
     ``confirm`` is asked before anything is done; None where the wiki is known to be the
-    one that is meant.
-
-    Interrupted at any point, it leaves whole pages, and a base that knows no more
-    than what was verified; the next cycle finishes the work.
+    one that is meant.  Interrupted at any point, it leaves whole pages, and a base that
+    knows no more than what was verified.
 
     Raises:
         Halted: the folder was synced with another wiki.
-        WikisyncError: the cycle could not go on: the folder is gone, the service
-            away, the token refused, the disk full.
+        WikisyncError: the folder is gone, the service away, the disk full.
     """
     cycle = parts.Cycle(
         remote,
@@ -112,8 +106,6 @@ async def run_cycle(
 
 
 class _Run:
-    """One cycle under way."""
-
     def __init__(self, cycle: parts.Cycle, confirm: parts.Confirm | None) -> None:
         self._cycle = cycle
         self._state, self._tally = cycle.state, cycle.tally
@@ -131,7 +123,6 @@ class _Run:
         """What kept removals back is held from now on, and so in nobody's way."""
 
     async def run(self, owner: model.WikiOwner, remote_id: str) -> parts.CycleResult:
-        """The whole cycle."""
         cycle, options = self._cycle, self._cycle.options
         state, tally = cycle.state, cycle.tally
         started_at = cycle.clock()
@@ -221,7 +212,6 @@ class _Run:
             )
 
     async def _decide(self) -> Decided:
-        """Scan both sides and decide."""
         cycle = self._cycle
         if cycle.state.conflict_files():
             self._settled = await self._holds.take_resolved()
@@ -242,11 +232,9 @@ class _Run:
     def _found(
         self, decided: Decided
     ) -> tuple[Decided, tuple[model.Problem, ...], tuple[model.Problem, ...]]:
-        """The decision as it came out, what is wrong, and what is only named.
-
-        Files that this cycle takes for conflict files are no problems of the folder:
-        they were there before their conflicts, for another machine wrote them.
-        """
+        """The decision as it came out, what is wrong, and what is only named."""
+        # files that this cycle takes for conflict files are no problems of the folder:
+        # they were there before their conflicts, for another machine wrote them
         tally = self._tally
         postponed: tuple[model.Problem, ...] = ()
         if self._waiting:
@@ -393,11 +381,9 @@ class _Run:
         return tuple(dict.fromkeys(found))
 
     async def _note_head(self, decided: Decided) -> None:
-        """Remember the wiki's newest commit, which its history has to hold next time.
-
-        Not while a person has to say what becomes of a wiki that went back in time.
-        One request, in cycles that moved something, and in the first one.
-        """
+        """Remember the wiki's newest commit, which its history must hold next time."""
+        # Not while a person has to say what becomes of a wiki that went back in time.
+        # One request, in cycles that moved something, and in the first one.
         if not self._cycle.options.is_undoable:
             return  # a clone or an export; the first sync remembers it
         tally, known = self._tally, self._state
@@ -484,12 +470,7 @@ async def scan(
 
     The one place that decides so.  Whatever is more than new texts of known pages here,
     or waits since an earlier cycle, takes a whole scan, and so does any news of the
-    wiki; what earlier cycles of ours wrote there is none.
-
-    Args:
-        cycle: What it works with.
-        confirm: Asked while the wiki answers where there is something to send; what
-            else a cycle does takes the wiki's answer first.
+    wiki.  ``confirm`` is asked while the wiki answers where there is something to send.
     """
     options, state = cycle.options, cycle.state
     is_whole = options.folder.is_new or state.memory.troubles
@@ -534,10 +515,8 @@ def note_writes(cycle: parts.Cycle, plan: Plan, *, is_first: bool) -> None:
 def problems_and_notes(
     cycle: parts.Cycle, found: Sequence[model.Problem], here: model.Snapshot
 ) -> tuple[tuple[model.Problem, ...], tuple[model.Problem, ...]]:
-    """What is wrong, and what is only to be named.
-
-    A folder that is left out with pages that were synced before is a problem.
-    """
+    """What is wrong, and what is only to be named."""
+    # a folder that is left out with pages that were synced before is a problem
     unseen = cycle.state.base().keys() - here.pages.keys()
     notes = tuple(
         one
@@ -548,8 +527,6 @@ def problems_and_notes(
 
 
 def _name(note: model.Problem) -> model.Slug:
-    """That of a folder, as the log has it, which no page has.
-
-    It stands for all folders of this name: a program makes some in every folder.
-    """
+    """That of a folder, as the log has it, which no page has."""
+    # it stands for all folders of this name: a program makes some in every folder
     return model.Slug(note.subject.rpartition("/")[2] + "/")

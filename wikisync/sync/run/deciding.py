@@ -1,8 +1,8 @@
 """The decision of one cycle: from two scans to the plan carried out.
 
 ``reconcile`` decides; what may stop or change its plan afterwards are ``filters``.
-Writes nothing but what it saw: sightings, batches and the base's digests where only
-line ends differ.
+Writes nothing but what it saw: sightings, batches, and digests where only line ends
+differ.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -112,11 +112,9 @@ def _refreshed(
     there: model.Snapshot,
     known: Callable[[], Mapping[str, model.Slug]],
 ) -> BasePage:
-    """A page with what is no edit of it, nor another page under its name.
-
-    Differences of line ends and final newlines are none: an editor or the service made
-    them (``docs/sync.md`` "Echo").
-    """
+    """A page with what is no edit of it, nor another page under its name."""
+    # differences of line ends and final newlines are none: an editor or the service
+    # made them (``docs/sync.md`` "Echo")
     mine, theirs = here.pages.get(page.slug), there.pages.get(page.slug)
     if mine is not None:
         if mine.digest != page.local and _is_folded(cycle, mine):
@@ -162,12 +160,10 @@ def _is_stripped(cycle: Cycle, seen: model.PageState, there: model.Snapshot) -> 
 
 
 def _without_renames_under_way(cycle: Cycle, there: model.Snapshot) -> model.Snapshot:
-    """The wiki without pages that somebody is renaming to a look-alike name.
-
-    Between two writes such a page has a temporary name, which no person gave it; it
-    and those below it are decided on once they have their new names.  One that
-    keeps the name, because nobody finishes the rename, is renamed here, too.
-    """
+    """The wiki without pages that somebody is renaming to a look-alike name."""
+    # Between two writes such a page has a temporary name, which no person gave it; it
+    # and those below it are decided on once they have their new names.  One that keeps
+    # the name, because nobody finishes the rename, is renamed here, too.
     base, now = cycle.state.base(), cycle.clock()
     patience = cycle.options.patience
     missing = base.keys() - there.pages.keys()
@@ -196,11 +192,9 @@ def _without_renames_under_way(cycle: Cycle, there: model.Snapshot) -> model.Sna
 async def _with_likely_copies(
     cycle: Cycle, here: model.Snapshot, there: model.Snapshot
 ) -> model.Snapshot:
-    """The scan with the copies of pages that are here and like them, or missing.
-
-    A file that is the original's own was renamed by a person.  What was left out
-    stays so when the original is deleted.
-    """
+    """The scan with the copies of pages that are here and like them, or missing."""
+    # A file that is the original's own was renamed by a person.  What was left out
+    # stays so when the original is deleted.
     base = cycle.state.base()
     asked = here.likely_copies.keys() - base.keys() - there.pages.keys()
     left_out = cycle.state.sightings(Side.UNREAD) if asked else {}
@@ -233,11 +227,9 @@ async def _text(cycle: Cycle, slug: model.Slug) -> str:
 def _with_elsewhere(
     known: WikiState, here: model.Snapshot, there: model.Snapshot
 ) -> model.Snapshot:
-    """The scan with what is said of stubs of what the wiki has or links to.
-
-    A folder of a cloud drive has stubs, and links to online documents, of which the
-    wiki knows nothing.
-    """
+    """The scan with what is said of stubs of what the wiki has or links to."""
+    # a folder of a cloud drive has stubs, and links to online documents, of which the
+    # wiki knows nothing
     ours = {*known.base(), *there.pages, *known.linked_paths(), *known.attachments()}
     ours = {model.in_form_c(path) for path in ours}
     ours |= {folder for path in tuple(ours) for folder in model.folders_above(path)}
@@ -275,11 +267,9 @@ async def met_again(
     here: model.Snapshot,
     there: model.Snapshot,
 ) -> tuple[model.Snapshot, model.Snapshot]:
-    """The scans with pages as one that are the same, and whose record was lost.
-
-    A record knew which file is which page where the service writes its name otherwise,
-    and which upload a link to a file is.
-    """
+    """The scans with pages as one that are the same, and whose record was lost."""
+    # a record knew which file is which page where the service writes its name
+    # otherwise, and which upload a link to a file is
     names = given_names(base, here, there)
     for file, name in names.items():
         cycle.state.record_alias(file, name)

@@ -1,12 +1,9 @@
 """What changes the plan of a cycle before it is carried out, in its order.
 
-``reconcile`` says what would bring both sides together.  Each filter leaves an action,
-takes it out or puts another one in its place; the order is ``FILTERS``, with the
-reason of each.
-
-For those that stop a plan until a person decides, ``safety`` and ``rewinding`` decide
-by values; here they get what the state knows, and the batches of this cycle become the
-memory of the next.
+Each filter leaves an action, takes it out or puts another one in its place; the order
+is ``FILTERS``, with the reason of each.  For those that stop a plan until a person
+decides, ``safety`` and ``rewinding`` decide by values, and the batches of this cycle
+become the memory of the next.
 """
 
 import logging
@@ -52,10 +49,7 @@ async def leave_ignored(_cycle: Cycle, decided: Decided) -> None:
 
 
 async def leave_copies(_cycle: Cycle, decided: Decided) -> None:
-    """Report copies that other programs made, and do not put them on the wiki.
-
-    Not those that are on the wiki already: they are pages as all others.
-    """
+    """Report copies that other programs made; put no new one on the wiki."""
     copies, here = decided.here.copies, decided.here
     if not copies:
         return
@@ -127,12 +121,10 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
 async def _looping(
     cycle: Cycle, plan: plans.Plan, base: Mapping[Slug, plans.BasePage]
 ) -> frozenset[tuple[Slug, Digest]]:
-    """Texts that were sent so often that something must be changing them back.
-
-    Texts that differ only in the times of their changes are the same here: two
-    machines whose editors write them would send a page to each other for ever.
-    Not those that both sides agree on: a picture in them is another one.
-    """
+    """Texts that were sent so often that something must be changing them back."""
+    # Texts that differ only in the times of their changes are the same here: two
+    # machines whose editors write them would send a page to each other for ever.  Not
+    # those that both sides agree on: a picture in them is another one.
     state, now = cycle.state, cycle.clock()
     files = {slug: file for file, slug in _sent_files(plan).items()}
     found: set[tuple[Slug, Digest]] = set()
@@ -160,11 +152,9 @@ async def _is_only_later(cycle: Cycle, slug: Slug, file: Slug) -> bool:
 
 
 async def hold_markers(cycle: Cycle, decided: Decided) -> None:
-    """Hold pages that would be sent with marker lines of a conflict in them.
-
-    Git's may be what a page is about: they count where the agreed text does not have
-    them, and a person does not ask for the page by its name.
-    """
+    """Hold pages that would be sent with marker lines of a conflict in them."""
+    # Git's may be what a page is about: they count where the agreed text does not have
+    # them, and a person does not ask for the page by its name
     plan = decided.plan
     if not plan.sends:
         return
@@ -188,11 +178,9 @@ async def hold_markers(cycle: Cycle, decided: Decided) -> None:
 
 
 async def hold_empty(cycle: Cycle, decided: Decided) -> None:
-    """Send no text that says nothing, where the service refuses those.
-
-    A note that was just made waits for its text; a page that lost its text is a
-    person's to decide.
-    """
+    """Send no text that says nothing, where the service refuses those."""
+    # a note that was just made waits for its text; a page that lost its text is a
+    # person's to decide
     plan = decided.plan
     if cycle.state.memory.capabilities.takes_empty or not plan.sends:
         return
@@ -230,14 +218,13 @@ REWOUND = safety.BatchKind.REWOUND
 
 
 async def emptied_pages(cycle: Cycle, decided: Decided) -> frozenset[Slug]:
-    """Pages to be deleted on the wiki whose directory here is left empty.
-
-    Also those to be written below it, or renamed into it: a disk that comes back would
-    hide them, and then they would seem to be deleted here, or their old files to be
-    edited.  A directory that a person was asked about stays such a one while a page
-    that they were asked about is missing, whatever somebody saves there meanwhile.
-    Held pages count, too, though both sides may never have agreed on them.
-    """
+    """Pages to be deleted on the wiki whose directory here is left empty."""
+    # Also those to be written below it, or renamed into it: a disk that comes back
+    # would hide them, and then they would seem to be deleted here, or their old files
+    # to be edited.  A directory that a person was asked about stays such a one while a
+    # page that they were asked about is missing, whatever somebody saves there
+    # meanwhile.  Held pages count, too, though both sides may never have agreed on
+    # them.
     known, plan, base = cycle.state, decided.plan, decided.base
     kinds = (plans.CreateLocal, plans.DeleteRemote)
     missing = {a.slug: a.format for a in plan.actions if isinstance(a, kinds)}
@@ -316,11 +303,9 @@ async def stop(cycle: Cycle, decided: Decided) -> None:
 
 
 async def leave_taken_back(cycle: Cycle, decided: Decided) -> None:
-    """Merge nothing with the texts of a side that went back in time.
-
-    Merged with an older text, a page would lose what that lacks; what is in conflict
-    with it stays so, or is held once the merge would be clean.
-    """
+    """Merge nothing with the texts of a side that went back in time."""
+    # merged with an older text, a page would lose what that lacks; what is in conflict
+    # with it stays so, or is held once the merge would be clean
     plan, seen, asked = decided.plan, decided.seen, cycle.state.memory.batches
     is_small = len(plan.actions) < REWOUND_PAGES_MIN
     if is_small and not (decided.is_set_back or seen.texts or seen.missing or asked):
@@ -349,10 +334,8 @@ def _folder_rewinding(
     base: Mapping[Slug, plans.BasePage],
     here: Snapshot,
 ) -> Rewinding:
-    """What a folder that went back in time would take back on the wiki.
-
-    What a person restored by a command of ours is no sign of it.
-    """
+    """What a folder that went back in time would take back on the wiki."""
+    # what a person restored by a command of ours is no sign of it
     decisions = {
         batch.decision
         for batch in known.memory.batches
@@ -392,11 +375,9 @@ def _is_restored(known: WikiState, agreed: plans.BasePage, digest: Digest) -> bo
 
 
 def _rewinding(known: WikiState, decided: Decided) -> Rewinding:
-    """What a wiki that went back in time would take back, by what this plan brings.
-
-    Texts of before are only a sign where the history is not known: somebody may take
-    back any number of pages.  One page is enough while a person has not decided.
-    """
+    """What a wiki that went back in time would take back, by what this plan brings."""
+    # Texts of before are only a sign where the history is not known: somebody may take
+    # back any number of pages.  One page is enough while a person has not decided.
     plan, seen = decided.plan, decided.seen
     said = {one.decision for one in known.memory.batches if one.kind is REWOUND}
     if decided.is_set_back is False:
@@ -411,11 +392,9 @@ def _rewinding(known: WikiState, decided: Decided) -> Rewinding:
 
 
 async def hold_pointers(cycle: Cycle, decided: Decided) -> None:
-    """Hold texts that only a pointer would replace.
-
-    A text comes back here with the files of git.  One on the wiki is a person's to put
-    back, who may also take the text of the other side (``resolve``).
-    """
+    """Hold texts that only a pointer would replace."""
+    # A text comes back here with the files of git.  One on the wiki is a person's to
+    # put back, who may also take the text of the other side (``resolve``).
     plan, here, there = decided.plan, decided.here, decided.there
     ours = {
         a.slug: a.local for a in plan.actions if isinstance(a, plans.Send | plans.Merge)
@@ -441,11 +420,10 @@ log = logging.getLogger(__name__)
 
 
 async def send_changed_files(cycle: Cycle, decided: Decided) -> None:
-    """Send pages again whose files changed here, though their texts are agreed on.
-
-    The wiki has another upload then (``linking``).  Where that would undo what somebody
-    did with the picture on the wiki, or meanwhile here, the page waits for a person.
-    """
+    """Send pages again whose files changed here, though their texts are agreed on."""
+    # The wiki has another upload then (``linking``). Where that would undo what
+    # somebody did with the picture on the wiki, or meanwhile here, the page waits for a
+    # person.
     # files beside the pages change by other events, which take a whole scan
     linked = None if decided.here.is_partial else cycle.linked
     outdated = frozenset() if linked is None else await linked.outdated()
@@ -486,10 +464,8 @@ async def send_changed_files(cycle: Cycle, decided: Decided) -> None:
 
 
 async def _hides_a_change(cycle: Cycle, theirs: Page) -> bool:
-    """Whether an attachment that was changed here is shown by the wiki's text no more.
-
-    Somebody put another one there, and taking that would hide the one of here.
-    """
+    """Whether an attachment that was changed here is no more in the wiki's text."""
+    # somebody put another one there, and taking that would hide the one of here
     mine = mentioned_attachments(cycle.state.text(theirs.slug) or "")
     known = cycle.state.attachments()
     gone = set(mine) - set(mentioned_attachments(theirs.content))

@@ -1,9 +1,8 @@
 """Conflict files: written beside the page, read back when a person has saved them.
 
 A held page is touched on neither side.  Its conflict file shows both texts where they
-clash; saved without marker lines it becomes the page (``docs/sync.md`` "Conflicts").
-There is one file for each page, brought up to date in place, but never over the work of
-somebody who has begun to settle it.
+clash; saved without marker lines it becomes the page (``docs/sync.md`` "Conflicts"). It
+is brought up to date in place, but never over the work of somebody who has begun.
 """
 
 import logging
@@ -64,11 +63,7 @@ class Holds:
     # -- what a person saved -----------------------------------------------------
 
     async def take_resolved(self) -> frozenset[Slug]:
-        """Make every conflict file that was saved without marker lines the page.
-
-        Returns:
-            These pages.
-        """
+        """Make conflict files that were saved without marker lines the pages."""
         settled: set[Slug] = set()
         for slug, record in self._state.conflict_files().items():
             if not (record.has_file and self._cycle.options.writes_here(slug)):
@@ -136,13 +131,8 @@ class Holds:
         """Write the page, and take the wiki's text of then as agreed on.
 
         A page whose file was removed comes back with that text: somebody settled it.
-
-        Returns:
-            The page; None where it has to be settled once more.
-
-        Raises:
-            NotFound: the page was renamed here, or both sides never agreed on it:
-                its name may be another page's by now.
+        None where it has to be settled once more; NotFound where it was renamed here,
+        or both sides never agreed on it: its name may be another page's by now.
         """
         try:
             page: Page | None = await self._local.read(slug)
@@ -178,19 +168,9 @@ class Holds:
         saved: str,
         taken: Digest | None,
     ) -> Page:
-        """Carry a settlement out.
-
-        The page is written first: a crash in between leaves both texts to be merged
-        again, never a push of one over the other.
-
-        Args:
-            slug: The page.
-            record: Its conflict; the wiki's text of then counts as agreed on.
-            page: As it was found here; None where its file was removed.
-            text: What it becomes.
-            saved: What the conflict file says.
-            taken: The digest of that.
-        """
+        """Carry a settlement out: ``saved`` is what the conflict file says."""
+        # the page is written first: a crash in between leaves both texts to be merged
+        # again, never a push of one over the other
         remote = record.remote
         after = Page(slug, page.format if page else record.format, text)
         if remote != text:
@@ -240,10 +220,7 @@ class Holds:
     # -- what is held now --------------------------------------------------------
 
     async def follow(self, plan: Plan) -> None:
-        """Bring the conflict files of pages that were renamed beside their new names.
-
-        A person's work is in them.
-        """
+        """Bring conflict files of renamed pages along: a person's work is in them."""
         # these have the new names
         conflict_files = self._state.conflict_files().keys()
         for old, new in {pair for move in plan.moves for pair in move.renamed}:
@@ -264,10 +241,8 @@ class Holds:
             await self._local.remove_conflict(old, expected=digest_of(file.text))
 
     async def clear_names(self, plan: Plan) -> None:
-        """Remove conflict files from the places beside which held pages are renamed.
-
-        Each would pass for the settlement of that page, which nobody made.
-        """
+        """Remove conflict files from the places beside which held pages are renamed."""
+        # each would pass for the settlement of that page, which nobody made
         known = self._state.conflict_files()
         for old, new in _renamed_there(plan):
             if old not in known or new in known:
@@ -283,12 +258,10 @@ class Holds:
                 self._tally.supersede(new, error)
 
     async def remove_settled(self, decided: Decided) -> None:
-        """Remove the conflict files of pages that are held no more.
-
-        Only of pages that were asked for.  Whether a page is settled, the whole plan
-        says: one that is left out of this cycle waits as before.  To be done before
-        another page gets the name.
-        """
+        """Remove the conflict files of pages that are held no more."""
+        # Only of pages that were asked for.  Whether a page is settled, the whole plan
+        # says: one that is left out of this cycle waits as before.  To be done before
+        # another page gets the name.
         known = self._state.conflict_files()
         given_away = _given_away(decided.plan)
         waiting = _unsettled(decided) | self._saved_again
@@ -336,15 +309,9 @@ class Holds:
         *,
         is_given_away: bool,
     ) -> None:
-        """Do not let a person's work in a conflict file go silently.
-
-        Settled, it becomes the page, or the one that the file was renamed to.  What can
-        become no page is named, with how to get at it.
-
-        Raises:
-            PreconditionFailed: the page was saved in the same moment.
-            FolderError: a file cannot be read or written.
-        """
+        """Do not let a person's work in a conflict file go silently."""
+        # Settled, it becomes the page, or the one that the file was renamed to.  What
+        # can become no page is named, with how to get at it.
         if file is None or digest_of(file.text) == record.conflict_file:
             return
         settled = (await _read(file.text)).text
@@ -402,12 +369,7 @@ class Holds:
     async def show(
         self, decided: Decided, *, writes: bool
     ) -> Mapping[Slug, str | FolderError]:
-        """Write the conflict files of held pages, or leave all as they are.
-
-        Returns:
-            The paths of the conflict files that are there to be settled, and what is
-            in the way of others.
-        """
+        """Write conflict files of held pages; their paths, or what is in the way."""
         show = self._show if writes else self._shown
         shown: dict[Slug, str | FolderError] = {}
         for action in decided.plan.held:
@@ -426,11 +388,7 @@ class Holds:
         return shown
 
     async def _shown(self, merged: MergedPage) -> str:
-        """The path of the conflict file, if there is one, without writing it.
-
-        Raises:
-            FolderError: it could not be written, or cannot be read.
-        """
+        """The path of the conflict file, if there is one, without writing it."""
         known = self._state.conflict_files(merged.slug).get(merged.slug)
         if known is None:
             return ""
@@ -440,14 +398,7 @@ class Holds:
         return "" if file is None else file.path
 
     async def _show(self, merged: MergedPage) -> str:
-        """Bring one conflict file up to date unless a person works on it or hid it.
-
-        Returns:
-            Its path; empty where it is hidden.
-
-        Raises:
-            FolderError: it cannot be read or written; the record has both texts.
-        """
+        """Bring a conflict file up to date unless a person works on it or hid it."""
         slug = merged.slug
         known = self._state.conflict_files(slug).get(slug)
         remote = merged.remote.content
@@ -503,11 +454,9 @@ class Holds:
         pieces: Sequence[conflict.Piece],
         taken: Digest | None,
     ) -> None:
-        """Show the clash between what was settled and what was saved meanwhile.
-
-        The record keeps the old file's digest, so that this one counts as a person's
-        work: the settlement stands in it and nowhere else.
-        """
+        """Show the clash between what was settled and what was saved meanwhile."""
+        # the record keeps the old file's digest, so that this one counts as a person's
+        # work: the settlement stands in it and nowhere else
         text = await on_texts(
             lambda: conflict.write_conflict_file(pieces, remote_by="your resolution"),
             page.content,
@@ -534,10 +483,8 @@ async def _read(text: str) -> conflict.MergedText:
 
 
 def _given_away(plan: Plan) -> set[Slug]:
-    """Names that other pages get here, and whose own pages are gone for that.
-
-    A conflict file that is left of them would pass for the settlement of another page.
-    """
+    """Names that other pages get here, and whose own pages are gone for that."""
+    # a conflict file that is left of them would pass for the settlement of another page
     pairs = _renamed_there(plan)
     return {new for _, new in pairs} - {old for old, _ in pairs}
 

@@ -1,14 +1,12 @@
 """What came of calls whose answer was lost: find out, do not repeat.
 
 An intent is noted before a call that cannot simply be made twice.  One that is still
-there at the start of a cycle says that the process died, or the line broke, while the
-call was under way; the wiki shows whether it came through (``docs/sync.md`` "Crashes").
-Comparing alone would lose no text, but would hold pages and make them twice.
+there at the start of a cycle says that the process died, or the line broke, meanwhile;
+the wiki shows whether the call came through (``docs/sync.md`` "Crashes").
 
 Saves that reached a file only after it had been replaced are settled at the same time.
 A program that had the file open writes into what came out of the swap (``folder.limbo``
-finds it there), once or for hours.  Such a save is an edit of the text that the file
-held before, whatever became of the page since.
+finds it there): an edit of the text that the file held before.
 """
 
 import logging
@@ -29,11 +27,7 @@ log = logging.getLogger(__name__)
 
 
 async def settle_intents(cycle: Cycle) -> None:
-    """Find out what came of every intent, note it, and forget the intent.
-
-    Raises:
-        RemoteError: the wiki cannot be asked; the intents stay.
-    """
+    """Find out what came of every intent; all stay where the wiki cannot be asked."""
     for intent in cycle.state.intents():
         log.info("checking the result of: %s %s", intent.operation, intent.slug)
         is_known = True
@@ -110,12 +104,10 @@ async def _move(cycle: Cycle, intent: Intent) -> bool:
 
 
 async def _finish(cycle: Cycle, intent: Intent) -> bool:
-    """Give a page its new name that was left under the temporary one.
-
-    Where the service refuses that, the page gets its old name back.  A page that
-    is under no name may be one that the service hides by mistake: nobody else
-    would finish its rename.  False where it waits for the next cycle.
-    """
+    """Give a page its new name that was left under the temporary one."""
+    # Where the service refuses that, the page gets its old name back.  A page that is
+    # under no name may be one that the service hides by mistake: nobody else would
+    # finish its rename.  False where it waits for the next cycle.
     left = await _held(cycle, model.temporary_name(intent.slug, intent.target))
     if left is None:
         return False
@@ -182,13 +174,8 @@ IN_THE_TRASH = "written by a program while its file was replaced"
 
 
 async def take_late_save(cycle: Cycle, late: model.LateSave) -> None:
-    """Bring one save into its page, or into the trash, and say so.
-
-    One that could not be taken is given again.
-
-    Raises:
-        FolderError: the disk takes no more.
-    """
+    """Bring one save into its page, or into the trash, and say so."""
+    # one that could not be taken is given again
     try:
         if late.text is None:
             _warn(cycle, late.slug, "find it in .wikisync/trash")
@@ -238,11 +225,9 @@ def _edited(cycle: Cycle, late: model.LateSave) -> tuple[model.Slug, str | None]
 
 
 async def _merge(cycle: Cycle, page: model.Page, before: str, text: str) -> bool:
-    """Bring both edits together; False where that is a person's to do.
-
-    A page that nobody edited since is taken back to before we replaced its text,
-    and the cycle decides about both edits as if it saw them for the first time.
-    """
+    """Bring both edits together; False where that is a person's to do."""
+    # a page that nobody edited since is taken back to before we replaced its text, and
+    # the cycle decides about both edits as if it saw them for the first time
     known = cycle.state.base().get(page.slug)
     is_in_sync = known is not None and known.local == page.digest
     if not is_in_sync:

@@ -1,9 +1,9 @@
 """Merging what both sides edited, and what an old editor window saved.
 
-The texts decide what comes of a planned merge: a clean result goes into the folder
-and is pushed by the next cycle, a clash holds the page.  A save that belongs to a
-text we replaced since (``stale``) becomes a merge too, with that text as ancestor.  And
-the texts tell whether a page is still the one that had its name (``names_taken``).
+A clean result goes into the folder and is pushed by the next cycle, a clash holds the
+page.  A save that belongs to a text we replaced since (``stale``) becomes a merge too,
+with that text as ancestor.  And the texts tell whether a page is still the one that had
+its name.
 """
 
 from __future__ import annotations
@@ -42,10 +42,8 @@ Candidate: TypeAlias = Merge | Push | Hold
 
 
 async def merge(cycle: Cycle, decided: Decided) -> None:
-    """Find out what comes of the merges of a plan; write nothing.
-
-    Pages whose text is not the one that the plan was made on are taken out of it.
-    """
+    """Find out what comes of the merges of a plan; write nothing."""
+    # pages whose text is not the one that the plan was made on are taken out of it
     names, outcomes, superseded = _Names(decided.plan), dict[Action, Action](), set()
     merges: dict[Slug, MergedPage] = {}
     for action in decided.plan.actions:
@@ -72,10 +70,8 @@ async def names_taken(
     here: Snapshot,
     there: Snapshot,
 ) -> tuple[renames.Taken, renames.Taken]:
-    """Names that another page has by now, here and on the wiki.
-
-    A line that the other side added belongs to the page that had the name.
-    """
+    """Names that another page has by now, here and on the wiki."""
+    # a line that the other side added belongs to the page that had the name
     edited_here = {s for s in changed if _is_edited(here, base[s].local_state)}
     edited_there = {s for s in changed if _is_edited(there, base[s].remote_state)}
 

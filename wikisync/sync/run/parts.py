@@ -1,7 +1,4 @@
-"""What a cycle works with: what is asked of it, both copies, the account, its result.
-
-Also the shield around an effect and its record.
-"""
+"""What a cycle works with: what is asked of it, the account, its result."""
 
 from __future__ import annotations
 
@@ -61,10 +58,8 @@ class LinkedPages(Protocol):
         ...
 
     async def recognised(self, here: Page, slug: Slug) -> Page | None:
-        """A page of the wiki as the folder writes it, if it is that one.
-
-        Nothing is known of its links; those to files are compared by the files.
-        """
+        """A page of the wiki as the folder writes it, if it is that one."""
+        # nothing is known of its links; those to files are compared by the files
         ...
 
 
@@ -146,8 +141,6 @@ class CycleOptions(Struct, frozen=True):
 
 
 class _Tally(Struct):
-    """What one cycle did so far, with the names that pages have after it."""
-
     pulled: list[Slug] = field(default_factory=list)
     pushed: list[Slug] = field(default_factory=list)
     merged: list[Slug] = field(default_factory=list)
@@ -158,7 +151,6 @@ class _Tally(Struct):
     outdated: frozenset[Slug] = frozenset()
     """Pages whose files changed here; the next cycle sends those that are pulled."""
     attachments: list[str] = field(default_factory=list)
-    """Paths of attachments fetched."""
     errors: list[Problem] = field(default_factory=list)
     """Nothing is removed in a cycle that had one."""
     warnings: list[Problem] = field(default_factory=list)
@@ -191,7 +183,6 @@ class _Tally(Struct):
         self.add(Problem(code, slug, error.message, error.hint or ""))
 
     def add(self, problem: Problem) -> None:
-        """Note an error with one page."""
         log.info("problem with %s: %s", problem.subject, problem.message)
         self.errors.append(problem)
 
@@ -207,16 +198,10 @@ class _Tally(Struct):
 
 
 class Cycle(Struct, frozen=True):
-    """What one cycle works with; each of its parts gets this value and no more of it.
-
-    What a part finds out and the next one needs (the two scans, the plan) goes from
-    one to the other as an argument, so that the order of the parts can be read.
-    """
+    """What one cycle works with; each of its parts gets this and no more of it."""
 
     remote: RemoteReplica
-    """The wiki."""
     local: LocalReplica
-    """Its folder."""
     state: WikiState
     """What both held when they last agreed, and what else is known of them."""
     options: CycleOptions = CycleOptions()
@@ -224,7 +209,6 @@ class Cycle(Struct, frozen=True):
     clock: Callable[[], float] = time.time
     """Seconds since the epoch."""
     progress: Progress = field(default_factory=SilentProgress)
-    """Notified of long work."""
     linked: LinkedPages | None = None
     """Knows pages that link to files of the folder."""
     tally: _Tally = field(default_factory=_Tally)
@@ -235,9 +219,8 @@ class Cycle(Struct, frozen=True):
     ) -> Page:
         """A page of the wiki, with the front matter that the service strips.
 
-        Raises:
-            PreconditionFailed: it holds something else.
-            RemoteError: it cannot be read.
+        PreconditionFailed where it holds something else, RemoteError where it cannot be
+        read.
         """
         page = there.texts.get(slug) or await self.remote.read(slug)
         if expected is not None and page.digest != expected:
@@ -263,10 +246,7 @@ class Cycle(Struct, frozen=True):
 
 
 def problems_of(results: Sequence[CycleResult]) -> list[Problem]:
-    """Problems of cycles that followed each other: of the last, and what each has once.
-
-    A problem of an earlier cycle is over where the last one has it no more.
-    """
+    """Problems of cycles in a row: all of the last, and what each has once."""
     once = [one for each in results[:-1] for one in each.problems if one.is_once]
     return [*once, *results[-1].problems] if results else []
 
@@ -312,7 +292,6 @@ class CycleResult(Struct, frozen=True):
     renamed: int
     removed: int
     attachments: int
-    """Attachments fetched."""
     held: tuple[Held, ...]
     batches: tuple[Batch, ...]
     """What a safety stop holds until a person decides."""
@@ -345,10 +324,8 @@ class CycleResult(Struct, frozen=True):
 
 
 async def on_texts(work: Callable[[], T], *texts: str) -> T:
-    """Compare, merge or take texts apart beside the loop, where they are long.
-
-    Everything else goes on meanwhile; cancelled, the work comes to its end in vain.
-    """
+    """Compare, merge or take texts apart beside the loop, where they are long."""
+    # everything else goes on meanwhile; cancelled, the work comes to its end in vain
     if max(map(len, texts), default=0) < THREAD_CHARS_MIN:
         return work()
     return await asyncio.to_thread(work)
@@ -357,9 +334,8 @@ async def on_texts(work: Callable[[], T], *texts: str) -> T:
 async def finish(work: Coroutine[None, None, T]) -> T:
     """Run work that must not stop half way, also when the caller is cancelled.
 
-    The cancellation is raised once the work has ended, or after
-    ``FINISH_TIMEOUT_S``; the work is then left to the next cycle, which finds by
-    comparing what it did.
+    The cancellation is raised once the work has ended, or after ``FINISH_TIMEOUT_S``:
+    then the next cycle finds by comparing what it did.
     """
     ended = asyncio.Event()
     is_left = False

@@ -1,16 +1,12 @@
 """From the wiki to the folder: texts, merges, renames, removals; and what is equal.
 
-Pages flow from readers (several in flight) through a short queue to one writer,
-which puts them into the folder in batches.  A batch and its record in the base
-are one unit that an interrupt waits for; whatever else is cut short leaves
-complete files, and the next cycle finds them equal and adopts them.
+Pages flow from readers (several in flight) through a short queue to one writer, which
+puts them into the folder in batches.  A batch and its record in the base are one unit
+that an interrupt waits for.
 
-What is replaced here is kept in the ring of replaced texts first.  One page that fails
-becomes a problem and the rest goes on.  A disk that takes nothing, a refused token or
-a service that stays away ends the cycle.
-
-Merges, renames and removals are done page by page.  What is removed goes to the trash;
-a merge is written here only, and pushed by the next cycle (``docs/sync.md`` "Merge").
+What is replaced here is kept in the ring of replaced texts first, what is removed goes
+to the trash.  One page that fails becomes a problem and the rest goes on; a full disk,
+a refused token or a service that stays away ends the cycle.
 """
 
 import asyncio
@@ -53,10 +49,6 @@ async def pull_pages(
 
     Cancelled, it leaves complete files and a base that knows them, but for the batch
     whose time ran out.
-
-    Raises:
-        FolderError: the disk takes no more.
-        RemoteError: the service is gone, or refuses the token.
     """
     lost, pulls = cycle.tally.lost_names, _Pulls(cycle, here, there)
     left = plans.Plan(tuple(a for a in plan.actions if a.slug not in lost))
@@ -65,8 +57,6 @@ async def pull_pages(
 
 
 class _Pulls:
-    """Carries out what a plan writes into the folder, many pages at a time."""
-
     def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
         self._cycle = cycle
         self._state, self._tally = cycle.state, cycle.tally
@@ -106,7 +96,6 @@ class _Pulls:
         await queue.put(None)
 
     async def _read(self, slug: Slug) -> Page | None:
-        """One page from the wiki, or None and a problem."""
         try:
             page = await self._cycle.remote.read(slug)
         except (errors.AuthenticationFailed, errors.RateLimited):
@@ -224,10 +213,8 @@ class _Pulls:
         return Agreed.of(agreed, page.content)
 
     async def _read_equal(self, action: plans.Adopt) -> Page | None:
-        """The text that both sides held, from the side that still has it.
-
-        A text of one side alone would be the ancestor that makes the other side win.
-        """
+        """The text that both sides held, from the side that still has it."""
+        # a text of one side alone would be the ancestor that makes the other side win
         with suppress(errors.NotFound, errors.FolderError):
             page = await self._cycle.local.read(action.slug)
             if page.digest == action.local:
@@ -289,7 +276,6 @@ async def move_here(cycle: Cycle, action: plans.MoveLocal | plans.Rebind) -> Non
 async def _move(
     cycle: Cycle, action: plans.MoveLocal | plans.Rebind, given: Slug
 ) -> None:
-    """Args: ``given`` is what the service calls the page, under its new name."""
     record = action.slug
     if isinstance(action, plans.MoveLocal):
         record = action.record

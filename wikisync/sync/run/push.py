@@ -1,10 +1,9 @@
 """From the folder to the wiki: create, edit, rename, delete.
 
 The service has no compare-and-swap, so every write is noted as an *intent* first and
-its answer is examined (``docs/sync.md`` "Pushing"): the slug that the service
-gave, the format, the text.  The base learns what the service holds, not what was sent.
-A write whose answer is lost is found by its intent in the next cycle, never sent again
-blindly (``intents``).
+its answer is examined (``docs/sync.md`` "Pushing"). The base learns what the service
+holds, not what was sent.  A write whose answer is lost is found by its intent in the
+next cycle, never sent again blindly (``intents``).
 """
 
 import asyncio
@@ -45,8 +44,7 @@ Pushing = Callable[[plan.RemoteWrite], Awaitable[None]]
 class Pushes:
     """Carries out the actions of the plan that was made on these two scans.
 
-    Each is noted as an intent and sent, its answer is examined, and the base learns
-    what the service holds.  A cancelled action ends first, or leaves its intent.
+    A cancelled action ends first, or leaves its intent.
     """
 
     def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
@@ -64,11 +62,7 @@ class Pushes:
         """Changes of this wiki wait; what can be read of it goes on."""
 
     async def run(self, action: plan.RemoteWrite) -> None:
-        """Carry one action out.
-
-        Raises:
-            RemoteError: the service is gone or refuses the token.
-        """
+        """Carry one action out; RemoteError where the service is gone."""
         if self._is_limited or action.slug in self._tally.lost_names:
             self._lose(action)  # the first one of them reported why
             return
@@ -161,11 +155,9 @@ class Pushes:
             )
 
     async def _keep_unagreed(self, action: plan.Push) -> None:
-        """Keep a text of the wiki that both sides never agreed on.
-
-        Such as that of a wiki which went back in time, where the newer one goes: it
-        can be restored here, and the push can be undone.
-        """
+        """Keep a text of the wiki that both sides never agreed on."""
+        # such as that of a wiki which went back in time, where the newer one goes: it
+        # can be restored here, and the push can be undone
         known = self._state.base().get(action.slug)
         if known is None or known.remote == action.remote:
             return
@@ -187,10 +179,8 @@ class Pushes:
         return answer, await self._normalisation(page, answer)
 
     async def _normalisation(self, sent: Page, answer: Page) -> Normalisation:
-        """What the service did to a text; whether it strips front matter is learned.
-
-        One answer may show an edit of somebody else, so the page is read once more.
-        """
+        """What the service did to a text; whether it strips front matter is learned."""
+        # one answer may show an edit of somebody else, so the page is read once more
         normalisation = normalisation_of(sent.content, answer.content)
         known = self._state.memory.capabilities
         is_known = sent.format in known.strips_front_matter_of
@@ -257,11 +247,9 @@ class Pushes:
         self._tally.pushed.append(answer.slug)
 
     def _take_spelling(self, slug: Slug, given: Slug) -> None:
-        """Keep the file of a page that the service cannot keep under its name.
-
-        Only git gives a page a name with a space; whoever edits it on the wiki, the
-        service writes the name with dashes.
-        """
+        """Keep the file of a page that the service cannot keep under its name."""
+        # only git gives a page a name with a space; whoever edits it on the wiki, the
+        # service writes the name with dashes
         if given in self._state.base():
             raise errors.PreconditionFailed(
                 f"the page {slug} is the same as {given} on the wiki"
@@ -440,11 +428,9 @@ class Pushes:
         return False
 
     def _leave_name(self, action: plan.MoveRemote, error: errors.Rejected) -> None:
-        """Leave a page its name on the wiki, and its file the new one here.
-
-        So the refusal is reported once, and keeps back neither edits of the page nor
-        removals of others.
-        """
+        """Leave a page its name on the wiki, and its file the new one here."""
+        # so the refusal is reported once, and keeps back neither edits of the page nor
+        # removals of others
         with self._state.together():
             self._bind(action, action.slug)
         self._tally.superseded += 1

@@ -1,20 +1,16 @@
 """Absence is not deletion: how often, and for how long, a page must be missing.
 
 A page that is gone from the wiki is removed here only after several complete lists over
-some time lacked it, the service denied it each time, and a page that must exist did
-answer; one that is gone here is removed from the wiki only after several scans
-(``docs/sync.md`` "Absence").  A list can be wrong (a storage error is ``200 []``, Q1),
-so each time the pages are read: only "not found" confirms an absence, and a page that
-is on the list must still answer, or the service answers "not found" to everything.
-What was seen so far is kept with the base, so that it counts across runs.  A page that
-may have been renamed to one whose text cannot be had is not removed before that one can
-be read.
+some time lacked it, and the service denied it each time; one that is gone here only
+after several scans (``docs/sync.md`` "Absence"). A list can be wrong (a storage error
+is ``200 []``, Q1): only "not found" confirms an absence, and a page that is on the list
+must still answer.  A page that may have been renamed to one whose text cannot be had is
+not removed before that one can be read.
 
-Besides, a page that is gone may be one whose text was put into another page.  Where
-that other page cannot be carried over, the removal waits, or no copy in this place
-would have the text.  A page that can never be carried over keeps back no other
-removal.  The errors of the last cycle are kept, so that ``status`` and dry runs, which
-try nothing, know what stands in the way.
+Besides, the text of a page that is gone may be in another page.  Where that one cannot
+be carried over, the removal waits, or no copy in this place would have the text.  The
+errors of the last cycle are kept, so that ``status`` and dry runs know what stands in
+the way.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -58,11 +54,9 @@ def is_certain(sighting: Sighting, scans: int, span_s: float) -> bool:
 async def watch_absences(
     cycle: Cycle, plan: plans.Plan, here: Snapshot, there: Snapshot
 ) -> Absences:
-    """Count this scan, and say which removals must wait.
-
-    The wiki is asked for every page that would be removed here; of so many that
-    the safety stop holds them anyway, for one.
-    """
+    """Count this scan, and say which removals must wait."""
+    # the wiki is asked for every page that would be removed here; of so many that the
+    # safety stop holds them anyway, for one
     known, now, options = cycle.state, cycle.clock(), cycle.options
     patience = options.patience
     gone_there = [a.slug for a in plan.actions if isinstance(a, plans.DeleteLocal)]
@@ -118,10 +112,9 @@ async def watch_absences(
 
 
 async def wait_for_absences(cycle: Cycle, decided: Decided) -> None:
-    """Put removals off until it is certain that a page is gone.
-
-    Of a file that is missing it is where a person said yes to the deletion on the wiki.
-    """
+    """Put removals off until it is certain that a page is gone."""
+    # of a file that is missing it is where a person said yes to the deletion on the
+    # wiki
     if not decided.plan.removals:
         return
     waiting, said = decided.absences.waiting, approved_pages(decided.batches)
@@ -139,13 +132,9 @@ async def wait_for_absences(cycle: Cycle, decided: Decided) -> None:
 async def _new_unread(
     cycle: Cycle, plan: plans.Plan, seen: Snapshot, side: Side
 ) -> frozenset[Slug]:
-    """New pages of one side whose text cannot be read, or is not sent.
-
-    Those are copies by their names, and texts that are only pointers.
-
-    A page that was gone at the same scan, or before, may have been renamed to one.  A
-    pointer of the wiki counts also when it has been written here.
-    """
+    """New pages of one side whose text cannot be read, or is not sent."""
+    # A page that was gone at the same scan, or before, may have been renamed to one.  A
+    # pointer of the wiki counts also when it has been written here.
     known = cycle.state
     creation = plans.CreateRemote if side is Side.LOCAL else plans.CreateLocal
     may_be = {one.slug for one in plan.actions if isinstance(one, creation)}
@@ -216,10 +205,8 @@ async def still_there(cycle: Cycle, slugs: Sequence[Slug]) -> Slug | None:
 
 
 async def is_answering(remote: Replica, seen: Snapshot) -> bool:
-    """Whether a page that must exist can be read.
-
-    More than one is tried, because a case twin is never found under its own slug.
-    """
+    """Whether a page that must exist can be read."""
+    # more than one is tried, because a case twin is never found under its own slug
     known = sorted(seen.pages, key=lambda slug: (slug.count("/"), slug))
     for slug in known[:CONTROL_READS_MAX]:
         try:
@@ -242,13 +229,8 @@ def lasting(
 ) -> tuple[Problem, ...]:
     """Errors of the last cycle about what is still to be done.
 
-    Not of pages that are held or wait: the plan names those.
-
-    Args:
-        known: What is known of the wiki.
-        plan: What is to be done now.
-        is_wiki_seen: False where the plan was made without a scan of the wiki: then
-            it does not show that a page is in sync by now.
+    Not of pages that are held or wait: the plan names those.  A plan that was made
+    without a scan of the wiki does not show that a page is in sync by now.
     """
     troubles = known.memory.troubles
     if not troubles:
@@ -268,11 +250,9 @@ def lasting(
 async def waiting_removals(
     cycle: Cycle, decided: Decided, errors: Sequence[Problem]
 ) -> Mapping[Slug, Sequence[Problem]]:
-    """Pages that may not be removed or forgotten yet, each with the errors behind it.
-
-    The text of a page with an error counts from the side where it could not be carried
-    over, as far as it can be had.
-    """
+    """Pages that may not be removed or forgotten yet, with the errors behind each."""
+    # the text of a page with an error counts from the side where it could not be
+    # carried over, as far as it can be had
     plan, known = decided.plan, cycle.state
     goings = [one for one in plan.actions if isinstance(one, _Going)]
     if not goings or not errors:
@@ -291,7 +271,6 @@ async def waiting_removals(
     sightings = {**known.sightings(Side.LOCAL), **known.sightings(Side.REMOTE)}
 
     def is_older(error: Slug, absence: Slug) -> bool:
-        """By what the log and the sightings show of their age."""
         logged, seen = known.events(1, error), sightings.get(absence)
         return bool(logged) and (seen is None or logged[0].at < seen.first_at)
 

@@ -2,10 +2,9 @@
 
 Each page becomes what both sides held before the sync; one that was merged, what the
 wiki had.  Nothing here writes to the wiki, and nothing is noted but a person's yes
-(``safety``), so that no stop asks about these pages once more.  What a page needs is
-seen from base, folder and wiki: what was killed on the way is simply repeated.
-
-A page that either side changed since is left alone and named.
+(``safety``). What a page needs is seen from base, folder and wiki: what was killed on
+the way is simply repeated.  A page that either side changed since is left alone and
+named.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -30,21 +29,7 @@ EDITED_HERE = "it was edited here since"
 async def undo_sync(
     local: LocalReplica, known: WikiState, sync: LastSync, there: Snapshot, now: float
 ) -> Mapping[Step, str]:
-    """Change the folder; one of a dry run only says what it would be then.
-
-    Args:
-        local: The folder.
-        known: What is known of its wiki.
-        sync: What is taken back.
-        there: The wiki as it is.
-        now: Seconds since the epoch.
-
-    Returns:
-        Why each step is left alone; empty for what is taken back.
-
-    Raises:
-        FolderError: the folder cannot be read.
-    """
+    """Change the folder; why each step is left alone, empty for what is taken back."""
     here, base = await local.snapshot(), known.base()
     left: dict[Step, str] = {}
     free: set[Slug] = set()
@@ -96,11 +81,9 @@ def _why_left(
     there: Snapshot,
     free: Collection[Slug],
 ) -> str:
-    """Why a page is left alone; empty where nothing is against it.
-
-    Its file may be as it was before already.  ``free`` are names that other pages
-    have given back since the scans.
-    """
+    """Why a page is left alone; empty where nothing is against it."""
+    # Its file may be as it was before already.  ``free`` are names that other pages
+    # have given back since the scans.
     known, before = base.get(step.slug), here.pages.get(step.was)
     mine, theirs = here.pages.get(step.slug), there.pages.get(step.slug)
     if not step.slug:
@@ -133,7 +116,6 @@ def _why_left(
 async def _take_back(
     local: LocalReplica, known: WikiState, step: Step, here: Snapshot, now: float
 ) -> None:
-    """Change one file."""
     seen = here.pages.get(step.slug)
     if not step.was:
         if seen is not None:
@@ -159,10 +141,8 @@ def _note_files(
     base: Mapping[Slug, BasePage],
     here: Snapshot,
 ) -> None:
-    """Note whose the files are, and a person's yes to what the next sync makes of them.
-
-    A file that has another name and another text is known by its identity alone.
-    """
+    """Note whose the files are, and a person's yes to what a sync makes of them."""
+    # a file that has another name and another text is known by its identity alone
     members: set[Member] = set()
     moved: list[BasePage] = []
     for step in done:
@@ -196,9 +176,7 @@ async def put_back(
 ) -> None:
     """Write an earlier text into a page's file; what is in it now is kept first.
 
-    Raises:
-        PreconditionFailed: it was saved in this very moment.
-        FolderError: it cannot be written, or the old text not be kept.
+    PreconditionFailed where it was saved in this very moment.
     """
     if current is None:
         await local.write(page, expected=None)

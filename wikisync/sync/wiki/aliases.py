@@ -1,8 +1,7 @@
 """Files that keep another name than the service gave their page.
 
 ``My Page.md`` becomes the page ``My-Page`` on the wiki; the file stays as its writer
-named it.  Which file is which page stands in the base; here the folder's replica is
-seen under the wiki's names.
+named it.  Here the folder's replica is seen under the wiki's names.
 """
 
 from collections.abc import (
@@ -55,11 +54,9 @@ class AliasedFolder:
         return {slug: path for path, slug in self._state.aliases().items()}
 
     async def snapshot(self) -> Snapshot:
-        """Scan every page file; see ``LocalReplica``.
-
-        While a page has a file of another name, a file by the page's own name is not
-        that page: to send it would overwrite the page with an unrelated text.
-        """
+        """Scan every page file; see ``LocalReplica``."""
+        # while a page has a file of another name, a file by the page's own name is not
+        # that page: to send it would overwrite the page with an unrelated text
         return await self._by_pages(await self._folder.snapshot())
 
     async def saved(self, paths: Collection[str]) -> Snapshot | None:
@@ -68,11 +65,9 @@ class AliasedFolder:
         return None if seen is None else await self._by_pages(seen)
 
     async def _by_pages(self, seen: Snapshot) -> Snapshot:
-        """The scan under the names that the wiki gave its pages.
-
-        A folder that holds pages is in the way only of a page that there is, and what
-        has the name of a conflict file is one where its page has a conflict.
-        """
+        """The scan under the names that the wiki gave its pages."""
+        # a folder that holds pages is in the way only of a page that there is, and what
+        # has the name of a conflict file is one where its page has a conflict
         aliases = self._state.aliases()
         codes = {problem.code for problem in seen.problems}
         if not codes.isdisjoint({FOLDER_OF_PAGES, STRAY_CONFLICT}):
@@ -193,11 +188,9 @@ class AliasedFolder:
         ]
 
     async def _make_way(self, slugs: Iterable[Slug]) -> None:
-        """Rename files of other pages that have the names which these pages need.
-
-        A page may come to the wiki by a name that until then only a file had, that of a
-        page with another name.  That file gets its own page's name.
-        """
+        """Rename files of other pages that have the names which these pages need."""
+        # A page may come to the wiki by a name that until then only a file had, that of
+        # a page with another name.  That file gets its own page's name.
         aliases = self._state.aliases()
         if not aliases:
             return
@@ -210,10 +203,8 @@ class AliasedFolder:
                 self._state.drop_alias(path)
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
-        """Give the page's file another name, that of the page.
-
-        A file that has that name already keeps it, and is an alias no longer.
-        """
+        """Give the page's file another name, that of the page."""
+        # a file that has that name already keeps it, and is an alias no longer
         file = self._state.file_of(slug)
         if file == target:
             moved = await self._folder.read(file)

@@ -19,11 +19,7 @@ from wikisync.sync.replica import GONE_THERE, LocalReplica
 
 
 class DryFolder:
-    """What the engine decides with is as it would be; the folder stays as it is.
-
-    Pages that a cycle writes before it decides: those whose conflicts were settled, and
-    those of a sync that is taken back.
-    """
+    """The folder of a dry run: it stays as it is, and shows what was written to it."""
 
     def __init__(self, folder: LocalReplica) -> None:
         self._folder = folder
@@ -149,11 +145,7 @@ class DryFolder:
 
 
 class RememberedWiki:
-    """A ``RemoteReplica`` that holds what is known of the wiki, and takes nothing.
-
-    What clashed is as it was when its conflict was found; all else is as both sides
-    last agreed on it.
-    """
+    """A ``RemoteReplica`` that holds what is known of the wiki, and takes nothing."""
 
     last_window_s = 0.0
 
