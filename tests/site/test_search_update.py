@@ -3,7 +3,7 @@
 import hashlib
 import re
 from array import array
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Set
 from typing import Any
 
 import pytest
@@ -68,11 +68,11 @@ class Shelf:
         self.files = self._next
         self._left = dict(self._next)
 
-    def keep(self, name: str) -> bool:
-        if name in self.files and self.files[name] == self._left.get(name):
-            self._next[name] = self.files[name]
-            return True
-        return False
+    def keep(self, names: Set[str]) -> set[str]:
+        same = {one for one in names if self.files.get(one) == self._left.get(one)}
+        same &= self.files.keys()
+        self._next |= {name: self.files[name] for name in same}
+        return set(names - same)
 
     def read(self, name: str) -> bytes | None:
         self.read_names.append(name)

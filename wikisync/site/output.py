@@ -25,7 +25,7 @@ from typing import BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import Digest, Problem, folders_above
+from wikisync.core.model import Digest, Problem, digest_of, folders_above
 from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import opened_below, read_below, read_chunks
@@ -34,7 +34,7 @@ from wikisync.site.addresses import MANIFEST
 from wikisync.site.manifest import (
     FileState,
     manifest_head,
-    manifest_lines,
+    manifest_text,
     named_files,
     published_wikis,
     unusable,
@@ -46,6 +46,7 @@ Files = Mapping[str, FileState]
 """By output path, the manifest among them once a build is done."""
 NO_FILES: Files = {}
 """What is trusted of an output that nothing is known of."""
+_INTERRUPTED = f"{output_place.STAGING}/{output_place.STAGED_MANIFEST}"
 _TIMES_END = 1 << 63
 READ_BYTES_MAX = 64 * 1024 * 1024
 """Of a file of the last build that is read again."""
@@ -94,7 +95,7 @@ class Output:
         self.root = root
         self._top = os.fspath(root)
         """The folder."""
-        self._known: Files
+        self._known: dict[str, FileState]
         """What builds of ours put there; read while it is held, as what follows."""
         self.wikis: tuple[PublishedWiki, ...] = ()
         """Those that the site holds."""
@@ -126,7 +127,12 @@ class Output:
 
     @contextlib.contextmanager
     def _held_staging(self) -> Iterator[None]:
-        self._known = _known_files(self.root, self._trusted)
+        self._is_sound = _has_manifest_of(self.root, self._trusted)
+        if self._is_sound:
+            self._known = dict(self._trusted)
+            del self._known[MANIFEST]
+        else:
+            self._known = _named_files(self.root)
         self.wikis = published_wikis(self.root)
         try:
             with self._place.staging():
@@ -155,16 +161,21 @@ class Output:
         made from something else than now, it is not kept; its new content is put
         later, and has this key.
         """
-        last = self._trusted.get(path)
-        if last is not None and last.key == key and self._is_kept(path, last):
-            return True
-        self._keys[path] = key
-        return False
+        return not self.keep_all({path: key})
 
-    def keep_as_made(self, path: str) -> bool:
-        """The same for a file that is still made from what it was made from last."""
-        last = self._trusted.get(path)
-        return last is not None and bool(last.key) and self._is_kept(path, last)
+    def keep_all(self, keys: Mapping[str, bytes | None]) -> list[str]:
+        """The same for files by their keys; those that are not kept.
+
+        Without a key one is still made from what it was made from last.
+        """
+        lost = []
+        for path, key in keys.items():
+            last = self._trusted.get(path)
+            is_same = last and (last.key if key is None else last.key == key)
+            if not (last and is_same and self._is_kept(path, last)):
+                self._keys[path] = key or b""
+                lost.append(path)
+        return lost
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -291,13 +302,12 @@ class Output:
         return True
 
     def _stage_manifest(self, wikis: Sequence[PublishedWiki]) -> Digest:
-        """Write the new manifest, a line at a time; its digest."""
-        digest = hashlib.sha256()
+        """Write the new manifest; its digest."""
+        before = self.read(MANIFEST) if self._is_sound else None
+        text = manifest_text(self.files, wikis, self._known, before or b"")
         with self.staged.file(output_place.STAGED_MANIFEST) as file:
-            for line in manifest_lines(self.files, wikis):
-                digest.update(line)
-                file.write(line)
-        return Digest(digest.hexdigest())
+            file.write(text)
+        return digest_of(text)
 
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
         if path in self._known:
@@ -411,21 +421,23 @@ def _is_ours(root: Path) -> bool:
     return manifest_head(root) is not None or (root / output_place.STAGING).is_dir()
 
 
-def _known_files(root: Path, trusted: Files) -> Files:
-    """Files that builds of ours put here.
-
-    A manifest that an interrupted build left in staging counts as well; what its
-    files hold now is uncertain, so they come without a digest.
-    """
-    interrupted = f"{output_place.STAGING}/{output_place.STAGED_MANIFEST}"
+def _has_manifest_of(root: Path, trusted: Files) -> bool:
+    """Whether the manifest names the files of the last build, which swapped all in."""
     manifest = trusted.get(MANIFEST)
-    is_whole = not os.path.lexists(root / interrupted)
-    if is_whole and manifest and _is_as_left(str(root), MANIFEST, manifest):
-        return {path: one for path, one in trusted.items() if path != MANIFEST}
+    is_whole = not os.path.lexists(root / _INTERRUPTED)
+    return bool(is_whole and manifest and _is_as_left(str(root), MANIFEST, manifest))
+
+
+def _named_files(root: Path) -> dict[str, FileState]:
+    """Files that manifests name.
+
+    One that an interrupted build left in staging counts as well; what its files hold
+    now is uncertain, so they come without a digest.
+    """
     known: dict[str, FileState] = {}
     for file in named_files(root, MANIFEST):
         known[file.path] = FileState(0, Digest(file.sha256))
-    for file in named_files(root, interrupted, is_optional=True):
+    for file in named_files(root, _INTERRUPTED, is_optional=True):
         known[file.path] = FileState(0, None)
     return known
 

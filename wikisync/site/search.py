@@ -33,7 +33,15 @@ an index of nothing.
 import contextlib
 import hashlib
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Set,
+)
 from functools import cache
 from itertools import groupby
 from typing import Any, Protocol
@@ -99,8 +107,8 @@ NO_INDEX = IndexState({}, {}, {})
 class IndexPlace(Protocol):
     """Where the files of an index lie, and the words of its documents."""
 
-    def keep(self, name: str) -> bool:
-        """Keep a file, if it is as the last update left it."""
+    def keep(self, names: Set[str]) -> Collection[str]:
+        """Keep files that are as the last update left them; the names of the others."""
 
     def read(self, name: str) -> bytes | None:
         """A file as it is now; None where there is none."""
@@ -152,8 +160,8 @@ class _Memory:
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
 
-    def keep(self, name: str) -> bool:
-        return name in self.files
+    def keep(self, names: Set[str]) -> Collection[str]:
+        return names - self.files.keys()
 
     def read(self, name: str) -> bytes | None:
         return self.files.get(name)
@@ -219,27 +227,39 @@ class _Update:
         """Titles and texts; a few documents at a time, for one site has gigabytes."""
         now, changed, place = self._now, self._changed, self._place
         is_other = self._has_many != (len(self._old_wikis) > 1)
-        titled = {slot // DOCUMENTS_PER_SHARD for slot in changed}
-        quoted = {slot // TEXTS_PER_SHARD for slot in changed}
-        for number, slots in _grouped(now.keys() | changed, DOCUMENTS_PER_SHARD):
+        titled = self._stale("d", DOCUMENTS_PER_SHARD, is_other=is_other)
+        quoted = self._stale("x", TEXTS_PER_SHARD)
+        stale = [
+            slot
+            for slot in now.keys() | changed
+            if slot // TEXTS_PER_SHARD in quoted
+            or slot // DOCUMENTS_PER_SHARD in titled
+        ]
+        for number, slots in _grouped(stale, DOCUMENTS_PER_SHARD):
             loaded = cache(lambda slot: self._load(now[slot]))
             here = [slot for slot in slots if slot in now]
-            name = f"d-{number}.js"
-            if here and (number in titled or is_other or not place.keep(name)):
+            if here and number in titled:
                 titles = {slot: self._titles(loaded(slot)) for slot in here}
-                place.put(name, _script(f"d-{number}", titles))
+                place.put(f"d-{number}.js", _script(f"d-{number}", titles))
             for part, few in _grouped(here, TEXTS_PER_SHARD):
-                name = f"x-{part}.js"
-                if part in quoted or not place.keep(name):
+                if part in quoted:
                     texts = {
                         slot: [one.text.texts, *_headings(one)[HEADINGS_MAX:]]
                         for slot, one in [(slot, loaded(slot)) for slot in few]
                     }
-                    place.put(name, _script(f"x-{part}", texts))
+                    place.put(f"x-{part}.js", _script(f"x-{part}", texts))
             for slot in slots:
                 if slot in changed:
                     self._rescore(slot, loaded, scores)
             yield
+
+    def _stale(self, kind: str, size: int, *, is_other: bool = False) -> set[int]:
+        """Numbers of the shards of so many documents that are not kept."""
+        stale = {slot // size for slot in self._changed}
+        rest = {slot // size for slot in self._now} - stale
+        names = {f"{kind}-{number}.js": number for number in rest}
+        lost = names if is_other else self._place.keep(names.keys())
+        return stale | {names[name] for name in lost}
 
     def _titles(self, document: SearchDocument) -> object:
         return [
@@ -330,10 +350,10 @@ class _Update:
             return value if isinstance(value, str) else None
 
         def keep(shards: Mapping[str, search_terms.TermShard]) -> None:
-            for key, shard in shards.items():
-                names = [f"{kind}-{key}.js", *[f"l-{key}.js"] * shard.is_cut]
-                if not all(map(self._place.keep, names)):
-                    raise search_terms.ShardLost(key)
+            names = {f"{kind}-{key}.js" for key in shards}
+            names |= {f"l-{key}.js" for key, shard in shards.items() if shard.is_cut}
+            if lost := self._place.keep(names):
+                raise search_terms.ShardLost(min(lost))
 
         for family, changes in sorted(families.items()):
             shards = search_terms.changed_shards(
@@ -356,7 +376,7 @@ class _Update:
         for title, slots in self._wikis.items() if self._has_many else ():
             name = _wiki_name(title)
             is_same = self._old_wikis.get(title) == slots
-            if not is_same or not self._place.keep(f"{name}.js"):
+            if not is_same or self._place.keep({f"{name}.js"}):
                 text = search_terms.packed_slots(slots)
                 self._place.put(f"{name}.js", _script(name, text))
 

@@ -1,6 +1,6 @@
 """The search index in an output folder: read, brought up to date, written."""
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping, Set
 
 import msgspec
 
@@ -38,8 +38,10 @@ class _SearchFolder:
         self._store = store
         self._output = output
 
-    def keep(self, name: str) -> bool:
-        return self._output.keep(SEARCH_FOLDER + name)
+    def keep(self, names: Set[str]) -> Collection[str]:
+        paths = {SEARCH_FOLDER + name: b"" for name in names}
+        lost = self._output.keep_all(paths)
+        return [path.removeprefix(SEARCH_FOLDER) for path in lost]
 
     def read(self, name: str) -> bytes | None:
         return self._output.read(SEARCH_FOLDER + name)

@@ -317,11 +317,13 @@ class SiteWriting:
         for name in (*scanned.attachments, *self._linked[number]):
             path = self._addresses[number].file(name)
             self._write_file(output, scanned, name, path)
-        for slug, path in self._addresses[number].sources.items():
-            page = scanned.pages[slug]
-            key = bytes.fromhex(page.digest)
-            if output.keep(path, key):
-                continue
+        sources = {
+            path: scanned.pages[slug]
+            for slug, path in self._addresses[number].sources.items()
+        }
+        keys = {path: bytes.fromhex(page.digest) for path, page in sources.items()}
+        for path in output.keep_all(keys):
+            page = sources[path]
             content = scanned.read(page.path, page.digest)
             if content is None:
                 output.leave_out(path, page.path)
@@ -364,18 +366,14 @@ class SiteWriting:
         if stale is None or self._has_lost:
             return list(pages)
         stale |= self._stale_elsewhere[number]
-        return [
-            slug
-            for slug, path in pages.items()
-            if slug in stale or not self._keeps_page(output, number, slug, path)
-        ]
-
-    def _keeps_page(self, output: Output, number: int, slug: Slug, path: str) -> bool:
-        """Keep a page, and the one with its versions."""
-        page = self._scanned[number].pages[slug]
-        history = history_path(path, page, self._options.history)
-        has_history = history is None or output.keep_as_made(history)
-        return has_history and output.keep_as_made(path)
+        rest = {path: slug for slug, path in pages.items() if slug not in stale}
+        if (scanned := self._scanned[number]).history:
+            for path, slug in list(rest.items()):
+                page = scanned.pages[slug]
+                history = history_path(path, page, self._options.history)
+                rest |= {history: slug} if history else {}
+        stale |= {rest[path] for path in output.keep_all(dict.fromkeys(rest))}
+        return list(filter(stale.__contains__, pages))
 
     def _keeps_lists(self, output: Output, number: int) -> bool:
         """Keep the generated pages of a wiki, which show no more than its frame."""
@@ -386,7 +384,7 @@ class SiteWriting:
         paths = wiki_paths(wiki, self._scanned[number])
         if wiki.feed_url and wiki.feed_url != self._site.context.feed_url:
             paths.append(wiki.feed_url)
-        return all(map(output.keep_as_made, paths))
+        return not output.keep_all(dict.fromkeys(paths))
 
     def _generated(self) -> GeneratedPages:
         """What makes the pages that no wiki has."""
