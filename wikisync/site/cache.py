@@ -38,6 +38,9 @@ BODIES = b"bodies"
 CACHE_VERSION = 9
 WAIT_S = 10
 """How long a build waits for another one with the same cache."""
+ROWS_PER_READ = 500
+PLACES_MAX = 50_000
+"""Of texts that are kept in memory; those of others are read again."""
 ROWS_PER_COMMIT = 500
 """An interrupted first build loses at most this many rendered pages."""
 SPARE_ROWS = 200
@@ -120,6 +123,10 @@ class Cache:
         self._connection = connection
         self.folder = folder
         self._uncommitted = 0
+        self._ahead: dict[tuple[str, bytes], bytes | None] = {}
+        """Values that were read ahead; None for those that are not there."""
+        self._places: dict[tuple[Stage, bytes], Place] = {}
+        """Of texts that this build stored."""
         self.bodies = self._opened_bodies()
         """The texts to which the places of rows lead."""
 
@@ -163,6 +170,19 @@ class Cache:
         finally:
             self._connection.execute("RELEASE inside")
 
+    def read_ahead(self, stage: Stage, keys: Iterable[bytes]) -> None:
+        """Read rows that are asked for next, in a few statements instead of many."""
+        named = list(keys)
+        self._ahead = {(stage, key): None for key in named}
+        for start in range(0, len(named), ROWS_PER_READ):
+            part = named[start : start + ROWS_PER_READ]
+            marks = ",".join("?" * len(part))
+            found = self.rows(
+                f"SELECT key, value FROM {stage} WHERE key IN ({marks})",  # noqa: S608 - literals
+                *part,
+            )
+            self._ahead |= {(stage, key): value for key, value in found}
+
     def facts(self, stage: Stage, key: bytes) -> bytes | None:
         """What a row says itself; None where there is none."""
         with contextlib.suppress(_RowDamaged):
@@ -176,6 +196,8 @@ class Cache:
         Raises:
             sqlite3.DatabaseError: The row is damaged, or gone.
         """
+        if (place := self._places.get((stage, key))) is not None:
+            return place
         value = self._value(stage, key)
         if value is None:
             raise _RowDamaged("a row is gone")
@@ -196,6 +218,9 @@ class Cache:
             f"REPLACE INTO {stage} VALUES (?, ?)",  # noqa: S608 - a literal
             (key, summed(key, place + facts)),
         )
+        self._ahead.pop((stage, key), None)
+        if len(self._places) < PLACES_MAX:
+            self._places[stage, key] = place
         self._uncommitted += 1
         if self._uncommitted >= ROWS_PER_COMMIT:
             self._connection.execute("COMMIT")
@@ -233,6 +258,7 @@ class Cache:
         """Copy what rows lead to into another file; the next build removes this one."""
         before = self.bodies
         self.bodies = self._new_bodies()
+        self._ahead, self._places = {}, {}
         for stage in STAGES:
             stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
             for (key,) in stored.fetchall():
@@ -262,13 +288,14 @@ class Cache:
         return Bodies(path)
 
     def _value(self, table: str, key: bytes) -> bytes | None:
-        row = self._connection.execute(
-            f"SELECT value FROM {table} WHERE key = ?",  # noqa: S608 - a literal
-            (key,),
-        ).fetchone()
-        if row is None:
+        if (place := (table, key)) in self._ahead:
+            stored = self._ahead[place]
+        else:
+            statement = f"SELECT value FROM {table} WHERE key = ?"  # noqa: S608 - a literal
+            stored = next(iter(self.rows(statement, key)), (None,))[0]
+        if stored is None:
             return None
-        if (value := checked(key, row[0])) is not None:
+        if (value := checked(key, stored)) is not None:
             return value
         self._connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))  # noqa: S608
         raise _RowDamaged("a row is not what was stored")

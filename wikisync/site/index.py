@@ -126,6 +126,13 @@ class Indexer:
         if chosen is not None:
             self._attempts.renew()
         kept = self._kept(number, scanned, known)
+        options = self._options_for(scanned)
+        keys = [
+            self._parsed_key(page, page.digest, options)
+            for page in scanned.pages.values()
+            if page.slug not in kept
+        ]
+        self._cache.read_ahead("parsed", keys)
         parsed: dict[Slug, tuple[bytes, ParsedFacts]] = {}
         unknown = []
         self._progress.advance(len(kept))
@@ -390,7 +397,7 @@ class Indexer:
             aim: Where the readings go.
         """
         options = self._options_for(scanned)
-        read = [PageText.of(scanned, page) for page in pages]
+        read = PageText.all_of(scanned, pages)
         includes = [texts.recorder(page.slug) for page in pages]
         wishes = [
             Wish(
@@ -523,7 +530,8 @@ class Indexer:
             # what went over a limit has problems that it may lose again
             + _bytes(rest + repr((parsed.includes, parsed.problems)))
         ).digest()
-        facts = self._known_finish(key, number, last, ids)
+        is_finished = reading is not None and reading.finished is not None
+        facts = None if is_finished else self._known_finish(key, number, last, ids)
         if facts is None:
             if reading is not None and reading.finished is not None:
                 facts, view = reading.finished, reading.view

@@ -369,11 +369,13 @@ def _reader(folder: Path, _process: int) -> sqlite3.Connection:
     return connection
 
 
-def read_text(folder: Path, number: int, digest: model.Digest) -> bytes | None:
-    """A text of a wiki, in any process; None where there is none."""
-    row = reader(folder).execute(
-        "SELECT content FROM text WHERE wiki = ? AND digest = ?",
-        (number, bytes.fromhex(digest)),
+def read_texts(
+    folder: Path, number: int, digests: Sequence[model.Digest]
+) -> dict[model.Digest, bytes]:
+    """Texts of a wiki, in any process, as far as there are some."""
+    marks = ",".join("?" * len(digests))
+    rows = reader(folder).execute(
+        f"SELECT digest, content FROM text WHERE wiki = ? AND digest IN ({marks})",  # noqa: S608 - marks
+        (number, *map(bytes.fromhex, digests)),
     )
-    found: Sequence[bytes] | None = row.fetchone()
-    return None if found is None else found[0]
+    return {model.Digest(digest.hex()): content for digest, content in rows}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import filterfalse
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 UNREADABLE = model.Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""
+PAGES_PER_READ = 32
 SCANS_FOLDER = "scans"
 """In the cache: what the files of each wiki held when they were read."""
 
@@ -77,8 +78,12 @@ class WikiFiles(Struct, frozen=True):
         ``digest`` is what the scan saw.  A folder gives what it has now, so the caller
         compares.
         """
-        text = mirror.read_text(self.folder, self.copy, digest) if self.copy else None
+        text = self.texts([digest]).get(digest)
         return read_file(*self.place(path, digest)) if text is None else text
+
+    def texts(self, digests: Sequence[model.Digest]) -> Mapping[model.Digest, bytes]:
+        """Texts of pages that a mirror has, at once."""
+        return mirror.read_texts(self.folder, self.copy, digests) if self.copy else {}
 
     def place(self, path: str, digest: model.Digest) -> SourceFile:
         """Where the bytes of a file that is no page are, to be copied."""
@@ -142,6 +147,15 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         if content is None:
             self.missed.add(path)
         return content
+
+    def read_pages(self, pages: Sequence[SourcePage]) -> Iterator[bytes | None]:
+        """Pages as they are now; of a mirror a few at once."""
+        for start in range(0, len(pages), PAGES_PER_READ):
+            some = pages[start : start + PAGES_PER_READ]
+            texts = self.files.texts([page.digest for page in some])
+            for page in some:
+                text = texts.get(page.digest)
+                yield self.read(page.path, page.digest) if text is None else text
 
     @cached_property
     def folders(self) -> Mapping[model.Slug, str]:
@@ -207,9 +221,22 @@ class PageText(Struct, frozen=True):
     """What is wrong with the bytes."""
 
     @classmethod
+    def all_of(
+        cls, scanned: ScannedWiki, pages: Sequence[SourcePage]
+    ) -> list[PageText]:
+        """The texts of pages."""
+        contents = scanned.read_pages(pages)
+        return [cls._of(scanned, *one) for one in zip(pages, contents, strict=True)]
+
+    @classmethod
     def of(cls, scanned: ScannedWiki, page: SourcePage) -> PageText:
         """The text as it is now, which may be another one than at the look."""
-        content = scanned.read(page.path, page.digest)
+        return cls.all_of(scanned, [page])[0]
+
+    @classmethod
+    def _of(
+        cls, scanned: ScannedWiki, page: SourcePage, content: bytes | None
+    ) -> PageText:
         # the key names what was read
         digest = UNREADABLE if content is None else model.digest_of(content)
         if digest != page.digest:

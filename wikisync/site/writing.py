@@ -322,9 +322,10 @@ class SiteWriting:
             for slug, path in self._addresses[number].sources.items()
         }
         keys = {path: bytes.fromhex(page.digest) for path, page in sources.items()}
-        for path in output.keep_all(keys):
+        lost = output.keep_all(keys)
+        contents = scanned.read_pages([sources[path] for path in lost])
+        for path, content in zip(lost, contents, strict=True):
             page = sources[path]
-            content = scanned.read(page.path, page.digest)
             if content is None:
                 output.leave_out(path, page.path)
             else:
