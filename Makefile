@@ -46,7 +46,7 @@ stubs: .venv/run ## Write the types that are made from tables and signatures
 features: .venv/dev ## Write the table of the service's features into docs/markup.md
 	@$(BIN)/python tools/features.py
 
-pictures: .venv/dev ## Take the picture of the README from the user guide
+pictures: .venv/dev ## Make the pictures of the README: a site, a merge, a chart of builds
 	@tools/setup.sh chromium
 	@$(BIN)/python -m tools.pictures
 

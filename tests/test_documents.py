@@ -18,6 +18,7 @@ import pytest
 
 from tests.support.machine import Machine, clean_machine, code_blocks
 from tests.support.service import AUTHOR
+from tools.pictures import chart
 from wikisync.cli.main import cli
 from wikisync.core.model import WikiOwner
 from wikisync.errors import ExitCode
@@ -301,3 +302,9 @@ def test_messages_that_the_guide_explains_are_in_the_code() -> None:
         return any(" ".join(run) in code for run in runs)
 
     assert [message for message in messages if not is_known(message)] == []
+
+
+def test_the_chart_of_builds_is_drawn_from_the_figures() -> None:
+    figures = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    drawn = (ROOT / "docs" / "pictures" / "builds.svg").read_text(encoding="utf-8")
+    assert chart(figures) == drawn, "run: make pictures"
