@@ -52,7 +52,7 @@ async def test_of_a_big_page_what_is_typed_is_shown_first(
 
     async def only_parts(route: Route) -> None:
         wish = route.request.post_data_json
-        await (route.continue_() if wish and wish["parts"] else route.abort())
+        await (route.abort() if wish and wish["is_whole"] else route.continue_())
 
     async with desk.previewing() as reader:
         page = await chromium.new_page()

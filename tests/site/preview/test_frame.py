@@ -2,7 +2,7 @@
 
 import pytest
 
-from wikisync.site.preview.frame import frame_digest
+from wikisync.site.preview.pages import frame_digest
 
 PAGE = """\
 <!doctype html><html lang="en"><head>

@@ -160,9 +160,8 @@ async def test_a_draft_is_shown_and_in_no_file(desk: Desk) -> None:
     file = desk.root / "handbook" / "guide.md"
     before = file.read_bytes()
     async with writing(desk) as writer:
-        status, answer = await writer.ask("draft", at="guide.html", text="## Unsaved")
-        assert status == 200
-        assert ">Unsaved" in answer["html"]
+        _, answer = await writer.ask("draft", at="guide.html", text="## Unsaved")
+        assert ">Unsaved" in answer[0]["html"]
         assert "Unsaved" not in (await writer.reader.get("guide.html"))[1]
     assert file.read_bytes() == before
 
@@ -282,14 +281,14 @@ async def test_links_are_completed_from_the_wiki(desk: Desk) -> None:
 async def test_a_draft_names_what_is_wrong_in_it_with_lines(desk: Desk) -> None:
     text = "---\ntitle: [a\n---\n\n[x](nowhere) ![y](uploads/z.png) [w](guide#none)\n"
     async with writing(desk) as writer:
-        _, draft = await writer.ask("draft", at="index.html", text=text)
-    assert [(one["line"], one["href"]) for one in draft["marks"]] == [
+        _, (_, marks) = await writer.ask("draft", at="index.html", text=text)
+    assert [(one["line"], one["href"]) for one in marks] == [
         (5, "nowhere"),
         (5, "uploads/z.png"),
         (5, "guide#none"),
         (2, ""),
     ]
-    assert draft["marks"][0]["message"] == "there is no such page"
+    assert marks[0]["message"] == "there is no such page"
 
 
 async def test_headings_of_another_page_are_completed(desk: Desk) -> None:

@@ -117,12 +117,19 @@
 		parts(document).forEach((part, index) => {
 			if (fresh[index] === sources[index]) return;
 			patch(part, parts(other)[index]);
-			if (part.matches("main")) document.dispatchEvent(new Event("wikisync:article", { bubbles: true }));
+			if (part.matches("main")) dress();
 		});
 		document.title = other.title;
 		sources = fresh;
 		markLinks();
 		if (place) goTo(place);
+	}
+
+	// What is in the page now is another text than the server gave it.
+	function dress() {
+		sources = [];
+		document.dispatchEvent(new Event("wikisync:article", { bubbles: true }));
+		markLinks();
 	}
 
 	// The panel, out of reach of the theme's style ------------------------------------
@@ -237,7 +244,7 @@
 
 	// What a person decides is loaded when it is asked for.
 	let last = { file: "" };
-	const pageOf = () => ({ own, root, host, make, exchange, showProblems: tell, left, line: () => word.textContent, hasFile: () => Boolean(last.file) });
+	const pageOf = () => ({ own, root, host, make, exchange, dress, showProblems: tell, left, line: () => word.textContent, hasFile: () => Boolean(last.file) });
 
 	async function view(name) {
 		try {

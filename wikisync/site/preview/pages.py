@@ -1,16 +1,25 @@
-"""The pages of a preview as HTML, each made when asked for and kept for a while."""
+"""The pages of a preview as HTML, each made when asked for and kept for a while.
+
+A page is its frame and what stands in it: the text (``main``) and the navigation
+(``nav``).  While the frame is the same, ``client.js`` exchanges the rest; while what is
+around the text in ``main`` is, the editor exchanges the blocks of it that changed.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from wikisync.core.model import Slug
+from wikisync.errors import PreconditionFailed
 from wikisync.site.fingerprint import hash_of
-from wikisync.site.preview.frame import frame_digest
 from wikisync.site.report import backlinks_of
 
 if TYPE_CHECKING:
@@ -21,6 +30,22 @@ RENDERED_MAX = 64
 """Rendered pages kept; more than there are windows open."""
 MISSING = "missing"
 """Key of a page that is not there."""
+DRAFTS_MAX = 8
+"""Drafts that are known; two windows may write on the same page."""
+QUICK_S = 0.1
+"""A page that takes longer is drafted by the blocks around the change first."""
+PART_CHARS_MAX = 20_000
+
+_HEAD = re.compile(
+    r"""(?:<title>.*?</title>"""
+    r"""|<meta (?:name|property)="(?:og:)?(?:description|title)"[^>]*>"""
+    r"""|<link rel="(?:prev|next)"[^>]*>)\s*""",
+    re.DOTALL,
+)
+"""What the head says of the page: shown nowhere, or taken over by the script."""
+_NAVIGATION = re.compile(r"(<nav\b[^>]*>).*?</nav>", re.DOTALL)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^>]*?(/?)>")
+_WITHOUT_END = frozenset({"br", "col", "hr", "img", "input", "source", "track", "wbr"})
 
 
 class Rendered(Struct, frozen=True):
@@ -60,13 +85,172 @@ class RenderedPages:
         return rendered
 
 
-def drafted(world: World, path: str) -> str:
-    """A page's HTML that nobody keeps.
+class Draft(Struct, frozen=True):
+    """A page with a text that no file holds, for a window that shows another draft."""
 
-    Raises:
-        SiteError: the theme fails for this page.
+    key: str
+    """Of what the window shows with it; empty where it cannot be brought up to date."""
+    is_whole: bool
+    """Else only the blocks around the change are right."""
+    html: str
+    """The page, or its blocks between those that stay."""
+    stay: tuple[int, int, int] | None = None
+    """How many blocks there were, and how many stay at the start and at the end; None
+    for the whole page."""
+
+
+class _Drafted(Struct, frozen=True):
+    text: str
+    around: bytes
+    blocks: Sequence[str]
+    seconds: float
+    """What all of it took."""
+
+
+class Drafts:
+    """What windows show of texts that no file holds, to send what changed alone."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Drafted] = {}
+        """By key, the oldest first."""
+
+    def text(self, text: str, known: str, stay: tuple[int, int]) -> str:
+        """A whole text, of which some UTF-16 units are others than in a draft.
+
+        Raises:
+            PreconditionFailed: that draft is not known any more.
+        """
+        if not known:
+            return text
+        if known not in self._known:
+            raise PreconditionFailed("this draft is not known")
+        units = self._known[known].text.encode("utf-16-le", "surrogatepass")
+        start, end = (2 * one for one in stay)
+        new = text.encode("utf-16-le", "surrogatepass")
+        made = units[:start] + new + units[end:]
+        return made.decode("utf-16-le", "surrogatepass")
+
+    def whole(
+        self, world: World, path: str, text: str, known: str, started_s: float
+    ) -> Draft:
+        """A page with a text, which ``world`` has.
+
+        Args:
+            world: The site with the text.
+            path: Output path of the page.
+            text: Of the page.
+            known: Key of the draft that the window shows, or empty.
+            started_s: When making ``world`` began.
+
+        Raises:
+            SiteError: the theme fails for this page.
+        """
+        place = world.layout.places[path]
+        page = _rendered(world, path, _composed(world, path)).content.decode()
+        body = world.layout.indexer.view(world.page(place)).html
+        before, start, after = page.partition("<main")
+        blocks = blocks_of(body) if after.count(body) == 1 else []
+        if not blocks:
+            return Draft("", is_whole=True, html=page)
+        head, _, tail = after.partition(body)
+        main = _NAVIGATION.sub(r"\1", f"{head}\0{tail.partition('</main>')[0]}")
+        around = hashlib.sha256(main.encode("utf-8", "replace")).digest()
+        seconds = time.monotonic() - started_s
+        made = _Drafted(text, around, blocks, seconds)
+        last = self._known.get(known)
+        if last is not None and last.around == around:
+            return self._changed(last, made, is_whole=True)
+        html = f"{before}{start}{head}<!--blocks-->{body}<!--end-->{tail}"
+        return Draft(self._keep(made), is_whole=True, html=html)
+
+    def quick(
+        self, body_of: Callable[[str], str], text: str, known: str
+    ) -> Draft | None:
+        """The blocks around a change; None where they cannot be had by themselves.
+
+        They can where those that were are in the page once: ``body_of`` makes the HTML
+        of a part of a text as if it were a page.
+        """
+        last = self._known.get(known)
+        if last is None or last.seconds < QUICK_S:
+            return None
+        old, new = last.text.split("\n\n"), text.split("\n\n")
+        start, end = _same(old, new)
+        # a list, or a line below a heading, goes on behind an empty line
+        start, end = max(start - 1, 0), max(end - 1, 0)
+        parts = ["\n\n".join(one[start : len(one) - end]) for one in (old, new)]
+        if max(map(len, parts)) > PART_CHARS_MAX:
+            return None
+        was, now = (blocks_of(body_of(part)) for part in parts)
+        places = [
+            at
+            for at, block in enumerate(last.blocks)
+            if was and block == was[0] and [*last.blocks[at : at + len(was)]] == was
+        ]
+        if len(places) != 1:
+            return None
+        at = places[0]
+        blocks = (*last.blocks[:at], *now, *last.blocks[at + len(was) :])
+        made = _Drafted(text, last.around, blocks, last.seconds)
+        return self._changed(last, made, is_whole=False)
+
+    def _changed(self, last: _Drafted, made: _Drafted, *, is_whole: bool) -> Draft:
+        start, end = _same(last.blocks, made.blocks)
+        html = "".join(made.blocks[start : len(made.blocks) - end])
+        return Draft(self._keep(made), is_whole, html, (len(last.blocks), start, end))
+
+    def _keep(self, made: _Drafted) -> str:
+        key = secrets.token_hex(8)
+        while len(self._known) >= DRAFTS_MAX:
+            del self._known[next(iter(self._known))]
+        self._known[key] = made
+        return key
+
+
+def _same(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """How many pieces are the same at the start, and at the end."""
+    start = _same_start(old, new)
+    return start, _same_start(old[start:][::-1], new[start:][::-1])
+
+
+def _same_start(old: Sequence[str], new: Sequence[str]) -> int:
+    pairs = zip(old, new, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def blocks_of(html: str) -> list[str]:
+    """The outermost elements of a page's safe HTML; none if there is text beside."""
+    blocks, depth, start, end = [], 0, 0, 0
+    for tag in _TAG.finditer(html):
+        if not depth:
+            start = tag.start()
+            if html[end:start].strip():
+                return []
+        if tag[1]:
+            depth -= 1
+        elif not tag[3] and tag[2] not in _WITHOUT_END:
+            depth += 1
+        if not depth:
+            end = tag.end()
+            blocks.append(html[start:end])
+        elif depth < 0:
+            return []
+    return [] if depth or html[end:].strip() else blocks
+
+
+def frame_digest(page: str, pictures: str = "") -> str:
+    """Hash of what only loading a page again brings up to date.
+
+    Args:
+        page: Its HTML.
+        pictures: Hashes of the pictures in it: a browser does not ask for another
+            one under the same address while it shows the page.
     """
-    return _rendered(world, path, _composed(world, path)).content.decode()
+    head, _, rest = page.partition("<main")
+    tail = rest.rpartition("</main>")[2]
+    frame = _NAVIGATION.sub(r"\1", _HEAD.sub("", head) + tail)
+    frame += pictures
+    return hashlib.sha256(frame.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 class _Composed(Struct, frozen=True):

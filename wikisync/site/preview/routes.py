@@ -35,8 +35,6 @@ FILE_BYTES_MAX = 32 * 1024 * 1024
 BODY_BYTES_MAX = 2 * writing.TEXT_BYTES_MAX * 6 + 4096
 """Two texts, every character escaped."""
 FILE_BODY_BYTES_MAX = FILE_BYTES_MAX * 4 // 3 + 4096
-PARTS_MAX = 2
-"""Of a text: as it was shown, and as it is."""
 HASH_DIGITS = 16
 """Of a file's hash in its path; the service's own have 32, and are never uploaded."""
 HEADINGS: Mapping[Format, str] = {
@@ -51,34 +49,39 @@ _UNFIT = re.compile(r'[\s<>:"|?*\\/#%\[\](){}\x00-\x1f\x7f-\x9f]+')
 InThread = Callable[..., Awaitable[Any]]
 
 
-class _Wish(Struct, frozen=True, forbid_unknown_fields=True):
+class Wish(Struct, frozen=True, forbid_unknown_fields=True):
+    """About the page that the window shows, by its output path."""
+
     at: str
-    """Output path of the page that the window shows."""
 
 
-class SourceWish(_Wish, frozen=True):
+class SourceWish(Wish, frozen=True):
     """The text of the page, or what there is to begin it with."""
 
     href: str = ""
     """A link of the page that leads to no page: about that one."""
 
 
-class DraftWish(_Wish, frozen=True):
+class DraftWish(Wish, frozen=True):
     """The page as HTML with a text that no file holds."""
 
-    text: str = ""
-    parts: tuple[str, ...] = ()
-    """Pieces of texts, each by itself as the body of the page: at most two."""
+    text: str
+    known: str = ""
+    """Key of the draft that is shown."""
+    stay: tuple[int, int] = (0, 0)
+    """Where ``text`` goes into that draft's, in UTF-16 units: from here, to there."""
+    is_whole: bool = False
+    """The blocks around the change will not do."""
 
 
-class SaveWish(_Wish, frozen=True):
+class SaveWish(Wish, frozen=True):
     """Write a text that was made from another one."""
 
     text: str
     base: str
 
 
-class CreateWish(_Wish, frozen=True):
+class CreateWish(Wish, frozen=True):
     """Begin a page."""
 
     name: str = ""
@@ -88,39 +91,27 @@ class CreateWish(_Wish, frozen=True):
     """Of a file that went away while it was edited; ``name`` is its path."""
 
 
-class RenameWish(_Wish, frozen=True):
+class RenameWish(Wish, frozen=True):
     """Give the page another name, and every link to it."""
 
     name: str
     is_dry: bool = False
 
 
-class DeleteWish(_Wish, frozen=True):
+class DeleteWish(Wish, frozen=True):
     """Move the page into the trash; it holds this text."""
 
     text: str
 
 
-class RestoreWish(_Wish, frozen=True):
-    """Bring a page back from the trash."""
-
-
-class StateWish(_Wish, frozen=True):
-    """What waits in the wiki of the page."""
-
-
-class BatchWish(_Wish, frozen=True):
+class BatchWish(Wish, frozen=True):
     """Approve or refuse what a safety stop holds."""
 
     batch: int
     is_approved: bool
 
 
-class ClashWish(_Wish, frozen=True):
-    """The conflict of the page."""
-
-
-class SettleWish(_Wish, frozen=True):
+class SettleWish(Wish, frozen=True):
     """Settle the conflict of the page with a text."""
 
     text: str
@@ -128,34 +119,34 @@ class SettleWish(_Wish, frozen=True):
     """Digest of what was shown."""
 
 
-class EarlierWish(_Wish, frozen=True):
+class EarlierWish(Wish, frozen=True):
     """The texts that the page had."""
 
     of_wiki: bool = False
     """Those of the wiki's history, for which the service is asked."""
 
 
-class BackWish(_Wish, frozen=True):
+class BackWish(Wish, frozen=True):
     """Make an earlier text the page."""
 
     id: str
 
 
-class FileWish(_Wish, frozen=True):
+class FileWish(Wish, frozen=True):
     """Keep a picture or another file."""
 
     name: str
     content: bytes
 
 
-class NamesWish(_Wish, frozen=True):
+class NamesWish(Wish, frozen=True):
     """The pages and files that a link may lead to."""
 
     href: str = ""
     """A link to a page: the headings of that one alone."""
 
 
-class TickWish(_Wish, frozen=True):
+class TickWish(Wish, frozen=True):
     """Tick a task box of the page, or not."""
 
     number: int
@@ -164,22 +155,27 @@ class TickWish(_Wish, frozen=True):
     """That the page is shown with and no file holds: nothing is written."""
 
 
-_SOURCES = json_decoder(SourceWish)
-_DRAFTS = json_decoder(DraftWish)
-_SAVES = json_decoder(SaveWish)
-_CREATIONS = json_decoder(CreateWish)
-_RENAMES = json_decoder(RenameWish)
-_DELETIONS = json_decoder(DeleteWish)
-_RESTORES = json_decoder(RestoreWish)
-_NAMES = json_decoder(NamesWish)
-_TICKS = json_decoder(TickWish)
-_FILES = json_decoder(FileWish)
-_STATES = json_decoder(StateWish)
-_BATCHES = json_decoder(BatchWish)
-_CLASHES = json_decoder(ClashWish)
-_SETTLEMENTS = json_decoder(SettleWish)
-_EARLIER = json_decoder(EarlierWish)
-_BACK = json_decoder(BackWish)
+_WISHES: Mapping[str, msgspec.json.Decoder[Any]] = {
+    "source": json_decoder(SourceWish),
+    "draft": json_decoder(DraftWish),
+    "save": json_decoder(SaveWish),
+    "create": json_decoder(CreateWish),
+    "rename": json_decoder(RenameWish),
+    "delete": json_decoder(DeleteWish),
+    "restore": json_decoder(Wish),
+    "names": json_decoder(NamesWish),
+    "tick": json_decoder(TickWish),
+    "file": json_decoder(FileWish),
+    "decide": json_decoder(BatchWish),
+    "settle": json_decoder(SettleWish),
+    "back": json_decoder(BackWish),
+    "state": json_decoder(Wish),
+    "clash": json_decoder(Wish),
+    "earlier": json_decoder(EarlierWish),
+}
+"""What is asked, by the last part of the address; ``WriteRoutes`` answers each in a
+method of that name."""
+_READS = frozenset({"state", "clash", "earlier"})
 
 
 class WriteRoutes:
@@ -205,50 +201,24 @@ class WriteRoutes:
 
     def add(self, router: web.UrlDispatcher, prefix: str) -> None:
         """Answer below an address."""
-        self._route(router, f"{prefix}source", _SOURCES, self._source)
-        self._route(router, f"{prefix}draft", _DRAFTS, self._draft)
-        self._route(router, f"{prefix}save", _SAVES, self._save)
-        self._route(router, f"{prefix}create", _CREATIONS, self._create)
-        self._route(router, f"{prefix}rename", _RENAMES, self._rename)
-        self._route(router, f"{prefix}delete", _DELETIONS, self._delete)
-        self._route(router, f"{prefix}restore", _RESTORES, self._restore)
-        self._route(router, f"{prefix}names", _NAMES, self._names)
-        self._route(router, f"{prefix}tick", _TICKS, self._tick)
-        self._route(
-            router, f"{prefix}file", _FILES, self._file, bytes_max=FILE_BODY_BYTES_MAX
+        for name in _WISHES:
+            router.add_post(f"{prefix}{name}", partial(self._answer, name))
+
+    async def _answer(self, name: str, request: web.Request) -> web.Response:
+        if self.is_read_only and name not in _READS:
+            return said(403, "this preview is read-only")
+        bytes_max = FILE_BODY_BYTES_MAX if name == "file" else BODY_BYTES_MAX
+        answer: Callable[[Any], Awaitable[object]] = getattr(self, f"_{name}")
+        try:
+            wish = _WISHES[name].decode(await read_body(request, bytes_max))
+            made = await answer(wish)
+        except msgspec.DecodeError as exc:
+            return said(400, f"the request cannot be read: {exc}")
+        except errors.WikisyncError as exc:
+            return said(_status(exc), exc.message, exc.hint or "")
+        return web.Response(
+            body=msgspec.json.encode(made), content_type="application/json"
         )
-        self._route(router, f"{prefix}decide", _BATCHES, self._decide)
-        self._route(router, f"{prefix}settle", _SETTLEMENTS, self._settle)
-        self._route(router, f"{prefix}back", _BACK, self._back)
-        self._route(router, f"{prefix}state", _STATES, self._state, reads=True)
-        self._route(router, f"{prefix}clash", _CLASHES, self._clash, reads=True)
-        self._route(router, f"{prefix}earlier", _EARLIER, self._earlier, reads=True)
-
-    def _route(
-        self,
-        router: web.UrlDispatcher,
-        path: str,
-        wishes: msgspec.json.Decoder[Any],
-        answer: Callable[[Any], Awaitable[object]],
-        *,
-        bytes_max: int = BODY_BYTES_MAX,
-        reads: bool = False,
-    ) -> None:
-        async def handle(request: web.Request) -> web.Response:
-            if self.is_read_only and not reads:
-                return said(403, "this preview is read-only")
-            try:
-                wish = wishes.decode(await read_body(request, bytes_max))
-                made = await answer(wish)
-            except msgspec.DecodeError as exc:
-                return said(400, f"the request cannot be read: {exc}")
-            except errors.WikisyncError as exc:
-                return said(_status(exc), exc.message, exc.hint or "")
-            return web.Response(
-                body=msgspec.json.encode(made), content_type="application/json"
-            )
-
-        router.add_post(path, handle)
 
     async def _page(self, at: str) -> tuple[WritablePage, writing.WikiDesk]:
         page = await self._in_thread(self._site.writable, at)
@@ -295,13 +265,8 @@ class WriteRoutes:
         }
 
     async def _draft(self, wish: DraftWish) -> object:
-        if wish.parts:
-            bodies = [
-                await self._in_thread(self._site.body, wish.at, part)
-                for part in wish.parts[:PARTS_MAX]
-            ]
-            return {"parts": bodies}
-        return await self._in_thread(self._site.draft, wish.at, wish.text)
+        draw = partial(self._site.draft, is_whole=wish.is_whole)
+        return await self._in_thread(draw, wish.at, wish.text, wish.known, wish.stay)
 
     async def _save(self, wish: SaveWish) -> writing.Written:
         page = await self._in_thread(self._site.writable, wish.at)
@@ -358,7 +323,7 @@ class WriteRoutes:
         await finish_in_thread(desk.delete, page.path, wish.text)
         return await self._shown(page, page.path)
 
-    async def _restore(self, wish: RestoreWish) -> object:
+    async def _restore(self, wish: Wish) -> object:
         page = await self._in_thread(self._site.new_page, wish.at, "", "")
         if page is None:
             raise errors.NotFound("no page can have this address")
@@ -405,7 +370,7 @@ class WriteRoutes:
 
     # What a person decides -------------------------------------------------------
 
-    async def _state(self, wish: StateWish) -> object:
+    async def _state(self, wish: Wish) -> object:
         number = await self._in_thread(self._site.wiki_at, wish.at)
         if number is None or self._decisions is None:
             return {"line": "", "rows": []}
@@ -446,7 +411,7 @@ class WriteRoutes:
             found = await finish_in_thread(self._desk(page).pieces, page.conflict)
         return found
 
-    async def _clash(self, wish: ClashWish) -> object:
+    async def _clash(self, wish: Wish) -> object:
         page, _ = await self._page(wish.at)
         pieces = await self._pieces(page)
         return {"parts": writing.parts_of(pieces), "seen": digest_of_pieces(pieces)}

@@ -37,7 +37,7 @@ from wikisync.site.composing import search_digest, search_documents
 from wikisync.site.generated import stub_page
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.checks import front_matter_checks, located, page_checks
-from wikisync.site.preview.pages import Rendered, RenderedPages, drafted
+from wikisync.site.preview.pages import Draft, Drafts, Rendered, RenderedPages
 from wikisync.site.preview.search import Searched
 from wikisync.site.preview.tasks import ticked
 from wikisync.site.preview.world import (
@@ -121,13 +121,6 @@ class Mark(Struct, frozen=True):
     message: str
 
 
-class Draft(Struct, frozen=True):
-    """A page with a text that no file holds."""
-
-    html: str
-    marks: tuple[Mark, ...] = ()
-
-
 class LiveSite:
     """The site that a preview shows."""
 
@@ -139,6 +132,7 @@ class LiveSite:
         self._inputs: PreviewInputs | None = None
         self._world: World | None = None
         self._pages = RenderedPages()
+        self._drafts = Drafts()
         self._ahead: set[ItemKey] = set()
         """Pages that were read and that the site does not show as read yet."""
         self._shown_s = 0.0
@@ -367,18 +361,36 @@ class LiveSite:
                 return self.output_path(number, found[0]) or ""
         return ""
 
-    def draft(self, path: str, text: str) -> Draft:
-        """A page with a text that no file holds; empty where there is no page.
+    def draft(
+        self,
+        path: str,
+        text: str,
+        known: str = "",
+        stay: tuple[int, int] = (0, 0),
+        *,
+        is_whole: bool = False,
+    ) -> tuple[Draft, tuple[Mark, ...]] | None:
+        """A page with a text that no file holds, and what is wrong in it.
+
+        ``known`` is the key of the draft that is shown, in which ``text`` goes where
+        ``stay`` tells; None where there is no page.
 
         Raises:
-            WikisyncError: the theme fails for this page.
+            WikisyncError: the theme fails for this page, or that draft is not known.
         """
+        text = self._drafts.text(text, known, stay)
+        if not is_whole:
+            quick = self._drafts.quick(partial(self.body, path), text, known)
+            if quick is not None:
+                return quick, ()
+        started_s = time.monotonic()
         drawn = self._drafted(path, text)
         if drawn is None:
-            return Draft("")
+            return None
         world, place = drawn
         shown = world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
-        return Draft(drafted(world, shown), _marks(world, place, text))
+        draft = self._drafts.whole(world, shown, text, known, started_s)
+        return draft, _marks(world, place, text)
 
     def marks(self, path: str, text: str) -> tuple[Mark, ...]:
         """What is wrong in a text of a page that no file holds."""

@@ -9,16 +9,14 @@ import { breakLinks, FORMATS, style as highlighting } from "./modes.js";
 const DRAFT = "wikisync-draft-";
 const OPEN = "wikisync-writing";
 const TAB = "wikisync-tab";
-const RENDER_MS = 200;
+const RENDER_MS = 60;
 const KEEP_MS = 250;
-// Of a page with more characters what is typed is shown first, and all of it in a rest.
+// A page with more characters is kept and measured in a rest.
 const BIG = 100_000;
-const PART_MS = 60;
 const REST_MS = 1500;
-const PART_MAX = 20_000;
 
 const SHEET = `
-	.write { position: fixed; inset: 0 50% 0 0; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 0.875rem/1.45 system-ui, sans-serif;
+	.write { position: fixed; inset: 0 50% 0 0; contain: strict; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 0.875rem/1.45 system-ui, sans-serif;
 		--page: #fff; --ink: #1b1b1f; --line: #73737d; --button: #eeeef2; --soft: #55555e; --link: #0b57b0; --code: #7a3e00; --sel: #b8d4f5; --own: #e6f4ea; --other: #fdecea; }
 	.write.dark { --page: #1d1d22; --ink: #ececf1; --line: #8a8a95; --button: #33333b; --soft: #b5b5c0; --link: #8ab8ff; --code: #f0b878; --sel: #264a78; --own: #17351f; --other: #43201d; color-scheme: dark; }
 	.tools { display: flex; flex-wrap: wrap; gap: 3px; padding: 6px; border-bottom: 1px solid var(--line); }
@@ -34,7 +32,7 @@ const SHEET = `
 	.said.bad { border-left: 5px solid #c1121f; }
 	.switch { display: none; }
 	@media (max-width: 50rem) {
-		.write { right: 0; } .write.page { bottom: auto; border-bottom: 1px solid var(--line); } .write.page .source, .write.page .said, .write.page .only-text, .write:not(.page) ~ .bar { display: none; }
+		.write { right: 0; } .write.page { bottom: auto; contain: none; border-bottom: 1px solid var(--line); } .write.page .source, .write.page .said, .write.page .only-text, .write:not(.page) ~ .bar { display: none; }
 		.switch { display: inline-block; }
 	}
 	.cm-editor { height: 100%; } .cm-editor.cm-focused { outline: 2px solid var(--link); outline-offset: -2px; }
@@ -54,7 +52,7 @@ const SHEET = `
 `;
 const PAGE_SHEET = `
 	html.wikisync-writing, html.wikisync-writing body { overflow: hidden; }
-	html.wikisync-writing main { position: fixed !important; inset: 0 0 0 50% !important; z-index: 2147483644; display: block !important; box-sizing: border-box; margin: 0 !important; max-width: none !important; width: auto !important; padding: 20px 28px 80px !important; overflow: auto !important; }
+	html.wikisync-writing main { contain: strict; position: fixed !important; inset: 0 0 0 50% !important; z-index: 2147483644; display: block !important; box-sizing: border-box; margin: 0 !important; max-width: none !important; width: auto !important; padding: 20px 28px 80px !important; overflow: auto !important; }
 	html.wikisync-writing main :is(nav, aside, details:has(nav)) { display: none; }
 	@media (max-width: 50rem) { html.wikisync-writing main { inset: 3.4rem 0 0 0 !important; padding: 12px 16px 80px !important; z-index: 2147483643; } }
 `;
@@ -75,6 +73,8 @@ class Editor extends Desk {
 		super(page);
 		this.place = { writable: false };
 		this.mode = new Compartment();
+		this.known = "";
+		this.took = this.tookWhole = 0;
 		this.addSheet(SHEET);
 	}
 
@@ -153,7 +153,11 @@ class Editor extends Desk {
 					...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap,
 				]),
 				EditorView.contentAttributes.of({ spellcheck: "true", autocapitalize: "sentences", "aria-label": `Source of ${this.file}` }),
-				EditorView.updateListener.of((update) => update.docChanged && this.changed()),
+				EditorView.updateListener.of(({ docChanged, changes }) => {
+					if (!docChanged) return;
+					this.pending = this.pending?.compose(changes) ?? changes;
+					this.changed();
+				}),
 				EditorView.domEventHandlers({
 					paste: (event) => this.addFiles(event.clipboardData?.files, event),
 					drop: (event) => this.addFiles(event.dataTransfer?.files, event),
@@ -201,7 +205,6 @@ class Editor extends Desk {
 		if (this.hasTakenDraft && !this.isDirty) this.forget();
 		this.isClosed = true;
 		clearTimeout(this.rendering);
-		clearTimeout(this.parting);
 		clearTimeout(this.keeping);
 		this.freeTab?.();
 		this.listening?.abort();
@@ -248,88 +251,85 @@ class Editor extends Desk {
 	}
 
 	get isDirty() {
-		return this.view !== undefined && this.text_ !== this.base;
+		return this.view !== undefined && (this.view.state.doc.length !== this.base.length || this.text_ !== this.base);
 	}
 
 	changed() {
 		this.saveButton.disabled = !this.isDirty;
 		clearTimeout(this.keeping);
-		const isBig = this.view.state.doc.length > BIG;
-		this.keeping = setTimeout(() => this.keep(), isBig ? REST_MS : KEEP_MS);
-		if (isBig) this.renderPart();
-		this.render(isBig ? REST_MS : RENDER_MS);
+		this.keeping = setTimeout(() => this.keep(), this.view.state.doc.length > BIG ? REST_MS : KEEP_MS);
+		if (this.isDue) return;
+		this.isDue = true;
+		this.render(Math.min(Math.max(this.took, RENDER_MS), REST_MS));
 	}
 
-	renderPart() {
-		clearTimeout(this.parting);
-		this.parting = setTimeout(async () => {
-			if (this.isParting) return void (this.isPartStale = true);
-			this.isParting = true;
-			do {
-				this.isPartStale = false;
-				await this.showPart().catch(() => null);
-			} while (this.isPartStale && !this.isClosed);
-			this.isParting = false;
-		}, PART_MS);
-	}
-
-	// The blocks around what was typed, rendered by themselves as they were and as they
-	// are: where those that were are in the page once, the others take their place.
-	async showPart() {
-		const [old, now] = [this.shown, this.text_];
-		if (old === undefined || old === now || this.isRendering) return;
-		const [start, end] = difference(old, now);
-		const from = Math.max(0, old.lastIndexOf("\n\n", old.lastIndexOf("\n\n", start - 1) - 1) + 2);
-		const next = old.indexOf("\n\n", old.length - end);
-		const behind = next < 0 ? -1 : old.indexOf("\n\n", next + 2);
-		const rest = behind < 0 ? 0 : old.length - behind;
-		const parts = [old, now].map((text) => text.slice(from, text.length - rest));
-		if (parts.some((part) => part.length > PART_MAX)) return;
-		const answer = await this.ask("draft", { parts });
-		const [was, are] = answer.parts.map((html) => [...new DOMParser().parseFromString(html, "text/html").body.children]);
-		const first = was.length && !this.isClosed && this.shown === old && onlyPlace(was, this.main);
-		if (!first) return;
-		const there = [first];
-		while (there.length < was.length) there.push(there.at(-1).nextElementSibling);
-		const last = there.at(-1).nextSibling;
-		const isSame = (at) => was.at(at)?.isEqualNode(are.at(at));
-		while (was.length && are.length && isSame(0)) for (const one of [was, are, there]) one.shift();
-		let behindIt = last;
-		while (was.length && are.length && isSame(-1)) {
-			behindIt = there.pop();
-			was.pop();
-			are.pop();
-		}
-		const parent = first.parentNode ?? behindIt?.parentNode;
-		for (const node of are) parent.insertBefore(node, there[0] ?? behindIt);
-		for (const node of there) node.remove();
-		this.shown = now;
-	}
-
-	render(delay) {
+	// The first drafts after a change may be of the blocks around it alone; in a rest all
+	// of the page is rendered.
+	render(delay, is_whole = false) {
 		clearTimeout(this.rendering);
-		this.rendering = setTimeout(async () => {
-			if (this.isRendering) return void (this.isStale = true);
-			this.isRendering = true;
-			do {
-				this.isStale = false;
-				const text = this.text_;
-				const draft = await this.ask("draft", { text, parts: [] }).catch(() => null);
-				if (this.isClosed) return;
-				// parts are shown already of what was typed meanwhile, where any can be
-				const isLate = text.length > BIG && this.shown !== undefined && text.length !== this.view.state.doc.length;
-				if (draft?.html && !isLate) {
-					this.shown = text;
-					this.mark(draft.marks);
-					const top = this.main.scrollTop;
-					this.page.exchange(new DOMParser().parseFromString(draft.html, "text/html"), null);
-					this.main.scrollTop = top;
-					if (this.leader !== "page") this.follow();
-				}
-			} while (this.isStale);
-			this.isRendering = false;
-			if (this.shown?.length > BIG && this.shown !== this.text_) this.renderPart();
-		}, delay);
+		this.rendering = setTimeout(() => this.draw(is_whole), delay);
+	}
+
+	async draw(is_whole) {
+		this.isDue = false;
+		if (this.isDrawing) return void (this.isStale = true);
+		this.isDrawing = true;
+		this.isStale = false;
+		const began = performance.now();
+		const answer = await this.ask("draft", { ...this.changes(), known: this.known, is_whole }).catch(() => null);
+		this.isDrawing = false;
+		if (this.isClosed) return;
+		if (answer ? !this.showDraft(...answer) : this.known) {
+			this.known = "";
+			this.isStale = true;
+		}
+		const took = performance.now() - began;
+		if (answer?.[0].is_whole) this.tookWhole = took;
+		else this.took = took;
+		if (this.isStale) this.render(0);
+		else if (answer && !answer[0].is_whole && !this.isDue) this.render(Math.max(REST_MS, 4 * this.tookWhole), true);
+	}
+
+	// What is another text than that of the draft that is shown; without one, all of it.
+	changes() {
+		const { pending, view: { state: { doc } } } = this;
+		this.pending = null;
+		if (!this.known) return { text: doc.toString() };
+		const ranges = [];
+		pending?.iterChangedRanges((...range) => ranges.push(range));
+		if (!ranges.length) return { text: "", stay: [0, 0] };
+		const [[start, , from], [, end, , to]] = [ranges[0], ranges.at(-1)];
+		return { text: doc.sliceString(from, to), stay: [start, end] };
+	}
+
+	// Whether the page could be brought up to date.
+	showDraft(draft, marks) {
+		const made = new DOMParser().parseFromString(draft.html, "text/html");
+		const top = this.main.scrollTop;
+		if (!draft.stay) this.page.exchange(made, null);
+		else if (!this.exchangeBlocks([...made.body.children], ...draft.stay)) return false;
+		this.known = draft.key;
+		if (draft.is_whole) {
+			this.mark(marks);
+			// looking at all of a big page for each key would be felt
+			if (draft.stay) this.page.dress();
+		}
+		this.main.scrollTop = top;
+		if (this.leader !== "page") this.follow();
+		return true;
+	}
+
+	exchangeBlocks(come, count, start, end) {
+		const comments = document.createTreeWalker(this.main, NodeFilter.SHOW_COMMENT);
+		while (comments.nextNode() && comments.currentNode.data !== "blocks");
+		const there = [];
+		let at = comments.currentNode;
+		for (; at && at.data !== "end"; at = at.nextSibling) if (at.localName) there.push(at);
+		// a script of the theme may have done more than to wrap them
+		if (!at || there.length !== count) return false;
+		(there[count - end] ?? at).before(...come);
+		for (const one of there.slice(start, count - end)) one.remove();
+		return true;
 	}
 
 	// What the text has wrong, in it and below it; a line is gone to with a click.
@@ -737,22 +737,6 @@ function difference(old, text) {
 	let end = 0;
 	while (end < old.length - start && end < text.length - start && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
 	return [start, end];
-}
-
-// The first of elements that stand in a row, where they do so once.
-function onlyPlace(row, inside) {
-	let found = null;
-	for (const one of inside.querySelectorAll(row[0].localName)) {
-		let at = one;
-		const isRow = row.every((node) => {
-			const isSame = at?.isEqualNode(node);
-			at = at?.nextElementSibling;
-			return isSame;
-		});
-		if (isRow && found) return null;
-		if (isRow) found = one;
-	}
-	return found;
 }
 
 // A title that no line of the text makes has no id.

@@ -1,0 +1,135 @@
+"""What a window is sent of a text that no file holds."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.site.sites import Studio
+from wikisync.errors import PreconditionFailed
+from wikisync.site.cache import open_cache
+from wikisync.site.preview import pages
+from wikisync.site.preview.pages import Draft, blocks_of
+from wikisync.site.preview.site import LiveSite
+from wikisync.site.preview.windows import Reading
+from wikisync.site.preview.world import PreviewInputs
+
+TEXT = """\
+# Guide
+
+Plain **words**.
+
+More.
+
+First **words**, a [link](home) and a note[^1].
+
+- one
+
+- two
+
+```
+code
+
+more code
+```
+
+Same words.
+
+Same words.
+
+[^1]: The note.
+"""
+
+
+class Window:
+    """What a window shows: the page of the first draft, with the blocks of others."""
+
+    def __init__(self, site: LiveSite, text: str) -> None:
+        self.site, self.text = site, text
+        self.draft = self.ask(text)
+        body = self.draft.html.partition("<!--blocks-->")[2].partition("<!--end-->")[0]
+        self.blocks = blocks_of(body)
+
+    def ask(self, text: str, known: str = "", **wish: object) -> Draft:
+        answer = self.site.draft("guide.html", text, known, **wish)  # type: ignore[arg-type]
+        assert answer is not None
+        return answer[0]
+
+    def type(self, old: str, new: str, *, is_whole: bool = False) -> Draft:
+        """Write in the place of some words."""
+        at = self.text.index(old)
+        before, after = self.text[:at], self.text[at + len(old) :]
+        self.text = before + new + after
+        start, end = (
+            len(one.encode("utf-16-le")) // 2 for one in (before, before + old)
+        )
+        key = self.draft.key
+        self.draft = self.ask(new, key, stay=(start, end), is_whole=is_whole)
+        assert self.draft.stay is not None
+        count, first, last = self.draft.stay
+        assert count == len(self.blocks)
+        kept = self.blocks[:first], self.blocks[count - last :]
+        self.blocks = [*kept[0], *blocks_of(self.draft.html), *kept[1]]
+        return self.draft
+
+
+@pytest.fixture
+def site(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveSite]:
+    """One whose pages all take long."""
+    monkeypatch.setattr(pages, "QUICK_S", 0)
+    folder = studio.add(f"-- home.md --\n# Home\n-- guide.md --\n{TEXT}")
+    assert folder
+    inputs = PreviewInputs(tuple(studio.sources), studio.options)
+    with open_cache(studio.root / "cache") as cache:
+        site = LiveSite(lambda: inputs, Reading())
+        site.use(cache)
+        site.refresh(None)
+        yield site
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("First", "Very first 🙂"),
+        ("[link](home)", "[broken](nowhere)"),
+        ("Plain", "Plain 🙂"),
+        ("# Guide", "# Guide\n\nNew."),
+        ("First **words**, a [link](home) and a note[^1].\n\n", ""),
+        ("- two", "- two\n- three"),
+        ("more code", "other code"),
+        ("Same words.", "Other words."),
+        ("The note", "The other note"),
+        ("```\n\nSame", "\n\nSame"),
+    ],
+)
+def test_blocks_make_the_page_that_all_of_it_makes(
+    site: LiveSite, old: str, new: str
+) -> None:
+    window = Window(site, TEXT)
+    window.type(old, new)
+    window.type("", "", is_whole=True)
+    assert window.blocks == Window(site, window.text).blocks
+
+
+def test_only_blocks_that_changed_are_made_and_sent(site: LiveSite) -> None:
+    window = Window(site, TEXT)
+    assert not window.type("Plain", "🙂 Quite plain").is_whole
+    draft = window.type("words**", "sentences**")
+    assert not draft.is_whole
+    assert "sentences" in draft.html
+    assert "code" not in draft.html
+
+
+def test_a_draft_that_is_not_known_is_refused(site: LiveSite) -> None:
+    with pytest.raises(PreconditionFailed):
+        site.draft("guide.html", "words", "another", (0, 0))
+
+
+@pytest.mark.parametrize("html", ["text", "<p>a</p> b", "<p>a", "<p>a</p></p>"])
+def test_what_is_no_row_of_elements_has_no_blocks(html: str) -> None:
+    assert blocks_of(html) == []
+
+
+def test_blocks_are_the_outermost_elements() -> None:
+    html = '<div><p>a<br>b</p></div>\n<hr>\n<svg><path d="M"/></svg>'
+    parts = ["<div><p>a<br>b</p></div>", "<hr>", '<svg><path d="M"/></svg>']
+    assert blocks_of(html) == parts
