@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.support.bucket_server import BucketServer, bucket_server
 from tests.sync.prove_guards import SWITCH, guard_named
+from wikisync.fleet.parts import BucketServer, bucket_server
 
 # a busy machine is no failure; a search that never ends is cut by its examples
 settings.register_profile("wikisync", deadline=None)

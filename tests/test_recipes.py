@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.bucket_server import BucketServer
+from tests.support.bucket_server import got
 from tests.support.machine import SERVICE_URL, Machine, clean_machine, code_blocks
 from wikisync.config import parse_config
 from wikisync.core.layout import HEALTH_FILE, PRIVATE_FOLDER
 from wikisync.core.model import WikiOwner
+from wikisync.fleet.parts import BucketServer
 
 ROOT = Path(__file__).resolve().parent.parent
 RECIPES = ROOT / "sample-site/handbook/recipes"
@@ -394,7 +395,7 @@ async def test_new_version_of_the_site_is_in_the_bucket(
         assert count == 1
     done = await machine.run(code)
     assert done.returncode == 0, done.stderr
-    index = s3.get(f"{machine.home.parent.name}/index.html")
+    index = got(s3, f"{machine.home.parent.name}/index.html")
     assert index
     assert index[0] == (workspace / "site/index.html").read_bytes()
 

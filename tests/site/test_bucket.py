@@ -14,8 +14,9 @@ import pytest
 from yarl import URL
 
 from tests.site.sites import Studio
-from tests.support.bucket_server import BucketServer
+from tests.support.bucket_server import got
 from wikisync.errors import PreconditionFailed, SiteError
+from wikisync.fleet.parts import BucketServer
 from wikisync.site.bucket import (
     RECORD,
     Bucket,
@@ -62,11 +63,11 @@ class Shelf:
         return await send(self.build(), self.bucket)
 
     def get(self, path: str) -> str | None:
-        found = self.server.get(f"{self.name}/{path}")
+        found = got(self.server, f"{self.name}/{path}")
         return found[0].decode("utf-8", "replace") if found else None
 
     def put_by_another(self, path: str, content: bytes) -> None:
-        obstore.put(self.server.store(self.name), path, content)
+        obstore.put(self.server.store("site", self.name), path, content)
 
     async def is_whole(self) -> bool:
         """Whether the bucket holds the site byte for byte, and nothing else."""
@@ -102,7 +103,7 @@ async def test_objects_have_their_types_and_caches(shelf: Shelf) -> None:
     (sheet,) = (shelf.studio.site / "-/assets").glob("theme.*.css")
     heads = {}
     for path in ("guide.html", f"-/assets/{sheet.name}", "-/manifest.json"):
-        found = shelf.server.get(f"{shelf.name}/{path}")
+        found = got(shelf.server, f"{shelf.name}/{path}")
         assert found
         heads[path] = (found[1]["Content-Type"], found[1]["Cache-Control"])
     assert list(heads.values()) == [

@@ -190,9 +190,13 @@ class Client:
         return Request("GET", path, purpose, query)
 
     def projects(
-        self, *, membership: bool = False, search: str | None = None
+        self,
+        *,
+        membership: bool = False,
+        search: str | None = None,
+        active_after: str | None = None,
     ) -> listing.Listing[ProjectRecord]:
-        """Every project the token may see, by rising id.
+        """Every project the token may see, or that had activity, by rising id.
 
         Keyset paging, because offset paging ends at 50,000 records.
         """
@@ -205,6 +209,7 @@ class Client:
             sort="asc",
             membership=membership or None,
             search=search,
+            last_activity_after=active_after,
         )
 
     def groups(

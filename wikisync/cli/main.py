@@ -48,6 +48,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "lsp": "Serve the pages to an editor, with its language protocol.",
         "check": "Check for broken links and invalid pages.",
         "render": "Print the HTML of pages, without a theme.",
+        "fleet": "Keep the sites of very many wikis up to date, on several machines.",
         "theme": "List themes, show theme options, create a theme.",
         "demo": "Export the user guide from an embedded service.",
     },

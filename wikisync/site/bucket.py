@@ -131,8 +131,8 @@ class Bucket:
         except BaseError as exc:
             raise self._failed("read", path, exc) from exc
 
-    async def etags(self) -> dict[str, str]:
-        """The entity tag of every object.
+    async def etags(self, folder: str = "") -> dict[str, str]:
+        """The entity tag of every object, or of those in a folder.
 
         Raises:
             SiteError: the bucket does not list them.
@@ -141,7 +141,7 @@ class Bucket:
         from obstore.exceptions import BaseError
 
         try:
-            stream = obstore.list(self._store)
+            stream = obstore.list(self._store, folder or None)
             return {
                 one["path"]: one["e_tag"] or "" async for some in stream for one in some
             }
@@ -293,9 +293,11 @@ async def look(bucket: Bucket) -> Seen:
 
 
 async def upload(
-    folder: Path, bucket: Bucket, seen: Seen, *, check: Check = nothing_lost
+    folder: Path | None, bucket: Bucket, seen: Seen, *, check: Check = nothing_lost
 ) -> Uploaded:
     """Make a bucket hold the site in a folder, given what was seen there before.
+
+    Without a folder the site that is there is removed.
 
     Cancelled, it leaves new objects beside old ones; the next upload does the rest.
 
@@ -303,11 +305,7 @@ async def upload(
         PreconditionFailed: another writer was there since.
         SiteError: the bucket or the folder cannot be used.
     """
-    wanted = {file.path: file for file in named_files(folder, MANIFEST)}
-    manifest = read_below(folder, MANIFEST, MANIFEST_BYTES_MAX)
-    wanted[MANIFEST] = ManifestFile(
-        MANIFEST, len(manifest), digest_of(manifest), content_type(MANIFEST)
-    )
+    wanted = _wanted(folder) if folder else {}
     files = dict(seen.record.files)
     changed = [
         one
@@ -327,6 +325,7 @@ async def upload(
         await check()
         is_asset = file.path.startswith(ASSETS_FOLDER)
         try:
+            assert folder
             content = await asyncio.to_thread(_content, folder, file)
             etag = await bucket.put(
                 file.path,
@@ -369,6 +368,16 @@ async def send(folder: Path, bucket: Bucket) -> Uploaded:
         with suppress(PreconditionFailed):
             return await upload(folder, bucket, await look(bucket))
     return await upload(folder, bucket, await look(bucket))
+
+
+def _wanted(folder: Path) -> dict[str, ManifestFile]:
+    """The files of a site by their paths, the manifest among them."""
+    wanted = {file.path: file for file in named_files(folder, MANIFEST)}
+    content = read_below(folder, MANIFEST, MANIFEST_BYTES_MAX)
+    wanted[MANIFEST] = ManifestFile(
+        MANIFEST, len(content), digest_of(content), content_type(MANIFEST)
+    )
+    return wanted
 
 
 def _content(folder: Path, file: ManifestFile) -> bytes:

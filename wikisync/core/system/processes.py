@@ -178,6 +178,39 @@ async def start_program_async(
     )
 
 
+def start_server(
+    words: Sequence[str],
+    *,
+    folder: Path,
+    log: IO[bytes],
+    environment: Mapping[str, str],
+    user: int | None = None,
+) -> Child:
+    """Start a server of an installed package, which is told what it is to know.
+
+    Args:
+        words: The command.
+        folder: Where it runs.
+        log: Where it writes what it says.
+        environment: Whole; secrets are left out.
+        user: Who runs it, with no group of ours; None: this user.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    return subprocess.Popen(  # noqa: S603 - a program that came with a package
+        words,
+        cwd=folder,
+        env=without_secrets(environment),
+        stdin=DEVNULL,
+        stdout=log,
+        stderr=log,
+        user=user,
+        group=user,
+        extra_groups=None if user is None else [],
+    )
+
+
 def run_program(words: Sequence[str]) -> int:
     """Run a person's program in this terminal until it ends; its exit code.
 
@@ -300,6 +333,15 @@ def end_worker(process: Child, seconds: float = 0.0) -> int:
     for stream in (source, target):
         with contextlib.suppress(OSError):
             stream.close()
+    return process.wait()
+
+
+def end_server(process: Child, number: signal.Signals, seconds: float) -> int:
+    """The exit code of a server that is asked to end; after so long it is killed."""
+    process.send_signal(number)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(seconds)
+    process.kill()
     return process.wait()
 
 

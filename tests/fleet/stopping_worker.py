@@ -1,0 +1,37 @@
+"""A worker that sends itself a signal when it first comes to a step.
+
+``python -m tests.fleet.stopping_worker DATABASE TOKEN FOLDER [STEP SIGNAL]``
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+
+from wikisync.fleet.runner import FleetRunner
+from wikisync.fleet.worker import work_on_sites
+
+TIMES = {"beat_s": 0.5, "sweep_s": 0.5, "stalled_s": 6.0, "silent_max_s": 4.0}
+
+
+def main(
+    database: str, token: str, folder: str, step: str = "", name: str = ""
+) -> None:
+    left = [step]
+
+    async def at(now: str) -> None:
+        if left == [now]:
+            left.clear()
+            os.kill(os.getpid(), signal.Signals[name])
+
+    logging.basicConfig(level=logging.INFO)
+    runner = FleetRunner(database, slots=2, **TIMES)
+    asyncio.run(work_on_sites(runner, token, Path(folder), at=at))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,416 @@
+"""Cycles against a real database, a real S3 server and the embedded service.
+
+A worker that dies or freezes at a step is one whose ``at`` raises or waits there;
+``test_processes`` does the same to real processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+from msgspec.structs import replace
+
+from tests.support.bucket_server import got
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api.client import Client
+from wikisync.api.projects import Projects
+from wikisync.cli.fleet import make_fleet
+from wikisync.cli.main import main
+from wikisync.core.model import WikiOwner
+from wikisync.fleet import discovery
+from wikisync.fleet.cycle import Cycle
+from wikisync.fleet.discovery import discover
+from wikisync.fleet.parts import BucketServer
+from wikisync.fleet.rows import LostClaim, Rows, Settings, pool_for
+from wikisync.fleet.states import States
+from wikisync.site.bucket import RECORD, nothing_lost, open_bucket
+from wikisync.workspace.discovery import Selection
+
+PATH = "docs/handbook"
+PICTURE = "uploads/0123456789abcdef0123456789abcdef/a.png"
+Step = Callable[[str], Awaitable[None]]
+
+
+class Died(BaseException):
+    """The worker was killed."""
+
+
+async def passes(_step: str) -> None:
+    pass
+
+
+def dies_at(step: str, after: int = 0) -> Step:
+    left = [after]
+
+    async def at(now: str) -> None:
+        if now == step:
+            left[0] -= 1
+            if left[0] < 0:
+                raise Died
+
+    return at
+
+
+class Fleet:
+    """A fleet whose cycles a test runs one by one."""
+
+    def __init__(
+        self, service: EmbeddedService, rows: Rows, server: BucketServer, folder: Path
+    ) -> None:
+        self.service, self.rows, self.server = service, rows, server
+        self.folder, self.name = folder, folder.name
+        self.settings = Settings(
+            service.url,
+            Selection(is_all=True),
+            f"s3://site/{self.name}",
+            f"s3://state/{self.name}",
+        )
+        self.client = Client(service.url, service.token)
+        self.count = 0
+
+    async def write(self, text: str, slug: str = "guide", path: str = PATH) -> None:
+        await self.service.add_pages(WikiOwner("project", path), {slug: text})
+        await self.hint()
+
+    async def hint(self) -> None:
+        await self.rows.hint([one.key for one in await self.rows.shown()])
+
+    async def discover(self) -> None:
+        await self.rows._do("UPDATE fleet SET listed_at = '-infinity'")
+        await discover(self.client, self.rows, self.settings)
+
+    def worker(self, at: Step = passes, folder: str = "") -> Cycle:
+        """A worker, of another machine unless a folder is named."""
+        self.count += 1
+        place = self.folder / (folder or f"worker{self.count}")
+        return Cycle(self.rows, self.settings, self.client, place, nothing_lost, at)
+
+    async def work(self, worker: Cycle | None = None) -> None:
+        worker = worker or self.worker()
+        for key in await self.rows.due():
+            await worker.run(key)
+
+    def site(self, path: str = PATH) -> str:
+        return f"{self.name}/{path}/-/wikis"
+
+    def page(self, slug: str = "guide", path: str = PATH) -> str | None:
+        found = got(self.server, f"{self.site(path)}/{slug}.html")
+        return found[0].decode() if found else None
+
+    async def problem(self) -> str:
+        return next(one.problem for one in await self.rows.shown() if one.path == PATH)
+
+    async def audit(self, path: str = PATH) -> None:
+        """See that the site is what its manifest says, and nothing else."""
+        bucket = open_bucket(f"s3://site/{self.site(path)}")
+        found = await bucket.read("-/manifest.json")
+        assert found
+        said = {one["path"]: one["sha256"] for one in json.loads(found[0])["files"]}
+        paths = (await bucket.etags()).keys() - {RECORD, "-/manifest.json"}
+        there = {}
+        for one in paths:
+            content = await bucket.read(one)
+            assert content
+            there[one] = hashlib.sha256(content[0]).hexdigest()
+        assert there == said
+
+
+@pytest.fixture
+async def fleet(
+    database: str, s3: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Fleet]:
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(embedded_service(tmp_path))
+        rows = Rows(await stack.enter_async_context(pool_for(database)))
+        pages = {"home": f"# Home\n\n![a]({PICTURE})", "guide": "Words of ONE."}
+        await service.add_project(PATH, pages, visibility="public")
+        await service.put_file(WikiOwner("project", PATH), PICTURE, b"a picture")
+        fleet = Fleet(service, rows, s3, tmp_path)
+        await stack.enter_async_context(fleet.client)
+        await make_fleet(rows, database, fleet.settings)
+        await fleet.discover()
+        yield fleet
+
+
+async def test_wiki_is_published_and_kept_up_to_date(fleet: Fleet) -> None:
+    await fleet.work()
+    assert "Words of ONE" in (fleet.page() or "")
+    picture = got(fleet.server, f"{fleet.site()}/{PICTURE}")
+    assert picture
+    assert picture[0] == b"a picture"
+    await fleet.write("Words of TWO.")
+    await fleet.work()
+    assert "Words of TWO" in (fleet.page() or "")
+    await fleet.audit()
+
+
+async def test_cycle_with_nothing_to_do_writes_nothing(fleet: Fleet) -> None:
+    worker = fleet.worker(folder="one")
+    await fleet.work(worker)
+    before = await fleet.rows.shown(), await open_bucket(fleet.settings.state).etags()
+    await fleet.hint()
+    await fleet.work(worker)
+    after = await fleet.rows.shown(), await open_bucket(fleet.settings.state).etags()
+    assert after == before
+    assert await fleet.rows.due() == []
+
+
+async def test_only_what_had_activity_is_due(fleet: Fleet) -> None:
+    await fleet.service.add_project("docs/other", {"home": "Words."})
+    await fleet.discover()
+    await fleet.work()
+    await fleet.discover()
+    assert await fleet.rows.due() == []
+    await fleet.service.add_pages(WikiOwner("project", PATH), {"guide": "TWO"})
+    await fleet.discover()
+    assert len(await fleet.rows.due()) == 1
+
+
+@pytest.mark.parametrize("step", ["restore", "upload", "put", "state", "row", "tidy"])
+async def test_worker_that_dies_at_a_step_is_replaced(fleet: Fleet, step: str) -> None:
+    await fleet.work(fleet.worker(folder="dead"))
+    await fleet.write("Words of TWO.")
+    after = 3 if step == "put" else 0
+    with suppress(Died):
+        await fleet.work(fleet.worker(dies_at(step, after), folder="dead"))
+        pytest.fail(f"the worker never came to {step}")
+    # what it had not done, another does, which knows nothing, or the same one
+    await fleet.write("Words of THREE.")
+    await fleet.work(fleet.worker(folder="dead" if step == "row" else ""))
+    assert "Words of THREE" in (fleet.page() or "")
+    await fleet.audit()
+    assert await fleet.rows.due() == []
+
+
+@pytest.mark.parametrize("step", ["pull", "check", "upload", "put 1", "put 4", "row"])
+async def test_worker_that_froze_at_a_step_puts_no_old_byte_over_a_newer_one(
+    fleet: Fleet, step: str
+) -> None:
+    await fleet.work()
+    name, _, after = step.partition(" ")
+    left, frozen, thaw = [int(after or 0)], asyncio.Event(), asyncio.Event()
+
+    async def freezes(now: str) -> None:
+        if now == name:
+            left[0] -= 1
+            if left[0] < 0:
+                frozen.set()
+                await thaw.wait()
+
+    await fleet.write("Words of TWO.")
+    async with asyncio.TaskGroup() as group:
+        old = group.create_task(fleet.work(fleet.worker(freezes)))
+        async with asyncio.timeout(60):
+            await frozen.wait()
+        await fleet.write("Words of THREE.")
+        await fleet.work()
+        assert "Words of THREE" in (fleet.page() or "")
+        thaw.set()
+        await old
+    assert "Words of THREE" in (fleet.page() or "")
+    await fleet.audit()
+    assert await fleet.rows.due() == []
+    assert await fleet.problem() == ""
+
+
+async def test_worker_that_was_silent_ends_before_it_writes(fleet: Fleet) -> None:
+    await fleet.work()
+    await fleet.write("Words of TWO.")
+
+    async def silent() -> None:
+        raise LostClaim
+
+    await fleet.work(replace(fleet.worker(), check=silent))
+    assert "Words of ONE" in (fleet.page() or "")
+    assert await fleet.rows.due()
+
+
+async def test_bucket_that_refuses_is_a_failure_that_is_tried_again(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as context:
+        context.setenv("AWS_SECRET_ACCESS_KEY", "another")
+        await fleet.work()
+    assert "cannot read" in await fleet.problem()
+    assert await fleet.rows.due() == []
+    await fleet.rows.retry([PATH])
+    await fleet.work()
+    assert "Words of ONE" in (fleet.page() or "")
+    assert await fleet.problem() == ""
+
+
+async def test_emptied_wiki_halts_until_a_person_approves(fleet: Fleet) -> None:
+    owner = WikiOwner("project", PATH)
+    names = [f"page{number}" for number in range(30)]
+    await fleet.service.add_pages(owner, dict.fromkeys(names, "Words."))
+    await fleet.work()
+    for name in names:
+        await fleet.service.remove_file(owner, f"{name}.md")
+    await fleet.hint()
+    await fleet.work()
+    assert "are missing from the wiki" in await fleet.problem()
+    assert fleet.page("page1")
+    await fleet.hint()
+    assert "project-1" not in await fleet.rows.due()
+    await fleet.rows.approve([PATH])
+    await fleet.work()
+    assert fleet.page("page1") is None
+    assert fleet.page()
+    await fleet.audit()
+
+
+async def test_wiki_that_is_not_public_has_no_site_without_a_protected_place(
+    fleet: Fleet,
+) -> None:
+    await fleet.work()
+    await fleet.service.add_project(PATH, visibility="private")
+    await fleet.discover()
+    await fleet.work()
+    assert fleet.page() is None
+    assert "it is not public" in await fleet.problem()
+    fleet.settings = replace(
+        fleet.settings, protected=f"s3://site/{fleet.name}/protected"
+    )
+    await fleet.hint()
+    await fleet.work()
+    assert got(fleet.server, f"{fleet.name}/protected/{PATH}/-/wikis/guide.html")
+
+
+async def test_project_that_is_gone_takes_its_site_along(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discovery, "WHOLE_S", 0.0)
+    for number in range(8):
+        await fleet.service.add_project(f"docs/{number}", visibility="public")
+    await fleet.discover()
+    await fleet.work()
+    await Projects(fleet.client).delete_project_permanently(PATH)
+    await fleet.discover()
+    await fleet.work()
+    assert PATH not in [one.path for one in await fleet.rows.shown()]
+    assert fleet.page() is None
+
+
+async def test_rows_of_yesterday_follow_the_newest_state(fleet: Fleet) -> None:
+    await fleet.work()
+    yesterday = await fleet.rows._one("SELECT generation, state, claim FROM fleet_wiki")
+    assert yesterday
+    for words in ("TWO", "THREE", "FOUR"):
+        await fleet.write(words)
+        await fleet.work()
+    await fleet.rows._do(
+        "UPDATE fleet_wiki SET generation = %s, state = %s, claim = %s",
+        tuple(yesterday.values()),
+    )
+    await fleet.write("FIVE")
+    await fleet.work()
+    assert "FIVE" in (fleet.page() or "")
+    assert await fleet.problem() == ""
+    numbers = {one.path: one.generation for one in await fleet.rows.shown()}
+    assert numbers[PATH] == 5
+
+
+async def test_lost_state_is_read_anew(fleet: Fleet) -> None:
+    await fleet.work()
+    bucket = open_bucket(fleet.settings.state)
+    for path, etag in (await bucket.etags()).items():
+        await bucket.remove(path, etag)
+    await fleet.write("TWO")
+    await fleet.work()
+    assert "TWO" in (fleet.page() or "")
+    await fleet.audit()
+
+
+async def test_two_states_of_a_wiki_stay(fleet: Fleet) -> None:
+    for words in ("TWO", "THREE", "FOUR"):
+        await fleet.write(words)
+        await fleet.work()
+    bucket = open_bucket(fleet.settings.state)
+    paths = sorted(await bucket.etags("project-1"))
+    paths = [path for path in paths if "/files/" not in path]
+    assert [path.partition("/")[2].partition(".")[0] for path in paths] == ["2", "3"]
+
+
+def test_states_are_ordered_by_number() -> None:
+    states = States(Path(), open_bucket("s3://state"), "project-1")
+    names = [f"project-1/{name}" for name in ("10.2", "9.30", "10.1", "files/00")]
+    assert states._states(names) == ["9.30", "10.1", "10.2"]
+
+
+async def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    """What a command of the fleet says."""
+    assert await asyncio.to_thread(main, ["fleet", *words]) == code
+    return capsys.readouterr().out
+
+
+async def test_commands_show_and_steer_the_fleet(
+    fleet: Fleet,
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("WIKISYNC_DATABASE", database)
+    await fleet.work()
+    counts = json.loads(await said(capsys, "status", "--json", "--all"))
+    assert (counts["wikis"], counts["pages"], counts["due"]) == (2, 2, 0)
+    assert fleet.site() in [
+        one["place"].removeprefix("s3://site/") for one in counts["shown"]
+    ]
+    found = await said(capsys, "doctor")
+    assert f"s3://site/{fleet.name} lets one of 8 create an object" in found
+    assert f"s3://state/{fleet.name} refuses to remove an object" in found
+    assert await said(capsys, "drain") == "workers end within some seconds\n"
+    assert "the fleet is drained" in await said(capsys, "status")
+    assert await said(capsys, "drain", "--end") == "workers may be started\n"
+    assert await fleet.rows.claim("project-1") is None
+    await fleet.hint()
+    row = await fleet.rows.claim("project-1")
+    assert row
+    await fleet.rows.fail(row, "it is emptied", is_halted=True)
+    assert "it is emptied" in await said(capsys, "status", code=4)
+    assert await said(capsys, "retry", "docs/another") == "0 wikis to do\n"
+    assert await said(capsys, "approve", PATH) == "1 wiki to do\n"
+    assert "project-1" in await fleet.rows.due()
+
+
+async def test_settings_may_be_changed(
+    fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--database", database, "--site", "s3://site/", "--state")
+    url = "https://gitlab.example.com"
+    await said(capsys, "init", url, "--all", *words, "s3://state")
+    assert (await fleet.rows.settings()).site == "s3://site"
+    await said(capsys, "init", url, "--all", *words, "http://state", code=2)
+    await said(capsys, "init", url, *words, "s3://state", code=2)
+
+
+def test_database_that_is_away_is_one_error(capsys: pytest.CaptureFixture[str]) -> None:
+    url = "postgresql://nobody@127.0.0.1:9/none"
+    assert main(["fleet", "status", "--database", url]) == 1
+    assert "error: cannot use the database: " in capsys.readouterr().err
+
+
+def test_absent_extra_is_one_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "procrastinate", None)
+    assert main(["fleet", "status", "--database", "postgresql://x"]) == 2
+    assert "hint: install wikisync with its extra fleet\n" in capsys.readouterr().err
+
+
+def test_tables_of_another_version_are_refused(database: str) -> None:
+    assert main(["fleet", "status", "--database", database]) == 2
+    with psycopg.connect(database) as connection:
+        connection.execute("CREATE TABLE fleet (version integer, settings jsonb)")
+        connection.execute("INSERT INTO fleet VALUES (99, '{}')")
+    assert main(["fleet", "status", "--database", database]) == 2

@@ -1,0 +1,132 @@
+"""Real workers that are killed and frozen, and a whole fleet by one command."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fleet.test_cycle import Fleet, fleet  # noqa: F401
+
+WAIT_S = 120
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Workers:
+    """Processes that end with the test."""
+
+    def __init__(self, database: str, folder: Path) -> None:
+        self.database, self.folder = database, folder
+        self.all: list[subprocess.Popen[bytes]] = []
+
+    def start(self, fleet: Fleet, *stops: str) -> subprocess.Popen[bytes]:  # noqa: F811
+        place = self.folder / f"process{len(self.all)}"
+        place.mkdir()
+        words = [sys.executable, "-m", "tests.fleet.stopping_worker", self.database]
+        with (place / "log").open("wb") as log:
+            worker = subprocess.Popen(
+                [*words, fleet.service.token, str(place), *stops],
+                cwd=ROOT,
+                stdout=log,
+                stderr=log,
+            )
+        self.all.append(worker)
+        return worker
+
+    def end(self) -> None:
+        for number, worker in enumerate(self.all):
+            worker.kill()
+            worker.wait()
+            print((self.folder / f"process{number}/log").read_text())  # noqa: T201
+
+
+@pytest.fixture
+def workers(database: str, tmp_path: Path) -> Iterator[Workers]:
+    workers = Workers(database, tmp_path)
+    try:
+        yield workers
+    finally:
+        workers.end()
+
+
+async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(WAIT_S):
+        while not await is_so():  # noqa: ASYNC110 - of other processes
+            await asyncio.sleep(0.1)
+
+
+def is_stopped(worker: subprocess.Popen[bytes]) -> bool:
+    return Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2][1] == "T"
+
+
+async def test_wiki_of_a_killed_worker_is_published_by_another(
+    fleet: Fleet,  # noqa: F811
+    workers: Workers,
+) -> None:
+    killed = workers.start(fleet, "put", "SIGKILL")
+    assert await asyncio.to_thread(killed.wait, WAIT_S) == -signal.SIGKILL
+    workers.start(fleet)
+
+    async def is_done() -> bool:
+        return not await fleet.rows.due() and fleet.page() is not None
+
+    await until(is_done)
+    await fleet.audit()
+
+
+async def test_frozen_worker_that_thaws_puts_nothing_over_the_newer_site(
+    fleet: Fleet,  # noqa: F811
+    workers: Workers,
+) -> None:
+    await fleet.work()
+    await fleet.write("Words of TWO.")
+    frozen = workers.start(fleet, "put", "SIGSTOP")
+
+    async def is_frozen() -> bool:
+        return is_stopped(frozen)
+
+    await until(is_frozen)
+    await fleet.write("Words of THREE.")
+    workers.start(fleet)
+
+    async def is_newest() -> bool:
+        return "Words of THREE" in (fleet.page() or "")
+
+    await until(is_newest)
+    await fleet.rows.drain(is_draining=True)
+    frozen.send_signal(signal.SIGCONT)
+    codes = [await asyncio.to_thread(one.wait, WAIT_S) for one in workers.all]
+    assert codes == [0, 0]
+    assert await is_newest()
+    await fleet.audit()
+
+
+def test_one_command_starts_a_fleet_and_shows_its_sites(tmp_path: Path) -> None:
+    words = [sys.executable, "-P", "-m", "wikisync", "fleet", "try"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    if os.geteuid() == 0:
+        # the server of the database is another user then, who cannot come here
+        del environment["TMPDIR"]
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    )
+    try:
+        assert process.stdout
+        assert process.stderr
+        address = process.stdout.readline().decode().strip()
+        assert re.fullmatch(r"http://127.0.0.1:\d+/site/docs/\S*index\.html", address)
+        with urllib.request.urlopen(address) as answer:
+            assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    finally:
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=WAIT_S)[1].decode()
+    assert process.returncode == 130, told
+    assert "wikisync fleet status --database" in told

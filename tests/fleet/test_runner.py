@@ -1,0 +1,348 @@
+"""The contract of every runner: on one machine, and of a fleet."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Protocol
+
+import psycopg
+import pytest
+
+from wikisync.cli.fleet import make_fleet
+from wikisync.core.model import WikiOwner
+from wikisync.fleet.rows import LostClaim, Rows, Settings, key_of, pool_for
+from wikisync.fleet.runner import TASK, FleetRunner, enqueue, poke, queue_of
+from wikisync.site.model import WikiOrigin
+from wikisync.workspace.discovery import FoundWiki, Selection
+from wikisync.workspace.runner import CycleOutcome, Runner, ScanScope
+
+WAIT_S = 60
+WIKIS = tuple(
+    FoundWiki(
+        owner=WikiOwner("project", f"docs/{number}"),
+        title="",
+        origin=WikiOrigin("http://service", number, "--all", has_token=True),
+        is_named=False,
+    )
+    for number in range(1, 4)
+)
+KEYS = tuple(map(key_of, WIKIS))
+
+
+class Cycles:
+    """Cycles that count themselves, and that a test may hold."""
+
+    def __init__(self) -> None:
+        self.begun: Counter[str] = Counter()
+        self.ended: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
+        self.is_held = False
+
+    async def cycle(self, key: str) -> None:
+        self.begun[key] += 1
+        live = self.begun[key] - self.ended[key]
+        self.most[key] = max(self.most[key], live)
+        try:
+            await asyncio.sleep(0.001)
+            while self.is_held:  # noqa: ASYNC110 - of other threads
+                await asyncio.sleep(0.005)
+        except asyncio.CancelledError:
+            self.begun[key] -= 1
+            raise
+        self.ended[key] += 1
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(WAIT_S):
+        while not is_so():  # noqa: ASYNC110 - of other threads
+            await asyncio.sleep(0.01)
+
+
+class Bench(Protocol):
+    cycles: Cycles
+
+    def running(self) -> Any: ...
+
+    async def poke(self, key: str) -> None: ...
+
+
+class LocalBench:
+    """The runner of one machine."""
+
+    def __init__(self) -> None:
+        self.cycles = Cycles()
+        self._runner: Runner | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        self._runner = Runner([LocalWork(key, self.cycles) for key in KEYS])
+        async with running(self._runner.run()):
+            yield
+
+    async def poke(self, key: str) -> None:
+        assert self._runner
+        self._runner.request_cycle(key)
+
+
+class LocalWork:
+    is_paused = False
+
+    def __init__(self, name: str, cycles: Cycles) -> None:
+        self.name, self._cycles = name, cycles
+
+    def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
+        pass
+
+    async def cycle(self, _scope: ScanScope) -> CycleOutcome:
+        await self._cycles.cycle(self.name)
+        return CycleOutcome(is_quiet=True)
+
+
+class FleetBench:
+    """Two runners of a fleet on one database."""
+
+    def __init__(self, database: str) -> None:
+        self.cycles, self.database = Cycles(), database
+
+    async def make(self) -> None:
+        settings = Settings(
+            "http://service", Selection(is_all=True), "s3://a", "s3://b"
+        )
+        async with pool_for(self.database) as pool:
+            await make_fleet(Rows(pool), self.database, settings)
+            await Rows(pool).put(WIKIS, is_whole=True)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        one, other = (
+            FleetRunner(self.database, slots=4, beat_s=0.5, sweep_s=0.2)
+            for _ in range(2)
+        )
+        other.name += "-2"
+        async with running(one.run(self._made)), running(other.run(self._made)):
+            yield
+
+    @asynccontextmanager
+    async def _made(self) -> AsyncIterator[FleetWork]:
+        async with pool_for(self.database) as pool:
+            yield FleetWork(Rows(pool), self.cycles)
+
+    async def poke(self, key: str) -> None:
+        async with (
+            pool_for(self.database) as pool,
+            queue_of(self.database).open_async() as app,
+        ):
+            await poke(app, Rows(pool), [key])
+
+
+class FleetWork:
+    def __init__(self, rows: Rows, cycles: Cycles) -> None:
+        self._rows, self._cycles = rows, cycles
+
+    async def cycle(self, key: str) -> None:
+        row = await self._rows.claim(key)
+        if row is None:
+            return
+        await self._cycles.cycle(key)
+        await self._rows.move(
+            row, generation=1, state="", place="", pages=1, problem=""
+        )
+
+    async def idle(self) -> None:
+        pass
+
+
+@asynccontextmanager
+async def running(work: Any) -> AsyncIterator[None]:
+    """Work that is cancelled with the block."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(work)
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+@pytest.fixture(params=["one machine", "fleet"])
+async def bench(request: pytest.FixtureRequest) -> Bench:
+    if request.param == "one machine":
+        return LocalBench()
+    bench = FleetBench(request.getfixturevalue("database"))
+    await bench.make()
+    return bench
+
+
+async def test_no_wiki_has_two_live_cycles(bench: Bench) -> None:
+    cycles = bench.cycles
+    async with bench.running():
+        await until(lambda: set(cycles.ended) == set(KEYS))
+        for _ in range(10):
+            for key in KEYS:
+                await bench.poke(key)
+        before = Counter(cycles.begun)
+        cycles.is_held = True
+        await bench.poke(KEYS[0])
+        await until(lambda: cycles.begun[KEYS[0]] > cycles.ended[KEYS[0]])
+        await bench.poke(KEYS[0])
+        await bench.poke(KEYS[1])
+        await until(lambda: cycles.begun[KEYS[1]] > before[KEYS[1]])
+        cycles.is_held = False
+        await until(lambda: cycles.begun == cycles.ended)
+    assert set(cycles.most.values()) == {1}
+
+
+async def test_many_hints_during_a_cycle_are_one_more(bench: Bench) -> None:
+    cycles, key = bench.cycles, KEYS[0]
+    async with bench.running():
+        await until(lambda: set(cycles.ended) == set(KEYS))
+        await until(lambda: cycles.begun == cycles.ended)
+        cycles.is_held = True
+        await bench.poke(key)
+        await until(lambda: cycles.begun[key] > cycles.ended[key])
+        before = cycles.begun[key]
+        for _ in range(10):
+            await bench.poke(key)
+        cycles.is_held = False
+        await until(lambda: cycles.ended[key] == before + 1)
+        await bench.poke(KEYS[1])
+        await until(lambda: cycles.begun == cycles.ended)
+    assert cycles.begun[key] == before + 1
+
+
+async def test_nothing_is_lost_when_the_runner_ends(bench: Bench) -> None:
+    cycles, key = bench.cycles, KEYS[0]
+    async with bench.running():
+        await until(lambda: set(cycles.ended) == set(KEYS))
+        await until(lambda: cycles.begun == cycles.ended)
+        before, cycles.is_held = cycles.ended[key], True
+        await bench.poke(key)
+        await until(lambda: cycles.begun[key] > cycles.ended[key])
+    cycles.is_held = False
+    async with bench.running():
+        await until(lambda: cycles.ended[key] > before)
+
+
+# -- of the fleet alone --------------------------------------------------------------
+
+
+@pytest.fixture
+async def fleet(database: str) -> FleetBench:
+    bench = FleetBench(database)
+    await bench.make()
+    return bench
+
+
+async def test_job_of_a_dead_worker_is_buried_and_its_successor_runs(
+    fleet: FleetBench,
+) -> None:
+    """With a successor in the queue, a retry would hold both locks for ever."""
+    key = KEYS[0]
+    async with queue_of(fleet.database).open_async() as app:
+        await enqueue(app, [key])
+        manager = app.job_manager
+        dead = await manager.register_worker()
+        assert await manager.fetch_job(None, dead)
+        await enqueue(app, [key])
+    with psycopg.connect(fleet.database) as connection:
+        connection.execute(
+            "UPDATE procrastinate_workers"
+            " SET last_heartbeat = now() - interval '1 minute'"
+        )
+    async with fleet.running():
+        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
+    with psycopg.connect(fleet.database) as connection:
+        rows = connection.execute("SELECT status FROM procrastinate_jobs").fetchall()
+    assert rows == []
+
+
+async def test_job_whose_end_could_not_be_noted_is_no_lock(fleet: FleetBench) -> None:
+    """The database was away when the cycle ended; the worker lives."""
+    key = KEYS[0]
+    async with fleet.running(), pool_for(fleet.database) as pool:
+        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
+        before = fleet.cycles.ended[key]
+        await Rows(pool)._do(
+            "INSERT INTO procrastinate_jobs"
+            " (queue_name, task_name, lock, status, worker_id)"
+            " SELECT 'wikis', 'cycle', %s, 'doing', min(id)"
+            " FROM procrastinate_workers",
+            (key,),
+        )
+        await fleet.poke(key)
+        await until(lambda: fleet.cycles.ended[key] > before)
+
+
+async def test_hint_without_a_job_gets_its_cycle(fleet: FleetBench) -> None:
+    async with pool_for(fleet.database) as pool, fleet.running():
+        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
+        before = fleet.cycles.ended[KEYS[0]]
+        await Rows(pool).hint([KEYS[0]])
+        await until(lambda: fleet.cycles.ended[KEYS[0]] > before)
+
+
+async def test_failed_wiki_waits_and_a_person_may_end_that(fleet: FleetBench) -> None:
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+        for key in KEYS[1:]:
+            row = await rows.claim(key)
+            assert row
+            await rows.fail(row, "no", is_halted=key == KEYS[2])
+        assert await rows.due() == [KEYS[0]]
+        assert await rows.retry(["docs/2"]) == [KEYS[1]]
+        assert await rows.approve([]) == [KEYS[2]]
+        assert set(await rows.due()) == set(KEYS)
+
+
+async def test_older_claim_moves_nothing(fleet: FleetBench) -> None:
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+        old, new = await rows.claim(KEYS[0]), await rows.claim(KEYS[0])
+        assert old
+        assert new
+        done = {"state": "", "place": "", "pages": 1, "problem": ""}
+        with pytest.raises(LostClaim):
+            await rows.move(old, generation=1, **done)  # type: ignore[arg-type]
+        await rows.check(new)
+        await rows.move(new, generation=1, **done)  # type: ignore[arg-type]
+
+
+async def test_runner_that_was_silent_writes_nothing_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = FleetRunner("")
+    await runner.check()
+    later = time.monotonic() + 21
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    with pytest.raises(LostClaim):
+        await runner.check()
+
+
+async def test_queue_that_goes_and_comes_back_is_worked_on(
+    fleet: FleetBench, postgres: Any
+) -> None:
+    async with fleet.running():
+        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
+        before = fleet.cycles.ended[KEYS[0]]
+        await asyncio.to_thread(postgres.stop)
+        await asyncio.to_thread(postgres.start)
+        await fleet.poke(KEYS[0])
+        await until(lambda: fleet.cycles.ended[KEYS[0]] > before)
+
+
+async def test_drained_fleet_ends_its_workers(fleet: FleetBench) -> None:
+    async with pool_for(fleet.database) as pool:
+        await Rows(pool).drain(is_draining=True)
+        runner = FleetRunner(fleet.database, beat_s=0.1, sweep_s=0.1)
+        async with asyncio.timeout(WAIT_S):
+            await runner.run(fleet._made)
+        assert not (await Rows(pool).counts()).workers
+
+
+def test_task_has_one_name() -> None:
+    assert TASK in queue_of("").tasks

@@ -1,0 +1,371 @@
+"""``wikisync fleet``: sites of very many wikis by workers on several machines."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from wikisync.cli.console import Console
+from wikisync.cli.context import service_options
+from wikisync.cli.service_command import ServiceCommand, token_option
+from wikisync.errors import ExitCode, ServiceError, UsageError
+from wikisync.workspace.discovery import Selection
+from wikisync.workspace.sentences import counted
+
+if TYPE_CHECKING:
+    from wikisync.fleet.rows import Rows, Settings
+
+T = TypeVar("T")
+
+HINT = "install wikisync with its extra fleet"
+ENDS_WITHIN_S = 60.0
+"""A worker that was asked to."""
+DATABASE_VARIABLE = "WIKISYNC_DATABASE"
+
+database_option = click.option(
+    "--database",
+    envvar=DATABASE_VARIABLE,
+    metavar="URL",
+    required=True,
+    help="PostgreSQL, like postgresql://host/wikisync."
+    f" [default: ${DATABASE_VARIABLE}]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+paths_argument = click.argument("paths", nargs=-1, metavar="[PATH]...")
+
+
+@click.group("fleet", epilog="Example: wikisync fleet try")
+def command() -> None:
+    """Keep the sites of very many wikis up to date, on several machines.
+
+    PostgreSQL holds the queue, an S3 bucket the sites and all that is known of the
+    wikis.  Pages are only read: two-way sync is for a workspace on a disk.
+    """
+    try:
+        import obstore  # noqa: F401
+        import procrastinate  # noqa: F401
+        import psycopg  # noqa: F401
+    except ImportError as exc:
+        raise UsageError(f"{exc.name} is not installed", hint=HINT) from exc
+
+
+def _with_rows(database: str, work: Callable[[Rows], Awaitable[T]]) -> T:
+    """Work with the tables of a fleet."""
+    import psycopg
+
+    from wikisync.fleet.rows import Rows, pool_for
+
+    async def run() -> T:
+        # one attempt: who waits for a server at a terminal wants to know why
+        async with await psycopg.AsyncConnection.connect(database):
+            pass
+        async with pool_for(database) as pool:
+            return await work(Rows(pool))
+
+    try:
+        return asyncio.run(run())
+    except psycopg.Error as exc:
+        said = str(exc).strip().partition("\n")[0]
+        raise ServiceError(
+            f"cannot use the database: {said}", hint="check --database"
+        ) from exc
+
+
+@command.command(
+    "init",
+    cls=ServiceCommand,
+    epilog="Example: wikisync fleet init https://gitlab.example.com --all"
+    " --site s3://pages --state s3://fleet-state",
+)
+@service_options
+@database_option
+@click.option(
+    "--site", required=True, metavar="S3", help="Bucket for sites of public wikis."
+)
+@click.option(
+    "--state", required=True, metavar="S3", help="Bucket for the workers alone."
+)
+@click.option(
+    "--protected",
+    default="",
+    metavar="S3",
+    help="Bucket for sites of other wikis, which you protect. [default: none is made]",
+)
+@click.pass_obj
+def init(
+    console: Console,
+    url: str,
+    projects: tuple[str, ...],
+    groups: tuple[str, ...],
+    excluded: tuple[str, ...],
+    token_file: Path | None,
+    database: str,
+    site: str,
+    state: str,
+    protected: str,
+    *,
+    is_all: bool,
+) -> int:
+    """Make the tables, or change what the fleet works on.
+
+    Workers that run must be started again to see a change.
+    """
+    from wikisync.config.sections import check_bucket
+    from wikisync.fleet.rows import Settings
+
+    del token_file  # workers get theirs
+    places = [one.rstrip("/") for one in (site, state, protected)]
+    for place in filter(None, places):
+        if said := check_bucket(place):
+            raise UsageError(f"{place} {said}")
+    selection = Selection(projects, groups, is_all, excluded)
+    selection.check()
+
+    settings = Settings(url.rstrip("/"), selection, *places)
+    _with_rows(database, lambda rows: make_fleet(rows, database, settings))
+    console.result("the fleet is ready: start workers with wikisync fleet run")
+    return ExitCode.DONE
+
+
+async def make_fleet(rows: Rows, database: str, settings: Settings) -> None:
+    """Make the tables and those of the queue, where they are not there yet."""
+    from wikisync.fleet.runner import queue_of
+
+    async with queue_of(database).open_async() as app:
+        if not await app.check_connection_async():
+            await app.schema_manager.apply_schema_async()
+    await rows.make(settings)
+
+
+@command.command("run", epilog="Example: wikisync fleet run --slots 4")
+@database_option
+@token_option
+@click.option(
+    "--slots",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="Wikis at a time.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder for copies, which may be lost. [default: a temporary one]",
+)
+@click.pass_obj
+def run(
+    console: Console,
+    database: str,
+    token_file: Path | None,
+    slots: int,
+    folder: Path | None,
+) -> int:
+    """Work until SIGTERM, Ctrl-C or wikisync fleet drain, then end in order."""
+    from wikisync.fleet.runner import FleetRunner
+    from wikisync.fleet.worker import work_on_sites
+    from wikisync.workspace.token import read_token
+
+    async def look(rows: Rows) -> Settings:
+        return await rows.settings()
+
+    settings = _with_rows(database, look)
+    token = read_token(settings.service, token_file, console, os.environ)
+    with tempfile.TemporaryDirectory(prefix="wikisync-worker-") as name:
+        runner = FleetRunner(database, slots=slots)
+        asyncio.run(work_on_sites(runner, token, folder or Path(name)))
+    return ExitCode.DONE
+
+
+@command.command("status", epilog="Example: wikisync fleet status --json")
+@database_option
+@json_option
+@click.option("--all", "is_all", is_flag=True, help="Show every wiki.")
+@click.pass_obj
+def status(console: Console, database: str, *, as_json: bool, is_all: bool) -> int:
+    """Show workers, what is due, and wikis with problems."""
+    import msgspec
+
+    async def look(rows: Rows) -> tuple[Any, Any]:
+        await rows.settings()
+        return await rows.counts(), await rows.shown()
+
+    counts, wikis = _with_rows(database, look)
+    troubled = [one for one in wikis if one.failures or one.is_halted or one.problem]
+    shown = wikis if is_all else troubled
+    if as_json:
+        numbers = msgspec.to_builtins(counts)
+        console.json({**numbers, "shown": [msgspec.to_builtins(one) for one in shown]})
+    else:
+        whole = (
+            f"{counted(counts.wikis, 'wiki')}, {counted(counts.pages, 'page')};"
+            f" {counts.due} due, the oldest for {counts.oldest_due_s:.0f} s;"
+            f" {counts.halted} halted, {counts.failing} failing"
+        )
+        lines = [
+            whole,
+            *(
+                f"worker {name}, seen {age_s:.0f} s ago"
+                for name, age_s in counts.workers.items()
+            ),
+        ]
+        if counts.is_draining:
+            lines.append("the fleet is drained: wikisync fleet drain --end")
+        console.lines(*lines)
+        if shown:
+            columns = ("wiki", "pages", "site", "problem")
+            rows = [[one.path, one.pages, one.place, one.problem] for one in shown]
+            console.table(columns, rows)
+    if counts.halted:
+        return ExitCode.HALTED
+    return ExitCode.HELD if troubled else ExitCode.DONE
+
+
+def _again(name: str, line: str) -> None:
+    """A command that gives wikis another cycle."""
+
+    @command.command(name, help=line)
+    @database_option
+    @paths_argument
+    @click.pass_obj
+    def act(console: Console, database: str, paths: tuple[str, ...]) -> int:
+        async def again(rows: Rows) -> list[str]:
+            await rows.settings()
+            return await getattr(rows, name)(paths)  # type: ignore[no-any-return]
+
+        console.result(f"{counted(len(_with_rows(database, again)), 'wiki')} to do")
+        return ExitCode.DONE
+
+
+_again("retry", "Work on failing wikis now: those at PATH, or all.")
+_again("approve", "Let halted wikis lose their pages: those at PATH, or all.")
+
+
+@command.command("drain", epilog="Example: wikisync fleet drain")
+@database_option
+@click.option("--end", is_flag=True, help="Let workers work again.")
+@click.pass_obj
+def drain(console: Console, database: str, *, end: bool) -> int:
+    """Let every worker finish its cycles and end, before an upgrade."""
+
+    async def act(rows: Rows) -> None:
+        await rows.settings()
+        await rows.drain(is_draining=not end)
+
+    _with_rows(database, act)
+    done = "workers may be started" if end else "workers end within some seconds"
+    console.result(done)
+    return ExitCode.DONE
+
+
+@command.command("doctor", epilog="Example: wikisync fleet doctor")
+@database_option
+@json_option
+@click.pass_obj
+def doctor(console: Console, database: str, *, as_json: bool) -> int:
+    """Try what has to hold: the database, the clocks, refused writes in the buckets."""
+    from wikisync.fleet.doctor import examine
+    from wikisync.workspace.doctor.findings import Finding, Grade
+
+    async def look(rows: Rows) -> list[Finding]:
+        settings = await rows.settings()
+        return [finding async for finding in examine(rows, settings)]
+
+    found = _with_rows(database, look)
+    if as_json:
+        names = ("grade", "sentence", "next_step")
+        console.json([{name: getattr(one, name) for name in names} for one in found])
+    else:
+        for one in found:
+            step = [f"       {one.next_step}"] if one.next_step else []
+            console.lines(f"{one.grade:<5}  {one.sentence}", *step)
+    if any(one.grade is Grade.WRONG for one in found):
+        return ExitCode.FAILED
+    is_fine = all(one.grade is Grade.FINE for one in found)
+    return ExitCode.DONE if is_fine else ExitCode.HELD
+
+
+@command.command("try", epilog="Example: wikisync fleet try")
+@click.pass_obj
+def try_out(console: Console) -> int:
+    """Start a whole fleet on this machine with the user guide in it, until Ctrl-C.
+
+    PostgreSQL, an S3 server, the embedded service and two workers; everything lies in
+    temporary folders, which are removed at the end.
+    """
+    from wikisync.fleet.parts import bucket_server, database_server
+
+    with (
+        tempfile.TemporaryDirectory(prefix="wikisync-fleet-") as name,
+        database_server() as database,
+        bucket_server(Path(name, "s3")) as bucket,
+    ):
+        os.environ.update(bucket.environment)
+        os.environ[DATABASE_VARIABLE] = database.url
+        asyncio.run(_tried(console, Path(name), database.url, bucket.address))
+    return ExitCode.DONE
+
+
+async def _tried(console: Console, folder: Path, database: str, bucket: str) -> None:
+    """Publish what the embedded service holds, show where, and wait."""
+    from wikisync.cli.demo import guide_folder
+    from wikisync.fleet.rows import Rows, Settings, pool_for
+    from wikisync.service.server import running_service
+
+    token = folder / "token"
+    token.touch(0o600)
+    async with (
+        running_service(folder / "service") as service,
+        pool_for(database) as pool,
+    ):
+        loaded = await service.load_folder(guide_folder())
+        token.write_text(loaded.token or "")
+        selection = Selection(is_all=True)
+        settings = Settings(service.url, selection, "s3://site", "s3://state")
+        await make_fleet(Rows(pool), database, settings)
+        async with _two_workers(folder, token):
+            # other processes change it
+            while (counts := await Rows(pool).counts()).due or not counts.wikis:  # noqa: ASYNC110
+                await asyncio.sleep(0.2)
+            console.note("status, from another terminal:")
+            console.note(f"wikisync fleet status --database '{database}'")
+            console.note("the sites:")
+            for wiki in filter(lambda one: one.place, await Rows(pool).shown()):
+                place = wiki.place.removeprefix("s3:/")
+                console.result(f"{bucket}{place}/index.html")
+            await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def _two_workers(folder: Path, token: Path) -> AsyncIterator[None]:
+    from wikisync.core.system.parallel import finish_in_thread
+    from wikisync.core.system.processes import end_server, start_server
+
+    words = [sys.executable, "-P", "-m", "wikisync", "fleet", "run"]
+    with (folder / "workers.log").open("wb") as log:
+        workers = [
+            start_server(
+                [*words, "--token-file", str(token)],
+                folder=folder,
+                log=log,
+                environment=os.environ,
+            )
+            for _ in range(2)
+        ]
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            # the service answers them meanwhile
+            await finish_in_thread(end_server, worker, signal.SIGTERM, ENDS_WITHIN_S)

@@ -1,0 +1,85 @@
+"""What has to hold where a fleet works: tried, not believed."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+from wikisync.core.system.parallel import gather
+from wikisync.errors import PreconditionFailed, WikisyncError
+from wikisync.fleet.rows import Rows, Settings
+from wikisync.site.bucket import Bucket, open_bucket
+from wikisync.workspace.doctor.findings import Finding, Grade
+
+SERVER_MIN = 140_000
+CLOCK_S = 2.0
+RIVALS = 8
+
+
+async def examine(rows: Rows, settings: Settings) -> AsyncIterator[Finding]:
+    """What was tried, and what came of it."""
+    async for finding in _database(rows):
+        yield finding
+    for url in {settings.site, settings.state, settings.protected} - {""}:
+        try:
+            async for finding in _bucket(open_bucket(url)):
+                yield finding
+        except WikisyncError as error:
+            yield Finding.of(error)
+
+
+async def _database(rows: Rows) -> AsyncIterator[Finding]:
+    async with rows.pool.connection() as connection:
+        version = connection.info.server_version
+    is_new = version >= SERVER_MIN
+    yield Finding(
+        Grade.FINE if is_new else Grade.WRONG,
+        f"PostgreSQL has version {version // 10_000}",
+        "" if is_new else "use version 14 or later",
+    )
+    apart_s = abs((await rows.now() - datetime.now(UTC)).total_seconds())
+    is_near = apart_s < CLOCK_S
+    yield Finding(
+        Grade.FINE if is_near else Grade.LOOK,
+        f"the clock here and that of the database are {apart_s:.1f} s apart",
+        "" if is_near else "keep the clocks of all machines by NTP",
+    )
+
+
+async def _bucket(bucket: Bucket) -> AsyncIterator[Finding]:
+    """Whether a bucket refuses writes over what their writer does not know."""
+    path = f"-probe-{secrets.token_hex(8)}"
+
+    async def wins(etag: str, content: bytes) -> str:
+        try:
+            return await bucket.put(path, content, etag)
+        except PreconditionFailed:
+            return ""
+
+    def finding(what: str, winners: int) -> Finding:
+        if winners == 1:
+            return Finding(Grade.FINE, f"{bucket.url} lets one of {RIVALS} {what}")
+        return Finding(
+            Grade.WRONG,
+            f"{bucket.url} lets {winners} of {RIVALS} writers {what}",
+            "use a storage that honours If-Match and If-None-Match",
+        )
+
+    contents = [f"{number}".encode() for number in range(RIVALS)]
+    made = await gather(contents, lambda content: wins("", content), in_flight=RIVALS)
+    yield finding("create an object", sum(map(bool, made)))
+    etag = (await bucket.etags()).get(path, "")
+    contents = [content + b" again" for content in contents]
+    changed = await gather(
+        contents, lambda content: wins(etag, content), in_flight=RIVALS
+    )
+    yield finding("replace an object", sum(map(bool, changed)))
+    is_fenced = await bucket.remove(path, etag) == 412
+    yield Finding(
+        Grade.FINE if is_fenced else Grade.LOOK,
+        f"{bucket.url} {'refuses' if is_fenced else 'does not refuse'} to remove an"
+        " object that changed",
+        "" if is_fenced else "a frozen worker may remove a page that came back",
+    )
+    await bucket.remove(path, (await bucket.etags()).get(path, ""))
