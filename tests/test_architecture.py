@@ -212,6 +212,7 @@ ALLOWED: dict[str, set[str]] = {
         "core.decoding",
         "core.messages",
         "core.model",
+        "core.system.locks",
         "core.system.parallel",
         "core.system.private",
         "core.system.processes",

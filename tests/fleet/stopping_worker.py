@@ -12,6 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
+from wikisync.fleet.rows import Rows, pool_for
 from wikisync.fleet.runner import FleetRunner
 from wikisync.fleet.worker import work_on_sites
 
@@ -28,9 +29,14 @@ def main(
             left.clear()
             os.kill(os.getpid(), signal.Signals[name])
 
+    async def run() -> None:
+        async with pool_for(database) as pool:
+            rows = Rows(pool)
+            runner = FleetRunner(rows, slots=2, **TIMES)
+            await work_on_sites(rows, runner, token, Path(folder), at=at)
+
     logging.basicConfig(level=logging.INFO)
-    runner = FleetRunner(database, slots=2, **TIMES)
-    asyncio.run(work_on_sites(runner, token, Path(folder), at=at))
+    asyncio.run(run())
 
 
 if __name__ == "__main__":

@@ -22,15 +22,16 @@ from tests.support.bucket_server import got
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.api.projects import Projects
-from wikisync.cli.fleet import make_fleet
 from wikisync.cli.main import main
 from wikisync.core.model import WikiOwner
-from wikisync.fleet import discovery
+from wikisync.core.system.locks import locked_folder
+from wikisync.fleet import worker as worker_module
 from wikisync.fleet.cycle import Cycle
-from wikisync.fleet.discovery import discover
 from wikisync.fleet.parts import BucketServer
 from wikisync.fleet.rows import LostClaim, Rows, Settings, pool_for
+from wikisync.fleet.runner import make_fleet
 from wikisync.fleet.states import States
+from wikisync.fleet.worker import discover, passes
 from wikisync.site.bucket import RECORD, nothing_lost, open_bucket
 from wikisync.workspace.discovery import Selection
 
@@ -41,10 +42,6 @@ Step = Callable[[str], Awaitable[None]]
 
 class Died(BaseException):
     """The worker was killed."""
-
-
-async def passes(_step: str) -> None:
-    pass
 
 
 def dies_at(step: str, after: int = 0) -> Step:
@@ -81,6 +78,7 @@ class Fleet:
         await self.hint()
 
     async def hint(self) -> None:
+        await self.rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
         await self.rows.hint([one.key for one in await self.rows.shown()])
 
     async def discover(self) -> None:
@@ -137,7 +135,7 @@ async def fleet(
         await service.put_file(WikiOwner("project", PATH), PICTURE, b"a picture")
         fleet = Fleet(service, rows, s3, tmp_path)
         await stack.enter_async_context(fleet.client)
-        await make_fleet(rows, database, fleet.settings)
+        await make_fleet(rows, fleet.settings)
         await fleet.discover()
         yield fleet
 
@@ -232,7 +230,7 @@ async def test_worker_that_was_silent_ends_before_it_writes(fleet: Fleet) -> Non
 
     await fleet.work(replace(fleet.worker(), check=silent))
     assert "Words of ONE" in (fleet.page() or "")
-    assert await fleet.rows.due()
+    assert (await fleet.rows.counts()).due
 
 
 async def test_bucket_that_refuses_is_a_failure_that_is_tried_again(
@@ -289,7 +287,7 @@ async def test_wiki_that_is_not_public_has_no_site_without_a_protected_place(
 async def test_project_that_is_gone_takes_its_site_along(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(discovery, "WHOLE_S", 0.0)
+    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
     for number in range(8):
         await fleet.service.add_project(f"docs/{number}", visibility="public")
     await fleet.discover()
@@ -392,6 +390,14 @@ async def test_settings_may_be_changed(
     assert (await fleet.rows.settings()).site == "s3://site"
     await said(capsys, "init", url, "--all", *words, "http://state", code=2)
     await said(capsys, "init", url, *words, "s3://state", code=2)
+
+
+async def test_folder_has_one_worker(
+    fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("run", "--database", database, "--folder", str(fleet.folder))
+    with locked_folder(fleet.folder):
+        await said(capsys, *words, code=2)
 
 
 def test_database_that_is_away_is_one_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,16 +6,16 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Protocol
 
 import psycopg
 import pytest
 
-from wikisync.cli.fleet import make_fleet
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.rows import LostClaim, Rows, Settings, key_of, pool_for
-from wikisync.fleet.runner import TASK, FleetRunner, enqueue, poke, queue_of
+from wikisync.fleet.runner import TASK, FleetRunner, enqueue, make_fleet, poke, queue_of
 from wikisync.site.model import WikiOrigin
 from wikisync.workspace.discovery import FoundWiki, Selection
 from wikisync.workspace.runner import CycleOutcome, Runner, ScanScope
@@ -113,47 +113,36 @@ class FleetBench:
             "http://service", Selection(is_all=True), "s3://a", "s3://b"
         )
         async with pool_for(self.database) as pool:
-            await make_fleet(Rows(pool), self.database, settings)
-            await Rows(pool).put(WIKIS, is_whole=True)
+            await make_fleet(Rows(pool), settings)
+            await Rows(pool).put(WIKIS)
+
+    def runner(self, rows: Rows, name: str = "") -> FleetRunner:
+        runner = FleetRunner(rows, slots=4, beat_s=0.5, sweep_s=0.2)
+        runner.name += name
+        return runner
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        one, other = (
-            FleetRunner(self.database, slots=4, beat_s=0.5, sweep_s=0.2)
-            for _ in range(2)
-        )
-        other.name += "-2"
-        async with running(one.run(self._made)), running(other.run(self._made)):
+        async with AsyncExitStack() as stack:
+            for name in ("", "-2"):
+                rows = Rows(await stack.enter_async_context(pool_for(self.database)))
+                work = self.runner(rows, name).run(partial(self.cycle, rows), idle)
+                await stack.enter_async_context(running(work))
             yield
 
-    @asynccontextmanager
-    async def _made(self) -> AsyncIterator[FleetWork]:
-        async with pool_for(self.database) as pool:
-            yield FleetWork(Rows(pool), self.cycles)
+    async def cycle(self, rows: Rows, key: str) -> None:
+        row = await rows.claim(key)
+        if row is not None:
+            await self.cycles.cycle(key)
+            await rows.move(row, generation=1, state="", pages=1, problem="")
 
     async def poke(self, key: str) -> None:
-        async with (
-            pool_for(self.database) as pool,
-            queue_of(self.database).open_async() as app,
-        ):
+        async with pool_for(self.database) as pool, queue_of().open_async(pool) as app:
             await poke(app, Rows(pool), [key])
 
 
-class FleetWork:
-    def __init__(self, rows: Rows, cycles: Cycles) -> None:
-        self._rows, self._cycles = rows, cycles
-
-    async def cycle(self, key: str) -> None:
-        row = await self._rows.claim(key)
-        if row is None:
-            return
-        await self._cycles.cycle(key)
-        await self._rows.move(
-            row, generation=1, state="", place="", pages=1, problem=""
-        )
-
-    async def idle(self) -> None:
-        pass
+async def idle() -> None:
+    pass
 
 
 @asynccontextmanager
@@ -243,7 +232,7 @@ async def test_job_of_a_dead_worker_is_buried_and_its_successor_runs(
 ) -> None:
     """With a successor in the queue, a retry would hold both locks for ever."""
     key = KEYS[0]
-    async with queue_of(fleet.database).open_async() as app:
+    async with pool_for(fleet.database) as pool, queue_of().open_async(pool) as app:
         await enqueue(app, [key])
         manager = app.job_manager
         dead = await manager.register_worker()
@@ -305,7 +294,7 @@ async def test_older_claim_moves_nothing(fleet: FleetBench) -> None:
         old, new = await rows.claim(KEYS[0]), await rows.claim(KEYS[0])
         assert old
         assert new
-        done = {"state": "", "place": "", "pages": 1, "problem": ""}
+        done = {"state": "", "pages": 1, "problem": ""}
         with pytest.raises(LostClaim):
             await rows.move(old, generation=1, **done)  # type: ignore[arg-type]
         await rows.check(new)
@@ -315,7 +304,7 @@ async def test_older_claim_moves_nothing(fleet: FleetBench) -> None:
 async def test_runner_that_was_silent_writes_nothing_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    runner = FleetRunner("")
+    runner = FleetRunner(Rows(pool_for("")))
     await runner.check()
     later = time.monotonic() + 21
     monkeypatch.setattr(time, "monotonic", lambda: later)
@@ -338,11 +327,10 @@ async def test_queue_that_goes_and_comes_back_is_worked_on(
 async def test_drained_fleet_ends_its_workers(fleet: FleetBench) -> None:
     async with pool_for(fleet.database) as pool:
         await Rows(pool).drain(is_draining=True)
-        runner = FleetRunner(fleet.database, beat_s=0.1, sweep_s=0.1)
         async with asyncio.timeout(WAIT_S):
-            await runner.run(fleet._made)
+            await fleet.runner(Rows(pool)).run(partial(fleet.cycle, Rows(pool)), idle)
         assert not (await Rows(pool).counts()).workers
 
 
 def test_task_has_one_name() -> None:
-    assert TASK in queue_of("").tasks
+    assert TASK in queue_of().tasks

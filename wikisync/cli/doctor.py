@@ -40,6 +40,13 @@ def command(
     Changes nothing.
     """
     found = _examine(console, start, token_file, offline=offline)
+    return show_findings(console, found, as_json=as_json)
+
+
+def show_findings(
+    console: Console, found: Sequence[Finding], *, as_json: bool
+) -> ExitCode:
+    """Print what was found; the exit code is that of the worst."""
     if as_json:
         rows = [
             {"grade": one.grade, "sentence": one.sentence, "next_step": one.next_step}
@@ -50,7 +57,10 @@ def command(
         for one in found:
             step = [f"       {one.next_step}"] if one.next_step else []
             console.lines(f"{one.grade:<5}  {one.sentence}", *step)
-    return _exit_code(found)
+    grades = {one.grade for one in found}
+    if Grade.WRONG in grades:
+        return ExitCode.FAILED
+    return ExitCode.HELD if Grade.LOOK in grades else ExitCode.DONE
 
 
 def _examine(
@@ -90,10 +100,3 @@ async def _there(
     except UsageError as error:
         return [Finding.of(error)]
     return [finding async for finding in check_there(opened, token, console.note)]
-
-
-def _exit_code(found: Sequence[Finding]) -> ExitCode:
-    grades = {one.grade for one in found}
-    if Grade.WRONG in grades:
-        return ExitCode.FAILED
-    return ExitCode.HELD if Grade.LOOK in grades else ExitCode.DONE

@@ -16,13 +16,17 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.context import service_options
+from wikisync.cli.doctor import show_findings
 from wikisync.cli.service_command import ServiceCommand, token_option
+from wikisync.core.system.parallel import finish_in_thread
+from wikisync.core.system.processes import end_server, start_server
 from wikisync.errors import ExitCode, ServiceError, UsageError
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.sentences import counted
 
 if TYPE_CHECKING:
-    from wikisync.fleet.rows import Rows, Settings
+    from wikisync.fleet.rows import Rows
+    from wikisync.workspace.doctor.findings import Finding
 
 T = TypeVar("T")
 
@@ -121,6 +125,7 @@ def init(
     """
     from wikisync.config.sections import check_bucket
     from wikisync.fleet.rows import Settings
+    from wikisync.fleet.runner import make_fleet
 
     del token_file  # workers get theirs
     places = [one.rstrip("/") for one in (site, state, protected)]
@@ -131,19 +136,9 @@ def init(
     selection.check()
 
     settings = Settings(url.rstrip("/"), selection, *places)
-    _with_rows(database, lambda rows: make_fleet(rows, database, settings))
+    _with_rows(database, lambda rows: make_fleet(rows, settings))
     console.result("the fleet is ready: start workers with wikisync fleet run")
     return ExitCode.DONE
-
-
-async def make_fleet(rows: Rows, database: str, settings: Settings) -> None:
-    """Make the tables and those of the queue, where they are not there yet."""
-    from wikisync.fleet.runner import queue_of
-
-    async with queue_of(database).open_async() as app:
-        if not await app.check_connection_async():
-            await app.schema_manager.apply_schema_async()
-    await rows.make(settings)
 
 
 @command.command("run", epilog="Example: wikisync fleet run --slots 4")
@@ -175,14 +170,14 @@ def run(
     from wikisync.fleet.worker import work_on_sites
     from wikisync.workspace.token import read_token
 
-    async def look(rows: Rows) -> Settings:
-        return await rows.settings()
+    async def work(rows: Rows) -> None:
+        url = (await rows.settings()).service
+        token = read_token(url, token_file, console, os.environ)
+        await work_on_sites(rows, FleetRunner(rows, slots=slots), token, place)
 
-    settings = _with_rows(database, look)
-    token = read_token(settings.service, token_file, console, os.environ)
     with tempfile.TemporaryDirectory(prefix="wikisync-worker-") as name:
-        runner = FleetRunner(database, slots=slots)
-        asyncio.run(work_on_sites(runner, token, folder or Path(name)))
+        place = folder or Path(name)
+        _with_rows(database, work)
     return ExitCode.DONE
 
 
@@ -200,31 +195,24 @@ def status(console: Console, database: str, *, as_json: bool, is_all: bool) -> i
         return await rows.counts(), await rows.shown()
 
     counts, wikis = _with_rows(database, look)
-    troubled = [one for one in wikis if one.failures or one.is_halted or one.problem]
+    troubled = [one for one in wikis if one.is_failing or one.is_halted or one.problem]
     shown = wikis if is_all else troubled
     if as_json:
         numbers = msgspec.to_builtins(counts)
-        console.json({**numbers, "shown": [msgspec.to_builtins(one) for one in shown]})
+        console.json({**numbers, "shown": msgspec.to_builtins(shown)})
     else:
-        whole = (
+        console.lines(
             f"{counted(counts.wikis, 'wiki')}, {counted(counts.pages, 'page')};"
             f" {counts.due} due, the oldest for {counts.oldest_due_s:.0f} s;"
             f" {counts.halted} halted, {counts.failing} failing"
         )
-        lines = [
-            whole,
-            *(
-                f"worker {name}, seen {age_s:.0f} s ago"
-                for name, age_s in counts.workers.items()
-            ),
-        ]
+        for name, age_s in counts.workers.items():
+            console.lines(f"worker {name}, seen {age_s:.0f} s ago")
         if counts.is_draining:
-            lines.append("the fleet is drained: wikisync fleet drain --end")
-        console.lines(*lines)
+            console.lines("the fleet is drained: wikisync fleet drain --end")
         if shown:
-            columns = ("wiki", "pages", "site", "problem")
-            rows = [[one.path, one.pages, one.place, one.problem] for one in shown]
-            console.table(columns, rows)
+            cells = [[one.path, one.pages, one.place, one.problem] for one in shown]
+            console.table(("wiki", "pages", "site", "problem"), cells)
     if counts.halted:
         return ExitCode.HALTED
     return ExitCode.HELD if troubled else ExitCode.DONE
@@ -262,8 +250,9 @@ def drain(console: Console, database: str, *, end: bool) -> int:
         await rows.drain(is_draining=not end)
 
     _with_rows(database, act)
-    done = "workers may be started" if end else "workers end within some seconds"
-    console.result(done)
+    console.result(
+        "workers may be started" if end else "workers end within some seconds"
+    )
     return ExitCode.DONE
 
 
@@ -274,24 +263,11 @@ def drain(console: Console, database: str, *, end: bool) -> int:
 def doctor(console: Console, database: str, *, as_json: bool) -> int:
     """Try what has to hold: the database, the clocks, refused writes in the buckets."""
     from wikisync.fleet.doctor import examine
-    from wikisync.workspace.doctor.findings import Finding, Grade
 
     async def look(rows: Rows) -> list[Finding]:
-        settings = await rows.settings()
-        return [finding async for finding in examine(rows, settings)]
+        return [one async for one in examine(rows, await rows.settings())]
 
-    found = _with_rows(database, look)
-    if as_json:
-        names = ("grade", "sentence", "next_step")
-        console.json([{name: getattr(one, name) for name in names} for one in found])
-    else:
-        for one in found:
-            step = [f"       {one.next_step}"] if one.next_step else []
-            console.lines(f"{one.grade:<5}  {one.sentence}", *step)
-    if any(one.grade is Grade.WRONG for one in found):
-        return ExitCode.FAILED
-    is_fine = all(one.grade is Grade.FINE for one in found)
-    return ExitCode.DONE if is_fine else ExitCode.HELD
+    return show_findings(console, _with_rows(database, look), as_json=as_json)
 
 
 @command.command("try", epilog="Example: wikisync fleet try")
@@ -319,6 +295,7 @@ async def _tried(console: Console, folder: Path, database: str, bucket: str) -> 
     """Publish what the embedded service holds, show where, and wait."""
     from wikisync.cli.demo import guide_folder
     from wikisync.fleet.rows import Rows, Settings, pool_for
+    from wikisync.fleet.runner import make_fleet
     from wikisync.service.server import running_service
 
     token = folder / "token"
@@ -331,7 +308,7 @@ async def _tried(console: Console, folder: Path, database: str, bucket: str) -> 
         token.write_text(loaded.token or "")
         selection = Selection(is_all=True)
         settings = Settings(service.url, selection, "s3://site", "s3://state")
-        await make_fleet(Rows(pool), database, settings)
+        await make_fleet(Rows(pool), settings)
         async with _two_workers(folder, token):
             # other processes change it
             while (counts := await Rows(pool).counts()).due or not counts.wikis:  # noqa: ASYNC110
@@ -347,17 +324,11 @@ async def _tried(console: Console, folder: Path, database: str, bucket: str) -> 
 
 @asynccontextmanager
 async def _two_workers(folder: Path, token: Path) -> AsyncIterator[None]:
-    from wikisync.core.system.parallel import finish_in_thread
-    from wikisync.core.system.processes import end_server, start_server
-
-    words = [sys.executable, "-P", "-m", "wikisync", "fleet", "run"]
+    words = [sys.executable, "-P", "-m", "wikisync", "fleet", "run", "--token-file"]
     with (folder / "workers.log").open("wb") as log:
         workers = [
             start_server(
-                [*words, "--token-file", str(token)],
-                folder=folder,
-                log=log,
-                environment=os.environ,
+                [*words, str(token)], folder=folder, log=log, environment=os.environ
             )
             for _ in range(2)
         ]

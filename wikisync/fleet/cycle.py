@@ -6,7 +6,8 @@ The order makes a cycle that ends anywhere harmless:
 2. look at what is published, *before* the wiki is read: what is written over was there
    before the text that is written;
 3. restore the state, read the wiki, build the site;
-4. see that the claim still holds, then upload what changed, the manifest last;
+4. see that the claim still holds, note the place in the row, and upload what changed,
+   the manifest last;
 5. put the new state beside the old one, then move the row, which names it.
 
 A death before 5 leaves the old row true: the next worker reads the wiki again, builds
@@ -18,8 +19,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -28,7 +31,13 @@ from wikisync.core.messages import SilentProgress
 from wikisync.core.model import Problem
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.core.system.private import make_private_folder
-from wikisync.errors import Halted, NotFound, PreconditionFailed, WikisyncError
+from wikisync.errors import (
+    Halted,
+    NotFound,
+    PreconditionFailed,
+    SiteError,
+    WikisyncError,
+)
 from wikisync.fleet.rows import LostClaim, Row, Rows, Settings
 from wikisync.fleet.states import States
 from wikisync.site.bucket import Check, look, open_bucket, upload
@@ -36,7 +45,7 @@ from wikisync.site.build import build_site
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.mirror import Mirror, name_of, open_mirror
 from wikisync.site.model import SiteOptions, WikiSource
-from wikisync.workspace.discovery import wiki_of
+from wikisync.workspace.discovery import is_switched_off, wiki_of
 from wikisync.workspace.mirroring import Mirroring
 from wikisync.workspace.pulled import PulledWiki
 
@@ -45,6 +54,8 @@ log = logging.getLogger(__name__)
 TRIES_MAX = 3
 """Of a cycle that another writer came between."""
 COPY, SITE, CACHE = "copy", "site", "site-cache"
+TRANSIENT = {"page-limited", "page-unavailable"}
+"""Problems for which a wiki is read again soon."""
 UNPROTECTED = (
     "it is not public, and the fleet has no place for such sites (fleet init"
     " --protected)"
@@ -75,23 +86,19 @@ class Cycle(Struct, frozen=True):
         row = await self.rows.claim(key)
         if row is None:
             return
-        try:
-            await self._tried(row)
-        except LostClaim:
-            log.info("%s: another worker has it", row.wiki.owner)
-        except Halted as error:
-            await self._failed(row, error, is_halted=True)
-        except WikisyncError as error:
-            await self._failed(row, error)
-
-    async def _failed(
-        self, row: Row, error: WikisyncError, *, is_halted: bool = False
-    ) -> None:
-        log.warning("%s: %s", row.wiki.owner, error.message)
-        try:
-            await self.rows.fail(row, error.message, is_halted=is_halted)
-        except LostClaim:
-            log.info("%s: another worker has it", row.wiki.owner)
+        with suppress(LostClaim):  # another worker has it
+            try:
+                await self._tried(row)
+            except (LostClaim, psycopg.Error):
+                raise
+            except WikisyncError as error:
+                log.warning("%s: %s", row.wiki.owner, error.message)
+                is_halted = isinstance(error, Halted)
+                await self.rows.fail(row, error.message, is_halted=is_halted)
+            except Exception as error:
+                # a defect met at one wiki keeps no other waiting
+                log.exception("%s failed", row.wiki.owner)
+                await self.rows.fail(row, f"{type(error).__name__}: {error}")
 
     async def _tried(self, row: Row) -> None:
         for number in range(TRIES_MAX):
@@ -109,35 +116,42 @@ class Cycle(Struct, frozen=True):
         if row.is_gone:
             row = await self._asked_for(row)
         place, problem = self._place(row)
-        target = open_bucket(place or row.place) if place or row.place else None
         states = self._states(row)
         make_private_folder(states.folder)
         await self.at("look")
-        seen = await look(target) if target else None
+        seen = await look(open_bucket(place), is_audit=True) if place else None
         await self.at("restore")
         generation = await states.restore(row)
-        pages, is_changed, site = 0, False, None
-        if place and not row.is_gone:
+        pages, is_changed, is_settled = 0, False, True
+        site = states.folder.with_name(SITE)
+        if place:
             await self.at("pull")
             with open_mirror(states.folder) as mirror:
                 before = _fingerprint(mirror, row)
                 pulled = await self._pulled(mirror, row)
                 is_changed = _fingerprint(mirror, row) != before
-            if isinstance(pulled, PulledWiki) and pulled.pages:
-                pages, site = pulled.pages, states.folder.with_name(SITE)
-                problem = "; ".join(map(str, pulled.problems[:1]))
+            if isinstance(pulled, PulledWiki):
+                pages, problem = pulled.pages, "; ".join(map(str, pulled.problems[:1]))
+                is_settled = not {one.code for one in pulled.problems} & TRANSIENT
+                if not pages:
+                    # it has some, and none could be read
+                    raise SiteError(problem)
                 await self.at("build")
                 await finish_in_thread(_build, pulled, site)
+        place = place if pages else ""
         await self.at("check")
         await self.check()
         await self.rows.check(row)
+        if row.place != place:
+            if row.place and not await self._is_taken(row):
+                old = open_bucket(row.place)
+                await upload(None, old, await look(old, is_audit=True), check=self._put)
+            # a death after this leaves a site that the row knows of
+            await self.rows.settle(row, place)
         await self.at("upload")
-        if target is not None and seen is not None:
-            done = await upload(site, target, seen, check=self._checked)
+        if place and seen:
+            done = await upload(site, open_bucket(place), seen, check=self._put)
             log.info("%s: %d put, %d removed", row.wiki.owner, done.put, done.removed)
-        if row.place and place and row.place != place:
-            old = open_bucket(row.place)
-            await upload(None, old, await look(old), check=self._checked)
         if row.is_gone:
             await states.clear()
             await self.rows.forget(row)
@@ -153,18 +167,23 @@ class Cycle(Struct, frozen=True):
             row,
             generation=generation,
             state=name,
-            place=place if site else "",
             pages=pages,
             problem=problem,
+            is_settled=is_settled,
         )
         await self.at("tidy")
         states.trust(name)
         if name != row.state:
             await states.tidy()
 
-    async def _checked(self) -> None:
+    async def _put(self) -> None:
         await self.at("put")
         await self.check()
+
+    async def _is_taken(self, row: Row) -> bool:
+        """Whether another wiki has taken the place that this one leaves."""
+        is_public = row.place.startswith(f"{self.settings.site}/")
+        return await self.rows.is_taken(row, is_public=is_public)
 
     async def _asked_for(self, row: Row) -> Row:
         """A wiki that no list has: whether it is gone, or only was not listed."""
@@ -177,12 +196,16 @@ class Cycle(Struct, frozen=True):
             )
         except NotFound:
             return row
+        if is_switched_off(record):
+            return row
         found = wiki_of(self.client, record, asked_by=wiki.origin.asked_by)
         return replace(row, is_gone=False, wiki=found)
 
     def _place(self, row: Row) -> tuple[str, str]:
-        """Where the site belongs, empty for nowhere, and why."""
+        """Where the site belongs, empty for nowhere, and what keeps it from there."""
         wiki = row.wiki
+        if row.is_gone:
+            return "", ""
         is_public = wiki.visibility == "public"
         top = self.settings.site if is_public else self.settings.protected
         if not top:

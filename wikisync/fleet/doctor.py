@@ -32,13 +32,15 @@ async def examine(rows: Rows, settings: Settings) -> AsyncIterator[Finding]:
 async def _database(rows: Rows) -> AsyncIterator[Finding]:
     async with rows.pool.connection() as connection:
         version = connection.info.server_version
+        cursor = await connection.execute("SELECT clock_timestamp()")
+        (now,) = await cursor.fetchone() or (datetime.now(UTC),)
     is_new = version >= SERVER_MIN
     yield Finding(
         Grade.FINE if is_new else Grade.WRONG,
         f"PostgreSQL has version {version // 10_000}",
         "" if is_new else "use version 14 or later",
     )
-    apart_s = abs((await rows.now() - datetime.now(UTC)).total_seconds())
+    apart_s = abs((now - datetime.now(UTC)).total_seconds())
     is_near = apart_s < CLOCK_S
     yield Finding(
         Grade.FINE if is_near else Grade.LOOK,
@@ -75,7 +77,7 @@ async def _bucket(bucket: Bucket) -> AsyncIterator[Finding]:
         contents, lambda content: wins(etag, content), in_flight=RIVALS
     )
     yield finding("replace an object", sum(map(bool, changed)))
-    is_fenced = await bucket.remove(path, etag) == 412
+    is_fenced = not await bucket.remove(path, etag)
     yield Finding(
         Grade.FINE if is_fenced else Grade.LOOK,
         f"{bucket.url} {'refuses' if is_fenced else 'does not refuse'} to remove an"

@@ -14,13 +14,13 @@ the bucket (``site.bucket``).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection, errors
-from psycopg.rows import class_row, dict_row
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from wikisync.core.decoding import json_decoder
@@ -30,8 +30,8 @@ from wikisync.workspace.discovery import FoundWiki, Selection
 VERSION = 1
 """Of the tables; a worker of another one does not work."""
 POOL_MAX = 8
-FAILED_S, FAILED_MAX_S = 10.0, 3600.0
-"""How long a wiki waits after a failure, and at most after many."""
+WAIT_S, WAIT_MAX_S = 2.0, 3600.0
+"""How long a wiki waits after a cycle that did not end well, and at most after many."""
 QUEUED_MAX = 500
 """Jobs in the queue: a deep queue is slow to fetch from, and rows wait as well."""
 
@@ -50,7 +50,7 @@ CREATE TABLE IF NOT EXISTS fleet_wiki (
     due_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
     claim BIGINT NOT NULL DEFAULT 0, generation BIGINT NOT NULL DEFAULT 0,
     state TEXT NOT NULL DEFAULT '', place TEXT NOT NULL DEFAULT '',
-    pages INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0,
+    pages INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
     problem TEXT NOT NULL DEFAULT '', is_halted BOOLEAN NOT NULL DEFAULT false,
     may_empty BOOLEAN NOT NULL DEFAULT false);
 CREATE INDEX IF NOT EXISTS fleet_wiki_due ON fleet_wiki (hint_at)
@@ -60,7 +60,16 @@ CREATE TABLE IF NOT EXISTS fleet_worker (
 CREATE INDEX IF NOT EXISTS fleet_jobs_of_lock ON procrastinate_jobs (lock)
     WHERE status IN ('todo', 'doing');
 """
+BEAT = """
+WITH queue AS (SELECT procrastinate_update_heartbeat_v1(%s)),
+beat AS (INSERT INTO fleet_worker VALUES (%s, %s, now())
+    ON CONFLICT (name) DO UPDATE SET seen_at = now())
+SELECT is_draining OR version <> %s FROM fleet, queue
+"""
+"""Says that a worker lives: its number in the queue, name, slots and version.  The
+answer is whether it has to end."""
 _UNANSWERED = "hint_at > answered_at AND NOT is_halted"
+_FAILING = "attempts > 0 AND (problem <> '' OR attempts > 2)"
 
 
 class Settings(Struct, frozen=True):
@@ -101,7 +110,7 @@ class Shown(Struct, frozen=True):
     place: str
     problem: str
     is_halted: bool
-    failures: int
+    is_failing: bool
     waits_s: float
     """How long it is due; 0 where it is not."""
 
@@ -125,7 +134,10 @@ _SETTINGS, _WIKIS = json_decoder(Settings), json_decoder(FoundWiki)
 
 
 class LostClaim(Exception):
-    """Another worker has the wiki now; the cycle ends without a word."""
+    """Another worker has the wiki now; the cycle ends without a word.
+
+    What changes the row of a claimed wiki raises it.
+    """
 
 
 class Rows:
@@ -134,8 +146,6 @@ class Rows:
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[Any]]) -> None:
         """See ``pool_for``; the pool is open."""
         self.pool = pool
-
-    # -- the fleet -----------------------------------------------------------------
 
     async def make(self, settings: Settings) -> None:
         """Make the tables, or change what the fleet works on; wikis stay."""
@@ -174,21 +184,9 @@ class Rows:
         """Let all workers end after their cycles, or none."""
         await self._do("UPDATE fleet SET is_draining = %s", (is_draining,))
 
-    async def beat(self, worker: str, slots: int) -> bool:
-        """Say that a worker lives; whether it is to end."""
-        row = await self._one(
-            "WITH beat AS (INSERT INTO fleet_worker VALUES (%s, %s, now())"
-            " ON CONFLICT (name) DO UPDATE SET seen_at = now())"
-            " SELECT is_draining OR version <> %s AS ends FROM fleet",
-            (worker, slots, VERSION),
-        )
-        return row is None or bool(row["ends"])
-
     async def leave(self, worker: str) -> None:
         """Say that a worker has ended."""
         await self._do("DELETE FROM fleet_worker WHERE name = %s", (worker,))
-
-    # -- hints ---------------------------------------------------------------------
 
     async def hint(self, keys: Collection[str]) -> None:
         """Something may have happened in these wikis."""
@@ -204,7 +202,7 @@ class Rows:
 
         No more than the queue has room for.
         """
-        rows = await self._all(
+        rows = await self._do(
             "SELECT key FROM fleet_wiki AS wiki WHERE hint_at > answered_at"
             " AND NOT is_halted AND due_at <= now() AND NOT EXISTS (SELECT FROM"
             " procrastinate_jobs WHERE lock = wiki.key AND status IN ('todo', 'doing'))"
@@ -216,7 +214,7 @@ class Rows:
 
     async def strays(self, worker: int, live: Collection[str]) -> set[int]:
         """Jobs that a worker has, but for those of wikis on which it works."""
-        rows = await self._all(
+        rows = await self._do(
             "SELECT id FROM procrastinate_jobs WHERE worker_id = %s"
             " AND status = 'doing' AND lock <> ALL(%s)",
             (worker, list(live)),
@@ -225,7 +223,7 @@ class Rows:
 
     async def retry(self, paths: Collection[str]) -> list[str]:
         """Forget failures of these wikis, or of all that have some; their keys."""
-        return await self._again("failures > 0", paths, "")
+        return await self._again("attempts > 0", paths, "")
 
     async def approve(self, paths: Collection[str]) -> list[str]:
         """Let these halted wikis lose their pages; their keys."""
@@ -234,8 +232,8 @@ class Rows:
     async def _again(
         self, condition: str, paths: Collection[str], also: str
     ) -> list[str]:
-        rows = await self._all(
-            f"UPDATE fleet_wiki SET {also} is_halted = false, failures = 0,"
+        rows = await self._do(
+            f"UPDATE fleet_wiki SET {also} is_halted = false, attempts = 0,"
             " due_at = '-infinity', hint_at = now()"
             f" WHERE {condition} AND (cardinality(%s::text[]) = 0 OR path = ANY(%s))"
             " RETURNING key",
@@ -243,16 +241,19 @@ class Rows:
         )
         return [row["key"] for row in rows]
 
-    # -- a cycle -------------------------------------------------------------------
-
     async def claim(self, key: str) -> Row | None:
-        """Take a wiki for one cycle; None where there is nothing to do."""
+        """Take a wiki for one cycle; None where there is nothing to do.
+
+        Should the cycle not end, as its worker dies of it, the wiki waits ever longer.
+        """
         row = await self._one(
-            "UPDATE fleet_wiki SET claim = claim + 1, begun_at = clock_timestamp()"
+            "UPDATE fleet_wiki SET claim = claim + 1, begun_at = clock_timestamp(),"
+            " attempts = attempts + 1, due_at = clock_timestamp() +"
+            " least(%s, %s * power(2, least(attempts, 20))) * interval '1 second'"
             f" WHERE key = %s AND {_UNANSWERED}"
             " RETURNING key, wiki::text, is_gone, claim, generation, state, place,"
             " may_empty",
-            (key,),
+            (WAIT_MAX_S, WAIT_S, key),
         )
         if row is None:
             return None
@@ -260,17 +261,22 @@ class Rows:
         return Row(wiki=wiki, **row)
 
     async def check(self, row: Row) -> None:
-        """See that nobody claimed the wiki since.
+        """See that nobody claimed the wiki since."""
+        await self._moved(row, "claim = claim", ())
 
-        Raises:
-            LostClaim: somebody did.
-        """
+    async def settle(self, row: Row, place: str) -> None:
+        """Note where the site is about to lie."""
+        await self._moved(row, "place = %s", (place,))
+
+    async def is_taken(self, row: Row, *, is_public: bool) -> bool:
+        """Whether a wiki of the same visibility has, or will have, a row's place."""
         found = await self._one(
-            "SELECT FROM fleet_wiki WHERE key = %s AND claim = %s AND generation = %s",
-            (row.key, row.claim, row.generation),
+            "SELECT FROM fleet_wiki WHERE key <> %s AND NOT is_gone AND (place = %s"
+            " OR (wiki->>'visibility' = 'public') = %s AND"
+            " right(%s, length(path) + 9) = '/' || path || '/-/wikis') LIMIT 1",
+            (row.key, row.place, is_public, row.place),
         )
-        if found is None:
-            raise LostClaim(row.key)
+        return found is not None
 
     async def move(
         self,
@@ -278,21 +284,18 @@ class Rows:
         *,
         generation: int,
         state: str,
-        place: str,
         pages: int,
         problem: str,
+        is_settled: bool = True,
     ) -> None:
-        """Note a cycle that ended well.
-
-        Raises:
-            LostClaim: the wiki is another worker's now.
-        """
+        """Note a cycle that ended well; not settled, the wiki stays due."""
         await self._moved(
             row,
-            "answered_at = begun_at, failures = 0, due_at = '-infinity',"
-            " may_empty = false, generation = %s, state = %s, place = %s, pages = %s,"
+            ("answered_at = begun_at, attempts = 0, due_at = '-infinity',")
+            * is_settled
+            + " may_empty = false, generation = %s, state = %s, pages = %s,"
             " problem = %s",
-            (generation, state, place, pages, problem),
+            (generation, state, pages, problem),
         )
 
     async def forget(self, row: Row) -> None:
@@ -302,17 +305,8 @@ class Rows:
         )
 
     async def fail(self, row: Row, problem: str, *, is_halted: bool = False) -> None:
-        """Note a cycle that failed; the wiki waits, or until a person approves.
-
-        Raises:
-            LostClaim: the wiki is another worker's now.
-        """
-        await self._moved(
-            row,
-            "failures = failures + 1, problem = %s, is_halted = %s, due_at = now() +"
-            " least(%s, %s * power(2, least(failures, 20))) * interval '1 second'",
-            (problem, is_halted, FAILED_MAX_S, FAILED_S),
-        )
+        """Note why a cycle failed; halted, the wiki waits until a person approves."""
+        await self._moved(row, "problem = %s, is_halted = %s", (problem, is_halted))
 
     async def _moved(self, row: Row, change: str, values: Sequence[object]) -> None:
         found = await self._one(
@@ -323,12 +317,12 @@ class Rows:
         if found is None:
             raise LostClaim(row.key)
 
-    # -- discovery -----------------------------------------------------------------
-
-    async def put(self, wikis: Collection[FoundWiki], *, is_whole: bool) -> None:
+    async def put(
+        self, wikis: Collection[FoundWiki], gone: Collection[str] | None = None
+    ) -> None:
         """Note what was found; what changed has a hint.
 
-        With ``is_whole`` the other wikis are gone.
+        ``gone`` is given for a list of all wikis: those that are no more.
         """
         values = [
             (
@@ -348,40 +342,38 @@ class Rows:
                 " WHERE old.wiki <> excluded.wiki OR old.is_gone",
                 values,
             )
-            if is_whole:
+            if gone is not None:
                 await cursor.execute(
-                    "UPDATE fleet_wiki SET is_gone = true, hint_at = now()"
-                    " WHERE NOT is_gone AND key <> ALL(%s)",
-                    ([value[0] for value in values],),
+                    "UPDATE fleet_wiki SET is_gone = true, is_halted = false,"
+                    " hint_at = now() WHERE NOT is_gone AND key = ANY(%s)",
+                    (list(gone),),
                 )
-                # groups tell of no activity, and projects may fail to
+                # groups tell of no activity, and projects may fail to; those without
+                # pages, which are nearly all, cost nothing until they do
                 await cursor.execute(
                     "UPDATE fleet_wiki SET hint_at = now() WHERE hint_at <= answered_at"
+                    " AND (pages > 0 OR key LIKE 'group-%')"
                 )
                 await cursor.execute("UPDATE fleet SET swept_at = now()")
 
-    async def turn_to_list(self, every_s: float) -> float | None:
-        """Take the turn to list wikis, if it is one: how old the last whole list is."""
+    async def turn_to_list(self, every_s: float, whole_s: float) -> str | None:
+        """Take the turn to list wikis; None where it is not one.
+
+        The newest activity that is known; empty where all wikis are to be listed.
+        """
         row = await self._one(
             "UPDATE fleet SET listed_at = now()"
-            " WHERE listed_at < now() - %s * interval '1 second' RETURNING"
-            " extract(epoch FROM now() - greatest(swept_at, '2000-01-01'))::float8"
-            " AS age",
-            (every_s,),
+            " WHERE listed_at < now() - %s * interval '1 second' RETURNING CASE"
+            " WHEN swept_at < now() - %s * interval '1 second' THEN ''"
+            " ELSE (SELECT coalesce(max(activity), '') FROM fleet_wiki) END AS newest",
+            (every_s, whole_s),
         )
-        return float(row["age"]) if row else None
+        return str(row["newest"]) if row else None
 
     async def known(self) -> set[str]:
         """The keys of the wikis that were there when all were listed."""
-        rows = await self._all("SELECT key FROM fleet_wiki WHERE NOT is_gone")
+        rows = await self._do("SELECT key FROM fleet_wiki WHERE NOT is_gone")
         return {row["key"] for row in rows}
-
-    async def newest_activity(self) -> str:
-        """The newest activity that a list of projects told of."""
-        row = await self._one("SELECT max(activity) AS newest FROM fleet_wiki")
-        return str(row["newest"] or "") if row else ""
-
-    # -- for people ----------------------------------------------------------------
 
     async def counts(self) -> Counts:
         """The fleet in numbers."""
@@ -389,15 +381,15 @@ class Rows:
             "SELECT count(*) AS wikis, coalesce(sum(pages), 0)::int AS pages,"
             f" count(*) FILTER (WHERE {_UNANSWERED}) AS due,"
             " count(*) FILTER (WHERE is_halted) AS halted,"
-            " count(*) FILTER (WHERE failures > 0) AS failing,"
-            " coalesce(extract(epoch FROM now() - min(hint_at)"
-            f" FILTER (WHERE {_UNANSWERED}))::float8, 0) AS oldest_due_s,"
+            f" count(*) FILTER (WHERE {_FAILING}) AS failing,"
+            " coalesce(extract(epoch FROM now() - min(greatest(hint_at, due_at)) FILTER"
+            f" (WHERE {_UNANSWERED} AND due_at <= now()))::float8, 0) AS oldest_due_s,"
             " (SELECT is_draining FROM fleet) AS is_draining FROM fleet_wiki"
         )
-        jobs = await self._all(
+        jobs = await self._do(
             "SELECT status::text, count(*) FROM procrastinate_jobs GROUP BY status"
         )
-        workers = await self._all(
+        workers = await self._do(
             "SELECT name, extract(epoch FROM now() - seen_at)::float8 AS age"
             " FROM fleet_worker ORDER BY name"
         )
@@ -410,44 +402,26 @@ class Rows:
 
     async def shown(self) -> list[Shown]:
         """Every wiki, those with problems first."""
-        async with self.pool.connection() as connection:
-            cursor = connection.cursor(row_factory=class_row(Shown))
-            await cursor.execute(
-                "SELECT key, path, pages, generation, place, problem, is_halted,"
-                f" failures, CASE WHEN {_UNANSWERED}"
-                " THEN extract(epoch FROM now() - hint_at)::float8 ELSE 0 END"
-                " AS waits_s FROM fleet_wiki ORDER BY NOT is_halted, failures = 0, path"
-            )
-            return await cursor.fetchall()
+        rows = await self._do(
+            "SELECT key, path, pages, generation, place, problem, is_halted,"
+            f" {_FAILING} AS is_failing, CASE WHEN {_UNANSWERED}"
+            " THEN extract(epoch FROM now() - hint_at)::float8 ELSE 0 END AS waits_s"
+            " FROM fleet_wiki ORDER BY is_halted DESC, is_failing DESC, path"
+        )
+        return [Shown(**row) for row in rows]
 
-    async def now(self) -> datetime:
-        """The clock of the database."""
-        row = await self._one("SELECT clock_timestamp() AS now")
-        assert row is not None
-        now: datetime = row["now"]
-        return now
-
-    # -- statements ----------------------------------------------------------------
-
-    async def _do(self, text: str, values: Sequence[object] = ()) -> None:
-        async with self.pool.connection() as connection:
-            await connection.execute(text, values)
-
-    async def _all(
+    async def _do(
         self, text: str, values: Sequence[object] = ()
     ) -> list[dict[str, Any]]:
         async with self.pool.connection() as connection:
             cursor = connection.cursor(row_factory=dict_row)
             await cursor.execute(text, values)
-            return await cursor.fetchall()
+            return await cursor.fetchall() if cursor.description else []
 
     async def _one(
         self, text: str, values: Sequence[object] = ()
     ) -> dict[str, Any] | None:
-        async with self.pool.connection() as connection:
-            cursor = connection.cursor(row_factory=dict_row)
-            await cursor.execute(text, values)
-            return await cursor.fetchone()
+        return next(iter(await self._do(text, values)), None)
 
 
 def key_of(wiki: FoundWiki) -> str:
@@ -456,7 +430,23 @@ def key_of(wiki: FoundWiki) -> str:
 
 
 def pool_for(database: str) -> AsyncConnectionPool[AsyncConnection[Any]]:
-    """Connections to a database, still to be opened."""
+    """Connections to a database, still to be opened.
+
+    A server that does not answer is found within 15 s.
+    """
+    url = make_conninfo(
+        database,
+        connect_timeout=5,
+        tcp_user_timeout=10_000,
+        keepalives_idle=5,
+        keepalives_interval=3,
+        keepalives_count=3,
+    )
     return AsyncConnectionPool(
-        database, min_size=1, max_size=POOL_MAX, open=False, timeout=15
+        url,
+        min_size=1,
+        max_size=POOL_MAX,
+        open=False,
+        timeout=15,
+        check=AsyncConnectionPool.check_connection,
     )

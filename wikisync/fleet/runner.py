@@ -9,12 +9,14 @@ each of which a fault taught:
 2. No job is scheduled for later: when a wiki is due stands in its row.
 3. Few jobs are queued at a time, and jobs have an index by lock.
 4. Finished jobs are deleted.
-5. The heart beats in an event loop where nothing else runs: cycles have another one, in
-   a thread of their own.
+5. The heart beats in a thread with a connection of its own, whatever the event loop
+   does; it stops where that does nothing at all.
 6. It beats every 5 s, is dead after 30 s, and each runner looks for dead ones.
 
-A runner that could not say for ``SILENT_MAX_S`` that it lives ends its cycles itself
-before they write: ``check`` looks at the clock, which goes on in a frozen process.
+A runner works in lives, each with a number in the queue.  One that could not say for
+``SILENT_MAX_S`` that it lives ends its life: ``check`` lets none of its cycles write
+any more (the clock goes on in a frozen process), they are cut off, and a new life
+begins when the database answers.  So the loss of a connection needs no other cure.
 """
 
 from __future__ import annotations
@@ -26,9 +28,8 @@ import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable, Collection
-from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager, suppress
-from typing import Any, Protocol, TypeVar
+from contextlib import suppress
+from typing import Any
 
 import procrastinate
 import psycopg
@@ -36,55 +37,42 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Status
 from procrastinate.worker import Worker as JobWorker
 
-from wikisync.fleet.rows import LostClaim, Rows, pool_for
+from wikisync.core.system.parallel import finish_in_thread, plain_errors
+from wikisync.fleet.rows import BEAT, VERSION, LostClaim, Rows, Settings
 
 log = logging.getLogger(__name__)
 
 TASK, QUEUE = "cycle", "wikis"
-BEAT_S = 5.0
-SWEEP_S = 10.0
-STALLED_S = 30.0
+BEAT_S, SWEEP_S, STALLED_S = 5.0, 10.0, 30.0
 SILENT_MAX_S = 20.0
 """Less than ``STALLED_S``: a cycle ends before its successor begins."""
 AGAIN_S = 2.0
-"""Between two attempts to take jobs."""
-LAG_S = 1.0
-"""An event loop that is late by so much is told of."""
+"""Between two lives."""
+CYCLE_MAX_S = 3600.0
 SWEEP_LOCK = 0x77696B69
 """Advisory lock of the database: one runner sweeps at a time."""
 
-T = TypeVar("T")
 Work = Callable[[str], Awaitable[None]]
-
-
-class Worker(Protocol):
-    """What a runner's cycles do; it lives in the event loop of the cycles."""
-
-    async def cycle(self, key: str) -> None:
-        """Run one cycle of a wiki."""
-        ...
-
-    async def idle(self) -> None:
-        """Do what is to be done now and then."""
-        ...
-
-
-MakeWorker = Callable[[], AbstractAsyncContextManager[Worker]]
+Idle = Callable[[], Awaitable[None]]
 
 
 async def _nobody(key: str) -> None:
     raise AssertionError(f"nobody works on {key}")
 
 
-def queue_of(database: str, work: Work = _nobody) -> procrastinate.App:
-    """The queue in a database, and who works on it."""
-    connector = procrastinate.PsycopgConnector(
-        conninfo=database, min_size=1, max_size=4, timeout=15
-    )
-    app = procrastinate.App(connector=connector)
-
-    app.task(name=TASK, queue=QUEUE)(work)
+def queue_of(cycle: Work = _nobody) -> procrastinate.App:
+    """The queue, still to be opened with a pool, and who works on it."""
+    app = procrastinate.App(connector=procrastinate.PsycopgConnector())
+    app.task(name=TASK, queue=QUEUE)(cycle)
     return app
+
+
+async def make_fleet(rows: Rows, settings: Settings) -> None:
+    """Make the tables and those of the queue, or change what the fleet works on."""
+    async with queue_of().open_async(rows.pool) as app:
+        if not await app.check_connection_async():
+            await app.schema_manager.apply_schema_async()
+    await rows.make(settings)
 
 
 async def poke(app: procrastinate.App, rows: Rows, keys: Collection[str]) -> None:
@@ -106,7 +94,7 @@ class FleetRunner:
 
     def __init__(
         self,
-        database: str,
+        rows: Rows,
         *,
         slots: int = 1,
         beat_s: float = BEAT_S,
@@ -114,153 +102,178 @@ class FleetRunner:
         stalled_s: float = STALLED_S,
         silent_max_s: float = SILENT_MAX_S,
     ) -> None:
-        """Name the database; nothing is done yet."""
-        self.database, self._slots = database, slots
+        """Nothing is done yet."""
+        self._rows, self._slots = rows, slots
         self._beat_s, self._sweep_s, self._stalled_s = beat_s, sweep_s, stalled_s
         self._silent_max_s = silent_max_s
         self.name = f"{socket.gethostname()}:{os.getpid()}"
-        self._heard = (time.monotonic(), time.time())
-        self._ends = asyncio.Event()
-        self._jobs_worker: JobWorker | None = None
-        self._live: set[str] = set()
+        self._heard = _now()
+        self._looped = time.monotonic()
+        self._is_ending = False
+        self._life_ends = asyncio.Event()
+        self._live: dict[str, asyncio.Task[Any]] = {}
         """Wikis that have a cycle here."""
         self._strays: set[int] = set()
-        """Jobs of this runner that nobody here works on, at the last sweep."""
+        """Jobs of this life that nobody works on, at the last sweep."""
 
     async def check(self) -> None:
-        """See that nobody may have taken this runner for dead; of any thread.
+        """See that nobody may have taken this runner for dead.
 
         Raises:
             LostClaim: somebody may have.
         """
-        steady, wall = self._heard
-        # the one stands still while a machine sleeps, the other is set by people
-        silent_s = max(time.monotonic() - steady, time.time() - wall)
-        if silent_s > self._silent_max_s:
+        if (silent_s := self._silent_s) > self._silent_max_s:
             raise LostClaim(f"silent for {silent_s:.0f} s")
 
-    def end(self) -> None:
-        """End after the cycles that run; called in the runner's own loop."""
-        self._ends.set()
+    @property
+    def _silent_s(self) -> float:
+        # the one stands still while a machine sleeps, the other is set by people
+        return max(now - then for now, then in zip(_now(), self._heard, strict=True))
 
-    async def run(self, make: MakeWorker) -> None:
-        """Work until ended, by ``end`` or as the fleet is drained.
+    def end(self) -> None:
+        """End after the cycles that run; called in the runner's loop."""
+        self._is_ending = True
+        self._life_ends.set()
+
+    async def run(self, cycle: Work, idle: Idle) -> None:
+        """Run cycles until ended, by ``end`` or as the fleet is drained.
 
         Cancelled, it ends its cycles where they are.
+
+        Args:
+            cycle: Works on one wiki.
+            idle: Is done now and then.
         """
-        pool, works = pool_for(self.database), _Thread()
 
-        async def cycle(key: str) -> None:
-            self._live.add(key)
+        async def alone(key: str) -> None:
+            task = asyncio.current_task()
+            # taken for dead and still at it: the wiki stays due
+            if key not in self._live and task:
+                self._live[key] = task
+                try:
+                    async with asyncio.timeout(CYCLE_MAX_S):
+                        await cycle(key)
+                finally:
+                    del self._live[key]
+
+        async with queue_of(alone).open_async(self._rows.pool) as app:
+            while not self._is_ending:
+                try:
+                    with plain_errors():
+                        await self._live_once(app, idle)
+                except (psycopg.Error, ConnectorException) as error:
+                    log.warning("the database is away: %s", error)
+                self._life_ends.clear()
+                if not self._is_ending:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._life_ends.wait(), AGAIN_S)
+        with suppress(psycopg.Error):
+            await self._rows.leave(self.name)
+
+    async def _live_once(self, app: procrastinate.App, idle: Idle) -> None:
+        worker = JobWorker(
+            app,
+            queues=[QUEUE],
+            concurrency=self._slots,
+            name=self.name,
+            delete_jobs="always",
+            fetch_job_polling_interval=self._beat_s,
+            # its own heart would end with the first error of the database
+            update_heartbeat_interval=CYCLE_MAX_S,
+            stalled_worker_timeout=self._stalled_s,
+            install_signal_handlers=False,
+        )
+        self._heard, self._looped, is_over = _now(), time.monotonic(), threading.Event()
+        loop = asyncio.get_running_loop()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(finish_in_thread(self._beat, worker, is_over, loop))
+            jobs = group.create_task(worker.run())  # type: ignore[no-untyped-call]
+            jobs.add_done_callback(lambda _task: self._life_ends.set())
+
+            async def sweep() -> None:
+                await self._sweep(app, worker)
+
+            others = [
+                # a list of very many wikis must keep no dead one waiting
+                group.create_task(self._now_and_then(sweep)),
+                group.create_task(self._now_and_then(idle, sweep)),
+            ]
             try:
-                await works.do(worker.cycle(key))
+                await self._life_ends.wait()
             finally:
-                self._live.discard(key)
-
-        app = queue_of(self.database, cycle)
-        try:
-            await pool.open()
-            rows = Rows(pool)
-            await self._beat_once(rows)
-            making = make()
-            worker = await works.do(making.__aenter__())
-            try:
-                async with app.open_async(), asyncio.TaskGroup() as group:
-                    jobs = group.create_task(self._jobs(app))
-                    heart = group.create_task(self._beat(app, rows, jobs))
-                    sweep = group.create_task(self._sweep(app, rows, works, worker))
-                    try:
-                        await self._ends.wait()
-                    finally:
-                        if not self._ends.is_set():
-                            works.cancel()
-                        self._ends.set()
-                    sweep.cancel()
-                    jobs.cancel()
-                    # it waits for its cycles, and the heart has to beat meanwhile
+                for task in others:
+                    task.cancel()
+                if not self._is_ending:
+                    worker.shutdown_graceful_timeout = 0
+                    for task in self._live.values():
+                        task.cancel()
+                jobs.cancel()
+                try:
+                    # the heart beats until its cycles are done
                     await asyncio.wait([jobs])
-                    heart.cancel()
-            finally:
-                await works.do(making.__aexit__(None, None, None))
-            with suppress(psycopg.Error):
-                await rows.leave(self.name)
-        finally:
-            works.end()
-            await pool.close()
+                finally:
+                    is_over.set()
 
-    async def _jobs(self, app: procrastinate.App) -> None:
-        """Take jobs until cancelled, also where the database goes and comes."""
-        while not self._ends.is_set():
+    def _beat(
+        self,
+        worker: JobWorker,
+        is_over: threading.Event,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        """Say that this life goes on, in a thread, until it ends."""
+        connection: psycopg.Connection[Any] | None = None
+        while not is_over.is_set():
+            if self._silent_s > self._silent_max_s:
+                log.warning("silent for %.0f s: its cycles are cut off", self._silent_s)
+                loop.call_soon_threadsafe(self._life_ends.set)
+                break
+            loop.call_soon_threadsafe(self._loops)
+            now = _now()
+            if now[0] - self._looped > self._silent_max_s:
+                log.warning("the event loop stands still")
+            else:
+                try:
+                    connection = connection or psycopg.connect(
+                        str(self._rows.pool.conninfo), autocommit=True
+                    )
+                    values = (worker.worker_id, self.name, self._slots, VERSION)
+                    row = connection.execute(BEAT, values).fetchone()
+                except psycopg.Error as error:
+                    log.warning("cannot beat: %s", error)
+                    if connection:
+                        connection.close()
+                    connection = None
+                else:
+                    self._heard = now
+                    if row is None or row[0]:
+                        loop.call_soon_threadsafe(self.end)
+            is_over.wait(self._beat_s)
+        if connection:
+            connection.close()
+
+    def _loops(self) -> None:
+        self._looped = time.monotonic()
+
+    async def _now_and_then(self, *acts: Idle) -> None:
+        while True:
             try:
-                self._jobs_worker = JobWorker(
-                    app,
-                    queues=[QUEUE],
-                    concurrency=self._slots,
-                    name=self.name,
-                    delete_jobs="always",
-                    fetch_job_polling_interval=self._beat_s,
-                    update_heartbeat_interval=self._beat_s,
-                    stalled_worker_timeout=self._stalled_s,
-                    install_signal_handlers=False,
-                )
-                # cancelled, it ends as soon as its cycles are done
-                await self._jobs_worker.run()  # type: ignore[no-untyped-call]
+                for act in acts:
+                    await act()
             except (psycopg.Error, ConnectorException) as error:
                 log.warning("the database is away: %s", error)
-                await asyncio.sleep(AGAIN_S)
-
-    @property
-    def _number(self) -> int | None:
-        """Of this runner in the queue."""
-        return self._jobs_worker.worker_id if self._jobs_worker else None
-
-    async def _beat(
-        self, app: procrastinate.App, rows: Rows, jobs: asyncio.Task[None]
-    ) -> None:
-        # a statement that is cancelled may end with an error of the database
-        while not jobs.done():
-            due = time.monotonic() + self._beat_s
-            await asyncio.sleep(self._beat_s)
-            if (late_s := time.monotonic() - due) > LAG_S:
-                log.warning("the heart of this worker was late by %.1f s", late_s)
-            with suppress(psycopg.Error, ConnectorException, TimeoutError):
-                # its own heart stops for good where the database was away once
-                if (number := self._number) is not None:
-                    await app.job_manager.update_heartbeat(number)
-                await self._beat_once(rows)
-
-    async def _beat_once(self, rows: Rows) -> None:
-        now = (time.monotonic(), time.time())
-        async with asyncio.timeout(self._silent_max_s):
-            if await rows.beat(self.name, self._slots):
-                self._ends.set()
-        self._heard = now
-
-    async def _sweep(
-        self, app: procrastinate.App, rows: Rows, works: _Thread, worker: Worker
-    ) -> None:
-        while not self._ends.is_set():
-            try:
-                await works.do(worker.idle())
-                await self._bury_strays(app, rows)
-                await self.sweep_once(app, rows)
-            except (psycopg.Error, ConnectorException) as error:
-                log.warning("cannot sweep: %s", error)
             await asyncio.sleep(self._sweep_s)
 
-    async def _bury_strays(self, app: procrastinate.App, rows: Rows) -> None:
-        """Delete jobs whose end could not be noted, as the database was away."""
-        if (number := self._number) is None:
-            return
-        strays = await rows.strays(number, self._live)
-        for job in strays & self._strays:
-            await app.job_manager.finish_job_by_id_async(
-                job, Status.FAILED, delete_job=True
-            )
-        self._strays = strays
-
-    async def sweep_once(self, app: procrastinate.App, rows: Rows) -> None:
+    async def _sweep(self, app: procrastinate.App, worker: JobWorker) -> None:
         """Bury the dead, and queue what is due; one runner at a time."""
+        manager, rows = app.job_manager, self._rows
+        if worker.worker_id is not None:
+            # jobs whose end could not be noted
+            strays = await rows.strays(worker.worker_id, self._live)
+            for number in strays & self._strays:
+                await manager.finish_job_by_id_async(
+                    number, Status.FAILED, delete_job=True
+                )
+            self._strays = strays
         async with rows.pool.connection() as connection, connection.transaction():
             # a frozen one must not keep the lock
             await connection.execute(
@@ -271,7 +284,6 @@ class FleetRunner:
             )
             if not (await cursor.fetchone() or [False])[0]:
                 return
-            manager = app.job_manager
             for job in await manager.get_stalled_jobs(
                 seconds_since_heartbeat=self._stalled_s
             ):
@@ -281,33 +293,5 @@ class FleetRunner:
             await enqueue(app, await rows.due())
 
 
-class _Thread:
-    """An event loop in a thread, where cycles run and nothing waits for them."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._futures: set[Future[Any]] = set()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="cycles")
-        self._thread.start()
-
-    async def do(self, work: Awaitable[T]) -> T:
-        """Run work there and wait for it; cancelled, the work is cancelled, too."""
-
-        async def run() -> T:
-            return await work
-
-        future = asyncio.run_coroutine_threadsafe(run(), self._loop)
-        self._futures.add(future)
-        future.add_done_callback(self._futures.discard)
-        return await asyncio.wrap_future(future)
-
-    def cancel(self) -> None:
-        """End all work there where it is."""
-        for future in tuple(self._futures):
-            future.cancel()
-
-    def end(self) -> None:
-        """Stop the loop, when nothing runs in it."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+def _now() -> tuple[float, float]:
+    return time.monotonic(), time.time()

@@ -1,18 +1,38 @@
-"""One worker of a fleet: a process that runs cycles until it is ended."""
+"""A worker: a process that looks which wikis there are, and runs their cycles.
+
+A list of projects by their last activity, of those that had some since the newest that
+is known, costs a quiet instance one request.  From time to time everything is listed:
+what is missing from that is gone, renamed, or was not shown.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from wikisync.api.client import Client
+from wikisync.core.model import removals_max
+from wikisync.core.system.locks import locked_folder
+from wikisync.core.system.private import make_private_folder
+from wikisync.errors import UsageError, WikisyncError
 from wikisync.fleet.cycle import Cycle
-from wikisync.fleet.discovery import discover
-from wikisync.fleet.rows import Rows, pool_for
+from wikisync.fleet.rows import Rows, Settings, key_of
 from wikisync.fleet.runner import FleetRunner
+from wikisync.workspace.discovery import find_wikis, is_switched_off, wiki_of
+
+log = logging.getLogger(__name__)
+
+LISTED_S = 60.0
+WHOLE_S = 6 * 3600.0
+"""How often everything is listed: wikis of groups tell of no activity, and a project
+that changed in silence is asked after this time, too."""
+OVERLAP = timedelta(minutes=10)
+"""The service's clock and lists may be late."""
+
 
 Step = Callable[[str], Awaitable[None]]
 
@@ -21,46 +41,72 @@ async def passes(_step: str) -> None:
     """Nobody is told of the steps of a cycle."""
 
 
-class SiteWorker:
-    """Cycles and lists, in the event loop of the cycles."""
-
-    def __init__(self, cycle: Cycle) -> None:
-        """See ``work_on_sites``."""
-        self._cycle = cycle
-
-    async def cycle(self, key: str) -> None:
-        """Run one cycle of a wiki."""
-        await self._cycle.run(key)
-
-    async def idle(self) -> None:
-        """Look for changed wikis."""
-        one = self._cycle
-        await discover(one.client, one.rows, one.settings)
-
-
 async def work_on_sites(
-    runner: FleetRunner, token: str | None, folder: Path, *, at: Step = passes
+    rows: Rows,
+    runner: FleetRunner,
+    token: str | None,
+    folder: Path,
+    *,
+    at: Step = passes,
 ) -> None:
-    """Work on the fleet in a database until SIGTERM or SIGINT, then end in order.
+    """Work on a fleet until SIGTERM or SIGINT, then end in order.
 
     ``at`` is told of each step of a cycle.
 
     Raises:
-        UsageError: there is no fleet, or it has another version.
+        UsageError: there is no fleet, or it has another version, or another worker
+            has the folder.
         psycopg.Error: the database is away.
     """
-
-    @asynccontextmanager
-    async def made() -> AsyncIterator[SiteWorker]:
-        async with pool_for(runner.database) as pool:
-            rows = Rows(pool)
-            settings = await rows.settings()
+    settings = await rows.settings()
+    make_private_folder(folder)
+    try:
+        with locked_folder(folder):
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, runner.end)
             async with Client(settings.service, token) as client:
-                yield SiteWorker(
-                    Cycle(rows, settings, client, folder, runner.check, at)
-                )
+                cycle = Cycle(rows, settings, client, folder, runner.check, at)
+                await runner.run(cycle.run, lambda: discover(client, rows, settings))
+    except BlockingIOError as exc:
+        raise UsageError(
+            f"another worker works in {folder}",
+            hint="give each worker a folder of its own with --folder",
+        ) from exc
 
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, runner.end)
-    await runner.run(made)
+
+async def discover(client: Client, rows: Rows, settings: Settings) -> None:
+    """Note the wikis that are new, changed or gone, if it is time for that.
+
+    Raises:
+        psycopg.Error: the database is away.
+    """
+    newest = await rows.turn_to_list(LISTED_S, WHOLE_S)
+    if newest is None:
+        return
+    selection = settings.selection
+    try:
+        if newest and selection.is_all and not selection.groups:
+            since = datetime.fromisoformat(newest) - OVERLAP
+            active = client.projects(active_after=since.isoformat())
+            wikis = [
+                wiki_of(client, one, asked_by="--all")
+                async for one in active
+                if not is_switched_off(one)
+            ]
+            kept = [one for one in wikis if not selection.excludes(one.owner)]
+            await rows.put(kept)
+            return
+        found = await find_wikis(client, selection)
+    except WikisyncError as error:
+        log.warning("cannot list the wikis: %s", error.message)
+        return
+    known = await rows.known()
+    gone = known - set(map(key_of, found.wikis))
+    if len(gone) > removals_max(len(known)):
+        log.warning(
+            "%d of %d wikis are missing from the lists; none is removed",
+            *(len(gone), len(known)),
+        )
+        gone.clear()
+    await rows.put(found.wikis, gone)

@@ -186,8 +186,8 @@ class Bucket:
             raise self._failed("write", path, exc) from exc
         return done["e_tag"] or ""
 
-    async def remove(self, path: str, etag: str) -> None:
-        """Remove an object, if it is the one with this tag.
+    async def remove(self, path: str, etag: str) -> bool:
+        """Remove an object, if it is the one with this tag; whether it was.
 
         Raises:
             SiteError: the bucket cannot be reached, or does not remove it.
@@ -206,8 +206,10 @@ class Bucket:
                 ) as answer,
             ):
                 # gone already, or another one by now, which stays
-                if answer.status not in (404, 412):
-                    answer.raise_for_status()
+                if answer.status in (404, 412):
+                    return False
+                answer.raise_for_status()
+                return True
         except aiohttp.ClientResponseError as exc:
             # its text has the address, which is signed
             said = SiteError(f"the answer was {exc.status}")
@@ -266,8 +268,11 @@ def open_bucket(url: str) -> Bucket:
     return Bucket(url.rstrip("/"), store)
 
 
-async def look(bucket: Bucket) -> Seen:
+async def look(bucket: Bucket, *, is_audit: bool = False) -> Seen:
     """What lies in a bucket, as far as it is ours.
+
+    An audit compares the record with the bucket, so that an upload puts right what
+    another program or a late write of a rival changed.
 
     Raises:
         SiteError: it cannot be read.
@@ -282,10 +287,12 @@ async def look(bucket: Bucket) -> Seen:
             f"{bucket.url}/{RECORD} is not a record of wikisync: {exc}",
             hint="remove it to upload everything anew",
         ) from exc
-    if not all(one.digest for one in record.files.values()):
+    if is_audit or not all(one.digest for one in record.files.values()):
         etags = await bucket.etags()
         files = {
-            path: one if one.digest else Stored("", etags.get(path, ""))
+            path: one
+            if one.digest and one.etag == etags.get(path)
+            else Stored("", etags.get(path, ""))
             for path, one in record.files.items()
         }
         record = Record(record.number, files)
