@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
+import obstore
 import psycopg
 import pytest
 from msgspec.structs import replace
@@ -297,6 +298,33 @@ async def test_project_that_is_gone_takes_its_site_along(
     await fleet.work()
     assert PATH not in [one.path for one in await fleet.rows.shown()]
     assert fleet.page() is None
+
+
+async def test_path_that_another_project_took_keeps_its_site(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    await fleet.work()
+    await Projects(fleet.client).edit_project(PATH, path="moved")
+    await fleet.service.add_project(PATH, {"guide": "NEW"}, visibility="public")
+    await fleet.discover()
+    # the one that came is published before the one that went takes its site along
+    for number in (2, 1):
+        keys = [key for key in await fleet.rows.due() if key.startswith("project")]
+        assert len(keys) == number
+        await fleet.worker().run(max(keys))
+    assert "NEW" in (fleet.page() or "")
+    assert "Words of ONE" in (fleet.page(path="docs/moved") or "")
+    await fleet.audit()
+
+
+async def test_what_a_late_write_left_in_the_bucket_is_put_right(fleet: Fleet) -> None:
+    await fleet.work()
+    obstore.put(fleet.server.store("site", fleet.site()), "guide.html", b"old")
+    await fleet.hint()
+    await fleet.work()
+    assert "Words of ONE" in (fleet.page() or "")
+    await fleet.audit()
 
 
 async def test_rows_of_yesterday_follow_the_newest_state(fleet: Fleet) -> None:
