@@ -271,7 +271,7 @@ class Rows:
     async def is_taken(self, row: Row, *, is_public: bool) -> bool:
         """Whether a wiki of the same visibility has, or will have, a row's place."""
         found = await self._one(
-            "SELECT FROM fleet_wiki WHERE key <> %s AND NOT is_gone AND (place = %s"
+            "SELECT key FROM fleet_wiki WHERE key <> %s AND NOT is_gone AND (place = %s"
             " OR (wiki->>'visibility' = 'public') = %s AND"
             " right(%s, length(path) + 9) = '/' || path || '/-/wikis') LIMIT 1",
             (row.key, row.place, is_public, row.place),
