@@ -585,7 +585,7 @@ def test_one_function_of_the_folder_knows_disks_without_hard_links() -> None:
         if module_name(path).startswith("folder.")
         and re.search(r"\bos\.link\(", path.read_text(encoding="utf-8"))
     }
-    assert linking == {"folder.rename"}
+    assert linking == {"folder.disk"}
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

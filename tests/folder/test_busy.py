@@ -1,6 +1,6 @@
 import pytest
 
-from wikisync.folder.busy import backed_up_name, locked_name
+from wikisync.folder.ignore import backed_up_name, locked_name
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from wikisync.core.model import digest_of
 from wikisync.core.system.libc import swap_names
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import limbo as limbo_module
+from wikisync.folder.disk import put_back
 from wikisync.folder.limbo import ORPHAN_S
-from wikisync.folder.rename import put_back
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.trash import Trash
 

@@ -8,12 +8,11 @@ import pytest
 from tests.folder.rooms import NEW, OLD, SAVED, Room
 from wikisync.core.model import digest_of
 from wikisync.folder import limbo as limbo_module
-from wikisync.folder import writers
-from wikisync.folder.limbo import STREAM_S
+from wikisync.folder import safe_open
+from wikisync.folder.limbo import STREAM_S, UNTOLD_S
 from wikisync.folder.safe_open import read_all
 from wikisync.folder.swap import FolderWriter
 from wikisync.folder.trash import Trash
-from wikisync.folder.writers import UNTOLD_S
 
 
 @pytest.fixture
@@ -78,7 +77,8 @@ def test_open_file_that_was_not_written_to_is_not_read(
     os.utime(room.page, (0, 0))
     with room.page.open("ab"):
         room.replace()
-        monkeypatch.setattr(limbo_module, "read_all", note)
+        for module in (limbo_module, safe_open):
+            monkeypatch.setattr(module, "read_all", note)
         room.wait()
         assert room.late() == []
     assert [path.endswith(".json") for path in read] == [True]
@@ -97,8 +97,8 @@ def test_file_emptied_by_a_program_that_has_it_open_stays(room: Room) -> None:
 @pytest.fixture
 def untold(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system that does not tell who has a file open."""
-    monkeypatch.setattr(writers, "has_writer", lambda _: None)
-    monkeypatch.setattr(writers, "_PROCESSES", Path("/nowhere"))
+    monkeypatch.setattr(limbo_module, "has_writer", lambda _: None)
+    monkeypatch.setattr(limbo_module, "_PROCESSES", Path("/nowhere"))
 
 
 @pytest.mark.usefixtures("untold")
@@ -129,7 +129,7 @@ def test_file_that_a_process_of_ours_shows_open_stays_beyond_the_hour(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a disk tells of no lease, the processes of this user still do."""
-    monkeypatch.setattr(writers, "has_writer", lambda _: None)
+    monkeypatch.setattr(limbo_module, "has_writer", lambda _: None)
     with room.page.open("ab", buffering=0) as program:
         room.replace()
         room.wait(UNTOLD_S + 60)

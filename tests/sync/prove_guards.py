@@ -297,7 +297,7 @@ GUARDS = (
     ),
     Guard(
         "files that a program has open",
-        "wikisync.folder.writers:has_writer",
+        "wikisync.folder.limbo:has_writer",
         answer(False),
         "cli/test_late.py::test_what_a_program_appends_after_a_pull_reaches_the_page",
     ),

@@ -66,11 +66,7 @@ def inherit_owner(folder: int, new: int) -> None:
 
 
 def inherit_access(folder: int, new: int) -> None:
-    """Give a file that is new in an open folder the access list of new files there.
-
-    Raises:
-        OSError: the disk refuses it.
-    """
+    """Give a file that is new in an open folder the access list of new files there."""
     try:
         default = os.getxattr(folder, _DEFAULT)
     except (AttributeError, OSError):
@@ -87,11 +83,7 @@ def inherit_access(folder: int, new: int) -> None:
 
 
 def _keep_owner(was: os.stat_result, new: int, path: str) -> None:
-    """Keep owner and group as far as this user may.
-
-    Raises:
-        FolderError: one of the two would lose access.
-    """
+    """Keep owner and group as far as this user may; neither may lose access."""
     now = os.fstat(new)
     if (now.st_uid, now.st_gid) == (was.st_uid, was.st_gid):
         return

@@ -256,9 +256,6 @@ def probe_folding(folder: Path) -> Folding:
     """Try it with two hidden files, in the folder itself.
 
     Folding can be a property of a single folder, so no other place will do.
-
-    Raises:
-        FolderError: the folder cannot be written.
     """
     stem = f".wikisync-probe-{os.urandom(4).hex()}"
     return Folding(
@@ -268,11 +265,7 @@ def probe_folding(folder: Path) -> Folding:
 
 
 def seen_folding(folder: Path) -> Folding:
-    """What the names of files that are there show of it; nothing is written.
-
-    Raises:
-        FolderError: the folder cannot be listed.
-    """
+    """What the names of files that are there show of it; nothing is written."""
     case, accents = False, False
     try:
         names = frozenset(path.name for path in folder.iterdir())

@@ -12,8 +12,7 @@ from pathlib import Path
 from wikisync.core import model
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
 from wikisync.folder import safe_open
-from wikisync.folder.busy import locked_name
-from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.ignore import CONFLICT_MARK, locked_name
 from wikisync.folder.naming import path_of
 from wikisync.folder.pages import PageFolder
 from wikisync.folder.swap import FileWrite, FolderWriter
@@ -90,12 +89,7 @@ class ConflictFiles:
         return path
 
     def remove(self, slug: model.Slug, expected: model.Digest | None = None) -> None:
-        """Remove the page's conflict file, if there is one that can be read.
-
-        Raises:
-            PreconditionFailed: it was saved since it was as expected.
-            FolderError: it cannot be removed.
-        """
+        """Remove the page's conflict file, if there is one that can be read."""
         for path in self._paths(slug):
             content = None
             with suppress(FolderError):
@@ -119,12 +113,7 @@ class ConflictFiles:
             writer.move(path, _beside(page), expected=model.digest_of(content))
 
     def _found(self, slug: model.Slug) -> tuple[str, bytes | None]:
-        """The conflict file's path and content; nothing where there is none.
-
-        Raises:
-            FolderError: there is none, or it cannot be read, and something is in
-                a place where it may be.
-        """
+        """The conflict file's path and content; nothing where there is none."""
         errors: list[FolderError] = []
         for path in self._paths(slug):
             try:
@@ -165,17 +154,14 @@ class ConflictFiles:
     def _lock(self, path: str) -> str:
         """The lock file of an editor that has a file open, or nothing."""
         folder, slash, name = path.rpartition("/")
-        with safe_open.opened_root(self._root) as root:
-            descriptor = safe_open.open_folder(
-                root, folder.split("/") if folder else []
-            )
-            try:
-                with os.scandir(descriptor) as entries:
-                    locks = [
-                        one.name for one in entries if locked_name(one.name) == name
-                    ]
-            finally:
-                os.close(descriptor)
+        with (
+            safe_open.opened_root(self._root) as root,
+            safe_open.closing(
+                safe_open.open_folder(root, folder.split("/") if folder else [])
+            ) as descriptor,
+            os.scandir(descriptor) as entries,
+        ):
+            locks = [one.name for one in entries if locked_name(one.name) == name]
         return f"{folder}{slash}{min(locks)}" if locks else ""
 
 

@@ -1,11 +1,22 @@
-"""Files of an open folder: whether they are as expected, and writes that last."""
+"""Files of an open folder: whether they are as expected, and steps that last.
 
+``os.rename`` replaces whatever has the new name.  Linux (``renameat2``) and macOS
+(``renameatx_np``) can also swap two names in one step, and refuse a name that is
+taken (``libc``); some disks and most network disks cannot, and here is what is done
+on those.
+"""
+
+import errno
 import os
 from enum import Enum
 
 from wikisync.core.model import Digest, digest_of
+from wikisync.core.system.libc import NotSupported, rename_to_free
 from wikisync.errors import PreconditionFailed
-from wikisync.folder.safe_open import file_status, folder_error, open_file, read_all
+from wikisync.folder.safe_open import closing, file_status, folder_error, read_file
+
+_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
+"""What a disk says that has no hard links."""
 
 
 class Anything(Enum):
@@ -22,13 +33,10 @@ Expected = Digest | Anything | None
 def check_expected(
     parent: int, name: str, path: str, expected: Expected
 ) -> os.stat_result | None:
-    """See whether what has a name in an open folder is what the caller expects.
-
-    Returns:
-        Its status; None where nothing is there, as expected.
+    """The status of what has a name in an open folder; None where nothing is expected.
 
     Raises:
-        PreconditionFailed: it is not.
+        PreconditionFailed: it is not what the caller expects.
         FolderError: it is no regular file, or cannot be read.
     """
     status = file_status(parent, name, path)
@@ -39,24 +47,16 @@ def check_expected(
             raise PreconditionFailed(f"{path} already exists")
         return None
     try:
-        descriptor = open_file(parent, name, path)
+        found = digest_of(read_file(parent, name, path))
     except FileNotFoundError as exc:
         raise PreconditionFailed(f"{path} is gone") from exc
-    try:
-        found = digest_of(read_all(descriptor, path))
-    finally:
-        os.close(descriptor)
     if found != expected:
         raise PreconditionFailed(f"{path} was changed in the meantime")
     return status
 
 
 def write_all(descriptor: int, content: bytes, path: str) -> None:
-    """Write all bytes, however few the disk takes at once.
-
-    Raises:
-        FolderError: the disk is full or the like.
-    """
+    """Write all bytes, however few the disk takes at once."""
     rest = memoryview(content)
     while rest:
         try:
@@ -66,13 +66,56 @@ def write_all(descriptor: int, content: bytes, path: str) -> None:
 
 
 def fsync_file(folder: int, name: str) -> None:
-    """Wait until a file in an open folder is on the disk.
+    """Wait until a file in an open folder is on the disk."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW
+    with closing(os.open(name, flags, dir_fd=folder)) as descriptor:
+        os.fsync(descriptor)
+
+
+def put_back(source_folder: int, source: str, target: int, name: str) -> None:
+    """Rename a file of our own to a name that nothing has, on any disk.
+
+    Only for a source that no other program knows: without the call it is linked
+    and unlinked, and where there are no hard links either, compared and renamed.
 
     Raises:
-        OSError: the disk could not take it.
+        FileExistsError: something has the name.
+        OSError: anything else; nothing has changed then.
     """
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        rename_to_free(source_folder, source, target, name)
+    except NotSupported:
+        if link_to_free(source_folder, source, target, name):
+            os.unlink(source, dir_fd=source_folder)
+        else:
+            scan_and_rename(source_folder, source, target, name)
+
+
+def link_to_free(source_folder: int, source: str, target: int, name: str) -> bool:
+    """Give a file a second name, which nothing has; raises as ``put_back`` does.
+
+    Returns:
+        False where the disk has no hard links; nothing has changed then.
+    """
+    folders = {"src_dir_fd": source_folder, "dst_dir_fd": target}
+    try:
+        os.link(source, name, **folders, follow_symlinks=False)
+    except OSError as exc:
+        if exc.errno not in _NO_HARD_LINKS:
+            raise
+        return False
+    return True
+
+
+def scan_and_rename(source_folder: int, source: str, target: int, name: str) -> None:
+    """Rename a file to a name that is free, on a disk that cannot see to that.
+
+    A file that takes the name in the last moment is replaced unseen.  Raises as
+    ``put_back`` does.
+    """
+    try:
+        os.stat(name, dir_fd=target, follow_symlinks=False)
+    except FileNotFoundError:
+        os.rename(source, name, src_dir_fd=source_folder, dst_dir_fd=target)
+    else:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)

@@ -62,11 +62,7 @@ _IDENTITIES = json_decoder(FolderIdentity)
 
 
 def current_folder(root: Path, known: FolderIdentity | None = None) -> FolderIdentity:
-    """Which folder is at a path now.
-
-    Raises:
-        FolderError: there is none, or it cannot be read.
-    """
+    """Which folder is at a path now."""
     with opened_root(root) as descriptor:
         try:
             disk = os.fstatvfs(descriptor).f_fsid
@@ -84,10 +80,8 @@ def identity_of(descriptor: int) -> str:
 
     The inode alone will not do: most disks give the number of a removed file to the
     next new one, so a page that was deleted and another that was made would look like
-    one that was renamed.  The moment of the file's birth distinguishes them.
-
-    Returns:
-        Empty where the disk does not know its birth.
+    one that was renamed.  The moment of the file's birth distinguishes them; empty
+    where the disk does not know it.
     """
     known = inode_and_birth(descriptor)
     return "" if known is None else f"{known[0]:x}:{known[1]:x}"

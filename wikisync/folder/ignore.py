@@ -23,10 +23,27 @@ ATTENTION = "wikisync-attention"
 
 UPLOADS = "uploads"
 """Folder of the attachments, at the top of a wiki; nothing in it is a page."""
-
+CONFIG_FILE = "wikisync.toml"
 CONFIG_FILE = "wikisync.toml"
 """At the top of a folder that is a workspace; it may say where the token is."""
 
+BACKUP_S = 60.0
+"""An older backup of a file means nothing: some editors always leave one."""
+
+WRITE_TEST = "4913"
+"""The file with which vim sees whether it may write in a folder."""
+
+_LOCKS = (
+    r"\.\#(?P<name>.+)",  # emacs
+    r"\.~lock\.(?P<name>.+)\#",  # LibreOffice
+    r"~\$(?P<name>.+)",  # office programs
+    r"\.(?P<name>.+)\.sw[a-z]",  # vim
+)
+_LOCKS_BEGIN = (".", "~")
+_BACKUPS = (
+    r"(?P<name>[^\#].*)~",
+    r"\#(?P<name>.+)\#",  # emacs's auto-save
+)
 _EXTENSIONS = [one for known in EXTENSIONS.values() for one in known]
 _FILE = re.compile(rf"""(?aisx)
       .*~                 # backup of an editor
@@ -143,3 +160,18 @@ def stub_of(name: str) -> Stub | None:
     else:
         is_stub = is_page if stubs.of_pages else "." in inner
     return Stub(stubs.who, (inner,)) if is_stub else None
+
+
+def locked_name(name: str) -> str | None:
+    """The file in the same folder that this lock file says is open in an editor."""
+    return _first(_LOCKS, name) if name[:1] in _LOCKS_BEGIN else None
+
+
+def backed_up_name(name: str) -> str | None:
+    """The file in the same folder that this is a backup of."""
+    return _first(_BACKUPS, name)
+
+
+def _first(patterns: tuple[str, ...], name: str) -> str | None:
+    found = (re.fullmatch(pattern, name, re.DOTALL) for pattern in patterns)
+    return next((each["name"] for each in found if each), None)

@@ -30,8 +30,7 @@ from wikisync.core.system.private import (
 )
 from wikisync.core.version import __version__
 from wikisync.errors import FolderError
-from wikisync.folder.busy import locked_name
-from wikisync.folder.ignore import UPLOADS, is_ignored_folder
+from wikisync.folder.ignore import UPLOADS, is_ignored_folder, locked_name
 from wikisync.folder.patterns import IGNORE_FILE
 from wikisync.folder.safe_open import (
     Folders,
@@ -89,10 +88,7 @@ class FolderIndex:
         is_kept: bool = True,
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Make an index; nothing is read yet.
-
-        One that is not kept only tells what was kept before.
-        """
+        """Nothing is read yet; one that is not kept only tells what was kept before."""
         self.root = root
         self._file = file
         self._is_kept = is_kept
@@ -169,9 +165,7 @@ class FolderIndex:
     ) -> None:
         """Note what all files hold, of which no others are there.
 
-        Args:
-            files: By path.
-            read_all_at: When every page was read, if that was now.
+        ``read_all_at`` is when every page was read, if that was now.
         """
         self._is_changed |= files != self._known()
         self._files = dict(files)
@@ -186,11 +180,7 @@ class FolderIndex:
         of a second.  Files with a dot in front do not count, but for the patterns of
         what is ignored, and lock files of editors, of which only the presence counts.
 
-        Returns:
-            None at first, and where files were made, renamed or removed since.
-
-        Raises:
-            FolderError: the folder cannot be listed: its disk may be away.
+        None at first, and where files were made, renamed or removed since.
         """
         known, files, saved = self._walked or {}, {}, set()
         waiting = [("", os.fspath(self.root))]
@@ -269,11 +259,7 @@ class FolderIndex:
         return None
 
     def _place(self) -> tuple[str, str, int, int]:
-        """Where and when it holds.
-
-        Raises:
-            OSError: the folder is not there.
-        """
+        """Where and when it holds."""
         status = self.root.stat()
         return __version__, _boot(), status.st_dev, status.st_ino
 

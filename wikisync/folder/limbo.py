@@ -5,7 +5,7 @@ Here the new file takes the other's name in one step, and then what came out is
 examined.  Is it not what was expected, it goes back in; what cannot go back
 stays here.  A program may also still hold the file open that came out, and write
 to it: a file stays here as long as that may be so (``writers``), and no longer.
-
+write to it: a file stays here as long as that may be so (``Writers``), and no longer.
 The content of a file in limbo says what it is, also after a crash: the text that was
 expected, or our own, is no loss; any other is a *late save*, which a person made
 and which stands in no page.  So before any name is touched a record of both
@@ -31,6 +31,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -39,9 +40,14 @@ from wikisync.core.model import Digest, digest_of
 from wikisync.core.system.libc import NotSupported, swap_names
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder.rename import link_to_free, put_back
-from wikisync.folder.safe_open import folder_error, open_file, read_all
-from wikisync.folder.writers import Writers
+from wikisync.folder.disk import link_to_free, put_back
+from wikisync.folder.safe_open import (
+    closing,
+    folder_error,
+    open_file,
+    read_all,
+    read_file,
+)
 
 LATE_S = 2.0
 """So long a file that is open must have been left alone before it is read."""
@@ -55,11 +61,15 @@ ORPHAN_S = 60.0
 """Files without a record that are older than this belong to no living writer."""
 RECORD_BYTES_MAX = 64 * 1024 * 1024
 """A record larger than this is not ours."""
+UNTOLD_S = 3600.0
+"""Where the system says nothing, a file may be written to for so long after its last
+change."""
 
 NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ASIDE = ".aside"
 _RECORD = ".json"
+_PROCESSES = Path("/proc")
 
 
 class Late(Struct, frozen=True):
@@ -94,10 +104,8 @@ class _Scanned(Struct, frozen=True):
 class Limbo:
     """The files that came out of one wiki's folder a moment ago.
 
-    Args:
-        path: a folder of ours on the same disk as the wiki's folder; made at
-            need, in a folder that exists.
-        clock: seconds since 1970, as file times are.
+    ``path`` is a folder of ours on the same disk as the wiki's folder; made at need, in
+    a folder that exists.
     """
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
@@ -108,36 +116,26 @@ class Limbo:
 
     @contextmanager
     def batch(self) -> Iterator[LimboBatch]:
-        """Files that leave their folder together.
-
-        Raises:
-            FolderError: the folder cannot be made or opened.
-        """
+        """Files that leave their folder together."""
         try:
             make_private_folder(self._path)
             descriptor = os.open(self._path, _FOLDER_FLAGS)
         except OSError as exc:
             raise folder_error("keep files in", str(self._path), exc) from exc
-        try:
+        with closing(descriptor):
+            path = str(self._path)
             if self.can_swap is None:
-                self.can_swap = _can_swap(descriptor, str(self._path))
-            batch = LimboBatch(
-                self, descriptor, str(self._path), can_swap=self.can_swap
-            )
+                self.can_swap = _can_swap(descriptor, path)
+            batch = LimboBatch(self, descriptor, path, can_swap=self.can_swap)
             try:
                 yield batch
             finally:
                 batch.clear()
-        finally:
-            os.close(descriptor)
 
     def late_saves(self) -> list[Late]:
         """Texts that are neither what was expected to come out nor ours.
 
         Files that turned out to be no loss are removed on the way.
-
-        Raises:
-            FolderError: the folder cannot be read.
         """
         try:
             descriptor = os.open(self._path, _FOLDER_FLAGS)
@@ -145,30 +143,21 @@ class Limbo:
             return []
         except OSError as exc:
             raise folder_error("read", str(self._path), exc) from exc
-        try:
+        with closing(descriptor):
             return self._late_saves(descriptor)
-        finally:
-            os.close(descriptor)
 
     def acknowledge(self, late_id: str) -> None:
-        """Expect a late save's text from now on; the next check may end its file.
-
-        Raises:
-            FolderError: it cannot be noted: the disk is full, for one.
-        """
+        """Expect a late save's text from now on; the next check may end its file."""
         name, _, digest = late_id.partition(":")
         batch, entry = name.partition("-")[0], name.removesuffix(_ASIDE)
         try:
-            descriptor = os.open(self._path, _FOLDER_FLAGS)
-            try:
+            with closing(os.open(self._path, _FOLDER_FLAGS)) as descriptor:
                 kept = _read_record(descriptor, batch + _RECORD)
                 path = kept[entry].path if entry in kept else ""
                 # Only this text is no loss from now on: what is saved after it has
                 # another digest, and is late once more.
                 kept[entry] = _Kept(path, Digest(digest), None)
                 _write_record(descriptor, batch, kept)
-            finally:
-                os.close(descriptor)
         except OSError as exc:
             raise folder_error("keep files in", str(self._path), exc) from exc
 
@@ -201,7 +190,7 @@ class Limbo:
     ) -> list[Late]:
         """The late saves of one batch, whose record goes with its last file."""
         writers = Writers()
-        record = _scan_status(folder, batch + _RECORD)
+        record = _status(folder, batch + _RECORD)
         known_at = record.st_mtime if record else 0.0
         judged = [
             self._judge(
@@ -234,20 +223,19 @@ class Limbo:
         except FolderError:
             return True
         try:
-            status = os.fstat(descriptor)
-            # also where the clock was set back since
-            unchanged_s = abs(self._clock() - status.st_ctime)
-            # The order matters: who may write is asked before the content is read.
-            # What nobody had open then is the same for good, since it has no name in
-            # the folder by which a program could open it.
-            is_open = writers.may_write(descriptor, unchanged_s)
-            if is_open and self._is_to_wait(status, unchanged_s, known_at):
-                return True
-            content = read_all(descriptor, name)
+            with closing(descriptor):
+                status = os.fstat(descriptor)
+                # also where the clock was set back since
+                unchanged_s = abs(self._clock() - status.st_ctime)
+                # Who may write is asked before the content is read: what nobody had
+                # open then is the same for good, since it has no name in the folder by
+                # which a program could open it.
+                is_open = writers.may_write(descriptor, unchanged_s)
+                if is_open and self._is_to_wait(status, unchanged_s, known_at):
+                    return True
+                content = read_all(descriptor, name)
         except FolderError:
             return True
-        finally:
-            os.close(descriptor)
         # At this point we know a content, and that it is final unless ``is_open``.
         digest = digest_of(content)
         is_known = kept is not None and digest in {kept.expected, kept.ours}
@@ -310,21 +298,13 @@ class LimboBatch:
         return name
 
     def new_file(self, name: str) -> int:
-        """An empty file for the new content, open for writing.
-
-        Raises:
-            OSError: the disk is full or the like.
-        """
+        """An empty file for the new content, open for writing."""
         descriptor = os.open(name, NEW_FILE, 0o666, dir_fd=self.folder)
         self._unused.add(name)
         return descriptor
 
     def seal(self) -> None:
-        """Write and fsync the record; only then may names be touched.
-
-        Raises:
-            FolderError: the disk is full or the like; no name was touched.
-        """
+        """Write and fsync the record; only then may names be touched."""
         try:
             _write_record(self.folder, self._id, self._kept)
         except OSError as exc:
@@ -453,11 +433,7 @@ class LimboBatch:
 
 
 def _can_swap(folder: int, path: str) -> bool:
-    """Try it with two files of our own.
-
-    Raises:
-        FolderError: the folder cannot be written.
-    """
+    """Try it with two files of our own."""
     names = [f"probe-{os.urandom(8).hex()}" for _ in range(2)]
     try:
         for name in names:
@@ -475,23 +451,16 @@ def _can_swap(folder: int, path: str) -> bool:
 
 
 def _write_record(folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
-    """Write and fsync the record of a batch.
-
-    Raises:
-        OSError: the disk is full or the like; the record is as it was.
-    """
+    """Write and fsync the record of a batch, which is as it was after an error."""
     record = {name: [one.path, one.expected, one.ours] for name, one in kept.items()}
     # of no batch, so that what a crash leaves of it is no file of one
     temporary = f"record-{os.urandom(8).hex()}"
     try:
-        descriptor = os.open(temporary, NEW_FILE, 0o600, dir_fd=folder)
-        try:
+        with closing(os.open(temporary, NEW_FILE, 0o600, dir_fd=folder)) as descriptor:
             rest = memoryview(json.dumps(record).encode("ascii"))
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
             os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
         os.rename(temporary, batch + _RECORD, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
         _remove(folder, temporary)
@@ -519,16 +488,12 @@ def _read_record(folder: int, name: str) -> dict[str, _Kept]:
 def _content(folder: int, name: str) -> bytes | None:
     """A file's bytes; None for what is no readable file."""
     try:
-        descriptor = open_file(folder, name, name)
-        try:
-            return read_all(descriptor, name)
-        finally:
-            os.close(descriptor)
+        return read_file(folder, name, name)
     except (FileNotFoundError, FolderError):
         return None
 
 
-def _scan_status(folder: int, name: str) -> os.stat_result | None:
+def _status(folder: int, name: str) -> os.stat_result | None:
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -536,7 +501,7 @@ def _scan_status(folder: int, name: str) -> os.stat_result | None:
 
 
 def _scan(folder: int, name: str) -> _Scanned:
-    status = _scan_status(folder, name)
+    status = _status(folder, name)
     content = _content(folder, name)
     return _Scanned(
         status.st_ino if status else 0, None if content is None else digest_of(content)
@@ -546,3 +511,60 @@ def _scan(folder: int, name: str) -> _Scanned:
 def _remove(folder: int, name: str) -> None:
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
+
+
+# -- programs that have files open -------------------------------------------------
+
+
+class Writers:
+    """The programs that have files open for writing, for one check of some files.
+
+    Linux grants a read lease only on a file that nobody has open for writing, and asks
+    for nothing but that the file is this user's.  It says nothing of another user's
+    file, nor do all disks; other systems say nothing at all.
+    """
+
+    def may_write(self, descriptor: int, unchanged_s: float) -> bool:
+        """Whether more may come to an open file that has no name any more."""
+        found = has_writer(descriptor)
+        if found is not None:
+            return found
+        return unchanged_s < UNTOLD_S or _key(os.fstat(descriptor)) in self._written
+
+    @cached_property
+    def _written(self) -> frozenset[tuple[int, int]]:
+        return frozenset(_written_files())
+
+
+def has_writer(descriptor: int) -> bool | None:
+    """Whether a program has an open file open for writing, too; None if unknown."""
+    import fcntl
+
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return None
+    import signal
+
+    try:
+        # whoever opens the file now, by a name of it, must not end this process
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    return False
+
+
+def _written_files() -> Iterator[tuple[int, int]]:
+    """Files that processes have open for writing, of those that show it to us."""
+    for link in _PROCESSES.glob("[0-9]*/fd/*"):
+        with suppress(OSError, ValueError):
+            about = link.parents[1] / "fdinfo" / link.name
+            flags = next(x for x in about.read_text().splitlines() if "flags" in x)
+            if int(flags.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY:
+                yield _key(link.stat())
+
+
+def _key(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

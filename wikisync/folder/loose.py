@@ -19,11 +19,10 @@ from wikisync.errors import NotFound
 from wikisync.folder.ignore import is_ignored_file
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.naming import attachment_path, is_fetched, path_of
-from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_below, opened_root
-from wikisync.folder.scan import ScannedFolder, scan_pages
+from wikisync.folder.scan import ScannedFolder, read_patterns, scan_pages
 
 
 class LooseFiles:
@@ -38,10 +37,7 @@ class LooseFiles:
     ) -> None:
         """Nothing is read.
 
-        Args:
-            root: The wiki's folder.
-            index: What is known of the folder's files, if anything is.
-            listing: Gives what the folder holds, which is listed each time otherwise.
+        ``listing`` gives what the folder holds, which is listed each time otherwise.
         """
         self._root = root
         self._listing = listing or self._listed
@@ -69,12 +65,7 @@ class LooseFiles:
     def path_of(
         self, slug: model.Slug, target: model.LinkTarget
     ) -> model.AttachmentPath | None:
-        """Where in the wiki's folder a link on a page leads; None where out of it.
-
-        Args:
-            slug: The page, by the name of its file.
-            target: Where the link leads.
-        """
+        """Where in the wiki's folder a link on a page leads; None where out of it."""
         way = _resolved(slug, target)
         if target.path.startswith("/") and way is not None and is_fetched(way):
             return None  # the project's own store, and not the wiki's
@@ -91,12 +82,7 @@ class LooseFiles:
         return await finish_in_thread(self._index.there, paths, listed)
 
     async def read(self, file: model.LooseFile) -> AsyncIterator[bytes]:
-        """The file's bytes in chunks.
-
-        Raises:
-            NotFound: it is gone.
-            FolderError: it cannot be read.
-        """
+        """The file's bytes in chunks; raises ``NotFound`` where it is gone."""
         try:
             with opened_below(self._root, file.path) as descriptor:
                 while chunk := await finish_in_thread(os.read, descriptor, CHUNK_BYTES):

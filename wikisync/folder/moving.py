@@ -13,9 +13,8 @@ from wikisync.core.model import Digest
 from wikisync.core.system.libc import NotSupported, rename_to_free
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.clashes import fold_all
-from wikisync.folder.disk import check_expected
+from wikisync.folder.disk import check_expected, link_to_free, put_back, scan_and_rename
 from wikisync.folder.limbo import Limbo
-from wikisync.folder.rename import link_to_free, put_back, scan_and_rename
 from wikisync.folder.safe_open import file_status
 from wikisync.folder.trash import Trash
 
@@ -61,13 +60,7 @@ def move_file(
 def take_file(
     source: NameInFolder, *, expected: Digest, limbo: Limbo, trash: Trash, why: str
 ) -> None:
-    """Remove a file by way of the limbo, with a copy in the trash before.
-
-    Raises:
-        PreconditionFailed: it is gone or something else than expected.
-        FolderError: there is no room for the copy; nothing was removed.
-        OSError: it cannot be removed.
-    """
+    """Remove a file by way of the limbo, with a copy in the trash before."""
     with limbo.batch() as batch:
         entry = batch.expect(source.path, expected=expected)
         batch.seal()

@@ -87,14 +87,10 @@ def page_of_conflict(path: str) -> str | None:
 
 @lru_cache(PATHS_KNOWN_MAX)
 def parse_path(path: str) -> tuple[model.Slug, model.Format] | None:
-    """The page that a path stands for.
+    """The page that a path in the wiki's folder stands for.
 
-    Args:
-        path: relative to the wiki's folder, with ``/`` between its parts.
-
-    Returns:
-        None where the path is not a page's: no known extension, ignored, below
-        ``uploads``, not text, or not a plain relative path.
+    None where it is not a page's: no known extension, ignored, below ``uploads``, not
+    text, or not a plain relative path.
     """
     if _PLAIN.fullmatch(path):
         return model.Slug(path.removesuffix(".md")), model.Format.MARKDOWN
@@ -146,11 +142,7 @@ def attachment_path(raw: str) -> model.AttachmentPath | None:
 
 
 def check_attachment(path: model.AttachmentPath) -> None:
-    """Refuse a path that no attachment may have.
-
-    Raises:
-        FolderError: it is not safe, or hidden.
-    """
+    """Refuse a path that no attachment may have: not safe, or hidden."""
     if is_hidden(path) and not may_show_hidden(path):
         raise FolderError(
             f"{path} is in a hidden folder, of which only pictures and documents are"

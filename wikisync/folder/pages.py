@@ -35,23 +35,23 @@ from wikisync.core.model import (
 )
 from wikisync.core.system.file_status import FileStatus, is_settled, status_of
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder.busy import WRITE_TEST
 from wikisync.folder.clashes import Folding, PathBook, probe_folding
 from wikisync.folder.identity import identity_of
+from wikisync.folder.ignore import WRITE_TEST
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
-from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.patterns import IGNORE_FILE, NO_PATTERNS
 from wikisync.folder.safe_open import (
     Folders,
+    closing,
     open_folder,
     opened_file,
     opened_root,
     read_limited,
     split_path,
 )
-from wikisync.folder.scan import ListedFile, ScannedFolder, scan_pages
+from wikisync.folder.scan import ListedFile, ScannedFolder, read_patterns, scan_pages
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page, encode_page, title_of
 from wikisync.folder.trash import Trash
@@ -99,11 +99,7 @@ class PageFolder:
         self._folding: Folding | None = None
 
     def snapshot(self) -> Snapshot:
-        """Scan every page file once; unchanged files are not read again.
-
-        Raises:
-            FolderError: the folder does not exist.
-        """
+        """Scan every page file once; unchanged files are not read again."""
         return self._snapshot_of(self.rescan())
 
     def scan(self, *, now: float, quiet_s: float) -> Snapshot | float:
@@ -113,9 +109,7 @@ class PageFolder:
         ``SHRUNK_S`` where it is empty or has less than half of what it had.  What
         has not changed since the last snapshot, or was written by us, is not
         waited for.
-
-        Raises:
-            FolderError: the folder does not exist.
+        waited for.
         """
         scanned = self.rescan()
         saved_ns = (now - max(quiet_s, SHRUNK_S)) * 1e9
@@ -270,11 +264,7 @@ class PageFolder:
         return frozenset(found)
 
     def read(self, slug: Slug) -> Page | None:
-        """A page that the last scan found; None where its file is not there.
-
-        Raises:
-            FolderError: the file cannot be read, or is not text.
-        """
+        """A page that the last scan found; None where its file is not there."""
         with opened_root(self._root) as root, Folders(root) as folders:
             return self._read_in(folders, slug)
 
@@ -296,7 +286,8 @@ class PageFolder:
         if path is None:
             return None
         try:
-            content = _read_bytes(folders, path)
+            with opened_file(folders, path) as descriptor:
+                content = read_limited(descriptor, path, PAGE_BYTES_MAX)
         except FileNotFoundError:
             return None
         text = decode_page(content, path)
@@ -311,11 +302,8 @@ class PageFolder:
     ) -> list[WrittenPage]:
         """Write pages, each with the digest of the text that it replaces.
 
-        Returns:
-            One result for each page, in order.
-
-        Raises:
-            FolderError: the disk is full, read-only or broken, or the folder gone.
+        One result for each, in order; raises where the disk is full, read-only or
+        broken, or the folder gone.
         """
         results: dict[int, WrittenPage] = {}
         writes: dict[int, FileWrite] = {}
@@ -333,12 +321,7 @@ class PageFolder:
         return [results[index] for index in range(len(pages))]
 
     def delete(self, slug: Slug, *, expected: Digest, why: str = "") -> None:
-        """Remove a page's file, and folders that are truly empty then.
-
-        Raises:
-            PreconditionFailed: it changed, or is gone already.
-            FolderError: it cannot be removed.
-        """
+        """Remove a page's file, and folders that are truly empty then."""
         path = self._known_path(slug)
         with self._writer() as writer:
             writer.remove(path, expected=expected, why=why)
@@ -347,15 +330,7 @@ class PageFolder:
         self._book = None
 
     def move(self, slug: Slug, target: Slug, *, expected: Digest) -> PagePath:
-        """Rename a page's file, which keeps its extension.
-
-        Returns:
-            Its path now.
-
-        Raises:
-            PreconditionFailed: it changed or is gone, or the name is taken.
-            FolderError: it cannot be renamed.
-        """
+        """Rename a page's file, which keeps its extension; gives its path now."""
         path = self._known_path(slug)
         if target in self._known_paths():
             raise PreconditionFailed(f"{target} exists already in {self._root}")
@@ -385,8 +360,7 @@ class PageFolder:
         return self._known_paths().get(slug)
 
     def _known_path(self, slug: Slug) -> PagePath:
-        path = self._known_paths().get(slug)
-        if path is None:
+        if (path := self.path(slug)) is None:
             raise PreconditionFailed(f"{slug} is gone from {self._root}")
         return path
 
@@ -563,23 +537,17 @@ def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
             )
 
 
-def _read_bytes(folders: Folders, path: str) -> bytes:
-    with opened_file(folders, path) as descriptor:
-        return read_limited(descriptor, path, PAGE_BYTES_MAX)
-
-
 def _is_emptied(root: int, parts: Sequence[str]) -> bool:
     """Whether the innermost directory of a way that is there holds nothing."""
     for depth in range(len(parts), 0, -1):
         try:
-            descriptor = open_folder(root, list(parts[:depth]))
+            with (
+                closing(open_folder(root, list(parts[:depth]))) as descriptor,
+                os.scandir(descriptor) as entries,
+            ):
+                return next(entries, None) is None
         except FileNotFoundError:
             continue
         except FolderError:
             return False
-        try:
-            with os.scandir(descriptor) as entries:
-                return next(entries, None) is None
-        finally:
-            os.close(descriptor)
     return False

@@ -32,11 +32,8 @@ OWN_DIGEST_CHARS = 16
 def private_folder(root: Path, name: str, *, private: Path | None = None) -> Path:
     """Where files of one kind go: ``name`` in a folder of ours on the root's disk.
 
-    Args:
-        root: a wiki's folder; where it is not made yet, its disk is that of the
-            folder it will be in.
-        name: the kind, ``tmp`` for one.
-        private: the workspace's own folder; by default the one beside the root.
+    That is ``private``, the workspace's own folder, by default the one beside the
+    root.  Where the root is not made yet, its disk is that of the folder it will be in.
     """
     workspace = private or root.absolute().parent / PRIVATE_FOLDER
     there = next(way for way in (root, *root.absolute().parents) if way.exists())
@@ -66,11 +63,7 @@ def way_of(root: Path, private: Path | None = None) -> Path:
 
 @contextmanager
 def own_folder(parent: Path) -> Iterator[int]:
-    """A locked folder for one writer in ``parent``, removed at the end.
-
-    Raises:
-        FolderError: it cannot be made.
-    """
+    """A locked folder for one writer in ``parent``, removed at the end."""
     made = [folder for folder in (parent, parent.parent) if not folder.exists()]
     try:
         path, descriptor = _make_own_folder(parent)

@@ -155,26 +155,17 @@ class FolderReplica:
         return self._root
 
     def listing(self) -> ScannedFolder:
-        """What the last snapshot listed; blocks where there was none.
-
-        Raises:
-            FolderError: the folder does not exist.
-        """
+        """What the last snapshot listed; blocks where there was none."""
         return self._pages.scanned
 
     async def create(self) -> None:
-        """Make the folder where it does not exist yet; only for a first sync.
-
-        Raises:
-            FolderError: it cannot be made.
-        """
+        """Make the folder where it does not exist yet; only for a first sync."""
         await finish_in_thread(_make_folder, self._root)
 
     async def snapshot(self) -> Snapshot:
         """Scan every page file once, after files that were just saved have settled.
 
-        Raises:
-            FolderError: the folder does not exist: its disk may be away.
+        Raises where the folder does not exist: its disk may be away.
         """
         left_s = SETTLE_MAX_S
         while self._settle_s and left_s > 0:
@@ -189,11 +180,7 @@ class FolderReplica:
         return await self._in_turn(self._pages.snapshot)
 
     async def saved(self, paths: Collection[str]) -> Snapshot | None:
-        """A snapshot after nothing but these files was saved; see ``LocalReplica``.
-
-        Raises:
-            FolderError: the folder does not exist: its disk may be away.
-        """
+        """A snapshot after nothing but these files was saved; see ``LocalReplica``."""
         left_s = max(self._settle_s, SETTLE_MAX_S)
         while True:
             seen = await self._in_turn(
@@ -246,9 +233,7 @@ class FolderReplica:
         """Write many pages; what is wrong with one of them does not stop the others.
 
         Hundreds at once cost a fraction of single writes, since one fsync covers them.
-
-        Raises:
-            FolderError: the disk is full, read-only or broken, or the folder gone.
+        Raises where the disk is full, read-only or broken, or the folder gone.
         """
         return await self._in_turn(self._pages.write_many, pages)
 

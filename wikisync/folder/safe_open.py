@@ -76,11 +76,7 @@ def not_a_folder(root: Path) -> FolderError:
 
 
 def split_path(path: str) -> list[str]:
-    """A relative path's components.
-
-    Raises:
-        FolderError: a component is empty, ``.``, ``..`` or holds NUL.
-    """
+    """A relative path's components, none of them empty, ``.``, ``..`` or with NUL."""
     parts = path.split("/")
     if "\x00" in path or not {"", ".", ".."}.isdisjoint(parts):
         raise FolderError(f"not a path inside the folder: {path!r}")
@@ -88,12 +84,17 @@ def split_path(path: str) -> list[str]:
 
 
 @contextmanager
-def opened_root(root: Path) -> Iterator[int]:
-    """A descriptor of the folder itself, which a person chose: links are followed.
+def closing(descriptor: int) -> Iterator[int]:
+    """An open file or folder, closed at the end."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
-    Raises:
-        FolderError: it does not exist, is no folder or cannot be opened.
-    """
+
+@contextmanager
+def opened_root(root: Path) -> Iterator[int]:
+    """A descriptor of the folder itself, which a person chose: links are followed."""
     try:
         descriptor = os.open(root, _FOLDER_FLAGS)
     except FileNotFoundError as exc:
@@ -105,10 +106,8 @@ def opened_root(root: Path) -> Iterator[int]:
         raise not_a_folder(root) from exc
     except OSError as exc:
         raise folder_error("open", str(root), exc) from exc
-    try:
+    with closing(descriptor):
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def open_folder(
@@ -121,11 +120,9 @@ def open_folder(
 ) -> int:
     """Open the folder that the components lead to; the caller closes it.
 
-    Missing folders are made, and added to ``made``, where that is given; ``below``
-    leads to ``root``, for messages.
-
-    A folder that is made is made again where another writer removes it while it is
-    still empty.
+    Missing folders are made, and added to ``made``, where that is given: again where
+    another writer removes one while it is still empty.  ``below`` leads to ``root``,
+    for messages.
 
     Raises:
         FileNotFoundError: it does not exist and is not to be made.
@@ -145,11 +142,7 @@ def open_folder(
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder that a person chose, and those above it; links are followed.
-
-    Raises:
-        OSError: it cannot be made, or a file has its name.
-    """
+    """Make a folder that a person chose, and those above it; links are followed."""
     if not path.parent.exists():
         make_folder(path.parent)
     try:
@@ -206,12 +199,7 @@ def _open_inner(
         raise
     except OSError as exc:
         raise folder_error("make the folder", path, exc) from exc
-    try:
-        inner = os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
-    except FileNotFoundError:
-        raise
-    except OSError as exc:
-        raise _refusal(parent, name, path, exc) from exc
+    inner = _open_inner(parent, name, way, None, mode)
     if is_ours:
         inherit_owner(parent, inner)
     return inner
@@ -252,11 +240,7 @@ def link_out_error(path: str) -> FolderError:
 
 
 def file_status(parent: int, name: str, path: str) -> os.stat_result | None:
-    """What is under a name in an open folder; None where nothing.
-
-    Raises:
-        FolderError: it is not a regular file, or cannot be read.
-    """
+    """What is under a name in an open folder, a regular file; None where nothing."""
     try:
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
@@ -303,6 +287,12 @@ def open_file(parent: int, name: str, path: str) -> int:
     return descriptor
 
 
+def read_file(parent: int, name: str, path: str) -> bytes:
+    """All that a regular file holds; raises what ``open_file`` raises."""
+    with closing(open_file(parent, name, path)) as descriptor:
+        return read_all(descriptor, path)
+
+
 class Folders:
     """Opens folders below a root, keeps the last one, remembers the touched ones."""
 
@@ -333,11 +323,8 @@ class Folders:
     def fsync(self) -> None:
         """Fsync the entries of the touched folders, inner ones first."""
         for way in sorted(self.touched, reverse=True):
-            descriptor = open_folder(self._root, way)
-            try:
+            with closing(open_folder(self._root, way)) as descriptor:
                 os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
 
     def _close(self) -> None:
         if self._last is not None:
@@ -347,28 +334,16 @@ class Folders:
 
 @contextmanager
 def opened_file(folders: Folders, path: str) -> Iterator[int]:
-    """A file below the folders' root, open for reading.
-
-    Raises:
-        FileNotFoundError: nothing is there.
-        FolderError: a link is on the way, or it cannot be read.
-    """
+    """A file below the folders' root; raises what ``open_file`` raises."""
     *parts, name = split_path(path)
-    descriptor = open_file(folders.open(parts, makes=False), name, path)
-    try:
+    parent = folders.open(parts, makes=False)
+    with closing(open_file(parent, name, path)) as descriptor:
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
 def opened_below(root: Path, path: str) -> Iterator[int]:
-    """One file below a folder, open for reading; no link below it is followed.
-
-    Raises:
-        FileNotFoundError: nothing is there.
-        FolderError: a link is on the way, or it cannot be read.
-    """
+    """The same below a folder by its path."""
     with (
         opened_root(root) as top,
         Folders(top) as folders,
@@ -378,24 +353,14 @@ def opened_below(root: Path, path: str) -> Iterator[int]:
 
 
 def read_below(root: Path, path: str, bytes_max: int) -> bytes:
-    """What one file below a folder holds, if it is small enough.
-
-    Raises:
-        FileNotFoundError: nothing is there.
-        FolderError: a link is on the way, it is larger, or it cannot be read.
-    """
+    """What one file below a folder holds; raises also where it is larger."""
     with opened_below(root, path) as descriptor:
         return read_limited(descriptor, path, bytes_max)
 
 
 @contextmanager
 def opened_inside(root: Path, path: str) -> Iterator[int]:
-    """The same where links that stay below the folder are followed.
-
-    Raises:
-        FileNotFoundError: nothing is there.
-        FolderError: it leads out of the folder, or cannot be read.
-    """
+    """The same where links are followed that stay below the folder."""
     with ExitStack() as opened:
         try:
             descriptor = opened.enter_context(opened_below(root, path))
@@ -416,11 +381,7 @@ def _resolved(root: Path, path: str) -> str:
 
 
 def read_chunks(descriptor: int, path: str) -> Iterator[bytes]:
-    """The rest of an open file in pieces, for a file of any size.
-
-    Raises:
-        FolderError: the disk gives an error.
-    """
+    """The rest of an open file in pieces, for a file of any size."""
     # a buffer is made for all that is asked for, also where the file is small
     room = min(CHUNK_BYTES, max(os.fstat(descriptor).st_size + 1, 4096))
     try:
@@ -431,11 +392,7 @@ def read_chunks(descriptor: int, path: str) -> Iterator[bytes]:
 
 
 def read_all(descriptor: int, path: str) -> bytes:
-    """The rest of an open file.
-
-    Raises:
-        FolderError: the disk gives an error.
-    """
+    """The rest of an open file."""
     chunks: list[bytes] = []
     size = os.fstat(descriptor).st_size + 1
     try:
@@ -447,11 +404,7 @@ def read_all(descriptor: int, path: str) -> bytes:
 
 
 def read_limited(descriptor: int, path: str, bytes_max: int) -> bytes:
-    """The rest of an open file that is small enough.
-
-    Raises:
-        FolderError: it is larger, or the disk gives an error.
-    """
+    """The rest of an open file that is small enough; raises where it is larger."""
     if os.fstat(descriptor).st_size > bytes_max:
         raise FolderError(
             f"{path} is larger than {bytes_max >> 10} KiB",

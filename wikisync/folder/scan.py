@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from wikisync.core.decoding import decode_text
 from wikisync.core.model import (
     AttachmentPath,
     Format,
@@ -27,8 +28,8 @@ from wikisync.core.model import (
 from wikisync.core.system.file_status import FileStatus, is_dataless, status_of
 from wikisync.core.terminal import path_text
 from wikisync.errors import FolderError
-from wikisync.folder import ignore
-from wikisync.folder.busy import BACKUP_S, WRITE_TEST, backed_up_name, locked_name
+from wikisync.folder import ignore, patterns
+from wikisync.folder.ignore import BACKUP_S, WRITE_TEST, backed_up_name, locked_name
 from wikisync.folder.index import IndexedFile
 from wikisync.folder.left_out import (
     copy_of_page,
@@ -38,8 +39,8 @@ from wikisync.folder.left_out import (
     page_in_uploads,
 )
 from wikisync.folder.naming import attachment_path, is_fetched, parse_path
-from wikisync.folder.patterns import NO_PATTERNS, Patterns
-from wikisync.folder.safe_open import folder_error, open_folder, opened_root
+from wikisync.folder.patterns import IGNORE_FILE, NO_PATTERNS, Patterns
+from wikisync.folder.safe_open import folder_error, open_folder, opened_root, read_below
 
 
 class ListedFile(NamedTuple):
@@ -90,6 +91,19 @@ class ScannedFolder(Struct, frozen=True, dict=True):
     """Files that would be pages but for their names or places, and are none."""
 
 
+def read_patterns(root: Path) -> tuple[Patterns, tuple[Problem, ...]]:
+    """A folder's pattern file, and its lines that are no patterns."""
+    try:
+        content = read_below(root, IGNORE_FILE, patterns.FILE_BYTES_MAX)
+        return patterns.parse_patterns(decode_text(content))
+    except FileNotFoundError:
+        return NO_PATTERNS, ()
+    except UnicodeDecodeError as exc:
+        raise FolderError(
+            f"{IGNORE_FILE} is not UTF-8 at byte {exc.start}", hint="save it as UTF-8"
+        ) from exc
+
+
 def scan_pages(
     root: Path,
     patterns: Patterns = NO_PATTERNS,
@@ -103,9 +117,6 @@ def scan_pages(
         patterns: what a person keeps out besides what is always ignored.
         known: files of an earlier scan by path; names of pages are not parsed again.
         silent: nothing is said of folders of programs that these leave out.
-
-    Raises:
-        FolderError: the folder does not exist or cannot be read.
     """
     scan = _Scan(patterns, known or {}, silent)
     with opened_root(root) as descriptor:
@@ -244,8 +255,7 @@ class _Scan:
     def _see_folders_in_place(self) -> tuple[str, ...]:
         """A page may lie below ``notes.md``; a folder without pages is a mistake.
 
-        Returns:
-            Those with pages, which are one only where ``notes`` is a page.
+        Gives those with pages, which are one only where ``notes`` is a page.
         """
         found: list[str] = []
         for folder in self._named_as_pages:
@@ -300,11 +310,7 @@ class _Scan:
         return copies, likely
 
     def _see_files(self, descriptor: int, folder: str) -> list[str]:
-        """See what is in a folder.
-
-        Returns:
-            The folders in it that are not ignored, by path.
-        """
+        """See what is in a folder; gives the folders in it that are not ignored."""
         folders: list[str] = []
         way, known = f"{folder}/" if folder else "", self._known
         try:

@@ -33,21 +33,16 @@ from wikisync.core.model import Digest
 from wikisync.core.system.libc import sync_disk
 from wikisync.core.system.private import FILE_MODE, FOLDER_MODE
 from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder import disk
 from wikisync.folder.attributes import inherit_access, inherit_owner, keep_attributes
-from wikisync.folder.disk import (
-    ANYTHING,
-    Expected,
-    check_expected,
-    fsync_file,
-    write_all,
-)
+from wikisync.folder.disk import ANYTHING, Expected, check_expected, link_to_free
 from wikisync.folder.limbo import NEW_FILE, Limbo, LimboBatch
 from wikisync.folder.moving import NameInFolder, move_file, take_file
 from wikisync.folder.private import own_folder, private_folder
-from wikisync.folder.rename import link_to_free, scan_and_rename
 from wikisync.folder.safe_open import (
     WHOLE_DISK,
     Folders,
+    closing,
     folder_error,
     open_file,
     open_folder,
@@ -103,9 +98,7 @@ def write_atomically(
 ) -> None:
     """Write one file below an existing folder, making folders on the way.
 
-    Raises:
-        PreconditionFailed: something else than expected is there.
-        FolderError: it cannot be written; nothing has changed then.
+    After an error nothing has changed.
     """
     with FolderWriter(root, temporary=temporary, modes=modes) as writer:
         (result,) = writer.write_many([FileWrite(path, data, expected)])
@@ -269,12 +262,7 @@ class FolderWriter:
         self._remove_empty(parts)
 
     def check(self, path: str, *, expected: Expected) -> None:
-        """See whether a file is what the caller expects.
-
-        Raises:
-            PreconditionFailed: it is not.
-            FolderError: it cannot be read.
-        """
+        """See whether a file is what the caller expects."""
         *parts, name = split_path(path)
         with Folders(self._root) as folders:
             parent = _opened_parent(folders, parts, path)
@@ -284,9 +272,6 @@ class FolderWriter:
         """A new file that grows piece by piece and gets its name at the end.
 
         Finishing it raises ``PreconditionFailed`` where something has the name then.
-
-        Raises:
-            FolderError: no temporary file can be made.
         """
         temporary, descriptor = self._new_temporary(path)
         has_attributes = False
@@ -321,10 +306,8 @@ class FolderWriter:
             except OSError as exc:
                 raise folder_error("write", write.path, exc) from exc
             staged = _Staged(batch.folder, name, batch)
-        try:
-            write_all(descriptor, write.content, write.path)
-        finally:
-            os.close(descriptor)
+        with closing(descriptor):
+            disk.write_all(descriptor, write.content, write.path)
         return staged
 
     def _new_temporary(self, path: str) -> tuple[str, int]:
@@ -365,15 +348,9 @@ class FolderWriter:
     def _set_attributes(
         self, staged: _Staged, write: FileWrite, parent: int, *, is_new: bool
     ) -> None:
-        """Give a file that is ready what the one before it had, or its folder gives.
-
-        Raises:
-            FolderError: somebody would lose access by it.
-            OSError: the disk refuses it.
-        """
+        """Give a file that is ready what the one before it had, or its folder gives."""
         like = write.like or write.path
-        new = open_file(staged.folder, staged.name, write.path)
-        try:
+        with closing(open_file(staged.folder, staged.name, write.path)) as new:
             if write.like or not is_new:
                 # what is gone by now is an error of the swap, where it is one
                 with (
@@ -386,18 +363,12 @@ class FolderWriter:
                 inherit_owner(parent, new)
                 inherit_access(parent, new)
                 self._give_back(new, write)
-        finally:
-            os.close(new)
 
     def _give_back(self, new: int, write: FileWrite) -> None:
         """Give a file what the last one of its path had, while the trash keeps that.
 
         A page that only its owner may read is still such a one when it comes back, also
         as an earlier text; another page that gets its name is none.
-
-        Raises:
-            FolderError: somebody would lose access by it.
-            OSError: the disk refuses it.
         """
         path = write.path
         if self._trash is None:
@@ -416,7 +387,7 @@ class FolderWriter:
         if link_to_free(self._temporary, temporary, parent, name):
             self._discard(temporary)
         else:
-            scan_and_rename(self._temporary, temporary, parent, name)
+            disk.scan_and_rename(self._temporary, temporary, parent, name)
             self._staged.discard(temporary)
 
     def _rename(self, temporary: str, parent: int, name: str) -> None:
@@ -440,11 +411,10 @@ class FolderWriter:
             except (FileNotFoundError, FolderError):
                 return
             try:
-                os.rmdir(parts[length - 1], dir_fd=parent)
+                with closing(parent):
+                    os.rmdir(parts[length - 1], dir_fd=parent)
             except OSError:
                 return
-            finally:
-                os.close(parent)
 
     def _discard(self, temporary: str) -> None:
         with suppress(FileNotFoundError):
@@ -479,12 +449,8 @@ class Stream:
         os.close(self._descriptor)
 
     def write(self, chunk: bytes) -> None:
-        """Add bytes.
-
-        Raises:
-            FolderError: the disk is full.
-        """
-        write_all(self._descriptor, chunk, self._path)
+        """Add bytes."""
+        disk.write_all(self._descriptor, chunk, self._path)
 
     def take_over(self) -> None:
         """Take over owner, mode and the like of the file that is to go for this one.
@@ -501,12 +467,7 @@ class Stream:
             raise folder_error("write", self._path, exc) from exc
 
     def finish(self) -> None:
-        """Bring the file to the disk and give it its name.
-
-        Raises:
-            PreconditionFailed: something else than expected is there.
-            FolderError: it cannot be written.
-        """
+        """Bring the file to the disk and give it its name."""
         try:
             os.fsync(self._descriptor)
         except OSError as exc:
@@ -516,7 +477,7 @@ class Stream:
 
 def _fsync_files(staged: Iterable[_Staged]) -> None:
     for file in staged:
-        fsync_file(file.folder, file.name)
+        disk.fsync_file(file.folder, file.name)
 
 
 def _replaces(write: FileWrite) -> bool:

@@ -8,34 +8,23 @@ from wikisync.errors import FolderError
 
 def decode_page(content: bytes, path: str) -> str | Problem:
     """A page file's text, line ends and all; a problem where it is none."""
+    """A page file's text, line ends and all; a problem where it is none."""
+    hint = "save it as UTF-8"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return Problem(
-            "page-not-text", path, "is not UTF-8 but UTF-16", "save it as UTF-8"
-        )
+        return Problem("page-not-text", path, "is not UTF-8 but UTF-16", hint)
     if b"\x00" in content:
-        return Problem(
-            "page-not-text",
-            path,
-            "contains a NUL character, which a page cannot have",
-            "remove the character, or move the file into uploads",
-        )
+        what = "contains a NUL character, which a page cannot have"
+        hint = "remove the character, or move the file into uploads"
+        return Problem("page-not-text", path, what, hint)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as exc:
-        return Problem(
-            "page-not-text",
-            path,
-            f"is not UTF-8 at byte {exc.start}",
-            "save it as UTF-8",
-        )
+        what = f"is not UTF-8 at byte {exc.start}"
+        return Problem("page-not-text", path, what, hint)
 
 
 def encode_page(page: Page) -> bytes:
-    """A page's text as its file's bytes, which ``decode_page`` will take.
-
-    Raises:
-        FolderError: it holds something that no text file can.
-    """
+    """A page's text as its file's bytes, which ``decode_page`` will take."""
     if "\x00" in page.content:
         what = "a NUL character"
     else:

@@ -26,9 +26,8 @@ from wikisync.core.system.private import FOLDER_MODE
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder import safe_open
 from wikisync.folder.attributes import keep_attributes
-from wikisync.folder.disk import fsync_file, write_all
+from wikisync.folder.disk import fsync_file, link_to_free, write_all
 from wikisync.folder.naming import parse_path
-from wikisync.folder.rename import link_to_free
 
 KEPT_DAYS = 30
 """How long an entry stays."""
@@ -77,11 +76,8 @@ class Trashed(Struct, frozen=True):
 class Trash:
     """The trash of one wiki in a workspace; blocks, for one thread at a time.
 
-    Args:
-        folder: the trash's folder, on the same disk as the wiki's folder; made at
-            need.  All wikis of a workspace share it.
-        wiki: the wiki's folder in the workspace.
-        clock: seconds since 1970.
+    ``folder``, on the same disk as the wiki's folder, is made at need; all wikis of a
+    workspace share it.  ``wiki`` is the wiki's folder in the workspace.
     """
 
     def __init__(
@@ -102,12 +98,7 @@ class Trash:
         """The last file that was removed from each path; None while not asked for."""
 
     def keep(self, folder: int, name: str, path: str, why: str) -> Trashed:
-        """Keep a file that is about to be removed.
-
-        Raises:
-            PreconditionFailed: it is gone.
-            FolderError: it cannot be kept: the disk is full, for one.
-        """
+        """Keep a file that is about to be removed."""
 
         def fill(entry: int, file: str) -> int:
             try:
@@ -118,11 +109,7 @@ class Trash:
         return self._add(path, why, fill, is_file=True)
 
     def put(self, path: str, content: bytes, why: str) -> Trashed:
-        """Keep a text that has no file of its own.
-
-        Raises:
-            FolderError: it cannot be kept: the disk is full, for one.
-        """
+        """Keep a text that has no file of its own."""
 
         def fill(entry: int, file: str) -> int:
             _write_new(entry, file, content, path)
@@ -131,11 +118,7 @@ class Trash:
         return self._add(path, why, fill)
 
     def put_once(self, path: str, content: bytes, why: str) -> Trashed:
-        """Keep a text unless the trash has it: the same, of this path.
-
-        Raises:
-            FolderError: it cannot be kept: the disk is full, for one.
-        """
+        """Keep a text unless the trash has it: the same, of this path."""
         for entry in self.entries(path=path):
             with suppress(FolderError, NotFound):
                 if entry.size == len(content) and self.read(entry) == content:
@@ -145,15 +128,7 @@ class Trash:
     def entries(
         self, *, path: str | None = None, slug: Slug | None = None
     ) -> tuple[Trashed, ...]:
-        """What is kept of this wiki, the newest first.
-
-        Args:
-            path: only what was at this path.
-            slug: only what was this page, whatever its format.
-
-        Raises:
-            FolderError: the trash cannot be read.
-        """
+        """What is kept of this wiki, of a path or of a page; the newest first."""
         found = [
             entry
             for entry in self._all()
@@ -164,19 +139,10 @@ class Trash:
         return tuple(sorted(found, key=lambda entry: (entry.at, entry.id))[::-1])
 
     def read(self, entry: Trashed) -> bytes:
-        """The text of an entry.
-
-        Raises:
-            NotFound: it is not there any more.
-            FolderError: it cannot be read.
-        """
+        """The text of an entry; raises ``NotFound`` where it is not there any more."""
         try:
             with self._opened(entry.id) as folder:
-                descriptor = safe_open.open_file(folder, entry.file, entry.path)
-                try:
-                    return safe_open.read_all(descriptor, entry.path)
-                finally:
-                    os.close(descriptor)
+                return safe_open.read_file(folder, entry.file, entry.path)
         except FileNotFoundError as exc:
             raise NotFound(f"{entry.path} is not in the trash any more") from exc
 
@@ -184,9 +150,7 @@ class Trash:
     def opened_file(self, path: str) -> Iterator[int]:
         """The file that was removed from a path last, open to be read.
 
-        Raises:
-            FileNotFoundError: none is kept.
-            FolderError: the trash cannot be read.
+        Raises ``FileNotFoundError`` where none is kept.
         """
         if self._files is None:
             kept = self.entries()[::-1]
@@ -196,29 +160,16 @@ class Trash:
             raise FileNotFoundError(path)
         with self._opened(entry.id) as folder:
             descriptor = safe_open.open_file(folder, entry.file, path)
-            try:
+            with safe_open.closing(descriptor):
                 yield descriptor
-            finally:
-                os.close(descriptor)
 
     def drop(self, entry: Trashed) -> None:
-        """Remove an entry for good.
-
-        Raises:
-            FolderError: it cannot be removed.
-        """
+        """Remove an entry for good."""
         self._remove(entry.id, entry.file)
         self._size -= entry.size
 
     def purge(self) -> int:
-        """Remove what is too old or too much, the oldest first.
-
-        Returns:
-            How many entries went.
-
-        Raises:
-            FolderError: the trash cannot be read.
-        """
+        """Remove what is too old or too much, the oldest first; tells how many."""
         entries = sorted(self._all(), key=lambda entry: (entry.at, entry.id))
         settled = [one.at for one in entries if one.at <= self._clock() - _DAY_S]
         oldest = max(settled, default=-math.inf) - KEPT_DAYS * _DAY_S
@@ -281,27 +232,17 @@ class Trash:
 
     @contextmanager
     def _opened(self, way: str, *, makes: bool = False) -> Iterator[int]:
-        """A folder in the trash, no link followed on the way.
-
-        Raises:
-            FileNotFoundError: it is not there and not to be made.
-            FolderError: it cannot be opened or made.
-        """
+        """A folder in the trash, no link followed; raises as ``open_folder`` does."""
         parts = [self._folder.name, *(way.split("/") if way else [])]
         if makes:
-            self._make_parent()
+            # none above that: its disk may be away
+            with suppress(FileExistsError):
+                self._folder.parent.mkdir(mode=FOLDER_MODE)
         with safe_open.opened_root(self._folder.parent) as root:
             made: set[tuple[str, ...]] | None = set() if makes else None
             descriptor = safe_open.open_folder(root, parts, made=made, mode=FOLDER_MODE)
-        try:
+        with safe_open.closing(descriptor):
             yield descriptor
-        finally:
-            os.close(descriptor)
-
-    def _make_parent(self) -> None:
-        """Make the folder above, but none above that: its disk may be away."""
-        with suppress(FileExistsError):
-            self._folder.parent.mkdir(mode=FOLDER_MODE)
 
     def _all(self) -> Iterator[Trashed]:
         """Every entry of every wiki; none before the first sync."""
@@ -330,10 +271,8 @@ class Trash:
         try:
             with self._opened(entry_id) as folder:
                 descriptor = safe_open.open_file(folder, RECORD, entry_id)
-                try:
+                with safe_open.closing(descriptor):
                     content = os.read(descriptor, RECORD_BYTES_MAX)
-                finally:
-                    os.close(descriptor)
         except (OSError, FolderError):
             return None
         return _read_record(entry_id, content)
@@ -358,15 +297,8 @@ class Trash:
 
 
 def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> int:
-    """Keep a file by a second name, else by its bytes; returns its size.
-
-    Raises:
-        FileNotFoundError: it is gone.
-        OSError: neither can be done.
-        FolderError: it is no regular file.
-    """
-    descriptor = safe_open.open_file(folder, name, path)
-    try:
+    """Keep a file by a second name, else by its bytes; returns its size."""
+    with safe_open.closing(safe_open.open_file(folder, name, path)) as descriptor:
         try:
             is_linked = link_to_free(folder, name, entry, file)
         except OSError as exc:
@@ -377,23 +309,18 @@ def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> i
             return os.fstat(descriptor).st_size
         content = safe_open.read_all(descriptor, path)
         _write_new(entry, file, content, path)
-        copy = safe_open.open_file(entry, file, path)
-        try:
-            with suppress(OSError, FolderError):  # a disk may have none of these
-                keep_attributes(descriptor, copy, path, mode_max=0o777)
-        finally:
-            os.close(copy)
+        with (
+            safe_open.closing(safe_open.open_file(entry, file, path)) as copy,
+            suppress(OSError, FolderError),  # a disk may have none of these
+        ):
+            keep_attributes(descriptor, copy, path, mode_max=0o777)
         return len(content)
-    finally:
-        os.close(descriptor)
 
 
 def _write_new(folder: int, name: str, content: bytes, path: str) -> None:
     descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
-    try:
+    with safe_open.closing(descriptor):
         write_all(descriptor, content, path)
-    finally:
-        os.close(descriptor)
 
 
 def _cut(why: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import socket
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -52,29 +53,9 @@ FileNumber = tuple[int, int]
 """Device and inode: one pair for all names of a folder."""
 
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NETWORK = frozenset(
-    {
-        "9p",
-        "afs",
-        "ceph",
-        "cifs",
-        "coda",
-        "drvfs",
-        "fuse.glusterfs",
-        "fuse.rclone",
-        "fuse.s3fs",
-        "fuse.sshfs",
-        "fuse.vmhgfs-fuse",
-        "glusterfs",
-        "lustre",
-        "ncpfs",
-        "nfs",
-        "nfs4",
-        "smb3",
-        "smbfs",
-        "vboxsf",
-        "virtiofs",
-    }
+_NETWORK = re.compile(
+    r"9p|afs|ceph|cifs|coda|drvfs|glusterfs|lustre|ncpfs|nfs4?|smb3|smbfs|vboxsf|virtiofs"
+    r"|fuse\.(?:glusterfs|rclone|s3fs|sshfs|vmhgfs-fuse)"
 )
 """File systems on which locks or renames do not hold for everyone who writes."""
 
@@ -84,11 +65,7 @@ _NETWORK = frozenset(
 
 @contextmanager
 def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None]:
-    """Hold a folder of ours against another wikisync; makes it if need be.
-
-    Raises:
-        FolderError: another process holds it, which is named, or it cannot be made.
-    """
+    """Hold a folder of ours against another wikisync; makes it if need be."""
     try:
         # the folder above is a person's, who may want it open
         make_folder(private.parent)
@@ -116,11 +93,7 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
 
 
 def holder_of(private: Path) -> str | None:
-    """Who holds a folder of ours, for a message; None where nobody does.
-
-    Raises:
-        FolderError: its lock cannot be read.
-    """
+    """Who holds a folder of ours, for a message; None where nobody does."""
     try:
         descriptor = os.open(
             private / layout.LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -212,9 +185,6 @@ def adopt(private: Path) -> Identity:
     """The workspace's identity, with a marker made where there is none.
 
     Nothing is copied and nothing removed.
-
-    Raises:
-        FolderError: the marker cannot be written.
     """
     marker = _marker(private)
     if marker is None:
@@ -263,12 +233,7 @@ def state_match(
 
 
 def refuse_emptied(root: Path, *, known_pages: int) -> None:
-    """Stop where a folder that had pages is empty now.
-
-    Raises:
-        Halted: it is; a disk may be away.
-        FolderError: it does not exist or cannot be read.
-    """
+    """Stop where a folder that had pages is empty now; a disk may be away."""
     if not known_pages:
         return
     try:
@@ -293,11 +258,7 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
 
 
 def _marker(private: Path) -> str | None:
-    """What the marker says; None where there is none.
-
-    Raises:
-        FolderError: there is one that cannot be read, or says nothing.
-    """
+    """What the marker says; None where there is none."""
     path = private / layout.FOLDER_ID_FILE
     try:
         marker = read_private_file(path, MARKER_BYTES_MAX).decode().strip()
@@ -307,9 +268,7 @@ def _marker(private: Path) -> str | None:
         marker = ""
     except OSError as exc:
         raise folder_error("read", str(path), exc) from exc
-    if not marker:
-        return None
-    return marker
+    return marker or None
 
 
 def _identity(private: Path, marker: str) -> Identity:
@@ -337,9 +296,6 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
     """See that no wiki's folder lies in another, nor this workspace in one.
 
     Links are followed, so the same folder under two names is found.
-
-    Raises:
-        FolderError: two overlap; both are named.
     """
     paths = {folder: os.path.realpath(folder) for folder in folders}
     _refuse_twins(folders, paths)
@@ -416,10 +372,9 @@ def _overlap(folder: Path, what: str) -> FolderError:
 
 
 def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
-    """See that a folder is on a local disk, as far as Linux says.
+    """See that a folder is on no network's disk, where others may write unseen.
 
-    Raises:
-        FolderError: it is on a network's, where another machine may write unseen.
+    As far as Linux says.
     """
     if is_allowed:
         return
@@ -428,7 +383,7 @@ def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
     except OSError:
         return
     kind = file_system_of(str(folder.resolve()), mounts)
-    if kind in _NETWORK:
+    if _NETWORK.fullmatch(kind):
         raise FolderError(
             f"{folder} is on a network file system ({kind}), where locks and renames"
             f" are not reliable across machines",

@@ -26,8 +26,7 @@ from wikisync.errors import FolderError
 from wikisync.folder import safe_open
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import is_unlisted, parse_path
-from wikisync.folder.pattern_file import read_patterns
-from wikisync.folder.scan import scan_pages
+from wikisync.folder.scan import read_patterns, scan_pages
 from wikisync.markup.redirects import (
     REDIRECTS_BYTES_MAX,
     REDIRECTS_PATH,

@@ -37,8 +37,7 @@ from wikisync.errors import (
     WikisyncError,
     command_line,
 )
-from wikisync.folder.busy import locked_name
-from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.ignore import CONFLICT_MARK, locked_name
 from wikisync.folder.naming import parse_path
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.watch import is_watched, watch_folders

@@ -18,8 +18,7 @@ from wikisync.config import WikiSection
 from wikisync.core.messages import NoMessages
 from wikisync.core.model import WRITABLE_FORMATS, Format, Slug, digest_of
 from wikisync.folder.naming import parse_path
-from wikisync.folder.pattern_file import read_patterns
-from wikisync.folder.scan import ListedFile, scan_pages
+from wikisync.folder.scan import ListedFile, read_patterns, scan_pages
 from wikisync.folder.workspace import holder_of
 from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk, encoded, new_path
 from wikisync.workspace.attention import batch_sentence, failure_sentence, held_sentence

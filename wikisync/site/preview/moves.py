@@ -26,8 +26,7 @@ from wikisync.core.model import (
 )
 from wikisync.errors import FolderError, SiteError, UsageError
 from wikisync.folder.naming import attachment_path, parse_path
-from wikisync.folder.pattern_file import read_patterns
-from wikisync.folder.scan import scan_pages
+from wikisync.folder.scan import read_patterns, scan_pages
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.retarget import moved_links
 from wikisync.site.preview.writing import WikiDesk, new_path

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.core.system import libc
-from wikisync.folder.rename import put_back
+from wikisync.folder.disk import put_back
 
 
 @pytest.fixture
