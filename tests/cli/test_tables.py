@@ -1,6 +1,6 @@
 """Tables on terminals and in pipes."""
 
-from wikisync.cli.tables import table_text
+from wikisync.cli.console import table_text
 
 COLUMNS = ["id", "description"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import network_disk_option, workspace_option
+from wikisync.cli.options import flag, network_disk_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync
 from wikisync.errors import ExitCode, command_line
@@ -20,9 +20,7 @@ from wikisync.workspace.configured import find_workspace
 )
 @click.argument("wikis", nargs=-1, metavar="[WIKI]...")
 @workspace_option
-@click.option(
-    "-y", "--yes", "is_yes", is_flag=True, help="Do not ask for confirmation."
-)
+@flag("-y", "--yes", "is_yes", help="Do not ask for confirmation.")
 @network_disk_option
 @token_option
 @click.pass_obj

@@ -105,9 +105,6 @@ def read_values(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, obj
 
     Options that the endpoint does not take are kept, so that they are refused
     with the endpoint's name.
-
-    Raises:
-        UsageError: a value is not of the form that its type wants.
     """
     rows = {
         row.name: row
@@ -125,11 +122,7 @@ def read_values(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, obj
 
 
 def read_newer(words: Iterable[str]) -> dict[str, object]:
-    """The values of ``--attribute``; JSON where it is JSON, else a text.
-
-    Raises:
-        UsageError: a word has no ``=``.
-    """
+    """The values of ``--attribute``; JSON where it is JSON, else a text."""
     return {key: _parsed(text) for key, text in _pairs("--attribute", words)}
 
 

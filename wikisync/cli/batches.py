@@ -1,4 +1,4 @@
-"""What a person says about a batch that is held: ``approve`` and ``refuse``.
+"""``wikisync approve`` and ``refuse``: what a person says about a batch that is held.
 
 A decision is one transaction on the state, so it may be made while another process
 holds the workspace; that one carries it out with its next cycle.
@@ -48,11 +48,7 @@ def decide_batch(
     decision: Decision,
     token_file: Path | None,
 ) -> int:
-    """Note what a person says about a batch, and sync its wiki.
-
-    Raises:
-        UsageError: no such batch waits; those that do are named.
-    """
+    """Note what a person says about a batch, and sync its wiki."""
     workspace = find_workspace(start)
     holder = holder_of(workspace.private)
     with open_workspace(workspace, is_held=holder is None) as opened:
@@ -100,3 +96,23 @@ async def _sync(
     done = await sync_pages(console, opened, [(section, None)], token_file, os.environ)
     report_sync(console, done, as_json=False, is_dry_run=False)
     return exit_code_of(done)
+
+
+approve = decision_command(
+    "approve",
+    Decision.APPROVED,
+    """Approve a batch that was held because it deletes or changes many pages.
+
+    BATCH is FOLDER:ID as shown by `wikisync status`, or the ID alone if it is unique.
+    The approval covers exactly the texts in the batch; later edits need a new approval.
+    """,
+)
+refuse = decision_command(
+    "refuse",
+    Decision.REFUSED,
+    """Reject a held batch; pages that it would delete are restored.
+
+    BATCH is FOLDER:ID as shown by `wikisync status`, or the ID alone if it is unique.
+    Rejected edits are not synced until their text changes.
+    """,
+)

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
-from wikisync.cli import options, site_report
-from wikisync.cli.books import book_options
+from wikisync.cli import options, site
 from wikisync.cli.console import Console, show_problems
-from wikisync.cli.theming import theme_options
+from wikisync.cli.options import flag
+from wikisync.cli.site import book_options, theme_options
 from wikisync.errors import ExitCode
 from wikisync.site.book.request import BookRequest
 from wikisync.workspace.building import Built, build, site_folder
 from wikisync.workspace.folders import ThemeChoice, find_shown
-from wikisync.workspace.sentences import counted, problem_as_json
+from wikisync.workspace.sentences import counted
 
 
 @click.command(
@@ -26,10 +26,9 @@ from wikisync.workspace.sentences import counted, problem_as_json
     metavar="FOLDER",
     help="Output folder of the site. [default: [site] output of the workspace]",
 )
-@click.option(
+@flag(
     "--publish",
     "is_published",
-    is_flag=True,
     help="Replace the published site atomically, then do [site] bucket and after.",
 )
 @book_options
@@ -60,12 +59,12 @@ def command(
     shown = find_shown(folder, choice)
     config = shown.config()
     has_site = output or is_published or not books.files
-    site = (output or site_folder(shown, config)) if has_site else None
+    target = (output or site_folder(shown, config)) if has_site else None
     with console.progress() as progress:
         built = build(
             shown,
             config,
-            site,
+            target,
             progress,
             books=books,
             publishes=is_published,
@@ -85,26 +84,10 @@ def show_report(
     report, problems = built.report, built.problems
     show_problems(console, problems, report.notes)
     if as_json:
-        console.json(_as_json(built))
+        console.json(site.site_as_json(built) | {"switched": built.is_switched})
     else:
-        site_report.show_broken_links(console, report, is_strict=is_strict)
-        pages = counted(report.pages, "page")
-        places = [built.index, *(path for _, path in built.books.files)]
-        console.result(site_report.site_summary(report, pages, len(problems), places))
+        site.show_broken_links(console, report, is_strict=is_strict)
+        console.result(site.site_summary(built, counted(report.pages, "page")))
     if is_strict and (problems or report.broken_links):
         return int(ExitCode.FAILED)
     return int(ExitCode.HELD if problems else ExitCode.DONE)
-
-
-def _as_json(built: Built) -> dict[str, object]:
-    report = built.report
-    return {
-        "index": str(built.index),
-        "books": [str(path) for _, path in built.books.files],
-        "pages": report.pages,
-        "switched": built.is_switched,
-        "files": site_report.files_as_json(report),
-        "broken_links": site_report.broken_links_as_json(report),
-        "problems": [problem_as_json(problem) for problem in built.problems],
-        "notes": [problem_as_json(note) for note in report.notes],
-    }

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from wikisync.cli.console import Console
+from wikisync.cli.console import Console, fields
 from wikisync.cli.findings import findings_option, findings_text, of_link, of_problem
-from wikisync.cli.options import folder_argument, json_option
+from wikisync.cli.options import flag, folder_argument, json_option
 from wikisync.core.messages import Progress
 from wikisync.core.model import Problem
 from wikisync.errors import ExitCode
@@ -23,13 +23,10 @@ from wikisync.workspace.sentences import counted, problem_as_json, with_hint
     name="check", epilog="Example: wikisync check my-wikis/handbook --orphans"
 )
 @folder_argument
-@click.option(
-    "--orphans", "shows_orphans", is_flag=True, help="List pages that no page links to."
-)
-@click.option(
+@flag("--orphans", "shows_orphans", help="List pages that no page links to.")
+@flag(
     "--external",
     "is_external",
-    is_flag=True,
     help="Also ask other servers for the addresses that pages link to.",
 )
 @findings_option
@@ -127,14 +124,7 @@ def _as_json(report: CheckReport) -> dict[str, object]:
     return {
         "pages": report.pages,
         "broken_links": [
-            {
-                "wiki": one.link.wiki,
-                "slug": one.link.slug,
-                "file": str(one.file),
-                "line": one.link.line,
-                "href": one.link.href,
-                "reason": one.link.reason,
-            }
+            fields(one.link, "wiki slug line href reason") | {"file": str(one.file)}
             for one in report.broken_links
         ],
         "wanted_pages": [

@@ -12,9 +12,8 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console, show_problems
-from wikisync.cli.context import service_options
-from wikisync.cli.options import json_option
-from wikisync.cli.service_command import ServiceCommand
+from wikisync.cli.options import flag, json_option
+from wikisync.cli.service_command import ServiceCommand, service_options
 from wikisync.workspace.cloning import clone
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.pulled import Pulled, exit_code_of, labelled, wiki_as_json
@@ -36,24 +35,17 @@ from wikisync.workspace.service import open_selected
     metavar="FOLDER",
     help="Clone only the pages below this folder of a wiki; repeatable.",
 )
-@click.option(
-    "--allow-emptying",
-    is_flag=True,
-    help="Delete local pages even if most of a wiki is gone.",
-)
+@flag("--allow-emptying", help="Delete local pages even if most of a wiki is gone.")
 @json_option
 @click.pass_obj
 def command(
     console: Console,
     url: str,
     folder: Path,
-    projects: tuple[str, ...],
-    groups: tuple[str, ...],
-    excluded: tuple[str, ...],
+    selection: Selection,
     token_file: Path | None,
     only: tuple[str, ...],
     *,
-    is_all: bool,
     allow_emptying: bool,
     as_json: bool,
 ) -> int:
@@ -64,7 +56,6 @@ def command(
     wikis, which is then updated. With --only, .wikisyncignore leaves out the rest of
     each wiki, which every later sync leaves alone.
     """
-    selection = Selection(projects, groups, is_all, excluded)
     client, selection = open_selected(url, token_file, selection, console, os.environ)
     with console.progress() as progress:
         cloned = asyncio.run(

@@ -4,24 +4,30 @@ No other module prints.  ``NO_COLOR`` and pipes are honoured; meaning never
 hangs on colour alone.
 """
 
+from __future__ import annotations
+
 import contextlib
+import io
 import logging
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from wikisync.api.secret import without_tokens
-from wikisync.cli.tables import table_text
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem
 from wikisync.core.system.processes import interruptible
-from wikisync.core.terminal import VisibleLines, visible_line
+from wikisync.core.terminal import VisibleLines, one_line, visible_line
 from wikisync.errors import ConfigError, UsageError, WikisyncError
 from wikisync.workspace.sentences import local_time, with_hint
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 RED, GREEN, YELLOW = "\x1b[31m", "\x1b[32m", "\x1b[33m"
 BOLD, RESET = "\x1b[1m", "\x1b[0m"
@@ -48,11 +54,7 @@ class Console:
         runs for days do."""
 
     def result(self, text: str) -> None:
-        """Data the command was asked for, to stdout.
-
-        Raises:
-            UsageError: the encoding of stdout lacks a character of it.
-        """
+        """Data the command was asked for, to stdout."""
         try:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
         except UnicodeEncodeError as exc:
@@ -114,10 +116,18 @@ class Console:
         if self.quiet or not sys.stderr.isatty():
             yield SilentProgress()
             return
-        from wikisync.cli.progress import progress_bar
+        from rich import console, progress
 
-        with progress_bar() as bar:
-            yield bar
+        columns = (
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeRemainingColumn(),
+        )
+        with progress.Progress(
+            *columns, console=console.Console(stderr=True), transient=True
+        ) as bar:
+            yield ProgressBar(bar)
 
     def ask(self, question: str) -> bool | None:
         """A person's answer on the terminal; None where there is none."""
@@ -142,6 +152,56 @@ class Console:
         if os.environ.get("NO_COLOR") or not (stream or sys.stderr).isatty():
             return word
         return f"{colour}{word}{RESET}"
+
+
+def fields(record: object, names: str) -> dict[str, object]:
+    """Some fields of a record, for programs."""
+    return {name: getattr(record, name) for name in names.split()}
+
+
+class ProgressBar:
+    """One bar on stderr, renamed from step to step."""
+
+    def __init__(self, progress: RichProgress) -> None:
+        self._progress = progress
+        self._task: TaskID | None = None
+
+    def start(self, label: str, total: int | None) -> None:
+        """Show a new step at zero."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(label, total=total)
+
+    def advance(self, steps: int = 1) -> None:
+        """Move the bar on."""
+        if self._task is not None:
+            self._progress.advance(self._task, steps)
+
+
+def table_text(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, width: int | None
+) -> str:
+    """Rows drawn for a terminal, or lines with tabs where there is no width.
+
+    What the service said is made printable.
+    """
+    shown = [
+        ["" if value is None else one_line(str(value), None) for value in row]
+        for row in rows
+    ]
+    if width is None:
+        return "".join("\t".join(row) + "\n" for row in [list(columns), *shown])
+    from rich import console, table, text
+
+    drawn = table.Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        drawn.add_column(column, overflow="fold")
+    for row in shown:
+        # as text: square brackets in a description are no markup
+        drawn.add_row(*map(text.Text, row))
+    buffer = io.StringIO()
+    console.Console(file=buffer, width=width, force_terminal=False).print(drawn)
+    return buffer.getvalue()
 
 
 PROBLEMS_SHOWN_MAX = 40

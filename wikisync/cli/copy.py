@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import click
 
 from wikisync.cli.console import Console, show_problems
-from wikisync.cli.options import InputPath, json_option
+from wikisync.cli.options import InputPath, flag, json_option
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync, wiki_as_json
 from wikisync.errors import UsageError
@@ -35,7 +35,7 @@ TARGET_TOKEN_VARIABLE = "WIKISYNC_TO_TOKEN"  # noqa: S105 - the name of a variab
     metavar="FILE",
     help=f"File with the token for TO. [default: ${TARGET_TOKEN_VARIABLE}]",
 )
-@click.option("-y", "--yes", "is_yes", is_flag=True, help="Write to the wiki TO.")
+@flag("-y", "--yes", "is_yes", help="Write to the wiki TO.")
 @json_option
 @click.pass_obj
 def command(

@@ -92,11 +92,7 @@ async def serve_and_pull(
 
 
 def guide_folder() -> Path:
-    """The guide of an installed wheel, else that of the checkout.
-
-    Raises:
-        ServiceError: neither is there.
-    """
+    """The guide of an installed wheel, else that of the checkout."""
     package = Path(__file__).resolve().parent.parent
     for guide in (package / GUIDE_FOLDER, package.parent / GUIDE_FOLDER):
         if guide.is_dir():

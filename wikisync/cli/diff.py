@@ -11,8 +11,8 @@ import click
 from msgspec import Struct
 
 from wikisync.api.client import Client
-from wikisync.cli.console import Console
-from wikisync.cli.options import workspace_option
+from wikisync.cli.console import Console, fields
+from wikisync.cli.options import flag, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.core.model import Slug
@@ -41,12 +41,11 @@ class Shown(Struct, frozen=True):
 @click.command(name="diff", epilog="Example: wikisync diff handbook/home.md")
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
 @workspace_option
-@click.option(
+@flag(
     "--base",
-    is_flag=True,
     help="Show local changes since the last sync, without contacting the wiki.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print both texts as JSON.")
+@flag("--json", "as_json", help="Print both texts as JSON.")
 @token_option
 @click.pass_obj
 def command(
@@ -186,14 +185,9 @@ def _show(console: Console, shown: Sequence[Shown], *, as_json: bool) -> None:
     different = [one for one in shown if one.old != one.new]
     if as_json:
         rows = [
-            {
-                "page": one.page,
-                "from": one.names[0],
-                "to": one.names[1],
-                "old": one.old,
-                "new": one.new,
-                "diff": unified(one.old, one.new, one.names),
-            }
+            fields(one, "page old new")
+            | dict(zip(("from", "to"), one.names, strict=True))
+            | {"diff": unified(one.old, one.new, one.names)}
             for one in different
         ]
         console.json(rows)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from wikisync.cli.console import Console
-from wikisync.cli.options import workspace_option
+from wikisync.cli.console import Console, fields
+from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.errors import ConfigError, ExitCode, Unagreed, UsageError, WikisyncError
 from wikisync.workspace.configured import find_workspace
@@ -22,8 +22,8 @@ from wikisync.workspace.token import workspace_token
 
 @click.command(name="doctor", epilog="Example: wikisync doctor -C my-wikis")
 @workspace_option
-@click.option("--offline", is_flag=True, help="Do not contact the service.")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@flag("--offline", help="Do not contact the service.")
+@json_option
 @token_option
 @click.pass_obj
 def command(
@@ -48,11 +48,7 @@ def show_findings(
 ) -> ExitCode:
     """Print what was found; the exit code is that of the worst."""
     if as_json:
-        rows = [
-            {"grade": one.grade, "sentence": one.sentence, "next_step": one.next_step}
-            for one in found
-        ]
-        console.json(rows)
+        console.json([fields(one, "grade sentence next_step") for one in found])
     else:
         for one in found:
             step = [f"       {one.next_step}"] if one.next_step else []

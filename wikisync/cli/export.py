@@ -10,13 +10,12 @@ from pathlib import Path
 
 import click
 
-from wikisync.cli import options, site_report
-from wikisync.cli.books import book_options
-from wikisync.cli.console import Console, show_problems
-from wikisync.cli.context import service_options
+from wikisync.cli import options, site
+from wikisync.cli.console import Console, fields, show_problems
 from wikisync.cli.findings import findings_option, findings_text, of_link, of_problem
-from wikisync.cli.service_command import ServiceCommand
-from wikisync.cli.theming import theme_options
+from wikisync.cli.options import flag
+from wikisync.cli.service_command import ServiceCommand, service_options
+from wikisync.cli.site import book_options, theme_options
 from wikisync.core.model import Problem
 from wikisync.errors import ExitCode, UsageError
 from wikisync.site.book.request import BookRequest
@@ -47,7 +46,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
 @book_options
 @click.option("--title", help="Title of the site. [default: the title of the wiki]")
 @theme_options
-@click.option("--comments", is_flag=True, help="Show the comments on pages below them.")
+@flag("--comments", help="Show the comments on pages below them.")
 @options.markup_option
 @options.strict_option
 @click.option(
@@ -57,9 +56,8 @@ from wikisync.workspace.sentences import counted, problem_as_json
     help="Folder for data that speeds up the next export.",
 )
 @options.retry_option
-@click.option(
+@flag(
     "--allow-emptying",
-    is_flag=True,
     help="Remove pages from the site even if most of a wiki, or all of it, is gone.",
 )
 @options.replace_option
@@ -70,15 +68,13 @@ from wikisync.workspace.sentences import counted, problem_as_json
     metavar="NUMBER",
     help="Versions of each page that the site shows. [default: 10]",
 )
-@click.option(
+@flag(
     "--verify",
-    is_flag=True,
     help="Check every wiki for changes, even if the service lists no new activity.",
 )
-@click.option(
+@flag(
     "--anonymous",
     "is_anonymous",
-    is_flag=True,
     help="Allow an export without a token over one made with a token.",
 )
 @findings_option
@@ -87,9 +83,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
 def command(
     console: Console,
     url: str,
-    projects: tuple[str, ...],
-    groups: tuple[str, ...],
-    excluded: tuple[str, ...],
+    selection: Selection,
     token_file: Path | None,
     output: Path | None,
     books: BookRequest,
@@ -100,7 +94,6 @@ def command(
     *,
     choice: ThemeChoice,
     comments: bool,
-    is_all: bool,
     retry: bool,
     strict: bool,
     history: int,
@@ -123,7 +116,7 @@ def command(
     request = exporting.ExportRequest(
         url=url,
         output=output,
-        selection=Selection(projects, groups, is_all, excluded),
+        selection=selection,
         token_file=token_file,
         site=SiteOptions(
             title=title or "",
@@ -175,7 +168,7 @@ def show_report(
     elif as_json:
         console.json(_as_json(exported))
     else:
-        site_report.show_broken_links(console, exported.report, is_strict=is_strict)
+        site.show_broken_links(console, exported.report, is_strict=is_strict)
         console.result(_summary(exported))
     if is_strict and (
         exported.problems or _refused(exported) or exported.report.broken_links
@@ -195,30 +188,15 @@ def _summary(exported: exporting.Exported) -> str:
     wikis = counted(len(exported.pulled.wikis) + len(exported.kept), "wiki")
     if exported.kept:
         wikis += f", {len(exported.kept)} of them kept from the last export"
-    problems = len(exported.problems)
-    return site_report.site_summary(
-        exported.report,
-        f"{pages} of {wikis}",
-        problems,
-        [exported.index, *(path for _, path in exported.books.files)],
-    )
+    return site.site_summary(exported, f"{pages} of {wikis}")
 
 
 def _as_json(exported: exporting.Exported) -> dict[str, object]:
-    report = exported.report
-    return {
-        "index": str(exported.index),
-        "books": [str(path) for _, path in exported.books.files],
-        "pages": report.pages,
-        "files": site_report.files_as_json(report),
+    skipped = (*exported.notes, *_refused(exported))
+    return site.site_as_json(exported) | {
         "wikis": [wiki_as_json(wiki) for wiki in exported.pulled.wikis],
-        "broken_links": site_report.broken_links_as_json(report),
         "kept": [_kept_as_json(one) for one in exported.kept],
-        "skipped": [
-            problem_as_json(note) for note in (*exported.notes, *_refused(exported))
-        ],
-        "problems": [problem_as_json(problem) for problem in exported.problems],
-        "notes": [problem_as_json(note) for note in report.notes],
+        "skipped": [problem_as_json(note) for note in skipped],
     }
 
 
@@ -227,7 +205,6 @@ def _kept_as_json(one: KeptWiki) -> dict[str, object]:
         "kind": one.wiki.owner.kind,
         "path": one.wiki.owner.full_path,
         "pages": one.wiki.pages,
-        "reason": one.reason,
         "from": "cache" if one.copy else "site",
-        "read_at": one.read_at,
+        **fields(one, "reason read_at"),
     }

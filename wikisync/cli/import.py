@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from wikisync.cli.console import Console
+from wikisync.cli.console import Console, fields
 from wikisync.cli.options import InputPath, json_option
 from wikisync.errors import ExitCode
 from wikisync.workspace.importing import KINDS, import_wiki
@@ -45,10 +45,8 @@ def command(
     """
     imported = import_wiki(kind, source, folder, files)
     if as_json:
-        lost = [{"file": o.file, "line": o.line, "what": o.what} for o in imported.lost]
-        console.json(
-            {"pages": imported.pages, "files": imported.files, "not_carried_over": lost}
-        )
+        lost = [fields(one, "file line what") for one in imported.lost]
+        console.json(fields(imported, "pages files") | {"not_carried_over": lost})
     else:
         console.lines(*(f"{one.file}:{one.line}: {one.what}" for one in imported.lost))
         console.note(

@@ -9,27 +9,28 @@ import asyncio
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from wikisync.cli.console import Console
-from wikisync.cli.context import wiki_options
+from wikisync.cli.console import Console, fields
 from wikisync.cli.init_questions import Questions, can_ask
-from wikisync.cli.init_report import report, report_found
-from wikisync.cli.options import json_option, network_disk_option
-from wikisync.cli.service_command import token_option
+from wikisync.cli.options import flag, json_option, network_disk_option
+from wikisync.cli.service_command import token_option, wiki_options
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection, parse_config
 from wikisync.config.reading import render_config
 from wikisync.config.trust import agree, agreed_lines
 from wikisync.core.model import Problem, WikiOwner
-from wikisync.errors import ExitCode, FolderError, UsageError
+from wikisync.core.terminal import one_line
+from wikisync.errors import ExitCode, FolderError, UsageError, command_line
 from wikisync.folder.workspace import refuse_overlaps
 from wikisync.workspace import creating
 from wikisync.workspace.addresses import Target, find_target
 from wikisync.workspace.cloning import folder_names
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.creating import Planned, pages_in
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.rights import (
     Service,
@@ -38,6 +39,7 @@ from wikisync.workspace.rights import (
     check_wikis,
     name_wikis,
 )
+from wikisync.workspace.sentences import counted
 from wikisync.workspace.token import TOKEN_VARIABLE, URL_VARIABLE, configured_token
 
 FOLDERS_ASKED_MAX = 10
@@ -67,15 +69,12 @@ FOLDERS_ASKED_MAX = 10
     metavar="COMMAND",
     help="Command that prints the token on its first line.",
 )
-@click.option(
+@flag(
     "--trust",
-    is_flag=True,
     help="Agree to the wikisync.toml that is in FOLDER, which somebody else wrote.",
 )
-@click.option("-y", "--yes", "is_yes", is_flag=True, help="Do not ask questions.")
-@click.option(
-    "--dry-run", is_flag=True, help="Check and show the result; write nothing."
-)
+@flag("-y", "--yes", "is_yes", help="Do not ask questions.")
+@flag("--dry-run", help="Check and show the result; write nothing.")
 @json_option
 @network_disk_option
 @click.pass_obj
@@ -231,11 +230,7 @@ def _read(section: ServiceSection, console: Console) -> str | None:
 
 
 def _named_folders(given: Sequence[str]) -> Mapping[str, str]:
-    """Path of a project or group to the folder that a person wants for it.
-
-    Raises:
-        UsageError: an option is not of this form.
-    """
+    """Path of a project or group to the folder that a person wants for it."""
     found: dict[str, str] = {}
     for text in given:
         path, separator, name = text.partition("=")
@@ -273,13 +268,7 @@ def _checked_config(
     ids: Mapping[WikiOwner, int],
     root: Path,
 ) -> Config:
-    """The configuration, read once as it will be read.
-
-    Raises:
-        UsageError: there is no wiki in it.
-        ConfigError: two folders overlap, or one cannot be.
-        FolderError: one is another workspace.
-    """
+    """The configuration, read once as it will be read."""
     if not folders:
         raise UsageError(
             "no wiki is left for the workspace",
@@ -299,3 +288,149 @@ def _checked_config(
                 hint=f"give another: --folder {wiki.path}=NAME",
             )
     return config
+
+
+# -- the report ------------------------------------------------------------------
+
+
+EXPIRY_WARNING_DAYS = 30
+
+
+def report_found(console: Console, planned: Planned) -> None:
+    """What was found, and what wikisync may do with it; all of it on stderr."""
+    service, today = planned.service, datetime.now(UTC).date()
+    version = f", version {service.version}" if service.version else ""
+    console.note(f"service {service.url}{version}")
+    console.note(token_sentence(service, today))
+    left = service.token.days_left(today) if service.token else None
+    if left is not None and left <= EXPIRY_WARNING_DAYS:
+        console.warn(
+            f"the token expires in {left} days; after that, nothing is synced until"
+            f" you create a new one"
+        )
+    for note in planned.notes:
+        console.note(str(note))
+    for one in planned.rights:
+        console.note(
+            f"{one.wiki.owner}: {_counts(planned, one)}; wikisync {one.sentence()}"
+        )
+    loose = pages_in(planned.root, below=False)
+    if loose:
+        console.warn(
+            f"{planned.root} itself holds pages ({loose}), which belong to no wiki;"
+            f" move them into a wiki's folder, or run init in the parent folder with"
+            f" --folder PATH=NAME"
+        )
+
+
+def token_sentence(service: Service, today: date) -> str:
+    """What is known of the token, without the token."""
+    token = service.token
+    if token is None:
+        return "no token: only public wikis can be read, and nothing can be written"
+    words = ["token"]
+    if token.name:
+        words.append(f'"{one_line(token.name)}"')
+    if token.user:
+        words.append(f"of {one_line(token.user)}")
+    if token.scopes is None:
+        why = token.unknown or "the service does not report its scopes"
+        return f"{' '.join(words)}: {why}"
+    scopes = f"{' '.join(words)}: scopes {', '.join(token.scopes) or 'none'}"
+    left = token.days_left(today)
+    end = "without an expiry date" if left is None else f"expires on {token.expires_on}"
+    return f"{scopes}, {end}" + (f"; {token.unknown}" if token.unknown else "")
+
+
+def _counts(planned: Planned, one: WikiRights) -> str:
+    folder = planned.folder_of(one)
+    there = "not counted" if one.pages is None else counted(one.pages, "page")
+    here = pages_in(folder)
+    return f"{there}" + (f", {here} here already in {folder}" if here else "")
+
+
+def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
+    """Commands to run now, each with what it does."""
+    at: list[str | Path] = (
+        [] if planned.root.resolve() == Path.cwd() else ["-C", planned.root]
+    )
+    sync = command_line("sync", *at)
+    steps = [
+        (f"{sync} --dry-run", "shows what the first sync would do"),
+        (sync, "the first sync; it deletes nothing on either side"),
+    ]
+    if all(one.writes is False for one in planned.rights):
+        steps = [(f"{sync} --pull", "downloads the pages; nothing can be uploaded")]
+    elif any(pages_in(planned.folder_of(one)) for one in planned.rights):
+        steps[1:] = [
+            (
+                f"{sync} --adopt hold",
+                "keeps pages that exist only here out of the wiki",
+            ),
+            (f"{sync} --adopt push", "also uploads pages that exist only here"),
+        ]
+    return (*steps, (command_line("watch", *at), "syncs continuously from then on"))
+
+
+def report(
+    console: Console, planned: Planned, *, is_dry_run: bool, as_json: bool
+) -> int:
+    """Print what was done, or would be; give the exit code."""
+    if as_json:
+        shown = _as_json(planned, is_dry_run=is_dry_run)
+        console.json(shown)
+        return int(ExitCode.DONE)
+    if is_dry_run:
+        kept = [planned.kept_token.path] if planned.kept_token else []
+        names = "\n".join(f"would write {path}" for path in (*planned.written, *kept))
+        console.result(f"{names}\n\n{planned.text}")
+        console.note("nothing was written (--dry-run)")
+        return int(ExitCode.DONE)
+    console.result(f"made the workspace {planned.root}")
+    section = planned.config.service
+    if planned.service.token and not (section.token_command or section.token_file):
+        console.note(
+            f"the token is not saved: set {TOKEN_VARIABLE} for every command, or set"
+            f" token_file or token_command in wikisync.toml"
+        )
+    console.note("next:")
+    steps = next_steps(planned)
+    width = max(len(command) for command, _ in steps)
+    for command, what in steps:
+        console.note(f"  {command:<{width}}  {what}")
+    return int(ExitCode.DONE)
+
+
+def _as_json(planned: Planned, *, is_dry_run: bool) -> dict[str, object]:
+    token = planned.service.token
+    return {
+        "workspace": str(planned.root),
+        "dry_run": is_dry_run,
+        "files": [str(path) for path in planned.written],
+        "service": {
+            "url": planned.service.url,
+            "version": planned.service.version or None,
+        },
+        "token": None
+        if token is None
+        else {
+            "name": token.name,
+            "user": token.user,
+            "scopes": None if token.scopes is None else list(token.scopes),
+            "expires_on": str(token.expires_on) if token.expires_on else None,
+        },
+        "wikis": [
+            {
+                "kind": one.wiki.owner.kind,
+                "path": one.wiki.owner.full_path,
+                "folder": str(planned.folder_of(one)),
+                "pages_here": pages_in(planned.folder_of(one)),
+                **fields(one, "pages writes deletes because"),
+            }
+            for one in planned.rights
+        ],
+        "skipped": [
+            {"wiki": note.subject, "message": note.message} for note in planned.notes
+        ],
+        "next": [command for command, _ in next_steps(planned)],
+    }

@@ -45,11 +45,7 @@ class Questions:
         self._console = console
 
     def until(self, attempt: Callable[[], T]) -> T:
-        """Let a person answer again while an answer is refused.
-
-        Raises:
-            UsageError, ConfigError, RemoteError: what was wrong with the last one.
-        """
+        """Let a person answer again while an answer is refused."""
         for _ in range(TRIES_MAX - 1):
             try:
                 return attempt()
@@ -85,12 +81,7 @@ class Questions:
         )
 
     def ask_wikis(self, service: Service, token: str | None) -> Selection:
-        """The wikis, by their numbers in a list, or by paths or addresses.
-
-        Raises:
-            UsageError: an answer names none.
-            RemoteError: the service cannot say what is meant.
-        """
+        """The wikis, by their numbers in a list, or by paths or addresses."""
         notify = self._console.note
         known = asyncio.run(
             list_wikis(service.url, token, WIKIS_LISTED_MAX + 1, notify)
@@ -144,10 +135,7 @@ class Questions:
         return self._asked(f"Folder for {owner}", default)
 
     def _asked(self, question: str, default: str | None = None) -> str:
-        """An answer that may be shown.
-
-        click asks again where it is none.
-        """
+        """An answer that may be shown; click asks again where it is none."""
         answer = click.prompt(
             question, default=default, err=True, value_proc=_shown_answer
         )
@@ -155,11 +143,7 @@ class Questions:
 
 
 def _shown_answer(text: str) -> str:
-    """What was typed, unless it has been seen by too many already.
-
-    Raises:
-        BadParameter: it may be a token; the message does not repeat it.
-    """
+    """What was typed, unless it may be a token; the message does not repeat it."""
     if any(map(could_be_token, text.split())):
         raise click.BadParameter(
             "this may be a token, and it was shown as you typed it; init asks for the"

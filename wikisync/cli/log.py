@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from wikisync.cli.console import Console
-from wikisync.cli.options import workspace_option
+from wikisync.cli.console import Console, fields
+from wikisync.cli.options import flag, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.errors import UsageError
@@ -32,13 +32,12 @@ SHOWN_MAX = 100_000
     show_default=True,
     help="Maximum number of lines.",
 )
-@click.option(
+@flag(
     "--revisions",
-    is_flag=True,
     help="Show the revisions of PAGE in the wiki's git history, and who made them.",
 )
 @token_option
-@click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON.")
+@flag("--json", "as_json", help="Print the lines as JSON.")
 @click.pass_obj
 def command(
     console: Console,
@@ -106,11 +105,8 @@ def _show(
     if not found:
         console.note("nothing has been done yet")
         return
-    lines = [
-        f"{local_time(event.at)}  {section.folder}: {sentence(event)}"
-        for section, event in found
-    ]
-    console.lines(*lines)
+    for section, event in found:
+        console.lines(f"{local_time(event.at)}  {section.folder}: {sentence(event)}")
 
 
 def _show_revisions(
@@ -118,8 +114,8 @@ def _show_revisions(
 ) -> None:
     rows = found.rows[:limit]
     if as_json:
-        names = ("commit", "at", "author", "kind", "slug", "was", "added", "removed")
-        console.json([{name: getattr(row, name) for name in names} for row in rows])
+        names = "commit at author kind slug was added removed"
+        console.json([fields(row, names) for row in rows])
         return
     for row in rows:
         what = f"renamed from {row.was}" if row.kind == "renamed" else row.kind

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from wikisync.cli.console import Console
+from wikisync.cli.options import flag
 from wikisync.core.version import __version__
 from wikisync.errors import ExitCode, Unagreed, UsageError, WikisyncError
 
@@ -58,8 +59,15 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Service": {"serve": "Run the embedded service on this machine."},
 }
-"""The sections of ``--help``: command name to its line; module
-``wikisync.cli.<name>``, with an underscore for each hyphen."""
+"""The sections of ``--help``: command name to its line."""
+
+MODULES = {
+    "approve": "batches",
+    "refuse": "batches",
+    "pause": "pause",
+    "resume": "pause",
+}
+"""Where commands are that share a module; any other is ``command`` in its own."""
 
 COMMANDS: dict[str, str] = {
     name: line for section in SECTIONS.values() for name, line in section.items()
@@ -75,11 +83,12 @@ class LazyGroup(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command's module; its attribute ``command`` is the command."""
+        """Import the command's module."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"wikisync.cli.{cmd_name.replace('-', '_')}")
-        command = module.command
+        name = MODULES.get(cmd_name, cmd_name)
+        module = importlib.import_module(f"wikisync.cli.{name}")
+        command = getattr(module, cmd_name if cmd_name in MODULES else "command")
         assert isinstance(command, click.Command)
         return command
 
@@ -127,7 +136,7 @@ class LazyGroup(click.Group):
     epilog="Example: wikisync export URL --project docs/handbook -o site",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="wikisync")
-@click.option("-q", "--quiet", is_flag=True, help="Print only errors and results.")
+@flag("-q", "--quiet", help="Print only errors and results.")
 @click.option(
     "-v", "--verbose", count=True, help="Log actions (-v) and decisions (-vv)."
 )
@@ -140,10 +149,7 @@ def cli(ctx: click.Context, *, quiet: bool, verbose: int) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code; never a traceback.
-
-    Errors made for people are printed with their hint; an interrupt is 130.
-    """
+    """Run one command line and return its exit code; never a traceback."""
     console = Console()
     try:
         result = _run(console, arguments)

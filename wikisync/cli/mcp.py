@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from wikisync.cli.options import workspace_option
+from wikisync.cli.options import flag, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.core.version import __version__
 from wikisync.errors import ExitCode, UsageError, WikisyncError
@@ -26,13 +26,9 @@ INSTRUCTIONS = (
 
 @click.command(name="mcp", epilog="Example: wikisync mcp -C my-wikis --sync")
 @workspace_option
-@click.option(
-    "--read-only", "is_read_only", is_flag=True, help="Offer no tool that writes."
-)
-@click.option("--sync", "syncs", is_flag=True, help="Sync each page that was written.")
-@click.option(
-    "--allow-delete", is_flag=True, help="Delete pages; without it, only say so."
-)
+@flag("--read-only", "is_read_only", help="Offer no tool that writes.")
+@flag("--sync", "syncs", help="Sync each page that was written.")
+@flag("--allow-delete", help="Delete pages; without it, only say so.")
 @token_option
 def command(
     start: Path,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import json_option, workspace_option
+from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.core.model import PagePath
 from wikisync.errors import ExitCode, UsageError
 from wikisync.site.preview.moves import Moves, lines_of, make_moves, plan_moves
@@ -26,7 +26,7 @@ from wikisync.workspace.sentences import counted
 @click.argument("new")
 @workspace_option
 @json_option
-@click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
+@flag("--dry-run", help="Show the result without writing it.")
 @click.pass_obj
 def command(
     console: Console, start: Path, old: str, new: str, *, as_json: bool, dry_run: bool
@@ -55,11 +55,7 @@ def command(
 
 
 def _named(start: Path, old: str, new: str) -> tuple[WikiDesk, tuple[str, str]]:
-    """The wiki that holds both names, and what they are in it.
-
-    Raises:
-        UsageError: they are in two wikis.
-    """
+    """The wiki that holds both names, and what they are in it."""
     if workspace_above(start) is None:
         return WikiDesk(start.absolute(), None), (old, new)
     workspace = find_workspace(start)

@@ -3,11 +3,13 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import click
 
 from wikisync.errors import UsageError
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class InputPath(click.Path):
@@ -26,11 +28,7 @@ class InputPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:
-        """The path.
-
-        Raises:
-            UsageError: there is no such file or folder.
-        """
+        """The path of what is there."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if self.allow_dash and str(path) == "-":
             return path
@@ -40,6 +38,11 @@ class InputPath(click.Path):
                 f"there is no {' or '.join(self._kinds)} {path}", hint="check the path"
             )
         return path
+
+
+def flag(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+    """An option without a value."""
+    return click.option(*names, is_flag=True, **settings)
 
 
 workspace_option = click.option(
@@ -57,27 +60,20 @@ exclude_option = click.option(
     metavar="WIKI",
     help="Skip this wiki, given by folder or full path; repeatable.",
 )
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print the result as JSON."
-)
-network_disk_option = click.option(
-    "--network-disk",
-    is_flag=True,
-    help="Allow a network disk that only this machine writes to.",
+json_option = flag("--json", "as_json", help="Print the result as JSON.")
+network_disk_option = flag(
+    "--network-disk", help="Allow a network disk that only this machine writes to."
 )
 folder_argument = click.argument(
     "folder", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
 )
-strict_option = click.option(
-    "--strict", is_flag=True, help="Fail if there is a broken link or a problem."
+strict_option = flag("--strict", help="Fail if there is a broken link or a problem.")
+retry_option = flag(
+    "--retry", help="Retry pages that exceeded the time or memory limit."
 )
-retry_option = click.option(
-    "--retry", is_flag=True, help="Retry pages that exceeded the time or memory limit."
-)
-replace_option = click.option(
+replace_option = flag(
     "--replace",
     "replaces",
-    is_flag=True,
     help="Remove wikis from the site that this command does not include.",
 )
 markup_option = click.option(

@@ -16,20 +16,26 @@ import click
 from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
-from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
-from wikisync.cli.here import is_in_workspace, wiki_here
-from wikisync.cli.options import InputPath, decorated
-from wikisync.cli.project_changes import YES, confirm, report
-from wikisync.cli.project_lists import Columns, as_plain, connection_of, show_records
+from wikisync.cli.options import InputPath, decorated, flag
+from wikisync.cli.project import YES, confirm, report
+from wikisync.cli.project_lists import (
+    Columns,
+    as_plain,
+    connection_of,
+    name_of,
+    show_records,
+)
 from wikisync.cli.service_command import (
     Connection,
     WorkspaceCommand,
     connection_options,
+    is_in_workspace,
     names_url,
     speak,
     token_of,
+    wiki_here,
     word_places,
 )
 from wikisync.contract.schema import CommentRecord, WikiPageRecord
@@ -117,8 +123,7 @@ class PageCommand(WorkspaceCommand):
 def _wiki_words(address: str) -> list[str]:
     """Options that name a wiki by its address.
 
-    On the service of the current workspace it is one like those that are named in it,
-    and gets the workspace's token.
+    On the service of the current workspace it gets the workspace's token.
     """
     if is_in_workspace():
         service = ServiceAddress.parse(find_workspace(Path()).config.service.url)
@@ -167,20 +172,11 @@ def _speak(
     connection: Connection, owner: WikiOwner, operate: Callable[[Wiki], Awaitable[T]]
 ) -> T:
     """Do one operation on a wiki."""
-
-    def work(client: Client) -> Awaitable[T]:
-        return operate(Wiki(client, owner))
-
-    return speak(connection, work)
+    return speak(connection, lambda client: operate(Wiki(client, owner)))
 
 
 def _read_text(content: str | None, file: Path | None) -> str | None:
-    """The text given; None where none was.
-
-    Raises:
-        UsageError: it is given twice.
-        FolderError: the file cannot be read as text.
-    """
+    """The text given; None where none was."""
     if content is not None and file is not None:
         raise UsageError(
             "--content and --file cannot be given together", hint="remove one of them"
@@ -203,8 +199,6 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
 
 
 def _add(
-    name: str,
-    text: str,
     run: Callable[..., int],
     parameters: Sequence[Callable[..., Any]],
     *,
@@ -221,7 +215,7 @@ def _add(
             options.pop(common, None)
         return run(*_owner(connection, project, group), **options)
 
-    callback.__doc__ = text
+    callback.__doc__ = text = run.__doc__ or ""
     where = [
         click.option("--project", metavar="PATH", help="Wiki of this project."),
         click.option("--group", metavar="PATH", help="Wiki of this group."),
@@ -229,7 +223,7 @@ def _add(
     made = decorated(
         callback,
         [
-            click.command(name, cls=PageCommand, short_help=text),
+            click.command(name_of(run), cls=PageCommand, short_help=text),
             *parameters,
             *where,
             *connection_options(is_write=is_write),
@@ -243,6 +237,7 @@ def _add(
 
 
 def _run_list(connection: Connection, owner: WikiOwner, *, with_content: bool) -> int:
+    """List the pages of a wiki."""
     pages = _speak(
         connection, owner, lambda wiki: wiki.list_pages(with_content=with_content)
     )
@@ -257,6 +252,7 @@ def _run_get(
     html: bool,
     version: str | None,
 ) -> int:
+    """Print the text of the page SLUG."""
     page = _speak(
         connection,
         owner,
@@ -270,6 +266,8 @@ def _run_get(
 
 
 def _run_comments(connection: Connection, owner: WikiOwner, slug: str) -> int:
+    """List the comments on the page SLUG."""
+
     async def read(wiki: Wiki) -> tuple[CommentRecord, ...]:
         page = await wiki.get_page(slug)
         if page.wiki_page_meta_id is None:
@@ -295,6 +293,7 @@ def _run_create(
     front_matter_title: str | None,
     message: str | None,
 ) -> int:
+    """Create a page; its slug is made from TITLE, directories included."""
     text = _read_text(content, file)
     if text is None:
         raise UsageError(
@@ -327,6 +326,7 @@ def _run_edit(
     message: str | None,
     last_commit_sha: str | None,
 ) -> int:
+    """Change the page SLUG; only the given fields change."""
     new_text = _read_text(content, file)
     if not any((title, page_format, front_matter_title)) and new_text is None:
         raise UsageError(
@@ -353,11 +353,7 @@ def _run_edit(
 
 
 def _without_title(page: str, text: str) -> str:
-    """The text without the front matter that a new title takes the place of.
-
-    Raises:
-        UsageError: it has other keys, which would be lost.
-    """
+    """The text without front matter, which a new title takes the place of."""
     keys = split_front_matter(text.replace("\r\n", "\n")).meta.keys() - {"title"}
     if keys:
         raise UsageError(
@@ -377,6 +373,7 @@ def _reported(
 def _run_delete(
     connection: Connection, owner: WikiOwner, slug: str, *, yes: bool
 ) -> int:
+    """Delete the page SLUG; pages below it are kept."""
     if not connection.is_dry_run and not yes:
         confirm(
             f"Delete page {slug} of {owner}?",
@@ -399,6 +396,7 @@ def _run_attach(
     name: str | None,
     branch: str | None,
 ) -> int:
+    """Upload FILE to the wiki; prints the link for a page."""
     attached = _speak(
         connection,
         owner,
@@ -409,39 +407,24 @@ def _run_attach(
     return report(connection, attached, shown)
 
 
+_add(_run_list, [flag("--with-content", help="Include the texts; use with --json.")])
 _add(
-    "list",
-    "List the pages of a wiki.",
-    _run_list,
-    [
-        click.option(
-            "--with-content", is_flag=True, help="Include the texts; use with --json."
-        )
-    ],
-)
-_add(
-    "get",
-    "Print the text of the page SLUG.",
     _run_get,
     [
         SLUG,
-        click.option("--html", is_flag=True, help="Print the service's HTML instead."),
+        flag("--html", help="Print the service's HTML instead."),
         click.option(
             "--version", metavar="SHA", help="Print the version at this commit."
         ),
     ],
 )
-_add("comments", "List the comments on the page SLUG.", _run_comments, [SLUG])
+_add(_run_comments, [SLUG])
 _add(
-    "create",
-    "Create a page; its slug is made from TITLE, directories included.",
     _run_create,
     [click.argument("title"), *TEXT, FORMAT, FRONT_MATTER, COMMIT],
     is_write=True,
 )
 _add(
-    "edit",
-    "Change the page SLUG; only the given fields change.",
     _run_edit,
     [
         SLUG,
@@ -458,16 +441,8 @@ _add(
     ],
     is_write=True,
 )
+_add(_run_delete, [SLUG, YES], is_write=True)
 _add(
-    "delete",
-    "Delete the page SLUG; pages below it are kept.",
-    _run_delete,
-    [SLUG, YES],
-    is_write=True,
-)
-_add(
-    "attach",
-    "Upload FILE to the wiki; prints the link for a page.",
     _run_attach,
     [
         click.argument("file", type=InputPath("file")),

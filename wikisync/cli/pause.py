@@ -1,4 +1,4 @@
-"""``wikisync pause``: leave a wiki alone until ``resume``."""
+"""``wikisync pause`` and ``resume``: leave a wiki alone for a while."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ REASON_CHARS_MAX = 500
 @click.argument("reason", default="")
 @workspace_option
 @click.pass_obj
-def command(console: Console, start: Path, wiki: str | None, reason: str) -> int:
+def pause(console: Console, start: Path, wiki: str | None, reason: str) -> int:
     """Pause WIKI until `resume`: it is not read, written or checked for deletions.
 
     WIKI is a folder of the workspace or a full path; the default is all wikis. A
@@ -35,4 +35,21 @@ def command(console: Console, start: Path, wiki: str | None, reason: str) -> int
                 f"{section.folder}: paused; to resume, run:"
                 f" {command_line('resume', section.folder)}"
             )
+    return 0
+
+
+@click.command(name="resume", epilog="Example: wikisync resume handbook")
+@click.argument("wiki", required=False)
+@workspace_option
+@click.pass_obj
+def resume(console: Console, start: Path, wiki: str | None) -> int:
+    """Resume the sync of WIKI, or of every paused wiki of the workspace."""
+    workspace = find_workspace(start)
+    with open_workspace(workspace, is_held=False) as opened:
+        for section in workspace.wikis([wiki] if wiki else []):
+            known = opened.known(section)
+            was_paused = known.memory.paused is not None
+            known.remember(paused=None)
+            what = "resumed" if was_paused else "was not paused"
+            console.note(f"{section.folder}: {what}")
     return 0

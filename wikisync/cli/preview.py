@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import folder_argument
-from wikisync.cli.theming import theme_options
+from wikisync.cli.options import flag, folder_argument
+from wikisync.cli.site import theme_options
 from wikisync.config import PreviewSection
 from wikisync.core.system import processes
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
@@ -37,16 +37,14 @@ from wikisync.workspace.folders import (
     type=click.IntRange(0, 65_535),
     help="Port; 0 for any free port. [default: 8000 or the next free port]",
 )
-@click.option("--open", "is_opened", is_flag=True, help="Open the site in the browser.")
+@flag("--open", "is_opened", help="Open the site in the browser.")
 @click.option(
     "--editor",
     metavar="COMMAND",
     help="Command that opens a page's file. [default: $VISUAL, $EDITOR, or the"
     " desktop's editor]",
 )
-@click.option(
-    "--read-only", "is_read_only", is_flag=True, help="Let nobody write in the browser."
-)
+@flag("--read-only", "is_read_only", help="Let nobody write in the browser.")
 @theme_options
 @click.pass_obj
 def command(

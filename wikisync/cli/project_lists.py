@@ -12,12 +12,13 @@ from wikisync.api.listing import Listing
 from wikisync.api.projects import Projects
 from wikisync.cli import attributes
 from wikisync.cli.console import Console
-from wikisync.cli.here import named_by, project_here
 from wikisync.cli.options import decorated
 from wikisync.cli.service_command import (
     Connection,
     WorkspaceCommand,
     connection_options,
+    named_by,
+    project_here,
     speak,
 )
 from wikisync.contract.routes import Endpoint
@@ -119,7 +120,7 @@ def list_command(
     def run(connection: Connection, project: str, **options: Any) -> int:
         return show_list(connection, endpoint, columns, [project], options)
 
-    return _listing(name, text, run, [PROJECT], [endpoint])
+    return _listing(run, [PROJECT], [endpoint], name, text)
 
 
 def show_list(
@@ -160,21 +161,17 @@ def connection_of(console: Console, options: Mapping[str, Any]) -> Connection:
 
 
 def paths_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """The projects and groups named as arguments, by their paths.
-
-    Raises:
-        UsageError: one is an address that is not of the service.
-    """
+    """The projects and groups named as arguments, by their paths."""
     address = ServiceAddress.parse(options["url"])
     return {name: address.path_of(options[name]) for name in NAMED if name in options}
 
 
 def _listing(
-    name: str,
-    text: str,
     run: Callable[..., int],
     arguments: Sequence[Callable[..., Any]],
     endpoints: Iterable[Endpoint],
+    name: str = "",
+    text: str = "",
 ) -> click.Command:
     limit = click.option(
         "--limit",
@@ -183,33 +180,31 @@ def _listing(
         help=f"Maximum number of records; 0 for all; {ROWS_SHOWN} unless --json is"
         f" given.",
     )
-    return command_of(
-        name,
-        text,
-        run,
-        [*arguments, *attributes.parameter_options(endpoints), limit],
-        takes_newer=True,
-    )
+    parameters = [*arguments, *attributes.parameter_options(endpoints), limit]
+    return command_of(run, parameters, name=name, text=text, takes_newer=True)
 
 
 def command_of(
-    name: str,
-    text: str,
     run: Callable[..., int],
     parameters: Sequence[Callable[..., Any]],
     *,
+    name: str = "",
+    text: str = "",
     is_write: bool = False,
     takes_newer: bool = False,
 ) -> click.Command:
-    """A command on a service, with its own parameters before the common ones."""
+    """A command on a service, with its own parameters before the common ones.
+
+    Without a name and a text they are those of ``run``: ``_run_show`` is ``show``.
+    """
 
     @click.pass_obj
     def callback(console: Console, /, **options: Any) -> int:
         return run(connection_of(console, options), **{**options, **paths_of(options)})
 
-    callback.__doc__ = text
+    callback.__doc__ = text = text or run.__doc__ or ""
     decorators = [
-        click.command(name, cls=WorkspaceCommand, short_help=text),
+        click.command(name or name_of(run), cls=WorkspaceCommand, short_help=text),
         *parameters,
         *([attributes.newer_option()] if takes_newer else []),
         *connection_options(is_write=is_write),
@@ -217,6 +212,11 @@ def command_of(
     made = decorated(callback, decorators)
     assert isinstance(made, click.Command), "the outermost decorator makes one"
     return made
+
+
+def name_of(run: Callable[..., int]) -> str:
+    """The command that a function carries out: ``_run_share`` is ``share``."""
+    return run.__name__.removeprefix("_run_").replace("_", "-")
 
 
 # -- the commands ------------------------------------------------------------------
@@ -230,6 +230,7 @@ def _run_list(
     starred_by: str | None,
     **options: Any,
 ) -> int:
+    """List projects: all you can see, or those of one user."""
     lists: list[tuple[str | None, Endpoint]] = [
         (user, Endpoint.USER_LIST),
         (contributed_by, Endpoint.CONTRIBUTED_LIST),
@@ -261,6 +262,7 @@ def _read_one(
 
 
 def _run_show(connection: Connection, project: str, **options: Any) -> int:
+    """Show the details of PROJECT."""
     plain = as_plain(_read_one(connection, Endpoint.SHOW, project, options))
     if connection.as_json:
         connection.console.json(plain)
@@ -277,6 +279,7 @@ def _cell(value: object) -> object:
 
 
 def _run_languages(connection: Connection, project: str, **options: Any) -> int:
+    """Show the languages of PROJECT's files."""
     languages = _read_one(connection, Endpoint.LANGUAGES, project, options)
     if connection.as_json:
         connection.console.json(languages)
@@ -301,8 +304,6 @@ def commands() -> list[click.Command]:
     ]
     return [
         _listing(
-            "list",
-            "List projects: all you can see, or those of one user.",
             _run_list,
             whose,
             [
@@ -313,18 +314,11 @@ def commands() -> list[click.Command]:
             ],
         ),
         command_of(
-            "show",
-            "Show the details of PROJECT.",
             _run_show,
             [PROJECT, *attributes.parameter_options([Endpoint.SHOW])],
             takes_newer=True,
         ),
-        command_of(
-            "languages",
-            "Show the languages of PROJECT's files.",
-            _run_languages,
-            [PROJECT],
-        ),
+        command_of(_run_languages, [PROJECT]),
         list_command(
             "users", Endpoint.USERS, "List the users of PROJECT.", USER_COLUMNS
         ),

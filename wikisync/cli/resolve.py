@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from wikisync import errors
 from wikisync.cli.console import Console
-from wikisync.cli.options import json_option, workspace_option
+from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync, wiki_as_json
 from wikisync.config import WikiSection
@@ -48,10 +48,10 @@ CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
 )
 @click.argument("pages", metavar="PAGE...", nargs=-1, required=True)
 @workspace_option
-@click.option("--mine", is_flag=True, help="Keep the local text where edits overlap.")
-@click.option("--wiki", is_flag=True, help="Keep the wiki's text where edits overlap.")
-@click.option("--both", is_flag=True, help="Keep both texts, the wiki's first.")
-@click.option("--edit", is_flag=True, help="Open the conflict file in the editor.")
+@flag("--mine", help="Keep the local text where edits overlap.")
+@flag("--wiki", help="Keep the wiki's text where edits overlap.")
+@flag("--both", help="Keep both texts, the wiki's first.")
+@flag("--edit", help="Open the conflict file in the editor.")
 @click.option(
     "--tool",
     metavar="COMMAND",
@@ -94,11 +94,7 @@ def command(
 
 
 def _way(flags: Mapping[str, bool], tool: str | None) -> str:
-    """The one way to settle it that is asked for.
-
-    Raises:
-        UsageError: none is, or more than one: no text goes by the order of words.
-    """
+    """The one way to settle it: no text goes by the order of words."""
     ways = [name for name, is_asked in flags.items() if is_asked]
     if tool is not None:
         ways.append("tool")
@@ -202,10 +198,6 @@ async def _without_conflict(
     A sync may have to find out first that both sides changed it, or what they say
     now, where no conflict file could be brought up to date.  A text that is chosen over
     a pointer is taken.
-
-    Raises:
-        FolderError: another process is to take what is settled, and has no file.
-        UsageError: there is no such page, as far as is known here.
     """
     section = asked.section
     slug = asked.slug = opened.page_of(section, asked.slug)
@@ -308,11 +300,7 @@ def _edit_with(tool: str, asked: Asked) -> int:
 def _refuse_others(
     opened: OpenWorkspace, asked: Asked, record: ConflictFileRecord, made: Path
 ) -> None:
-    """See that a conflict is still about the texts that a person settled.
-
-    Raises:
-        PreconditionFailed: it is about others, or over.
-    """
+    """See that a conflict is still about the texts that a person settled."""
     now = opened.known(asked.section).conflict_files().get(asked.slug)
     if now is None or (now.local, now.remote) != (record.local, record.remote):
         raise errors.PreconditionFailed(
@@ -342,11 +330,7 @@ async def _take_edited(
 async def _take_result(
     asked: Asked, opened: OpenWorkspace, text: str, made: Path
 ) -> int:
-    """Make a merge tool's result the page, where something has the file's place.
-
-    Raises:
-        UsageError: parts of it are not settled.
-    """
+    """Make a merge tool's result the page, where something has the file's place."""
     conflict_file = read_conflict_file(text)
     if conflict_file.text is None:
         raise resolving.unsettled(made, resolving.unresolved_parts(conflict_file))

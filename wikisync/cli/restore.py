@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import json_option, workspace_option
+from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.core.model import Format, Page
 from wikisync.errors import ExitCode, UsageError, WikisyncError
@@ -50,22 +50,18 @@ LINE_CHARS_MAX = 60
     metavar="SHA",
     help="Restore the text of this revision of the wiki; see log PAGE --revisions.",
 )
-@click.option(
-    "--conflict", is_flag=True, help="Restore the text of its last conflict file."
-)
-@click.option(
-    "--all", "is_all", is_flag=True, help="Restore every page; needs --since."
-)
+@flag("--conflict", help="Restore the text of its last conflict file.")
+@flag("--all", "is_all", help="Restore every page; needs --since.")
 @click.option(
     "--since",
     "start_of",
     metavar="TIME",
     help="With --all: undo local deletions and replacements since this time.",
 )
-@click.option("--list", "lists", is_flag=True, help="List the versions.")
+@flag("--list", "lists", help="List the versions.")
 @json_option
-@click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
-@click.option("-y", "--yes", "is_yes", is_flag=True, help="With --all: do not ask.")
+@flag("--dry-run", help="Show the result without writing it.")
+@flag("-y", "--yes", "is_yes", help="With --all: do not ask.")
 @token_option
 @click.pass_obj
 def command(
@@ -210,8 +206,8 @@ def _tell(
     console: Console, name: str, chosen: Version, *, as_json: bool, dry_run: bool
 ) -> None:
     if as_json:
-        answer = {"page": name, "is_written": not dry_run, **_as_json(chosen)}
-        console.json(answer)
+        answer = {"page": name, "is_written": not dry_run, "text": chosen.text}
+        console.json(answer | _as_json(chosen))
     elif dry_run:
         console.result(chosen.text)
     else:
@@ -263,12 +259,7 @@ def _size(version: Version) -> int:
 
 
 def _as_json(version: Version) -> dict[str, object]:
-    return {
-        "until": version.at,
-        "from": version.where,
-        "bytes": _size(version),
-        "text": version.text,
-    }
+    return {"until": version.at, "from": version.where, "bytes": _size(version)}
 
 
 def _show(
@@ -279,8 +270,7 @@ def _show(
     as_json: bool,
 ) -> None:
     if as_json:
-        rows = [_as_json(one) for one in versions]
-        console.json(rows)
+        console.json([_as_json(one) | {"text": one.text} for one in versions])
         return
     if not versions:
         console.note(
@@ -328,13 +318,7 @@ def _all_as_json(
     return {
         "is_written": is_real,
         "pages": [
-            {
-                "page": one.name,
-                "what": one.what,
-                "until": one.version.at,
-                "from": one.version.where,
-                "bytes": _size(one.version),
-            }
+            {"page": one.name, "what": one.what, **_as_json(one.version)}
             for one in done
         ],
         "failed": [

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from wikisync.cli import serve_admin
 from wikisync.cli.console import Console
-from wikisync.cli.options import InputPath
+from wikisync.cli.options import InputPath, flag
 from wikisync.core.system.connections import USUAL_LIMITS, is_loopback
 from wikisync.core.system.private import make_private_file, read_private_file
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
@@ -66,11 +66,7 @@ class ServeOptions(Struct, frozen=True):
     type=click.IntRange(0, PORT_MAX),
     help="Port; 0 for any free port. [default: the previous port, or a free one]",
 )
-@click.option(
-    "--allow-remote",
-    is_flag=True,
-    help="Allow other machines to connect, not only this one.",
-)
+@flag("--allow-remote", help="Allow other machines to connect, not only this one.")
 @click.option(
     "--allow-imports-from",
     "import_hosts",
@@ -99,7 +95,7 @@ class ServeOptions(Struct, frozen=True):
     show_default=True,
     help="Days to keep a deleted project; 0 removes it immediately.",
 )
-@click.option("--new-token", is_flag=True, help="Create a new token and print it.")
+@flag("--new-token", help="Create a new token and print it.")
 @click.option(
     "--hook",
     "hook_urls",
@@ -160,11 +156,7 @@ command.add_command(serve_admin.command)
 
 
 def parse_hooks(urls: Iterable[str], secret_file: str) -> tuple[Hook, ...]:
-    """Who is notified of edits.
-
-    Raises:
-        UsageError: no address of a web server, or a secret no header can hold.
-    """
+    """Who is notified of edits."""
     secret = hook_secret(secret_file, os.environ, "--hook-secret-file")
     hooks = tuple(Hook(url, secret) for url in urls)
     if not all(is_web_address(hook.url) for hook in hooks):
@@ -186,11 +178,7 @@ def is_web_address(url: str) -> bool:
 
 
 def check_host(options: ServeOptions) -> None:
-    """Refuse an address that others can reach, unless that was asked for.
-
-    Raises:
-        UsageError: not a loopback address, and no ``--allow-remote``.
-    """
+    """Refuse an address that others can reach, unless that was asked for."""
     if options.is_remote_allowed or is_loopback(options.host):
         return
     raise UsageError(

@@ -5,7 +5,7 @@ lets both in, one write at a time, and the service keeps no copies.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 
 from wikisync.cli.attributes import ROLES
 from wikisync.cli.console import Console
+from wikisync.cli.options import flag
 from wikisync.core.system.private import keep_private
 from wikisync.errors import ServiceError, UsageError, command_line
 from wikisync.service.manifest import PATH_PART
@@ -44,18 +45,21 @@ def command() -> None:
     """Manage users, tokens, groups, members and topics, even while the service runs."""
 
 
-@command.command("add-user")
-@_data_option
+def _command(name: str) -> Callable[[Callable[..., None]], click.Command]:
+    """A command of this group, on the records of a data folder."""
+
+    def made(run: Callable[..., None]) -> click.Command:
+        return command.command(name)(_data_option(click.pass_obj(run)))
+
+    return made
+
+
+@_command("add-user")
 @click.argument("username")
 @click.option("--name", default="", help="Display name.")
 @click.option("--email", default="", help="Email address for commits.")
-@click.option(
-    "--admin", "is_admin", is_flag=True, help="Make the user an administrator."
-)
-@click.option(
-    "--private-profile", is_flag=True, help="Hide the user's projects from others."
-)
-@click.pass_obj
+@flag("--admin", "is_admin", help="Make the user an administrator.")
+@flag("--private-profile", help="Hide the user's projects from others.")
 def add_user(
     console: Console,
     *,
@@ -80,20 +84,16 @@ def add_user(
     console.result(f"user: {user.username}")
 
 
-@command.command("block")
-@_data_option
+@_command("block")
 @click.argument("username")
-@click.pass_obj
 def block(console: Console, *, data: Path, username: str) -> None:
     """Block a user: requests with the user's tokens are rejected (403)."""
     set_blocked(data, username, is_blocked=True)
     console.result(f"blocked: {username}")
 
 
-@command.command("unblock")
-@_data_option
+@_command("unblock")
 @click.argument("username")
-@click.pass_obj
 def unblock(console: Console, *, data: Path, username: str) -> None:
     """Unblock a user; the user's tokens work again."""
     set_blocked(data, username, is_blocked=False)
@@ -101,18 +101,13 @@ def unblock(console: Console, *, data: Path, username: str) -> None:
 
 
 def set_blocked(data: Path, username: str, *, is_blocked: bool) -> None:
-    """Shut a user out, or let it in again.
-
-    Raises:
-        ServiceError: there is no such user.
-    """
+    """Shut a user out, or let it in again."""
     with opened(data) as tables:
         user = find_user(tables, username)
         tables.set_blocked(user.id, is_blocked=is_blocked)
 
 
-@command.command("add-token")
-@_data_option
+@_command("add-token")
 @click.argument("username")
 @click.option("--name", default="wikisync", show_default=True, help="Description.")
 @click.option(
@@ -125,7 +120,6 @@ def set_blocked(data: Path, username: str, *, is_blocked: bool) -> None:
     help="Scope of the token; repeatable.",
 )
 @click.option("--expires", metavar="DATE", help="Last valid day, YYYY-MM-DD.")
-@click.pass_obj
 def add_token(
     console: Console,
     *,
@@ -144,10 +138,8 @@ def add_token(
     console.note("save the token: it is not stored and will not be shown again")
 
 
-@command.command("revoke")
-@_data_option
+@_command("revoke")
 @click.argument("token_id", type=int)
-@click.pass_obj
 def revoke(console: Console, *, data: Path, token_id: int) -> None:
     """Revoke a token, given by its number in the list of tokens."""
     with opened(data) as tables:
@@ -158,13 +150,11 @@ def revoke(console: Console, *, data: Path, token_id: int) -> None:
     console.result(f"revoked: {token_id}")
 
 
-@command.command("add-group")
-@_data_option
+@_command("add-group")
 @click.argument("path")
 @click.option("--name", default="", help="Display name.")
 @click.option("--description", default="", help="Description.")
 @click.option("--visibility", type=_visibility, default="private", show_default=True)
-@click.pass_obj
 def add_group(
     console: Console,
     *,
@@ -184,13 +174,11 @@ def add_group(
     console.result(f"group: {path}")
 
 
-@command.command("add-member")
-@_data_option
+@_command("add-member")
 @click.argument("path")
 @click.argument("username")
 @click.argument("role", type=click.Choice(ROLES))
 @click.option("--expires", metavar="DATE", help="Last valid day, YYYY-MM-DD.")
-@click.pass_obj
 def add_member(
     console: Console,
     *,
@@ -217,10 +205,8 @@ def add_member(
     console.result(f"member: {username} is {role} of {path}")
 
 
-@command.command("add-topic")
-@_data_option
+@_command("add-topic")
 @click.argument("name")
-@click.pass_obj
 def add_topic(console: Console, *, data: Path, name: str) -> None:
     """Add a topic and print its id, for the filter topic_id."""
     name = name.strip()
@@ -234,13 +220,9 @@ def add_topic(console: Console, *, data: Path, name: str) -> None:
     console.result(f"topic: {topic_id}")
 
 
-@command.command("delete")
-@_data_option
+@_command("delete")
 @click.argument("path")
-@click.option(
-    "-y", "--yes", "is_yes", is_flag=True, help="Delete; do not only show it."
-)
-@click.pass_obj
+@flag("-y", "--yes", "is_yes", help="Delete; do not only show it.")
 def delete(console: Console, *, data: Path, path: str, is_yes: bool) -> None:
     """Delete a project, or a group with everything below it, permanently.
 
@@ -262,11 +244,9 @@ def delete(console: Console, *, data: Path, path: str, is_yes: bool) -> None:
     console.note("deleted permanently; there is no copy")
 
 
-@command.command("list")
-@_data_option
+@_command("list")
 @click.argument("what", type=click.Choice(LISTED))
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
-@click.pass_obj
+@flag("--json", "is_json", help="Print JSON.")
 def list_records(console: Console, *, data: Path, what: str, is_json: bool) -> None:
     """List users, tokens, groups, members or topics."""
     with opened(data) as tables:
@@ -302,12 +282,7 @@ def _admin(act: str, data: Path, *words: str) -> str:
 
 @contextmanager
 def opened(data: Path) -> Iterator[Tables]:
-    """The records of a data folder that is there.
-
-    Raises:
-        ServiceError: there is no service in the folder, or its records are busy
-            or broken.
-    """
+    """The records of a data folder that is there."""
     import sqlite3
 
     file = data / "records.db"
@@ -336,11 +311,7 @@ def opened(data: Path) -> Iterator[Tables]:
 
 
 def find_user(tables: Tables, username: str) -> User:
-    """The user of that name.
-
-    Raises:
-        ServiceError: there is none.
-    """
+    """The user of that name."""
     user = tables.user_named(username)
     if user is None:
         raise ServiceError(

@@ -1,12 +1,15 @@
 """Commands that speak to a service: its URL, its token, and dry runs.
 
 The URL is the first word of the command, ``--url``, or ``WIKISYNC_URL``.  Where
-that variable is set, a first word without ``://`` is no URL but what follows it.
+that variable is set, a first word without ``://`` is no URL but what follows it.  Only
+a command that names no service itself takes it from the workspace it is run in, so that
+a token of a workspace never goes to another service.
 """
 
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,14 +18,22 @@ from msgspec import Struct
 
 from wikisync.api.client import Client
 from wikisync.api.request import Request
-from wikisync.cli.console import Console
-from wikisync.cli.here import is_in_workspace, url_here
+from wikisync.cli.console import Console, fields
+from wikisync.cli.options import decorated, flag
+from wikisync.core.model import WikiOwner
 from wikisync.errors import ExitCode, UsageError
-from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.configured import (
+    ConfiguredWorkspace,
+    find_workspace,
+    workspace_above,
+)
 from wikisync.workspace.token import URL_VARIABLE, read_token, workspace_token
 
 ADDRESS = "import_url"
 """The one attribute that may hold a password."""
+
+WORKSPACE = "wikisync.workspace"
+"""Under this name a command's context keeps the workspace that named its service."""
 
 T = TypeVar("T")
 
@@ -54,7 +65,8 @@ def _with_url_option(command: click.Command, args: list[str]) -> list[str]:
     )
     # a page's address may stand for its path, where the service is known already
     is_path = "://" not in first or len(words) <= needed
-    if is_path and (os.environ.get(URL_VARIABLE) or _is_named_here(command)):
+    is_known = isinstance(command, WorkspaceCommand) and is_in_workspace()
+    if is_path and (os.environ.get(URL_VARIABLE) or is_known):
         return args
     return ["--url", first, *args[: words[0]], *args[words[0] + 1 :]]
 
@@ -73,10 +85,6 @@ def word_places(command: click.Command, args: list[str]) -> list[int]:
         for name in option.opts
     }
     return list(_words(args, valued))
-
-
-def _is_named_here(command: click.Command) -> bool:
-    return isinstance(command, WorkspaceCommand) and is_in_workspace()
 
 
 def _words(args: list[str], valued: set[str]) -> Iterator[int]:
@@ -127,16 +135,61 @@ token_option = click.option(
 )
 
 
+_WIKIS = [
+    click.option(
+        "--project",
+        "projects",
+        multiple=True,
+        metavar="PATH",
+        help="Wiki of this project; repeatable.",
+    ),
+    click.option(
+        "--group",
+        "groups",
+        multiple=True,
+        metavar="PATH",
+        help="Wiki of this group; repeatable.",
+    ),
+    flag(
+        "--all",
+        "is_all",
+        help="With --group: all wikis below it. Alone: all wikis you can see.",
+    ),
+]
+
+
+def wiki_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that name wikis of a service."""
+    return decorated(command, _WIKIS)
+
+
+def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The service's URL, a token, and wikis, given to the command as ``selection``."""
+    exclude = click.option(
+        "--exclude",
+        "excluded",
+        multiple=True,
+        metavar="PATH",
+        help="Skip the wiki of PATH and the wikis below it; repeatable.",
+    )
+
+    @wraps(command)
+    def run(*words: Any, **options: Any) -> Any:
+        from wikisync.workspace.discovery import Selection
+
+        names = ("projects", "groups", "is_all", "excluded")
+        selection = Selection(*(options.pop(name) for name in names))
+        return command(*words, selection=selection, **options)
+
+    return decorated(run, [url_option, *_WIKIS, exclude, token_option])
+
+
 def connection_options(*, is_write: bool) -> list[Callable[..., Any]]:
     """Decorators for the service, ``--json``, and ``--dry-run`` where it writes."""
-    found = [
-        url_option,
-        token_option,
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    ]
+    found = [url_option, token_option, flag("--json", "as_json", help="Print JSON.")]
     if is_write:
         dry_run = "Print the request without sending it."
-        found.append(click.option("--dry-run", is_flag=True, help=dry_run))
+        found.append(flag("--dry-run", help=dry_run))
     return found
 
 
@@ -152,6 +205,54 @@ class Connection(Struct, frozen=True):
     """The workspace that named the service."""
 
 
+# -- the workspace it is run in ----------------------------------------------------
+
+
+def is_in_workspace() -> bool:
+    """Whether the current folder is, or lies in, a workspace."""
+    return workspace_above(Path()) is not None
+
+
+def url_here(ctx: click.Context) -> str | None:
+    """The service of the workspace that the command is run in; None outside of one."""
+    if not is_in_workspace():
+        return None
+    workspace = find_workspace(Path())
+    ctx.meta[WORKSPACE] = workspace
+    return workspace.config.service.url
+
+
+def named_by() -> ConfiguredWorkspace | None:
+    """The workspace that named the service of the command under way, if one did."""
+    ctx = click.get_current_context(silent=True)
+    return ctx.meta.get(WORKSPACE) if ctx else None
+
+
+def wiki_here() -> WikiOwner | None:
+    """The wiki of the current folder, or the only one of the workspace."""
+    workspace = named_by()
+    if workspace is None:
+        return None
+    wikis = workspace.config.wikis
+    current = Path.cwd()
+    at = [
+        wiki
+        for wiki in wikis
+        if current.is_relative_to((workspace.root / wiki.folder).resolve())
+    ]
+    found = at or (wikis if len(wikis) == 1 else ())
+    return found[0].owner if found else None
+
+
+def project_here() -> str | None:
+    """The project of that wiki."""
+    owner = wiki_here()
+    return owner.full_path if owner and owner.kind == "project" else None
+
+
+# -- requests ----------------------------------------------------------------------
+
+
 class NotSent(Exception):
     """A dry run came to its first request that would change something."""
 
@@ -161,11 +262,7 @@ class NotSent(Exception):
 
 
 def speak(connection: Connection, operate: Callable[[Client], Awaitable[T]]) -> T:
-    """Open a client, do the operation, and close it again.
-
-    Raises:
-        Exit: a dry run came to its first change, which was printed.
-    """
+    """Open a client, do the operation, and close it again; a dry run exits here."""
     try:
         return asyncio.run(_speak(connection, operate))
     except NotSent as kept:
@@ -189,12 +286,7 @@ async def _speak(
 
 
 def token_of(connection: Connection) -> str | None:
-    """The token for the service, from the workspace if that named it.
-
-    Raises:
-        ConfigError: the user has not agreed to the workspace's service.
-        UsageError: a file or command that should give one does not.
-    """
+    """The token for the service, from the workspace if that named it."""
     file, console, workspace = (
         connection.token_file,
         connection.console,
@@ -213,14 +305,9 @@ def show_request(connection: Connection, request: Request) -> None:
     if isinstance(body, dict) and isinstance(body.get(ADDRESS), str):
         body[ADDRESS] = _without_password(body[ADDRESS])
     if connection.as_json:
-        shown = {
-            "method": request.method,
-            "path": request.path,
-            "query": request.query,
-            "json": body,
-            "form": [list(field) for field in request.form_fields],
-        }
-        connection.console.json(shown)
+        shown = fields(request, "method path query")
+        form = [list(field) for field in request.form_fields]
+        connection.console.json(shown | {"json": body, "form": form})
         return
     query = f"?{request.query}" if request.query else ""
     lines = [f"{request.method} {request.path}{query}"]

@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import exclude_option, json_option, workspace_option
+from wikisync.cli.options import exclude_option, flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
@@ -37,11 +37,7 @@ from wikisync.workspace.status import (
 @click.command(name="status", epilog="Example: wikisync status handbook")
 @click.argument("wikis", nargs=-1, metavar="[WIKI]...")
 @workspace_option
-@click.option(
-    "--offline",
-    is_flag=True,
-    help="Check the folders only; do not contact the service.",
-)
+@flag("--offline", help="Check the folders only; do not contact the service.")
 @json_option
 @exclude_option
 @token_option

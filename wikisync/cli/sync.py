@@ -10,6 +10,7 @@ import click
 from wikisync.cli.console import Console
 from wikisync.cli.options import (
     exclude_option,
+    flag,
     json_option,
     network_disk_option,
     workspace_option,
@@ -28,21 +29,10 @@ from wikisync.workspace.sync_run import SyncRequest, sync_workspace
 )
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
 @workspace_option
-@click.option(
-    "--dry-run", is_flag=True, help="Show what would be done; change nothing."
-)
-@click.option(
-    "--pull", "is_pull", is_flag=True, help="Only download; write nothing to the wikis."
-)
-@click.option(
-    "--push", "is_push", is_flag=True, help="Only upload; write nothing to the folders."
-)
-@click.option(
-    "--wait",
-    "waits",
-    is_flag=True,
-    help="Wait until deletions of missing pages are confirmed.",
-)
+@flag("--dry-run", help="Show what would be done; change nothing.")
+@flag("--pull", "is_pull", help="Only download; write nothing to the wikis.")
+@flag("--push", "is_push", help="Only upload; write nothing to the folders.")
+@flag("--wait", "waits", help="Wait until deletions of missing pages are confirmed.")
 @click.option(
     "--adopt",
     type=click.Choice(["push", "hold"]),
@@ -87,11 +77,7 @@ def command(
 
 
 def _direction(*, is_pull: bool, is_push: bool) -> Direction:
-    """The direction that the options name.
-
-    Raises:
-        UsageError: both of them are given.
-    """
+    """The direction that the options name."""
     if is_pull and is_push:
         raise UsageError(
             "--pull and --push cannot be used together",

@@ -45,7 +45,8 @@ def report_sync(
             attention.named_problem(wiki.section, one) for one in wiki.problems
         )
         is_shown = bool(wiki.results) or wiki.paused is not None
-        if is_shown and not (console.quiet and _is_idle(wiki)):
+        is_idle = wiki.paused is None and not _done(wiki)
+        if is_shown and not (console.quiet and is_idle):
             if is_dry_run and wiki.results:
                 title = [f"{wiki.section.folder}:"] if len(done) > 1 else []
                 console.lines(*title, *(_plan_lines(wiki) or [str(wiki.last.plan)]))
@@ -101,11 +102,6 @@ def _summary(wiki: Synced) -> str:
         return f"paused{because}; to resume, run: {resume}"
     pages = sentences.counted(wiki.last.pages, "page")
     return f"{pages}, {', '.join(_done(wiki)) or 'nothing to do'}"
-
-
-def _is_idle(wiki: Synced) -> bool:
-    """Whether nothing was done, and nothing is to be said of it."""
-    return wiki.paused is None and not _done(wiki)
 
 
 def _done(wiki: Synced) -> list[str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from wikisync.cli.console import Console
+from wikisync.cli.console import Console, fields
+from wikisync.cli.options import flag
 from wikisync.errors import ExitCode, FolderError, UsageError
 from wikisync.site import theme_layers
 from wikisync.site.theme_manifest import ThemeOption
@@ -49,7 +50,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@flag("--json", "as_json", help="Print JSON.")
 @click.pass_obj
 def list_themes(console: Console, *, as_json: bool) -> int:
     """List the themes that come with wikisync."""
@@ -57,27 +58,19 @@ def list_themes(console: Console, *, as_json: bool) -> int:
         theme_layers.theme_chain(name)[0].manifest
         for name in theme_layers.theme_names()
     ]
-    shown = [
-        {
-            "name": theme.name,
-            "version": theme.version,
-            "extends": theme.extends,
-            "description": theme.description,
-        }
-        for theme in themes
-        if theme is not None
-    ]
+    names = "name version extends description"
+    shown = [fields(theme, names) for theme in themes if theme is not None]
     if as_json:
         console.json(shown)
     else:
         rows = [[value or "" for value in theme.values()] for theme in shown]
-        console.table(("name", "version", "extends", "description"), rows)
+        console.table(names.split(), rows)
     return int(ExitCode.DONE)
 
 
 @command.command("show", epilog="Example: wikisync theme show ./themes/ours")
 @click.argument("name", metavar="NAME")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@flag("--json", "as_json", help="Print JSON.")
 @click.pass_obj
 def show_theme(console: Console, name: str, *, as_json: bool) -> int:
     """Show the options of the theme NAME; NAME with a slash is a folder.
@@ -117,7 +110,7 @@ def show_docs(console: Console) -> int:
 @click.option(
     "--extends", default="default", show_default=True, help="Theme to extend."
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be written.")
+@flag("--dry-run", help="Show what would be written.")
 @click.pass_obj
 def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) -> int:
     """Create a theme in FOLDER: a manifest, one template, one style sheet."""
@@ -175,12 +168,5 @@ def _help(option: ThemeOption) -> str:
 
 
 def _as_json(option: ThemeOption) -> dict[str, object]:
-    return {
-        "name": option.name,
-        "type": option.kind,
-        "default": option.default,
-        "choices": list(option.choices),
-        "minimum": option.minimum,
-        "maximum": option.maximum,
-        "help": option.help,
-    }
+    shown = fields(option, "name default choices minimum maximum help")
+    return shown | {"type": option.kind}

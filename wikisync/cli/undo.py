@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import json_option, workspace_option
+from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync
 from wikisync.errors import ExitCode
@@ -24,9 +24,7 @@ from wikisync.workspace.undoing import Undo, undo
 )
 @click.argument("wiki", required=False)
 @workspace_option
-@click.option(
-    "-y", "--yes", "is_yes", is_flag=True, help="Do not ask for confirmation."
-)
+@flag("-y", "--yes", "is_yes", help="Do not ask for confirmation.")
 @json_option
 @token_option
 @click.pass_obj

@@ -12,7 +12,12 @@ from typing import Any
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import exclude_option, network_disk_option, workspace_option
+from wikisync.cli.options import (
+    exclude_option,
+    flag,
+    network_disk_option,
+    workspace_option,
+)
 from wikisync.cli.service_command import token_option
 from wikisync.errors import ExitCode
 from wikisync.watch.process import WatchRequest, watch_workspace
@@ -39,10 +44,8 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
     metavar="MS",
     help="Quiet time after a save before it is uploaded.",
 )
-@click.option("--site", is_flag=True, help="Also keep the published site up to date.")
-@click.option(
-    "--preview", is_flag=True, help="Also serve a live preview of the folder."
-)
+@flag("--site", help="Also keep the published site up to date.")
+@flag("--preview", help="Also serve a live preview of the folder.")
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
@@ -50,14 +53,8 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
     show_default=True,
     help="Format of .wikisync/log.",
 )
-@click.option(
-    "--print-unit", is_flag=True, help="Print a systemd unit file for this command."
-)
-@click.option(
-    "--system",
-    is_flag=True,
-    help="With --print-unit: print a system unit, not a user unit.",
-)
+@flag("--print-unit", help="Print a systemd unit file for this command.")
+@flag("--system", help="With --print-unit: print a system unit, not a user unit.")
 @network_disk_option
 @exclude_option
 @token_option

@@ -1,6 +1,6 @@
 """What long work says to a person meanwhile, and how far it is.  Pure.
 
-``cli.console`` prints it, ``cli.progress`` draws it.
+``cli.console`` prints and draws it.
 """
 
 import contextlib

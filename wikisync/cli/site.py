@@ -1,0 +1,174 @@
+"""What commands that build a site share: options of theme and books, and the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec.structs import asdict
+
+from wikisync.cli.console import Console, fields
+from wikisync.cli.options import InputPath, decorated, flag
+from wikisync.errors import UsageError
+from wikisync.markup.record import position_of
+from wikisync.site.book.request import BookFormat, BookRequest, PdfEngine
+from wikisync.site.model import BuildReport
+from wikisync.workspace.folders import ThemeChoice
+from wikisync.workspace.page_files import parse_settings
+from wikisync.workspace.sentences import counted, problem_as_json
+
+if TYPE_CHECKING:
+    from wikisync.workspace.building import Built
+    from wikisync.workspace.exporting import Exported
+
+BROKEN_LINKS_SHOWN_MAX = 20
+_FORMATS: dict[str, BookFormat] = {"single": "html", "pdf": "pdf", "epub": "epub"}
+
+
+def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a site's theme; the command gets them as one ``choice``."""
+    decorators = [
+        click.option(
+            "--theme",
+            metavar="NAME",
+            help="Theme: a name, or the path of a theme folder, like themes/ours.",
+        ),
+        click.option(
+            "--theme-option",
+            "theme_options",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Set an option of the theme; repeatable.",
+        ),
+        click.option(
+            "--templates",
+            type=InputPath("folder"),
+            metavar="FOLDER",
+            help="Folder of templates and files that override the theme's.",
+        ),
+        flag(
+            "--no-report",
+            "has_report",
+            default=True,
+            flag_value=False,
+            help="Omit the report pages (broken links, missing pages, orphans).",
+        ),
+        flag(
+            "--page-templates",
+            help="Also publish the templates for new pages, in templates/.",
+        ),
+    ]
+
+    @wraps(command)
+    def run(
+        *words: Any,
+        theme: str | None,
+        theme_options: tuple[str, ...],
+        templates: Path | None,
+        has_report: bool,
+        page_templates: bool,
+        **options: Any,
+    ) -> Any:
+        given = parse_settings(theme_options, "--theme-option")
+        choice = ThemeChoice(theme, given, templates, has_report, page_templates)
+        return command(*words, choice=choice, **options)
+
+    return decorated(run, decorators)
+
+
+def book_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options; the command gets their ``BookRequest`` as ``books``."""
+
+    @wraps(command)
+    def with_request(
+        *args: Any, only: str | None, pdf_engine: PdfEngine | None, **options: Any
+    ) -> Any:
+        given = ((kind, options.pop(name)) for name, kind in _FORMATS.items())
+        files = [(kind, path) for kind, path in given if path is not None]
+        for name, value in {"--only": only, "--pdf-engine": pdf_engine}.items():
+            if value and not files:
+                raise UsageError(
+                    f"{name} is for --single, --pdf and --epub",
+                    hint="name a file with one of them",
+                )
+        books = BookRequest(tuple(files), only or "", pdf_engine or "auto")
+        return command(*args, books=books, **options)
+
+    texts = {
+        "single": "Write all pages into one HTML file.",
+        "pdf": "Write all pages into a PDF; needs Chromium or WeasyPrint.",
+        "epub": "Write all pages into a book for e-readers.",
+    }
+    decorators = [
+        *(
+            click.option(
+                f"--{name}",
+                type=click.Path(path_type=Path, dir_okay=False),
+                metavar="FILE",
+                help=text,
+            )
+            for name, text in texts.items()
+        ),
+        click.option(
+            "--only",
+            metavar="PAGE",
+            help="Put only this page or folder, and all below it, into these files.",
+        ),
+        click.option(
+            "--pdf-engine",
+            type=click.Choice(["auto", "chromium", "weasyprint"]),
+            help="What prints the PDF. [default: Chromium, else WeasyPrint]",
+        ),
+    ]
+    return decorated(with_request, decorators)
+
+
+def site_summary(done: Built | Exported, pages: str) -> str:
+    """What was done, and each place where something is, once."""
+    report = done.report
+    links = counted(len(report.broken_links), "broken link")
+    places = [done.index, *(path for _, path in done.books.files)]
+    return (
+        f"{pages}: {counted(report.written, 'file')} written,"
+        f" {report.unchanged} unchanged, {report.removed} removed;"
+        f" {links}, {counted(len(done.problems), 'problem')}\n"
+        + "\n".join(dict.fromkeys(map(str, places)))
+    )
+
+
+def show_broken_links(
+    console: Console, report: BuildReport, *, is_strict: bool
+) -> None:
+    """The first broken links, each with its page and line.
+
+    In strict mode a command fails for them, and says so under ``--quiet``, too.
+    """
+    show = console.warn if is_strict else console.note
+    links = Counter(
+        f"broken link: {link.wiki}: {position_of(link.slug, link.line)}:"
+        f" {link.href} ({link.reason})"
+        for link in report.broken_links
+    )
+    for line, times in list(links.items())[:BROKEN_LINKS_SHOWN_MAX]:
+        show(f"{line}, {times} times" if times > 1 else line)
+    if len(links) > BROKEN_LINKS_SHOWN_MAX:
+        more = len(links) - BROKEN_LINKS_SHOWN_MAX
+        show(f"and {more} more broken links; --json lists all")
+
+
+def site_as_json(done: Built | Exported) -> dict[str, object]:
+    """What a build or an export did, for programs."""
+    report = done.report
+    return {
+        "index": str(done.index),
+        "books": [str(path) for _, path in done.books.files],
+        "pages": report.pages,
+        "files": fields(report, "written unchanged removed"),
+        "broken_links": [asdict(link) for link in report.broken_links],
+        "problems": [problem_as_json(problem) for problem in done.problems],
+        "notes": [problem_as_json(note) for note in report.notes],
+    }
