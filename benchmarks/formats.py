@@ -35,7 +35,7 @@ from wikisync.core.model import Slug  # noqa: E402
 from wikisync.errors import RenderError  # noqa: E402
 from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES  # noqa: E402
 from wikisync.markup.asciidoc.engine import Engine  # noqa: E402
-from wikisync.markup.asciidoc.engines import KINDS, choose_engine, is_installed  # noqa: E402
+from wikisync.markup.asciidoc.document import KINDS, choose_engine, is_installed  # noqa: E402
 from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
 from wikisync.markup.org import to_html as org_html  # noqa: E402
 from wikisync.markup.rdoc import to_html as rdoc_html  # noqa: E402

@@ -28,8 +28,13 @@ from tests.markup.asciidoc.constructs import Construct, flat, read_constructs  #
 from tests.support.corpus import CORPUS  # noqa: E402
 from wikisync.core.model import Slug  # noqa: E402
 from wikisync.errors import RenderError  # noqa: E402
-from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES, mark_ids_of  # noqa: E402
-from wikisync.markup.asciidoc.engines import KINDS, choose_engine, is_installed  # noqa: E402
+from wikisync.markup.asciidoc.document import (  # noqa: E402  # noqa: E402
+    KINDS,
+    SERVICE_ATTRIBUTES,
+    choose_engine,
+    is_installed,
+    mark_ids_of,
+)
 from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
 from wikisync.markup.org import to_html as org_html  # noqa: E402
 from wikisync.markup.rdoc import to_html as rdoc_html  # noqa: E402

@@ -29,11 +29,11 @@ from wikisync.core.model import Format, Page, Slug
 from wikisync.markup import fast
 from wikisync.markup.context import ParseContext
 from wikisync.markup.frontmatter import split_front_matter
-from wikisync.markup.lines import ATTRIBUTE
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.markdown import to_html
 from wikisync.markup.page import MarkupOptions, finish_page, parse_page
 from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.resolve import ATTRIBUTE
 from wikisync.markup.source import clean_source
 
 CONTEXT_TOKENS = 3

@@ -24,7 +24,7 @@ from tests.security.published_files import ran_in_browser, site_with, written_li
 from tests.security.test_published_files import ASKING
 from tests.site.sites import Studio
 from tests.support.browser import serving_folder
-from wikisync.markup.drawings import SVG, static_drawing
+from wikisync.markup.diagrams import SVG, static_drawing
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser

@@ -7,9 +7,8 @@ from pygments.lexer import RegexLexer, bygroups, default
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Error, Name, Number, Text, Whitespace
 
-from wikisync.markup import lexing
-from wikisync.markup.highlight import ALIASES
-from wikisync.markup.lexing import lexed
+from wikisync.markup import highlight as lexing
+from wikisync.markup.highlight import ALIASES, lexed
 
 SAMPLE = '''#!/bin/sh
 // line  # line  -- line  ; line  % line

@@ -6,12 +6,11 @@ import pytest
 
 from tests.support.markup import PlainUrls
 from wikisync.core.model import Format, Page, Slug
-from wikisync.markup.lines import FOUND_MAX
-from wikisync.markup.lines import lines_of as lines_of_refs
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import LinkRef, MarkdownEngine, MarkupOptions
-from wikisync.markup.resolve import finish_page
+from wikisync.markup.resolve import FOUND_MAX, finish_page
+from wikisync.markup.resolve import lines_of as lines_of_refs
 
 PAGE = """\
 ---

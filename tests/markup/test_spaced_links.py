@@ -2,7 +2,7 @@
 
 import pytest
 
-from wikisync.markup.spaced_links import link_spaced
+from wikisync.markup.markdown import link_spaced
 
 
 @pytest.mark.parametrize(

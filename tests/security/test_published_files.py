@@ -17,7 +17,7 @@ from tests.security.hostile_files import (
 from tests.security.published_files import site_with, written_links
 from tests.site.sites import Studio
 from wikisync.core.model import digest_of
-from wikisync.markup.drawings import SVG, static_drawing
+from wikisync.markup.diagrams import SVG, static_drawing
 from wikisync.markup.file_types import OPENED, SAVED, file_extension, file_type
 from wikisync.site.addresses import MANIFEST, file_name, page_path
 from wikisync.site.manifest import content_type

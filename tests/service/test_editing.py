@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.flat_tree import FlatTree
 from wikisync.core.model import Format
-from wikisync.markup.redirects import REDIRECTS_PATH, parse_redirects
+from wikisync.markup.links import REDIRECTS_PATH, parse_redirects
 from wikisync.service import editing
 from wikisync.service.answers import Refusal
 from wikisync.service.settings import Limits

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.markup.redirects import parse_redirects, render_redirects
+from wikisync.markup.links import parse_redirects, render_redirects
 
 SLUGS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.site.sites import Studio
 from wikisync.core.model import Slug
-from wikisync.markup.redirects import STEPS_MAX, settle_redirects
+from wikisync.markup.links import STEPS_MAX, settle_redirects
 
 WIKI = """\
 -- home.md --

@@ -4,7 +4,7 @@ import pytest
 
 from tests.site.sites import Studio
 from wikisync.core.model import Format
-from wikisync.markup.tags import TAGS_MAX, tags_of
+from wikisync.markup.frontmatter import TAGS_MAX, tags_of
 from wikisync.site.addresses import LIST_ITEMS_MAX, list_part, tag_path
 from wikisync.site.search_words import document_words
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tests.sync import incidents
 from tests.sync.incidents import Program, ReplacedFile
 from wikisync.core.model import Format, LateSave, Slug, digest_of
-from wikisync.merging.front_matter import front_matter_of
+from wikisync.merging.metadata import front_matter_of
 
 MARK = re.compile(r"<\d+>")
 LINK = re.compile(r"!\[\]\(/?([^)]*)\)")

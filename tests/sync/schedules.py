@@ -26,7 +26,7 @@ from tests.sync.wire import wired_wiki
 from wikisync.core.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.errors import WikisyncError
 from wikisync.merging.conflict import read_conflict_file
-from wikisync.merging.front_matter import front_matter_of
+from wikisync.merging.metadata import front_matter_of
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State, WikiState, create
 from wikisync.sync.decide.ledger import unpack

@@ -3,7 +3,7 @@
 import pytest
 
 from wikisync.core.model import digest_of, folded_digest
-from wikisync.merging.front_matter import front_matter_of, with_front_matter
+from wikisync.merging.metadata import front_matter_of, with_front_matter
 from wikisync.sync.decide import decided
 
 WITH_BLOCK = "---\ntitle: Notes\n---\n\n# Notes\n"

@@ -33,7 +33,7 @@ from wikisync.api.tree_cache import TreeCache
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, WikiOwner
 from wikisync.errors import Unavailable
-from wikisync.merging.front_matter import front_matter_of
+from wikisync.merging.metadata import front_matter_of
 from wikisync.sync.base.state import WikiState
 
 SLOW_STEPS = 5

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from tests.api.wire import json_answer, listening_wire
-from wikisync.cli.init_report import token_sentence
+from wikisync.cli.init import token_sentence
 from wikisync.core.model import WikiOwner
 from wikisync.site.model import WikiOrigin
 from wikisync.workspace.addresses import addresses_in

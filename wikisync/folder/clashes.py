@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.core.model import EXTENSIONS, Format, PagePath, Slug, split_extension
-from wikisync.folder import coding
+from wikisync.folder import naming
 from wikisync.folder.ignore import is_ignored_file
 from wikisync.folder.safe_open import folder_error
 
@@ -94,12 +94,12 @@ class _Folder:
     def __init__(
         self,
         key: Callable[[str], str],
-        digest: coding.PathDigest | None = None,
+        digest: naming.PathDigest | None = None,
         *,
         is_handmade: bool = False,
     ) -> None:
         self.key = key
-        self.digest = coding.PathDigest() if digest is None else digest
+        self.digest = naming.PathDigest() if digest is None else digest
         self.is_top = True
         self.is_handmade = is_handmade
         """Whether a name on the way here is not the one we would give."""
@@ -127,7 +127,7 @@ class _Folder:
         """Remember which folders on the disk a slug's component has."""
         if component in self.components:
             return
-        own = coding.encode_component(
+        own = naming.encode_component(
             component, None, self.digest.copy(), is_top=self.is_top
         )
         inner.is_handmade |= own != parts
@@ -145,7 +145,7 @@ class _Folder:
     def take(self, stem: str, extension: str) -> str:
         """Reserve a free name: as it is, else with as few digits as it needs."""
         digits = self.digest.of(stem)
-        marks = (f"~{digits[:count]}" for count in coding.MARK_DIGITS)
+        marks = (f"~{digits[:count]}" for count in naming.MARK_DIGITS)
         names = (f"{stem}{mark}{extension}" for mark in ("", *marks))
         return self.hold(next(n for n in names if not self.has(n)))
 
@@ -154,9 +154,9 @@ def _keep(path: PagePath, top: _Folder) -> _Folder:
     """Reserve the names of a page that has a file, and return its folder."""
     *folders, name = path.split("/")
     stem, page_format = split_extension(name) or (name, Format.MARKDOWN)
-    bare = coding.without_marks(_composed_parts([*folders, stem]))
+    bare = naming.without_marks(_composed_parts([*folders, stem]))
     folder, start = top, 0
-    for component, end in coding.decode_parts(bare, page_format):
+    for component, end in naming.decode_parts(bare, page_format):
         inner = folder
         for index in range(start, min(end, len(folders))):
             _, inner = inner.enter(bare[index], folders[index])
@@ -213,12 +213,12 @@ def _way(
             names += known
             continue
         is_top = not names
-        for part in coding.encode_component(
+        for part in naming.encode_component(
             component, None, folder.digest.copy(), is_top=is_top
         ):
             name, folder = folder.enter(part)
             names.append(name)
-    *parts, stem = coding.encode_component(
+    *parts, stem = naming.encode_component(
         leaf, page_format, folder.digest.copy(), is_top=False
     )
     for part in parts:
@@ -235,7 +235,7 @@ def _means(path: str, page_format: Format, slug: Slug) -> bool:
     if split is None or split[1] is not page_format or is_ignored_file(name):
         return False
     parts = path[: len(path) - len(name) + len(split[0])].split("/")
-    return coding.decode_slug(_composed_parts(parts), page_format) == slug
+    return naming.decode_slug(_composed_parts(parts), page_format) == slug
 
 
 def _composed_parts(parts: list[str]) -> list[str]:

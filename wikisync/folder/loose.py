@@ -40,7 +40,7 @@ class LooseFiles:
         ``listing`` gives what the folder holds, which is listed each time otherwise.
         """
         self._root = root
-        self._listing = listing or self._listed
+        self._listing = listing or (lambda: scan_pages(root, read_patterns(root)[0]))
         self._index = index or FolderIndex(root)
         self._patterns: Patterns | None = None
         """What a person keeps out of the sync, as read with the last list."""
@@ -95,9 +95,6 @@ class LooseFiles:
         listed = self._listing()
         own = (path for path in listed.attachments if not is_fetched(path))
         return frozenset(map(model.in_form_c, (*listed.loose, *own)))
-
-    def _listed(self) -> ScannedFolder:
-        return scan_pages(self._root, read_patterns(self._root)[0])
 
     def _scan(self, paths: Collection[str]) -> Mapping[str, model.LooseFile]:
         """Files, each read only where it is not the one that was read before."""

@@ -22,15 +22,21 @@ Nothing returned here leaves the folder: no component is empty, ``.`` or ``..``,
 starts with a dot, holds a separator or NUL, or has more than 255 bytes.
 """
 
+from __future__ import annotations
+
+import hashlib
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from wikisync.core import model
+from wikisync.core.model import EXTENSIONS, Format, split_extension
 from wikisync.errors import FolderError
 from wikisync.folder import ignore
-from wikisync.folder.coding import decode_slug, encode_slug
+from wikisync.folder.ignore import ATTENTION, UPLOADS, folder_maker, is_ignored_file
 
 __all__ = [
     "PATH_BYTES_MAX",
@@ -187,3 +193,316 @@ def may_show_hidden(path: str) -> bool:
     return _SHOWN.fullmatch(path) is not None and all(
         map(_HIDDEN_FOLDER.fullmatch, hidden)
     )
+
+
+# -- the code, per component and in both directions ------------------------------
+#
+# A *part* is one name on the disk without mark and extension.
+
+
+COMPONENT_BYTES_MAX = 200
+"""Longest part of a name before mark and extension; 255 is the disk's limit."""
+
+MARK_DIGITS = range(4, 41, 4)
+"""How many digits a mark may have, fewest first."""
+
+_CONTINUED = "%+"
+_EMPTY = "%-"
+_TOKEN_BYTES_MAX = 12
+_MARKS_IN_ROW_MAX = 30
+
+_MARK = re.compile(r"~([0-9a-f]{4,40})\Z")
+_UNCODED = re.compile(r"[A-Za-z0-9_-]+( [A-Za-z0-9_-]+)*\Z")
+_MUST_CODE = re.compile(
+    '[\x00-\x1f\x7f-\x9f<>:"|?*\\\\%\u2028\u2029\ud800-\udfff\ufdd0-\ufdef]'
+)
+_CODES = re.compile(r"(?:%[0-9A-F]{2})+")
+_HIGH_CODES = re.compile(r"(?:%[89A-F][0-9A-F])+")
+_DEVICE = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *\Z"
+    rf"|{ATTENTION}\Z",
+    re.IGNORECASE,
+)
+
+
+def encode_slug(slug: str, page_format: Format) -> list[str]:
+    """The names on the way to a page, the last one without extension."""
+    digest = PathDigest()
+    *folders, leaf = slug.split("/")
+    parts: list[str] = []
+    for folder in folders:
+        parts += encode_component(folder, None, digest, is_top=not parts)
+    return parts + encode_component(leaf, page_format, digest, is_top=not parts)
+
+
+class PathDigest:
+    """SHA-256 over the bare names so far, so that a mark costs linear time."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+
+    def enter(self, part: str) -> None:
+        """Go down into a folder of this name."""
+        self._hash.update(part.encode() + b"/")
+
+    def copy(self) -> PathDigest:
+        """The same names so far, to go on from twice."""
+        other = PathDigest()
+        other._hash = self._hash.copy()
+        return other
+
+    def of(self, part: str) -> str:
+        """Digits that a mark on this name, in this folder, must begin."""
+        digest = self._hash.copy()
+        digest.update(part.encode())
+        return digest.hexdigest()
+
+    def bare(self, part: str) -> str | None:
+        """The name without its mark; None where it has none, or a wrong one."""
+        mark = _MARK.search(part)
+        if mark is None or not self.of(part[: mark.start()]).startswith(mark[1]):
+            return None
+        return part[: mark.start()]
+
+
+def encode_component(
+    component: str, page_format: Format | None, digest: PathDigest, *, is_top: bool
+) -> list[str]:
+    """One component of a slug as one or more names; a folder's has no format."""
+    is_top = is_top and page_format is None
+    if _UNCODED.match(component) and len(component) <= COMPONENT_BYTES_MAX:
+        is_special = _is_special(component, page_format, is_top=is_top)
+        tokens = list(component) if is_special else None
+    else:
+        tokens = _tokens(component)
+    if tokens is None:
+        parts = [component]
+    else:
+        if page_format is None:
+            _close_folder(tokens, is_top=is_top)
+        else:
+            _close_leaf(tokens, page_format)
+        parts = list(_split(tokens)) if tokens else [_EMPTY]
+    for index, part in enumerate(parts):
+        if digest.bare(part) is not None:
+            head, _, digits = part.rpartition("~")
+            parts[index] = f"{head}%7E{digits}"
+        digest.enter(parts[index])
+    return parts
+
+
+def _is_special(plain: str, page_format: Format | None, *, is_top: bool) -> bool:
+    if _DEVICE.match(plain) or (is_top and plain.casefold() == UPLOADS):
+        return True
+    return page_format is None and folder_maker(plain) is not None
+
+
+def _tokens(component: str) -> list[str]:
+    """Each character, or its code, in order."""
+    if unicodedata.is_normalized("NFC", component) and not any(
+        map(_is_coded, component)
+    ):
+        return list(component)
+    tokens: list[str] = []
+    run = ""
+    for char in component:
+        if _is_coded(char) or not _stays(run, char):
+            tokens.append(_code(char))
+            run = tokens[-1][-1]
+        else:
+            tokens.append(char)
+            run = run + char if unicodedata.combining(char) else char
+    return tokens
+
+
+def _stays(run: str, char: str) -> bool:
+    """Whether form C leaves a character alone behind a starter and its marks.
+
+    A run of marks longer than any script writes is coded, or a hostile name
+    would cost the square of its length.
+    """
+    return len(run) <= _MARKS_IN_ROW_MAX and unicodedata.is_normalized(
+        "NFC", run + char
+    )
+
+
+def _is_coded(char: str) -> bool:
+    return _MUST_CODE.match(char) is not None or ord(char) & 0xFFFE == 0xFFFE
+
+
+def _code(char: str) -> str:
+    encoded = char.encode("utf-8", "surrogatepass")
+    return "".join(f"%{byte:02X}" for byte in encoded)
+
+
+def _code_at(tokens: list[str], index: int) -> None:
+    """Code one more character, and marks that would join its last digit.
+
+    ``.`` becomes ``%2E``, and an acute behind that would make it ``%2É``.
+    """
+    tokens[index] = _code(tokens[index])
+    for following in range(index + 1, len(tokens)):
+        if len(tokens[following]) > 1 or not unicodedata.combining(tokens[following]):
+            return
+        tokens[following] = _code(tokens[following])
+
+
+def _close_folder(tokens: list[str], *, is_top: bool) -> None:
+    """Code what a folder may not be called, though a file may.
+
+    ``foo.md`` as a folder would be in the way of the page ``foo``, and what is in
+    ``@eaDir`` is left out.
+    """
+    name = "".join(tokens)
+    if folder_maker(name):
+        _code_at(tokens, _last_dot(tokens) if "." in tokens else 0)
+    elif is_top and name.casefold() == UPLOADS:
+        _code_at(tokens, 0)
+    if split_extension(name) is not None:
+        _code_at(tokens, _last_dot(tokens))
+    if tokens and tokens[-1] in {".", " "}:
+        _code_at(tokens, len(tokens) - 1)
+
+
+def _close_leaf(tokens: list[str], page_format: Format) -> None:
+    """Code what would change the meaning of the name with its extension.
+
+    ``notes.rst`` as plain text would be ``notes.rst.txt``, another format's;
+    ``page.conflict`` would be ignored.
+    """
+    stem = "".join(tokens)
+    name = stem + EXTENSIONS[page_format][0]
+    is_read_back = not stem or split_extension(name) == (stem, page_format)
+    if not is_read_back or is_ignored_file("_" + name):
+        _code_at(tokens, _last_dot(tokens))
+
+
+def _last_dot(tokens: list[str]) -> int:
+    return len(tokens) - 1 - tokens[::-1].index(".")
+
+
+def _split(tokens: list[str]) -> Iterator[str]:
+    """Names of at most COMPONENT_BYTES_MAX bytes, all but the last continued."""
+    part: list[str] = []
+    size = 0
+    for token in tokens:
+        token_size = len(token.encode())
+        if size + token_size > COMPONENT_BYTES_MAX:
+            yield _guard_start(part) + _CONTINUED
+            part, size = [], 0
+        part.append(token)
+        size += token_size
+    yield _guard_start(part)
+
+
+def _guard_start(part: list[str]) -> str:
+    """A name that is neither hidden, nor an office program's, a device's or ours."""
+    name = "".join(part)
+    if name.startswith((".", "~$")) or _DEVICE.match(name.split(".", 1)[0]):
+        _code_at(part, 0)
+        return "".join(part)
+    return name
+
+
+def decode_slug(parts: Sequence[str], page_format: Format) -> str:
+    """The slug that names on the disk stand for, the last one without extension."""
+    plain = "/".join(parts)
+    if "%" not in plain and "~" not in plain:
+        return plain
+    bare = without_marks(parts)
+    return "/".join(found.text for found in decode_parts(bare, page_format))
+
+
+def without_marks(parts: Sequence[str]) -> list[str]:
+    """The names with the marks taken off that carry the right digits."""
+    digest = PathDigest()
+    bare: list[str] = []
+    for part in parts:
+        unmarked = digest.bare(part)
+        bare.append(part if unmarked is None else unmarked)
+        digest.enter(bare[-1])
+    return bare
+
+
+class Component(NamedTuple):
+    """One component of a slug and where its names end among all names."""
+
+    text: str
+    end: int
+
+
+def decode_parts(parts: Sequence[str], page_format: Format) -> list[Component]:
+    """The slug's components; names that nobody coded stand for themselves."""
+    digest = PathDigest()
+    components: list[Component] = []
+    start = 0
+    while start < len(parts):
+        end = _end_of_component(parts, start)
+        found = _decode(parts[start:end])
+        role = page_format if end == len(parts) else None
+        if found is None or not _is_canonical(
+            found, parts[start:end], role, digest, is_top=start == 0
+        ):
+            found, end = parts[start], start + 1
+        for part in parts[start:end]:
+            digest.enter(part)
+        components.append(Component(found, end))
+        start = end
+    return components
+
+
+def _end_of_component(parts: Sequence[str], start: int) -> int:
+    end = start
+    while end < len(parts) - 1 and _is_continued(parts[end]):
+        end += 1
+    return end + 1
+
+
+def _is_continued(part: str) -> bool:
+    shortest = COMPONENT_BYTES_MAX - _TOKEN_BYTES_MAX
+    return part.endswith(_CONTINUED) and len(part.encode()) > shortest
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "".join(part.removesuffix(_CONTINUED) for part in parts[:-1]) + parts[-1]
+
+
+def _decode(group: Sequence[str]) -> str | None:
+    """What a coded component stands for; None where it is not coded by us."""
+    text = _joined(group)
+    if text == _EMPTY:
+        return ""
+    try:
+        decoded = _CODES.sub(lambda run: _decoded_bytes(run[0]), text)
+    except UnicodeDecodeError:
+        return None
+    # no component of a slug has a slash, so a person wrote this ``%2F``
+    return None if "/" in decoded else decoded
+
+
+def _decoded_bytes(codes: str) -> str:
+    return bytes.fromhex(codes.replace("%", "")).decode("utf-8", "surrogatepass")
+
+
+def _is_canonical(
+    decoded: str,
+    group: Sequence[str],
+    page_format: Format | None,
+    digest: PathDigest,
+    *,
+    is_top: bool,
+) -> bool:
+    """Whether these names are what ``_encode`` writes for the component.
+
+    Which characters form C changes depends on the version of Unicode that
+    Python has, so codes beyond ASCII are taken as right wherever they stand.
+    """
+    if len(group) == 1 and "%" not in group[0]:
+        return True
+    written = encode_component(decoded, page_format, digest.copy(), is_top=is_top)
+    return _shown(_joined(written)) == _shown(_joined(group))
+
+
+def _shown(text: str) -> str:
+    """The text with all codes beyond ASCII decoded; valid ones, by now."""
+    return _HIGH_CODES.sub(lambda run: _decoded_bytes(run[0]), text)

@@ -175,7 +175,7 @@ class FolderWriter:
         order = sorted(range(len(writes)), key=lambda index: writes[index].path)
         with ExitStack() as stack:
             batch = None
-            if self._limbo and any(_replaces(write) for write in writes):
+            if self._limbo and any(isinstance(write.expected, str) for write in writes):
                 batch = stack.enter_context(self._limbo.batch())
             staged = [self._stage(writes[index], batch) for index in order]
             # At this point every new content lies under a name of ours, and no name in
@@ -478,10 +478,6 @@ class Stream:
 def _fsync_files(staged: Iterable[_Staged]) -> None:
     for file in staged:
         disk.fsync_file(file.folder, file.name)
-
-
-def _replaces(write: FileWrite) -> bool:
-    return isinstance(write.expected, str)
 
 
 def _opened_parent(folders: Folders, parts: list[str], path: str) -> int:

@@ -191,6 +191,8 @@ class Trash:
         *,
         is_file: bool = False,
     ) -> Trashed:
+        if len(why) > WHY_CHARS_MAX:
+            why = f"{why[:WHY_CHARS_MAX]}..."
         now = self._clock()
         moment = datetime.fromtimestamp(now, UTC)
         entry_id = f"{moment:%Y-%m-%d}/{moment:%H%M%S}-{os.urandom(4).hex()}"
@@ -200,7 +202,7 @@ class Trash:
             with self._opened(entry_id, makes=True) as folder:
                 size = fill(folder, file)
                 entry = Trashed(
-                    entry_id, self._wiki, path, _cut(why), now, size, file, is_file
+                    entry_id, self._wiki, path, why, now, size, file, is_file
                 )
                 _write_new(folder, RECORD, _record_of(entry), path)
                 for way in (file, RECORD):
@@ -321,10 +323,6 @@ def _write_new(folder: int, name: str, content: bytes, path: str) -> None:
     descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
     with safe_open.closing(descriptor):
         write_all(descriptor, content, path)
-
-
-def _cut(why: str) -> str:
-    return why if len(why) <= WHY_CHARS_MAX else f"{why[:WHY_CHARS_MAX]}..."
 
 
 def _record_of(entry: Trashed) -> bytes:

@@ -158,14 +158,16 @@ async def watch_folders(
     stop = threading.Event()
     idle_step_ms = IDLE_STEP_MS if rests else STEP_MS
     how = _How(is_wanted, events, scan_interval_s, idle_step_ms, stop)
-    watched = _Watched(_absolute(roots), how)
-    notices = _Notices(notice)
+    watched = _Watched(roots, how)
+    noticed: Problem | None = None
     thread = ThreadPoolExecutor(1, "wikisync-watch")
     loop = asyncio.get_running_loop()
     try:
         while True:
             watch = await loop.run_in_executor(thread, watched.open)
-            notices.about(watch.problem)
+            if watch.problem is not None and watch.problem != noticed:
+                notice(watch.problem)
+            noticed = watch.problem
             until = time.monotonic() + RETRY_INTERVAL_S
             yield EVERYTHING
             while watch.problem is None or time.monotonic() < until:
@@ -173,34 +175,14 @@ async def watch_folders(
                 if found is None:
                     break
                 if found:
-                    yield _hint(found)
+                    is_too_much = len(found) > PATHS_MAX
+                    yield EVERYTHING if is_too_much else FolderHint(frozenset(found))
             await loop.run_in_executor(thread, watched.close)
     finally:
         stop.set()
         # at most one step of the watch that has to stop
         thread.shutdown(wait=True)
         watched.close()
-
-
-def _absolute(roots: Sequence[Path]) -> tuple[str, ...]:
-    return tuple(os.path.abspath(root) for root in roots)  # noqa: PTH100 - strings
-
-
-class _Notices:
-    """Says once what keeps being so."""
-
-    def __init__(self, notice: Notice) -> None:
-        self._notice = notice
-        self._last: Problem | None = None
-
-    def about(self, problem: Problem | None) -> None:
-        if problem is not None and problem != self._last:
-            self._notice(problem)
-        self._last = problem
-
-
-def _hint(found: set[str]) -> FolderHint:
-    return FolderHint(frozenset(found)) if len(found) <= PATHS_MAX else EVERYTHING
 
 
 # What runs in the thread ----------------------------------------------------------
@@ -233,8 +215,8 @@ class _How(NamedTuple):
 class _Watched:
     """The folders, and how they are watched just now."""
 
-    def __init__(self, roots: Sequence[str], how: _How) -> None:
-        self._roots = roots
+    def __init__(self, roots: Sequence[Path], how: _How) -> None:
+        self._roots = tuple(os.path.abspath(root) for root in roots)  # noqa: PTH100 - strings
         self._how = how
         self._watch: _Watch | None = None
 
@@ -367,7 +349,7 @@ class _Walks:
             return set()
         before = self._known
         self._known, self._next = self._walk()
-        return _changed(before, self._known)
+        return {path for path, _ in before.items() ^ self._known.items()}
 
     def close(self) -> None:
         """Nothing is held."""
@@ -400,12 +382,6 @@ def _files(root: str, is_wanted: IsWanted, stop: threading.Event) -> Iterator[st
                         yield entry.path
         except OSError:
             continue
-
-
-def _changed(
-    before: Mapping[str, FileStatus], now: Mapping[str, FileStatus]
-) -> set[str]:
-    return {path for path, _ in before.items() ^ now.items()}
 
 
 def _no_events(exc: Exception) -> Problem:

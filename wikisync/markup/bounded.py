@@ -100,11 +100,7 @@ class BoundedPages(Generic[MadeT]):
         self._idle.append(worker)
 
     def make_all(self, wishes: Sequence[Wish]) -> list[MadeT]:
-        """What becomes of each page; of one over a limit, source with a notice.
-
-        Raises:
-            RenderError: no worker can be started on this machine.
-        """
+        """What becomes of each page; of one over a limit, source with a notice."""
         jobs = [
             Job(
                 wish.page,
@@ -142,8 +138,8 @@ class BoundedPages(Generic[MadeT]):
     ) -> list[Done | Shown | Refused]:
         """A worker's last answer to each job, or why there is none.
 
-        A page that ends its worker costs no other page: the pages of its message
-        are sent anew one by one, since they are parsed together.
+        A page that ends its worker costs no other page: the pages of its message are
+        sent anew one by one, since they are parsed together.
         """
         answers: list[Done | Shown | Refused] = []
         start = end = alone_until = 0
@@ -227,11 +223,7 @@ class BoundedParser(BoundedPages[ParsedPage]):
         include: Include = include_nothing,
         seconds_max: float | None = None,
     ) -> ParsedPage:
-        """What ``parse_page`` gives, or source with a notice after a breach.
-
-        Raises:
-            RenderError: no worker can be started on this machine.
-        """
+        """What ``parse_page`` gives, or source with a notice after a breach."""
         return self.make_all([Wish(page, options, include, seconds_max)])[0]
 
     def html(
@@ -242,12 +234,7 @@ class BoundedParser(BoundedPages[ParsedPage]):
         *,
         include: Include = include_nothing,
     ) -> str:
-        """What ``to_html`` or ``safe_html`` gives.
-
-        Raises:
-            RenderError: the parser refuses the page, is over its deadline, or no
-                worker can be started on this machine.
-        """
+        """What ``to_html`` or ``safe_html`` gives; raises also over the deadline."""
         job = Job(page, options, stage, self._seconds_max)
         answer = self._answers([job], [include])[0]
         if isinstance(answer, Shown):

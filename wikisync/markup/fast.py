@@ -46,11 +46,7 @@ DELIMITER_ROW = re.compile(r"^[ \t>]*+[|:-][|:\- \t]*+$", re.MULTILINE)
 
 
 def parse(source: str, *, has_signs: bool = False) -> str:
-    """HTML of a markdown text, not yet safe.
-
-    Raises:
-        ImportError: the extra ``fast`` is not installed.
-    """
+    """HTML of a markdown text, not yet safe; ``ImportError`` without the extra."""
     if has_signs and OTHER_BOX.search(source):
         html = with_signs(renderer(with_positions=True)(source), Boxes(source))
     else:
@@ -60,10 +56,7 @@ def parse(source: str, *, has_signs: bool = False) -> str:
 
 
 def with_signs(html: str, boxes: Boxes) -> str:
-    """What the parser gives, with the signs in boxes instead of its positions.
-
-    The parser marks every element; the rest would cost more in the steps behind.
-    """
+    """What the parser gives, with the signs in boxes instead of its positions."""
     pieces = html.split(POSITION)
     before = pieces[0]
     out = [before]

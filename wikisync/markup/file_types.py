@@ -21,7 +21,7 @@ SAVED: Mapping[str, str] = {
 }
 """Extensions that files keep and that links save.  A drawing (``.svg``) is among
 them because pictures need the name; what a site publishes under it cannot run
-(``markup.drawings``)."""
+(``markup.diagrams``)."""
 
 DRAWING = ".svg"
 INERT = ".txt"

@@ -124,10 +124,7 @@ def table_html(table: Table, parse: Callable[[str], str]) -> str:
 
 
 def markdown_table(table: Table, parse: Callable[[str], str]) -> str:
-    """The table where labels, cells and caption are markdown.
-
-    A cell of several paragraphs, which no row of pipes can hold, is parsed alone.
-    """
+    """The table where all is markdown; a cell of several paragraphs is parsed alone."""
     blocks: list[str] = []
 
     def marked(cell: str) -> str:

@@ -13,11 +13,20 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol
 from urllib.parse import quote, unquote, urlsplit
 
-from wikisync.core.model import AttachmentPath, Slug, in_form_c, split_extension
+import msgspec
+
+from wikisync.core.decoding import json_decoder
+from wikisync.core.model import (
+    AttachmentPath,
+    Problem,
+    Slug,
+    in_form_c,
+    split_extension,
+)
 from wikisync.markup.record import LinkKind, LinkResult, ParsedPage
 from wikisync.markup.urls import is_safe_url, scheme_of
 
@@ -81,14 +90,9 @@ class Target(NamedTuple):
 def resolve_link(page_slug: str, href: str, wiki_base: str) -> str:
     """The address the service gives a link of a page.
 
-    Args:
-        page_slug: the page that holds the link.
-        href: the link as written.
-        wiki_base: path of the wiki, ``/group/project/-/wikis``, no slash at its end.
-
-    Returns:
-        A path below ``wiki_base``, or the link as it is where the service does
-        not touch it (another scheme, a bare fragment or query, ``/uploads/``).
+    ``wiki_base`` is the path of the wiki, ``/group/project/-/wikis``.  The result is
+    below it, or the link as it is where the service does not touch it (another scheme,
+    a bare fragment or query, ``/uploads/``).
     """
     if scheme_of(href) or href.startswith("/uploads/"):
         return href
@@ -161,10 +165,9 @@ class LinkIndex:
         pages: slugs; of those that the lookup takes for the same the first in
             byte order wins, as in the service.
         attachments: paths of files in the wiki that are not pages.
-        headings: ids of each page (``ParsedPage.ids``); where a page is absent,
-            or None is given, fragments into it are not checked.
-        web_url: address of the wiki on the service, ending in ``/-/wikis``; full
-            links to it lead to the page here.
+        headings: ids of each page; where a page is absent, or None is given,
+            fragments into it are not checked.
+        web_url: address of the wiki on the service, ending in ``/-/wikis``.
         redirects: pages by their old names; none of these is a page's name.
     """
 
@@ -240,11 +243,8 @@ class LinkIndex:
     ) -> Target:
         """What a link on a page means.
 
-        Args:
-            page_slug: the page that holds the link.
-            href: as written.
-            own_ids: ids of that page; None leaves its own fragments unchecked.
-            is_wikilink: ``[[x]]``, which always starts at the wiki's root.
+        ``own_ids`` are those of that page; None leaves its own fragments unchecked.
+        ``[[x]]``, a wikilink, always starts at the wiki's root.
         """
         if PLAIN_PATH(href):
             return self._find(href, "")
@@ -355,8 +355,7 @@ def fold(path: str) -> str:
 def normal_path(path: str) -> str | None:
     """A path as a browser would ask for it, without slashes at its ends.
 
-    Returns:
-        None where it leaves the wiki or no address can hold it.
+    None where it leaves the wiki or no address can hold it.
     """
     if CONTROL.search(path):
         return None
@@ -372,14 +371,10 @@ def normal_path(path: str) -> str | None:
 
 
 def file_path(folder: str, href: str) -> str | None:
-    """What a link means where it leads to a file beside the pages.
+    """What a link, as written, means where it leads to a file beside the pages.
 
-    Args:
-        folder: of the page's file in the wiki's folder, empty at its top.
-        href: as written; with a slash in front it starts at the top.
-
-    Returns:
-        A path in the wiki's folder; None where it leads out of it, or to no file.
+    ``folder`` is that of the page's file.  None where it leads out of the wiki's
+    folder, or to no file.
     """
     way = href.partition("#")[0].partition("?")[0]
     if not way or way.startswith("//") or scheme_of(way):
@@ -390,10 +385,7 @@ def file_path(folder: str, href: str) -> str | None:
 
 
 def mentioned_attachments(parsed: ParsedPage) -> tuple[AttachmentPath, ...]:
-    """Paths below ``uploads/`` that a page shows or links, each once, in order.
-
-    Whether they exist is not asked: this is the list of what to fetch.
-    """
+    """Paths below ``uploads/`` that a page shows or links, whatever is there."""
     index = LinkIndex(())
     found: dict[AttachmentPath, None] = {}
     for ref in parsed.refs:
@@ -403,3 +395,110 @@ def mentioned_attachments(parsed: ParsedPage) -> tuple[AttachmentPath, ...]:
         if target.kind == "attachment" and target.reason == "no-attachment":
             found[AttachmentPath(target.name)] = None
     return tuple(found)
+
+
+# -- redirects -------------------------------------------------------------------
+#
+# The service keeps the old names of renamed pages in a file of the wiki, one flat YAML
+# mapping.  This skips what it cannot read, and writes every scalar in double quotes.
+
+
+REDIRECTS_PATH = ".gitlab/redirects.yml"
+REDIRECTS_BYTES_MAX = 512 * 1024
+"""What the service writes at most."""
+STEPS_MAX = 50
+"""From name to name, before one counts as a circle."""
+NAME_CHARS_SHOWN = 100
+
+_QUOTED = json_decoder(str)
+_QUOTES = r""" "(?:[^"\\]++|\\.)*+" | '(?:[^']++|\'\')*+' """
+_KEY = re.compile(
+    rf"""(?: (?P<quoted> {_QUOTES} ) \s*+ : | (?P<plain> [^\s"'\#\-&*!|>%@`{{}}\[\],?:]
+    (?: [^:\#] | :(?!\s) | (?<!\s)\# )*+ ) : ) \s++""",
+    re.VERBOSE,
+)
+_RUN = frozenset({"javascript", "data", "vbscript", "blob", "file"})
+
+
+class Redirects(msgspec.Struct, frozen=True):
+    """What the redirects of a wiki come to among its pages."""
+
+    pages: Mapping[str, Slug] = {}
+    """The page that an old name leads to in the end, by old name, sorted."""
+    problems: tuple[Problem, ...] = ()
+
+
+def settle_redirects(
+    given: Mapping[str, str], find: Callable[[str], Slug | None]
+) -> Redirects:
+    """Follow redirects from name to name until there is a page.
+
+    One whose old name is a page again hides nothing, and one that leads to a page that
+    is gone leads nowhere: both are left out.  ``find`` knows pages without redirects.
+    """
+    pages: dict[str, Slug] = {}
+    problems: list[Problem] = []
+    for old, new in sorted(given.items()):
+        if find(old) is not None:
+            continue
+        if not (_is_name(old) and (_is_name(new) or find(new))):
+            problems.append(_left_out(old, f"{new} or the name itself is no page name"))
+            continue
+        at, steps = new, 1
+        while (found := find(at)) is None and at in given and steps < STEPS_MAX:
+            at, steps = given[at], steps + 1
+        if found is not None:
+            pages[old] = found
+        elif at in given:
+            problems.append(_left_out(old, f"it leads round in a circle by {at}"))
+    return Redirects(pages, tuple(problems))
+
+
+def _is_name(name: str) -> bool:
+    """Whether a page could be called so: no address and no way out of the wiki."""
+    is_plain = normal_path(name) == name and "\\" not in name
+    return is_plain and scheme_of(name) not in _RUN
+
+
+def _left_out(old: str, why: str) -> Problem:
+    subject = f"{REDIRECTS_PATH}: {old[:NAME_CHARS_SHOWN]}"
+    return Problem(
+        "redirect-left-out",
+        subject,
+        f"is no redirect: {why[: 2 * NAME_CHARS_SHOWN]}",
+        f"remove the line from {REDIRECTS_PATH}",
+    )
+
+
+def parse_redirects(source: bytes) -> dict[str, str]:
+    """The mapping in a redirects file; lines that are none are left out."""
+    found: dict[str, str] = {}
+    for line in source.decode("utf-8", "replace").split("\n"):
+        match = _KEY.match(line)
+        if match is None:
+            continue
+        key = _scalar(match["quoted"] or match["plain"].rstrip())
+        value = _scalar(line[match.end() :].rstrip())
+        if key and value:
+            found[key] = value
+    return found
+
+
+def render_redirects(redirects: dict[str, str]) -> bytes:
+    """The file that holds a mapping."""
+    lines = [
+        msgspec.json.encode(old) + b": " + msgspec.json.encode(new)
+        for old, new in redirects.items()
+    ]
+    return b"---\n" + b"".join(line + b"\n" for line in lines)
+
+
+def _scalar(text: str) -> str | None:
+    if text.startswith("'"):
+        return text[1:-1].replace("''", "'") if text.endswith("'") else None
+    if not text.startswith('"'):
+        return text
+    try:
+        return _QUOTED.decode(text.encode())
+    except msgspec.DecodeError:
+        return None

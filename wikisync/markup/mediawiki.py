@@ -44,12 +44,7 @@ class Converted(Struct):
 
 
 def convert(source: str, link: Link) -> Converted:
-    """A page of MediaWiki as Markdown.
-
-    Args:
-        source: The page.
-        link: Gives Markdown for ``[[target|rest]]``.
-    """
+    """A page of MediaWiki as Markdown; ``link`` writes ``[[target|rest]]``."""
     page = _Page(source, link)
     lines = page.take_out(source).split("\n")
     blocks = "\n".join(page.blocks(lines))

@@ -44,11 +44,7 @@ class NotMetadata(Exception):
 
 
 def parse_mapping(text: str) -> Mapping[str, object]:
-    """The keys of a YAML block in their order; of equal keys the last one counts.
-
-    Raises:
-        NotMetadata: it is no mapping, no YAML, or goes over a limit.
-    """
+    """The keys of a YAML block in their order; of equal keys the last one counts."""
     try:
         return _Reader(text).mapping()
     except yaml.MarkedYAMLError as error:

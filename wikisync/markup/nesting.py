@@ -176,9 +176,7 @@ class Dropped(NamedTuple):
 def tame(html: str, dropped: list[Dropped] | None = None) -> str:
     """HTML of a page that the sanitiser reads in time linear in its length.
 
-    Args:
-        html: what a parser gave.
-        dropped: gets the tags that are not kept as they are written.
+    ``dropped`` gets the tags that are not kept as they are written.
     """
     is_odd = html.rfind("<") > html.rfind(">")
 

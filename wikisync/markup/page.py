@@ -31,10 +31,13 @@ from wikisync.markup.draft import Draft
 from wikisync.markup.filters import blocks
 from wikisync.markup.filters.code import filter_code
 from wikisync.markup.filters.headings import filter_heading_links, filter_headings
-from wikisync.markup.filters.links import filter_links, filter_picture_sizes
+from wikisync.markup.filters.links import (
+    filter_links,
+    filter_picture_sizes,
+    filter_plain,
+    filter_references,
+)
 from wikisync.markup.filters.math import filter_math
-from wikisync.markup.filters.plain import filter_plain
-from wikisync.markup.filters.references import filter_references
 from wikisync.markup.filters.tasks import filter_tasks, strike_tasks
 from wikisync.markup.filters.text import (
     fill_addresses,
@@ -44,7 +47,7 @@ from wikisync.markup.filters.text import (
     filter_inline_diff,
     filter_placeholders,
 )
-from wikisync.markup.frontmatter import FrontMatter, split_front_matter
+from wikisync.markup.frontmatter import FrontMatter, split_front_matter, tags_of
 from wikisync.markup.nesting import (
     NOT_ENDED,
     TAG_CHARS_SHOWN,
@@ -52,17 +55,7 @@ from wikisync.markup.nesting import (
     TOO_MANY_OPEN,
     Dropped,
 )
-from wikisync.markup.record import (
-    PARSED_VERSION,
-    LinkRef,
-    LinkResult,
-    MarkupOptions,
-    ParsedPage,
-    RenderedPage,
-    Section,
-    TocEntry,
-    position_of,
-)
+from wikisync.markup.record import MarkupOptions, ParsedPage, RenderedPage, position_of
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.sanitize import DOCUMENT_TAGS, sanitize_tokens
 from wikisync.markup.source import (
@@ -72,19 +65,13 @@ from wikisync.markup.source import (
     shown_as_source,
     title_of,
 )
-from wikisync.markup.tags import tags_of
 from wikisync.markup.tokens import Document, escape
 
 __all__ = [
-    "PARSED_VERSION",
-    "LinkRef",
-    "LinkResult",
     "MarkupOptions",
     "ParsedPage",
     "RenderedPage",
-    "Section",
     "Source",
-    "TocEntry",
     "finish_page",
     "parse_page",
     "parse_pages",
@@ -329,11 +316,7 @@ def to_html(
     *,
     include: Include = include_nothing,
 ) -> str:
-    """What the format's parser gives: not safe, links as written.
-
-    Raises:
-        RenderError: the parser refuses the page.
-    """
+    """What the format's parser gives: not safe, links as written."""
     front = split_front_matter(clean_source(page.content))
     return front_html(page, front, options, include)
 
@@ -368,11 +351,7 @@ def safe_html(
     *,
     include: Include = include_nothing,
 ) -> str:
-    """Sanitised HTML of a page, before the filters.
-
-    Raises:
-        RenderError: the parser refuses the page, or blew it up.
-    """
+    """Sanitised HTML of a page, before the filters."""
     html = to_html(page, options, include=include)
     return "".join(safe_document(page, html, options).html)
 
@@ -418,9 +397,6 @@ def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
 
 
 def opening_heading(draft: Draft) -> str:
-    """Text of a first-level heading that is the first thing of the page, or empty.
-
-    That is also an AsciiDoc document's title and org's ``#+TITLE``.
-    """
+    """Text of a first-level heading that is the first thing of the page, or empty."""
     is_first = draft.heading_indices[:1] == [1] and not draft.document.html[0].strip()
     return draft.toc[0].text if is_first and draft.toc[0].level == 1 else ""

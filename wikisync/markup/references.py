@@ -222,10 +222,8 @@ def reference_url(reference: Reference, web_url: str) -> str:
 def reference_text(reference: Reference, web_url: str) -> str | None:
     """How the service shows a reference: the shortest path in the page's project.
 
-    A wiki page is shown by its title.
-
-    Returns:
-        None where it shows what is not known here, or what is written.
+    A wiki page is shown by its title.  None where it shows what is not known here, or
+    what is written.
     """
     if reference.kind == "wiki_page":
         return reference.name.replace("-", " ")

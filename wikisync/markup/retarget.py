@@ -48,15 +48,10 @@ def link_targets(page: Page) -> tuple[LinkTarget, ...]:
 def to_wiki(
     page: Page, files: Mapping[LinkTarget, str]
 ) -> tuple[str | None, frozenset[LinkTarget]]:
-    """The page's source as the wiki writes it.
+    """The page's source as the wiki writes it, and which targets stand whole in it.
 
-    Args:
-        page: As the folder writes it.
-        files: Links to files of the folder, and where the wiki has each.
-
-    Returns:
-        The source, or None where it would be another page; and those of the links whose
-        target stands whole in the source.
+    ``files`` are links to files of the folder, and where the wiki has each.  The source
+    is None where it would be another page.
     """
     places = link_places(page, files)
     source = retarget(
@@ -73,16 +68,10 @@ def to_wiki(
 def to_folder(
     page: Page, like: Page, files: Mapping[LinkTarget, Collection[str]]
 ) -> tuple[str, frozenset[str]]:
-    """The page's source as the folder writes it.
+    """The page's source as the folder writes it, and the uploads that are files in it.
 
-    Args:
-        page: As the wiki writes it.
-        like: A text as the folder writes it, whose links to an upload are taken in
-            their order.
-        files: Its links to files of the folder, and where the wiki has or had each.
-
-    Returns:
-        The source, and the uploads that are files of the folder in it.
+    ``like`` is a text as the folder writes it, whose links to an upload are taken in
+    their order; ``files`` are its links, and where the wiki has or had each.
     """
     ways = {way for each in files.values() for way in each}
     ways = {way for way in ways if way.rpartition("/")[0] in page.content}
@@ -126,9 +115,8 @@ def retarget(
 ) -> str | None:
     """The page's source with other targets at these positions.
 
-    Returns:
-        The source, each target written so or percent-encoded; None where either
-        would lead elsewhere or make another page of it.
+    Each is written so or percent-encoded; None where either would lead elsewhere or
+    make another page of it.
     """
     before = link_targets(page)
     leads: dict[LinkTarget, set[str]] = {}
@@ -181,19 +169,15 @@ def _spots(source: str, paths: Collection[str]) -> Iterator[tuple[int, str, str]
     ordered = sorted(filter(None, paths), key=len, reverse=True)
     if not ordered:
         return
-    any_of = "|".join(f"({_spelled(path)})" for path in ordered)
+    any_of = "|".join(f"({''.join(map(_spelled, path))})" for path in ordered)
     pattern = re.compile(rf"(?<!{_NAME})(?<!{_NAME}[/.])(?:{any_of})(?!\.?{_NAME}|/)")
     for match in pattern.finditer(source):
         assert match.lastindex is not None, "one of the paths was found"
         yield match.start(), match.group(), ordered[match.lastindex - 1]
 
 
-def _spelled(path: str) -> str:
-    """A pattern for a path as the formats may write it: encoded, escaped, as HTML."""
-    return "".join(map(_spelled_character, path))
-
-
-def _spelled_character(character: str) -> str:
+def _spelled(character: str) -> str:
+    """A pattern for a character of a path: as it is, encoded, escaped, as HTML."""
     plain = re.escape(character)
     if character.isascii() and character.isalnum():
         return plain
@@ -257,13 +241,8 @@ def moved_links(
 
     A link stays as it is while it leads to the same page; else it is written as it
     was: from the wiki's top or from the page's folder, with an extension or without.
-
-    Args:
-        page: As it is, under the name that it has.
-        before: The wiki as it is.
-        after: The wiki afterwards.
-        names: Pages that get another name, which may be this one.
-        is_file: Whether a path in the wiki's folder is a file that is no page.
+    ``names`` are the new ones, maybe of this page too; ``is_file`` tells of a path in
+    the wiki's folder whether it is a file that is no page.
     """
     slug = names.get(page.slug, page.slug)
     wanted: dict[LinkTarget, str] = {}

@@ -73,11 +73,7 @@ ENUMERATIONS: Mapping[str, str] = {
 
 
 def to_html(source: str, _context: ParseContext) -> str:
-    """HTML of a reStructuredText page, not yet safe.
-
-    Raises:
-        RenderError: the page is too large, nests too deeply, or docutils fails.
-    """
+    """HTML of a reStructuredText page, not yet safe."""
     if len(source) > SOURCE_CHARACTERS_MAX:
         raise RenderError(
             f"the page is over {SOURCE_CHARACTERS_MAX} characters",
@@ -99,10 +95,7 @@ def to_html(source: str, _context: ParseContext) -> str:
 
 
 def most_marks(source: str) -> int:
-    """Signs that may start a mark in the paragraph that has most of them.
-
-    The lines of a table count one by one, as docutils reads them.
-    """
+    """Signs that may start a mark in the paragraph that has most of them."""
     most = current = 0
     for line in source.splitlines():
         text = line.strip()
@@ -133,10 +126,10 @@ class _Writer:
                 '<pre data-math-style="display">'
                 f"<code>{escape(node.astext())}</code></pre>\n"
             ),
-            "line_block": self._line_block,
+            "line_block": lambda node: f"<p>{'<br>'.join(self._verses(node, 0))}</p>\n",
             "transition": lambda _: "<hr>\n",
             "entry": self._entry,
-            "list_item": self._list_item,
+            "list_item": lambda node: f"<li>{self._tight(node)}</li>\n",
             "image": _image,
             "sidebar": lambda node: (
                 f'<div class="sidebarblock">{self._inside(node)}</div>\n'
@@ -205,9 +198,6 @@ class _Writer:
             return _code(node.astext(), languages[0] if languages else "")
         return f"<pre><code>{self._inside(node)}\n</code></pre>\n"
 
-    def _line_block(self, node: nodes.line_block) -> str:
-        return f"<p>{'<br>'.join(self._verses(node, 0))}</p>\n"
-
     def _verses(self, node: nodes.line_block, depth: int) -> list[str]:
         verses: list[str] = []
         for child in node.children:
@@ -225,9 +215,6 @@ class _Writer:
         if rows := int(node.get("morerows", 0)):
             spans += f' rowspan="{rows + 1}"'
         return f"<{tag}{spans}>{self._tight(node)}</{tag}>"
-
-    def _list_item(self, node: nodes.list_item) -> str:
-        return f"<li>{self._tight(node)}</li>\n"
 
     def _tight(self, node: nodes.Element) -> str:
         """What is inside of a node, without the frame of a lone paragraph."""

@@ -23,8 +23,7 @@ from msgspec import Struct
 from wikisync.core.model import BYTE_ORDER_MARK, Format
 from wikisync.merging.conflict import Clash, MergedText, Piece, has_marker
 from wikisync.merging.diff import Hunk, changes
-from wikisync.merging.front_matter import front_matter_of
-from wikisync.merging.metadata import merge_metadata
+from wikisync.merging.metadata import front_matter_of, merge_metadata
 from wikisync.merging.units import Kind, Unit, cell_text, cells, kinds, units
 
 PARAGRAPH_CHARS_MAX = 200_000
@@ -332,7 +331,10 @@ class _Merging:
             return _text(remote, base, local)
         if len(base) == len(local) == len(remote) == 1:
             return _merge_rows(base[0], local[0], remote[0])
-        are_lines = all(map(_are_whole_lines, (local, remote)))
+        are_lines = all(
+            side and side[0].starts_line and side[-1].tail.endswith("\n")
+            for side in (local, remote)
+        )
         if base or not are_lines:
             return None
         if any(unit.is_verbatim for unit in (*local, *remote)):
@@ -485,10 +487,6 @@ def _rewrapped(base: Unit, local: Unit, remote: Unit) -> str:
     text = remote.text if local.text == base.text else local.text
     tail = remote.tail if local.tail == base.tail else local.tail
     return text + tail
-
-
-def _are_whole_lines(side: Sequence[Unit]) -> bool:
-    return bool(side) and side[0].starts_line and side[-1].tail.endswith("\n")
 
 
 def _merge_rows(base: Unit, local: Unit, remote: Unit) -> str | None:

@@ -12,8 +12,6 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from wikisync.merging.front_matter import front_matter_of
-
 _KEYS = {
     "---": re.compile(
         r"(?P<key>[^\s#:'\"\[\]{}&*!|>%@`,-][^:#]*|\"[^\"]*\"|'[^']*'):\s"
@@ -176,3 +174,28 @@ def _block(text: str) -> _Block | None:
                 return None
         entries[key] = entries.get(key, "") + f"{line}\n"
     return _Block(fence.strip(), entries) if any(entries) else None
+
+
+# -- the block of metadata with which a page may begin: YAML, TOML or JSON -------
+
+
+_FRONT_MATTER = re.compile(
+    r"(?P<mark>---|\+\+\+|;;;)[ \t]*\r?\n.*?^(?P=mark)[ \t]*(?:\r?\n|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def front_matter_of(text: str) -> str:
+    """The block at the text's start with its closing line, or empty."""
+    found = _FRONT_MATTER.match(text)
+    return found.group() if found else ""
+
+
+def with_front_matter(text: str, known: str) -> str:
+    """A text from a service that strips front matter, with the block we know of."""
+    block = front_matter_of(known)
+    if not block or front_matter_of(text):
+        return text
+    gap = known[len(block) :]
+    blank = gap[: len(gap) - len(gap.lstrip("\r\n"))]
+    return block + blank + text.lstrip("\r\n")

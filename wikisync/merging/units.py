@@ -13,7 +13,7 @@ from enum import Enum, auto
 from msgspec import Struct
 
 from wikisync.core.model import Format
-from wikisync.merging.front_matter import front_matter_of
+from wikisync.merging.metadata import front_matter_of
 
 
 class Kind(Enum):

@@ -4,7 +4,7 @@ Pure: nothing is written here.  Each function takes the tree as it is and gives
 the ``CommitPlan`` that one commit makes of it, or raises the ``Refusal`` that the
 service answers instead.  ``repository`` carries changes out.
 
-A rename leaves a line in the redirects file (``markup.redirects``).
+A rename leaves a line in the redirects file (``markup.links``).
 
 Rules: ``docs/service.md`` "Slugs and titles", "Edits" and "Differences".
 """
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from wikisync.core.model import Format, folders_above, path_of_title
-from wikisync.markup.redirects import REDIRECTS_PATH, parse_redirects, render_redirects
+from wikisync.markup.links import REDIRECTS_PATH, parse_redirects, render_redirects
 from wikisync.service.answers import COLLISION, invalid, not_found
 from wikisync.service.settings import MIB, Limits
 from wikisync.service.tree import (

@@ -12,7 +12,7 @@ from msgspec import Struct
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.model import Format, OwnerKind
 from wikisync.markup import frontmatter
-from wikisync.markup.redirects import REDIRECTS_PATH
+from wikisync.markup.links import REDIRECTS_PATH
 from wikisync.service import answers, editing
 from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller, Owner

@@ -24,9 +24,8 @@ from msgspec import Struct, field
 
 from wikisync.core.model import AttachmentPath, Problem, Slug, folders_above
 from wikisync.markup.file_types import inert_name, without_run_names
-from wikisync.markup.links import STARTS, LinkIndex
-from wikisync.markup.redirects import settle_redirects
-from wikisync.markup.tags import tag_key
+from wikisync.markup.frontmatter import tag_key
+from wikisync.markup.links import STARTS, LinkIndex, settle_redirects
 
 if TYPE_CHECKING:
     from wikisync.core.model import WikiOwner

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem
-from wikisync.markup.lines import positions_of
+from wikisync.markup.resolve import positions_of
 from wikisync.site.attempts import Attempts
 from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache

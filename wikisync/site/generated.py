@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from wikisync.core.model import Slug
 from wikisync.core.versions import iso_time
-from wikisync.markup.tags import tag_key
+from wikisync.markup.frontmatter import tag_key
 from wikisync.site import context as contexts
 from wikisync.site.addresses import (
     ALL_PAGE,

@@ -21,8 +21,8 @@ from msgspec import Struct, structs
 
 from wikisync.core.model import Format, Problem, Slug
 from wikisync.core.versions import Version, iso_time, pages_of
+from wikisync.markup.frontmatter import tags_of
 from wikisync.markup.resolve import finish_page
-from wikisync.markup.tags import tags_of
 from wikisync.site.addresses import absolute_url, home_slug, tag_path
 from wikisync.site.context import (
     CommentContext,

@@ -18,9 +18,9 @@ import msgspec
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Problem, Slug
 from wikisync.errors import Breach
+from wikisync.markup.frontmatter import tags_of
 from wikisync.markup.record import ParsedPage
 from wikisync.markup.source import clean_source
-from wikisync.markup.tags import tags_of
 from wikisync.site import titles
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.bodies import NO_PLACE, Bodies, Place

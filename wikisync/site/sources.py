@@ -27,11 +27,7 @@ from wikisync.folder import safe_open
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import is_unlisted, parse_path
 from wikisync.folder.scan import read_patterns, scan_pages
-from wikisync.markup.redirects import (
-    REDIRECTS_BYTES_MAX,
-    REDIRECTS_PATH,
-    parse_redirects,
-)
+from wikisync.markup.links import REDIRECTS_BYTES_MAX, REDIRECTS_PATH, parse_redirects
 from wikisync.markup.resolve import REASONS
 from wikisync.site import mirror
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.messages import Progress
 from wikisync.core.model import Digest, Problem, Slug, digest_of
-from wikisync.markup.drawings import DRAWING_BYTES_MAX, static_drawing
+from wikisync.markup.diagrams import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
 from wikisync.site import agents, composing
 from wikisync.site.addresses import (

@@ -48,7 +48,7 @@ from wikisync.core.system.parallel import each
 from wikisync.core.versions import UNKNOWN, Versions, seen_versions
 from wikisync.folder.naming import check_attachment, path_of
 from wikisync.folder.text import encode_page
-from wikisync.markup.redirects import REDIRECTS_PATH
+from wikisync.markup.links import REDIRECTS_PATH
 from wikisync.site.mirror import (
     NOTHING,
     Mirror,

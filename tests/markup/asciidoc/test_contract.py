@@ -8,9 +8,14 @@ import pytest
 
 from tests.markup.asciidoc.constructs import Construct, flat, read_constructs
 from wikisync.errors import LimitExceeded, RenderError
-from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES, mark_ids_of
+from wikisync.markup.asciidoc.document import (
+    KINDS,
+    SERVICE_ATTRIBUTES,
+    choose_engine,
+    is_installed,
+    mark_ids_of,
+)
 from wikisync.markup.asciidoc.engine import USUAL_LIMITS, Engine, WorkerLimits
-from wikisync.markup.asciidoc.engines import KINDS, choose_engine, is_installed
 from wikisync.markup.context import include_nothing
 
 SCRIPTED = ("quickjs", "mini-racer")
@@ -190,7 +195,7 @@ def resident_bytes(engine: Engine) -> int:
 def test_best_engine_that_is_installed_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    where = "wikisync.markup.asciidoc.engines.is_installed"
+    where = "wikisync.markup.asciidoc.document.is_installed"
     monkeypatch.setattr(where, lambda _: True)
     assert choose_engine().name == "mini-racer"
     monkeypatch.setattr(where, lambda name: name != "mini-racer")
@@ -203,7 +208,7 @@ def test_without_any_engine_the_next_step_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "wikisync.markup.asciidoc.engines.is_installed", lambda _: False
+        "wikisync.markup.asciidoc.document.is_installed", lambda _: False
     )
     with pytest.raises(RenderError, match="no engine for asciidoc") as caught:
         choose_engine()
@@ -222,7 +227,7 @@ def test_missing_library_names_the_next_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "wikisync.markup.asciidoc.engines.HERE", tmp_path / "markup" / "asciidoc"
+        "wikisync.markup.asciidoc.document.HERE", tmp_path / "markup" / "asciidoc"
     )
     with pytest.raises(RenderError, match="not part of this installation"):
         choose_engine("quickjs")

@@ -9,9 +9,13 @@ import pytest
 
 from wikisync.core.model import Slug
 from wikisync.errors import RenderError
-from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES, shared_engine, to_html
+from wikisync.markup.asciidoc.document import (
+    SERVICE_ATTRIBUTES,
+    choose_engine,
+    shared_engine,
+    to_html,
+)
 from wikisync.markup.asciidoc.engine import WorkerLimits
-from wikisync.markup.asciidoc.engines import choose_engine
 from wikisync.markup.context import ParseContext, include_nothing
 
 ALONE = ParseContext(Slug("home"))

@@ -5,8 +5,12 @@ import pytest
 from wikisync.core.model import Slug
 from wikisync.errors import RenderError
 from wikisync.markup.context import ParseContext
-from wikisync.markup.glfm.include import INCLUDED_CHARS_MAX, INCLUDES_MAX, include_files
-from wikisync.markup.markdown import to_html
+from wikisync.markup.markdown import (
+    INCLUDED_CHARS_MAX,
+    INCLUDES_MAX,
+    include_files,
+    to_html,
+)
 
 TEXTS = {"a.md": "# Title\n", "again.md": "::include{file=a.md}\n"}
 

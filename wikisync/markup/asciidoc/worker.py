@@ -118,12 +118,7 @@ def v8_engine(scripts: Sequence[str], memory_bytes_max: int) -> Call:
 
 
 def rendered(call: Call, page: Mapping[str, object], ask: child.Ask) -> str:
-    """HTML of a page, whose includes are asked for while it is rendered.
-
-    Raises:
-        PageError: the engine failed on it.
-        MemoryError: there was not enough memory.
-    """
+    """HTML of a page, whose includes are asked for while it is rendered."""
     call("start", page["source"], json.dumps(page["attributes"]), page["is_alone"])
     while True:
         state = json.loads(cast(str, call("state"))) or {"error": "it gave no answer"}

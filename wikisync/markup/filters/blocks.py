@@ -16,11 +16,7 @@ FRAME = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
 
 
 def filter_tables(draft: Draft) -> None:
-    """Frame every outer table that holds data.
-
-    Raises:
-        RenderError: the page has more cells than the options allow.
-    """
+    """Frame every outer table that holds data; refuse a page with too many cells."""
     document = draft.document
     cells = len(document.starts.get("td", ())) + len(document.starts.get("th", ()))
     if cells > draft.options.table_cells_max:
@@ -52,10 +48,7 @@ ENTRIES_MAX = 20_000
 
 
 def filter_toc(draft: Draft) -> None:
-    """Put the list of headings where the page asks for it.
-
-    The first list is always there; a tag whose list would be too much stays a tag.
-    """
+    """Put the list of headings where the page asks for it, unless that is too much."""
     document = draft.document
     contents: str | None = None
     entries_left = ENTRIES_MAX

@@ -42,11 +42,8 @@ def filter_headings(draft: Draft) -> None:
 def known_ids(document: Document) -> tuple[set[str], set[str]]:
     """Write every id and anchor name that is not a heading's as ``page_id`` has it.
 
-    Of elements that have the same id the first one keeps it.
-
-    Returns:
-        The ids and anchor names that fragments can mean, and of these the ids that
-        no heading has.
+    Of elements that have the same id the first one keeps it.  Gives the ids and anchor
+    names that fragments can mean, and of these the ids that no heading has.
     """
     known: set[str] = set()
     anchors: set[str] = set()

@@ -4,13 +4,15 @@ A link's address is never written here: what a page says about another page can
 only be known when all pages are.
 """
 
+import html as entities
 import re
 from html import unescape
 from typing import Literal
 
+from wikisync.markup import references
 from wikisync.markup.draft import Draft
-from wikisync.markup.record import LinkRef
-from wikisync.markup.tokens import Document, escape, format_attributes
+from wikisync.markup.record import LinkRef, Section
+from wikisync.markup.tokens import BLOCKS, Document, escape, format_attributes
 
 LINKS = frozenset({"a"})
 OWN_LINK_ATTRIBUTES = frozenset({"href", "data-wikilink", "rel"})
@@ -96,3 +98,75 @@ def filter_picture_sizes(draft: Draft) -> None:
         attributes = {**document.attributes(index), **found}
         document.html[index] = f"<img{format_attributes(attributes)}>"
         document.html[index + 1] = document.html[index + 1][match.end() :]
+
+
+# -- references ------------------------------------------------------------------
+
+
+NOT_IN = frozenset({"pre", "code", "tt", "a", "math"})
+
+
+def filter_references(draft: Draft) -> None:
+    """Split texts at their references; the address is not known here."""
+    document = draft.document
+    indices = document.texts_outside(NOT_IN)
+    texts = [document.html[index] for index in indices]
+    for number in references.candidates(texts):
+        text = texts[number]
+        if not references.may_hold_reference(text):
+            continue
+        pieces: list[str | LinkRef] = []
+        start = 0
+        for match in references.REFERENCE.finditer(text):
+            reference = references.reference_of(match)
+            if reference is None:
+                continue
+            shown = match["slug"] or match[0].removesuffix(match["form"] or "")
+            reference = reference._replace(name=unescape(reference.name))
+            pieces.append(text[start : match.start()])
+            pieces.append(LinkRef("reference", reference.written(), "", shown))
+            start = match.end()
+        if pieces:
+            document.split_texts[indices[number]] = [*pieces, text[start:]]
+
+
+# -- plain text, for search and summaries ----------------------------------------
+
+
+GAPS = dict.fromkeys(BLOCKS | {f"/{name}" for name in BLOCKS}, " ")
+
+
+def filter_plain(draft: Draft) -> None:
+    """Note the page's text; changes nothing.  Runs before texts are rewritten."""
+    document = draft.document
+    bounds = [0]
+    bounds += [document.close[index] + 1 for index in draft.heading_indices]
+    ends = [*draft.heading_indices, len(document.html)]
+    pieces = text_pieces(draft)
+    texts = [
+        " ".join(entities.unescape("".join(pieces[start:end])).split())
+        for start, end in zip(bounds, ends, strict=True)
+    ]
+    if texts[0]:
+        draft.sections.append(Section("", "", texts[0]))
+    for entry, text in zip(draft.toc, texts[1:], strict=True):
+        draft.sections.append(Section(entry.id, entry.text, text))
+    whole = [f"{section.heading} {section.text}".strip() for section in draft.sections]
+    draft.text = "\n".join(filter(None, whole))
+
+
+def text_pieces(draft: Draft) -> list[str]:
+    """The page's tokens as text: spaces for tags that part words, nothing for others.
+
+    Pictures count by their alternative text, marks of footnotes not at all.
+    """
+    document = draft.document
+    pieces = document.html.copy()
+    pieces[1::2] = [GAPS.get(name, "") for name in document.names[1::2]]
+    for index in document.starts.get("img", ()):
+        pieces[index] = entities.escape(document.attributes(index).get("alt", ""))
+    for index in document.starts.get("a", ()):
+        if " data-footnote-" in document.html[index]:
+            end = document.close[index]
+            pieces[index:end] = [""] * (end - index)
+    return pieces

@@ -54,11 +54,7 @@ def filter_tasks(draft: Draft) -> None:
 
 
 def struck_run(document: Document, index: int) -> list[tuple[int, int]]:
-    """What to strike of the item whose box is there: its text up to a block.
-
-    Returns:
-        The indices of the tags around it, or nothing.
-    """
+    """The indices of the tags around what is struck of an item: its text to a block."""
     item = document.parents[index]
     if document.names[item] != "li":
         return []
@@ -95,10 +91,7 @@ def strike_tasks(draft: Draft) -> None:
 
 
 def read_org_boxes(draft: Draft) -> None:
-    """Turn ``[ ]``, ``[X]`` and ``[-]`` at the start of list items into boxes.
-
-    A partly done task is an open one.
-    """
+    """Make boxes of ``[ ]``, ``[X]`` and, partly done, ``[-]`` that begin items."""
     document = draft.document
     for index in document.starts.get("li", ()):
         found = ORG_BOX.match(document.html[index + 1])

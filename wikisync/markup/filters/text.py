@@ -63,11 +63,7 @@ CHARS_MAX = 60
 
 
 def filter_colours(draft: Draft) -> None:
-    """Put a chip behind each colour.
-
-    The colour goes into a presentation attribute of a drawing, since the page's
-    policy forbids style attributes.
-    """
+    """Put a chip behind each colour, by attributes: the page's policy has no styles."""
     document = draft.document
     for index in document.starts.get("code", ()):
         end = document.close[index]
@@ -122,10 +118,7 @@ ADDRESS = re.compile(
 
 
 def filter_placeholders(draft: Draft) -> None:
-    """Fill them into running text.
-
-    A backslash in front, code and formulas keep a placeholder as it is.
-    """
+    """Fill them into running text, but behind a backslash and in code and formulas."""
     if draft.options.placeholders is None:
         return
     filler = Filler(draft.options.placeholders)

@@ -7,21 +7,165 @@ from typing import Any, Literal
 
 import mdurl
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
 from markdown_it.parser_block import ParserBlock
+from markdown_it.rules_block import StateBlock, lheading, paragraph, reference
+from markdown_it.rules_core import StateCore
 from msgspec import Struct
 
 from wikisync.markup.glfm.autolink import bare_email, bare_url, bare_www, bracketed
 from wikisync.markup.glfm.block import GlfmBlock
 from wikisync.markup.glfm.footnote import RENDERED, definition, mention, move_to_end
 from wikisync.markup.glfm.inline import GlfmInline
-from wikisync.markup.glfm.leaves import fenced, html, lone_pipe, pipe_table, tag
+from wikisync.markup.glfm.leaves import (
+    fenced,
+    html,
+    is_underline,
+    lone_pipe,
+    pipe_table,
+    tag,
+)
 from wikisync.markup.glfm.lists import description, list_block
 from wikisync.markup.glfm.quotes import alert, blockquote, fenced_quote
-from wikisync.markup.glfm.reference import definitions
 from wikisync.markup.glfm.renderer import GlfmRenderer, rule
 from wikisync.markup.glfm.spans import code, escaped, math_inline, render_math, wikilink
+from wikisync.markup.glfm.state import CODE_INDENT, LAZY_SPACES, GlfmState
 from wikisync.markup.glfm.tasks import SIGNS, find_tasks, render_box
-from wikisync.markup.glfm.texts import continuation, hide_spaces, show_spaces
+
+# -- white space in blocks -------------------------------------------------------
+
+
+# markdown-it leaves it in and takes it out where plain text goes on; what stands in
+# code, formulas, tags and titles keeps it there. To the service's parser only a lazy
+# line, on which a container of the paragraph ends, keeps what no container takes of it.
+
+INDENTED = re.compile(r"\n[ \t]+")
+
+
+def continuation(state: StateCore) -> None:
+    """Begin each line of running text at its first character."""
+    kept = state.env[LAZY_SPACES]
+    for token in state.tokens:
+        if token.type == "inline" and "\n" in token.content:
+            token.content = INDENTED.sub("\n", token.content)
+            if kept and token.map is not None:
+                texts = enumerate(token.content.split("\n"), token.map[0])
+                token.content = "\n".join(
+                    kept.get(line, "") + text for line, text in texts
+                )
+
+
+# To the service's parser they are text there. While blocks are searched for other
+# characters stand in for them.
+
+WIDE = (
+    "\x0b\x0c\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+FIRST_STANDIN = 0xFFF00
+"""Of a private plane: a page that uses these characters itself keeps its spaces as
+markdown-it has them."""
+STANDINS = {ord(wide): FIRST_STANDIN + position for position, wide in enumerate(WIDE)}
+MEANT = {standin: wide for wide, standin in STANDINS.items()}
+HIDDEN = "spaces"
+"""Key of the environment: whether there are stand-ins."""
+TAKEN = re.compile(f"[{chr(min(MEANT))}-{chr(max(MEANT))}]")
+
+
+def hide_spaces(state: StateCore) -> None:
+    """Put stand-ins in their positions."""
+    # one search for each is ten times as fast as one for all of them
+    has_wide = any(wide in state.src for wide in WIDE)
+    state.env[HIDDEN] = has_wide and TAKEN.search(state.src) is None
+    if state.env[HIDDEN]:
+        state.src = state.src.translate(STANDINS)
+
+
+def show_spaces(state: StateCore) -> None:
+    """Put them back into all that blocks hold."""
+    if not state.env[HIDDEN]:
+        return
+    state.src = state.src.translate(MEANT)
+    for token in state.tokens:
+        token.content = token.content.translate(MEANT)
+        token.info = token.info.translate(MEANT)
+        for child in token.children or ():
+            child.content = child.content.translate(MEANT)
+    links = state.env.get("references", {})
+    state.env["references"] = {
+        normalizeReference(label.translate(MEANT)): {
+            part: value.translate(MEANT) if isinstance(value, str) else value
+            for part, value in link.items()
+        }
+        for label, link in links.items()
+    }
+
+
+# -- definitions of links at the beginning of a paragraph ------------------------
+
+
+def definitions(
+    state: StateBlock, start_line: int, end_line: int, silent: bool
+) -> bool:
+    """All definitions that a paragraph begins with, and what is left of it."""
+    assert isinstance(state, GlfmState)
+    position = state.bMarks[start_line] + state.tShift[start_line]
+    if state.src[position : position + 1] != "[" or state.is_code_block(start_line):
+        return False
+    state.has_odd_dashes = False
+    stop = paragraph_end(state, start_line, end_line)
+    if stop < end_line and is_taken(state, stop, end_line):
+        return False
+    line, line_max = start_line, state.lineMax
+    state.lineMax = stop  # the library's rule reads no further than this
+    while line < stop and reference(state, line, stop, silent):
+        if silent:
+            break
+        line = state.line
+        if line < stop and state.spaces_before(line):
+            break  # white space is text
+    state.lineMax = line_max
+    if line == start_line or silent:
+        return line > start_line
+    if line < stop or (line < end_line and is_underline(state, line)):
+        count = state.sCount[line]
+        state.sCount[line] = state.blkIndent  # it is no code, however far it stands
+        if not lheading(state, line, end_line, False):
+            paragraph(state, line, end_line, False)
+        state.sCount[line] = count
+    return True
+
+
+def paragraph_end(state: StateBlock, start_line: int, end_line: int) -> int:
+    """The line behind a paragraph, which is its underline if it has one."""
+    parent, state.parentType = state.parentType, "paragraph"
+    rules = state.md.block.ruler.getRules("paragraph")
+    line = start_line + 1
+    while line < end_line and not state.isEmpty(line):
+        is_lazy = (
+            state.sCount[line] < 0
+            or state.sCount[line] - state.blkIndent >= CODE_INDENT
+        )
+        if not is_lazy and (
+            is_underline(state, line)
+            or any(rule(state, line, end_line, True) for rule in rules)
+        ):
+            break
+        line += 1
+    state.parentType = parent
+    return line
+
+
+def is_taken(state: StateBlock, line: int, end_line: int) -> bool:
+    """Whether a line makes the paragraph right above it a term, or begins a table."""
+    parent, state.parentType = state.parentType, "paragraph"
+    found = description(state, line, end_line, True)
+    found = found or pipe_table(state, line, end_line, True)
+    state.parentType = parent
+    return found
+
+
+# -- the engine -------------------------------------------------------------------
 
 PLAIN_URL = re.compile(r"[A-Za-z0-9\-_.!~*'();/?:@&=+$,#]*")
 IPV6_START = re.compile(r"[a-z]+://\[[0-9a-fA-F:]+(?:%25[a-zA-Z0-9]+)?\]")

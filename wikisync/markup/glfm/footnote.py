@@ -91,10 +91,7 @@ def end_of_note(state: GlfmState, start_line: int, end_line: int) -> int:
 
 
 def notes_of(env: MutableMapping[str, Any]) -> Notes | None:
-    """The notes of the page that is being parsed; None where none is defined.
-
-    Every definition is known before the first text is parsed.
-    """
+    """The notes of the page that is being parsed; None where none is defined."""
     notes: Notes | None = env.get(NOTES)
     if notes is None and DEFINED in env:
         notes = env[NOTES] = Notes({key_of(name): name for name in env[DEFINED]})

@@ -118,10 +118,7 @@ ALERT = re.compile(
 
 
 def alert(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    """A quote whose first line names a kind; the rest is a quote without it.
-
-    The line of the kind is no paragraph, so the line below it is never lazy.
-    """
+    """A quote whose first line, which is no paragraph, names a kind."""
     assert isinstance(state, GlfmState)
     if not is_quoted(state, start_line):
         return False

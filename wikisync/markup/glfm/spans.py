@@ -40,10 +40,7 @@ ESCAPABLE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 def escaped(state: StateInline, silent: bool) -> bool:
-    """A backslash before ASCII punctuation; before others it is text.
-
-    At the end of a line the library's rule makes a break of it.
-    """
+    """A backslash before ASCII punctuation; before others, but line ends, text."""
     position = state.pos + 1
     if state.src[state.pos] != "\\" or position >= state.posMax:
         return False

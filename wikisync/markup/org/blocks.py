@@ -11,11 +11,9 @@ import bisect
 import re
 from collections.abc import Sequence
 
-from wikisync.markup.org import lines as grammar
+from wikisync.markup.org import grammar
+from wikisync.markup.org.grammar import Item, Settings, read_item, table_html
 from wikisync.markup.org.inline import Inline, anchor
-from wikisync.markup.org.lines import Item, read_item
-from wikisync.markup.org.settings import Settings
-from wikisync.markup.org.tables import table_html
 from wikisync.markup.tokens import escape_marks as escape
 
 DEPTH_MAX = 24
@@ -271,10 +269,7 @@ class Blocks:
         return note + html
 
     def _skip_results(self, reader: _Lines) -> None:
-        """Results of code that shows only itself; behind a blank line are none.
-
-        A table is shown: a writer keeps it for its readers.
-        """
+        """Skip results of code that shows only itself, but a table is for readers."""
         if reader.at >= len(reader.lines):
             return
         line = reader.line

@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from wikisync.markup.context import Include, ParseContext, include_nothing
 from wikisync.markup.links import org_id
-from wikisync.markup.org import lines as grammar
+from wikisync.markup.org import grammar
 from wikisync.markup.org.blocks import CODE_REF, Blocks, code_ref_id
+from wikisync.markup.org.grammar import Settings, read_settings
 from wikisync.markup.org.inline import TARGET, Inline, anchor, target_id
-from wikisync.markup.org.settings import Settings, read_settings
 from wikisync.markup.tokens import escape_marks as escape
 
 INCLUDE = re.compile(
@@ -221,10 +221,7 @@ def id_anchor(body: Sequence[str]) -> str:
 
 
 def read_anchors(lines: Sequence[str]) -> dict[str, str]:
-    """Texts of the page's targets in lower case, to their ids.
-
-    A name of a line of code is a target in brackets.
-    """
+    """Texts of the page's targets in lower case, names of code in brackets, to ids."""
     found = {
         text.lower(): target_id(text)
         for line in lines

@@ -7,11 +7,13 @@ costs one pass.
 
 import bisect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from html import unescape
+from html.entities import name2codepoint
 
-from wikisync.markup.org.links import link_html
-from wikisync.markup.org.settings import Settings
-from wikisync.markup.org.typography import ENTITIES, Typography
+from wikisync.core.packaged import packaged_rows
+from wikisync.markup.org.grammar import Settings, expand_abbreviation
+from wikisync.markup.tokens import escape_marks
 from wikisync.markup.tokens import escape_marks as escape
 
 DEPTH_MAX = 8
@@ -396,3 +398,136 @@ class _Scan:
             positions = [found.start() for found in re.finditer(pattern, self._text)]
             self._positions[token] = positions
         return positions
+
+
+# -- links -----------------------------------------------------------------------
+
+
+IMAGE = re.compile(
+    r"\.(?:gif|jpe?g|png|svgz?|webp|bmp|tiff?)(?:[?#].*)?$", re.IGNORECASE
+)
+SPACES = re.compile(r"\s+")
+SEARCH = re.compile(r"::.*$", re.DOTALL)
+SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def link_html(
+    target: str,
+    label: str | None,
+    settings: Settings,
+    *,
+    render: Callable[[str], str],
+    is_in_link: bool,
+) -> str:
+    """HTML of ``[[target][label]]``.
+
+    A picture without a label is shown, and a picture as label links.  What names a
+    heading, ``*Heading``, stays as it is: the shared filter knows the headings' ids.
+    """
+    abbreviations = settings.links
+    href = settings.anchors.get(SPACES.sub(" ", target.strip()).lower())
+    href = (
+        f"#{href}" if href else href_of(SPACES.sub(" ", target.strip()), abbreviations)
+    )
+    if label is None and IMAGE.search(href):
+        return f'<img src="{escape(href)}" alt="{escape(href)}">'
+    if label is None:
+        content = escape(shown_target(target, abbreviations))
+    else:
+        picture = SPACES.sub(" ", label.strip())
+        is_picture = IMAGE.search(picture) and " " not in picture
+        if is_picture:
+            source = escape(href_of(picture, abbreviations))
+            content = f'<img src="{source}" alt="{source}">'
+        else:
+            content = render(label)
+    return content if is_in_link else f'<a href="{escape(href)}">{content}</a>'
+
+
+def href_of(target: str, abbreviations: Mapping[str, str]) -> str:
+    """What a target means as a URL; a relative one is a page or attachment."""
+    target = expand_abbreviation(abbreviations, target)
+    if target.startswith("*"):
+        # What stands before a colon would be the name of a scheme.
+        return target.replace(":", "%3A")
+    if target.startswith("file+"):
+        target = "file:" + target.partition(":")[2]
+    if target.startswith("file:"):
+        target = SEARCH.sub("", target.removeprefix("file:"))
+    elif not SCHEME.match(target):
+        target = SEARCH.sub("", target) if "/" in target or "." in target else target
+    return target
+
+
+def shown_target(target: str, abbreviations: Mapping[str, str]) -> str:
+    """The text of a link without a label."""
+    shown = SPACES.sub(" ", target.strip())
+    expanded = expand_abbreviation(abbreviations, shown)
+    if expanded.startswith("file:"):
+        return SEARCH.sub("", expanded.removeprefix("file:"))
+    return expanded
+
+
+# -- signs that a text names or puts together ------------------------------------
+
+
+SPECIAL = re.compile(
+    r"(?<!-)-{2,3}(?!-)|(?<!\.)\.{3}(?!\.)|(?<!\.)(?<!\. )\. \. \.(?!\.| \.)|``|''|\"|'"
+)
+"""Longer rows of dashes and dots stay as they are."""
+OPENS_BEHIND = frozenset(" \t\n([{<-–—/\u00a0“‘\"'")
+
+
+class Typography:
+    """Turns straight signs into the printer's."""
+
+    def html_of(self, text: str, before: str, after: str) -> str:
+        """A piece of text as HTML."""
+        around = f"{before}{text}{after}"
+
+        def replace(found: re.Match[str]) -> str:
+            previous = around[found.start()]
+            following = around[found.end() + 1]
+            return _sign(found[0], previous, following)
+
+        return escape_marks(SPECIAL.sub(replace, text))
+
+
+def _sign(mark: str, previous: str, following: str) -> str:
+    opens = previous in OPENS_BEHIND and not following.isspace()
+    match mark:
+        case "---":
+            return "—"
+        case "--":
+            return "–"
+        case "..." | ". . .":
+            return "…"
+        case "``":
+            return "“"
+        case "''":
+            return "”"
+        case '"':
+            return "“" if opens else "”"
+        case _:
+            return "‘" if opens and not following.isdigit() else "’"
+
+
+NOT_OF_ORG = frozenset({"and", "or", "part"})
+
+ENTITIES: Mapping[str, str] = {
+    **{
+        name: chr(point)
+        for name, point in name2codepoint.items()
+        if name not in NOT_OF_ORG
+    },
+    **{
+        name: unescape(sign)
+        for sign, *names in packaged_rows(__package__, "entities.txt")
+        for name in names
+    },
+}
+"""By the name behind the backslash.
+
+Only those of HTML 4 and Org: the later names of HTML 5 are words, such as
+``target`` and ``map``, which stand behind backslashes in paths.
+"""

@@ -1,7 +1,7 @@
 """RDoc by a parser of our own.
 
-``tokens`` reads lines, ``blocks`` makes the tree, ``inline`` the marks in a text,
-``links`` the links and ``typography`` the quotes and dashes.
+``blocks`` reads lines and makes the tree, ``inline`` the marks in a text, ``links`` the
+links.
 """
 
 from wikisync.markup.rdoc.blocks import to_html

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from wikisync.core.model import Slug
 from wikisync.errors import UsageError
-from wikisync.markup.drawings import DRAWING_BYTES_MAX, static_drawing
+from wikisync.markup.diagrams import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
 from wikisync.markup.record import TocEntry
 from wikisync.site.addresses import absolute_url

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from wikisync.core import model
 from wikisync.merging.conflict import MergedText
 from wikisync.merging.diff import changes
-from wikisync.merging.front_matter import front_matter_of
+from wikisync.merging.metadata import front_matter_of
 from wikisync.sync.decide.ledger import Replaced
 from wikisync.sync.decide.plan import Action, BasePage, Plan, SkipReason
 from wikisync.sync.decide.rewinding import NO_REWINDING, NotAgreed, Rewinding

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from wikisync.core import model
 from wikisync.errors import FolderError, NotFound
-from wikisync.merging.front_matter import front_matter_of, with_front_matter
+from wikisync.merging.metadata import front_matter_of, with_front_matter
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.decided import (
     Absences,

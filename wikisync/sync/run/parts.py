@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot
 from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
-from wikisync.merging.front_matter import with_front_matter
+from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import LogEntry
 from wikisync.sync.decide.narrowing import Direction

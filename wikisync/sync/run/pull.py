@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from wikisync import errors
 from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot
 from wikisync.core.system.parallel import each, plain_errors
-from wikisync.merging.front_matter import with_front_matter
+from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.decide import plan as plans
 from wikisync.sync.decide.decided import MergedPage, with_line_ends_of
 from wikisync.sync.decide.ledger import Agreed, Intent, LogEntry, WriteKind, packed_text

@@ -418,11 +418,13 @@ def serve(arguments: list[str], requests: IO[bytes], answers: IO[bytes]) -> None
     limit_process(memory_bytes_max)
     sys.addaudithook(forbid)
     ask = child.asker(requests, answers)
-
-    def answer_to(page: dict[str, Any]) -> dict[str, object]:
-        return {"html": render(program, page, ask)}
-
-    child.serve_pages(answer_to, requests, answers, wait_seconds_max, nowhere)
+    child.serve_pages(
+        lambda page: {"html": render(program, page, ask)},
+        requests,
+        answers,
+        wait_seconds_max,
+        nowhere,
+    )
 
 
 def render(program: Program, page: dict[str, Any], ask: child.Ask) -> str:

@@ -1,0 +1,280 @@
+"""The lines of Org pages: what each starts, what they set, and tables.  Pure."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import Struct, field
+
+BLANK = re.compile(r"^\s*$")
+BEGIN = re.compile(r"^\s*#\+begin_(\S+)(?:\s+(.*?))?\s*$", re.IGNORECASE)
+LOOSE = re.compile(r"^\s*#\+(?:begin:|end:|end_\S)", re.IGNORECASE)
+"""The frame of a dynamic block, or the end of a block that has no beginning."""
+KEYWORD = re.compile(
+    r"^\s*#\+([A-Za-z_]+)(?:(?<=caption|results)\[[^\]]*\])?:\s*(.*?)\s*$",
+    re.IGNORECASE,
+)
+COMMENT = re.compile(r"^\s*#(?:\s|$)")
+DRAWER = re.compile(r"^\s*:([\w@#%-]+):\s*$")
+PLANNING = re.compile(r"^\s*(?:CLOSED|DEADLINE|SCHEDULED|CLOCK):\s")
+TABLE = re.compile(r"^\s*\|")
+FIXED = re.compile(r"^\s*:(?: (.*)|)$")
+RULE = re.compile(r"^\s*-{5,}\s*$")
+ITEM = re.compile(r"^(\s*)([-+]|\s\*|[0-9]+[.)]|[A-Za-z][.)])(?:[ \t]+|$)(.*)$")
+LATEX = re.compile(
+    r"^\s*\\begin\{((?:align|alignat|cases|displaymath|eqnarray|equation|flalign"
+    r"|gather|math|[bBpvV]?matrix|multline|split|subequations)\*?)\}"
+)
+"""An environment of formulas; the others lay out a text, which stays as it is."""
+HEADLINE = re.compile(r"^(\*+)[ \t]+(.*)$")
+LITERAL_BLOCKS = frozenset({"src", "example", "export", "comment", "html"})
+TAB_STOP = 8
+
+
+class Item(Struct, frozen=True):
+    """The first line of a list item."""
+
+    indent: int
+    """Column of the bullet."""
+    kind: str
+    """The list's tag: ``ul``, ``ol`` or ``dl``."""
+    text: str
+    term: str = ""
+
+
+def indent_of(line: str) -> int:
+    """Column of the first character that is no white space."""
+    if "\t" in line:
+        line = line.expandtabs(TAB_STOP)
+    return len(line) - len(line.lstrip())
+
+
+def read_item(line: str) -> Item | None:
+    """The list item that a line starts."""
+    found = ITEM.match(line)
+    if found is None:
+        return None
+    bullet, text = found[2].strip(), found[3]
+    indent = indent_of(line)
+    if bullet[0].isalnum():
+        return Item(indent, "ol", text) if bullet[0].isdigit() else None
+    term, marker, description = f" {text} ".rpartition(" :: ")
+    if marker:
+        return Item(indent, "dl", description.strip(), term.strip() or "???")
+    return Item(indent, "ul", text)
+
+
+def starts_element(line: str) -> bool:
+    """Whether a line cannot go on with a paragraph."""
+    first = line.lstrip()[:1]
+    if not first:
+        return True
+    if first == "#":
+        return bool(
+            BEGIN.match(line)
+            or KEYWORD.match(line)
+            or COMMENT.match(line)
+            or LOOSE.match(line)
+        )
+    if first == ":":
+        return bool(FIXED.match(line) or DRAWER.match(line))
+    if first == "|":
+        return True
+    if first in "-+*0123456789":
+        return bool(RULE.match(line) or read_item(line))
+    if first in "CDS":
+        return bool(PLANNING.match(line))
+    return first == "\\" and bool(LATEX.match(line))
+
+
+# -- what a page says about itself -----------------------------------------------
+
+
+SETTING = re.compile(r"^\s*#\+([A-Za-z_]+):\s*(.*?)\s*$")
+OPTION = re.compile(r"(?<!\S)(\S+?):(\([^)]{0,200}\)|\S*)")
+TODO_KEYS = frozenset({"TODO", "SEQ_TODO", "TYP_TODO"})
+TODO_WORDS = ("TODO", "DONE")
+TODO_NAME = re.compile(r"^([^\s(|]+)(?:\([^)]*\))?$")
+
+
+class Settings(Struct):
+    """Keywords of the whole page."""
+
+    title: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+    """By the letter or word of the option, as written: ``{"num": "t"}``."""
+    todo_words: list[str] = field(default_factory=list)
+    done_words: set[str] = field(default_factory=lambda: {"DONE"})
+    select_tags: frozenset[str] = frozenset()
+    exclude_tags: frozenset[str] = frozenset()
+    links: dict[str, str] = field(default_factory=dict)
+    macros: dict[str, str] = field(default_factory=dict)
+    keywords: dict[str, str] = field(default_factory=dict)
+    anchors: dict[str, str] = field(default_factory=dict)
+    """Ids of the page's targets, by their text."""
+
+    def is_on(self, option: str, *, default: bool) -> bool:
+        """Whether an option is set; the page's word is ``t`` or ``nil``."""
+        value = self.options.get(option)
+        return default if value is None else value != "nil"
+
+    @property
+    def has_math(self) -> bool:
+        """Whether TeX is read as formulas: ``tex:nil`` and ``tex:verbatim`` say no."""
+        return self.options.get("tex") not in {"nil", "verbatim"}
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether headings carry numbers: the service shows them for ``t`` alone."""
+        return self.options.get("num") == "t"
+
+
+def read_settings(lines: Iterable[str]) -> Settings:
+    """Collect the keywords of a page, those inside of blocks left out."""
+    settings = Settings()
+    for name, value in keywords_of(lines):
+        _read_keyword(settings, name, value)
+    if not settings.todo_words:
+        settings.todo_words = list(TODO_WORDS)
+    return settings
+
+
+def keywords_of(lines: Iterable[str]) -> list[tuple[str, str]]:
+    """Names in upper case and values, in order."""
+    found: list[tuple[str, str]] = []
+    closing = ""
+    for line in lines:
+        if "#+" not in line:
+            continue
+        lowered = line.strip().lower()
+        if closing:
+            if lowered.startswith(closing):
+                closing = ""
+        elif lowered.startswith(("#+begin_src", "#+begin_example", "#+begin_export")):
+            closing = "#+end_" + lowered.split()[0].removeprefix("#+begin_")
+        elif match := SETTING.match(line):
+            found.append((match[1].upper(), match[2] or ""))
+    return found
+
+
+def _read_keyword(settings: Settings, name: str, value: str) -> None:
+    settings.keywords.setdefault(name, value)
+    if name == "TITLE":
+        settings.title = f"{settings.title} {value}".strip()
+    elif name == "OPTIONS":
+        settings.options.update(
+            (option, setting) for option, setting in OPTION.findall(value)
+        )
+    elif name in TODO_KEYS:
+        _read_todo_words(settings, value)
+    elif name == "EXPORT_SELECT_TAGS":
+        settings.select_tags |= frozenset(value.split())
+    elif name == "EXPORT_EXCLUDE_TAGS":
+        settings.exclude_tags |= frozenset(value.split())
+    elif name == "LINK":
+        abbreviation, _, target = value.partition(" ")
+        settings.links[abbreviation] = target.strip()
+    elif name == "MACRO":
+        macro, _, body = value.partition(" ")
+        settings.macros[macro] = body
+
+
+def _read_todo_words(settings: Settings, value: str) -> None:
+    words = value.split()
+    done = words[words.index("|") + 1 :] if "|" in words else words[-1:]
+    for word in words:
+        if match := TODO_NAME.match(word):
+            settings.todo_words.append(match[1])
+            if word in done:
+                settings.done_words.add(match[1])
+
+
+def expand_abbreviation(links: Mapping[str, str], target: str) -> str:
+    """A target whose prefix the page has declared with ``#+LINK``."""
+    prefix, _, rest = target.partition(":")
+    pattern = links.get(prefix)
+    if pattern is None:
+        return target
+    # Org takes one colon or two.
+    rest = rest.removeprefix(":")
+    return pattern.replace("%s", rest) if "%s" in pattern else pattern + rest
+
+
+# -- tables ----------------------------------------------------------------------
+
+
+SEPARATOR = re.compile(r"^\s*\|-")
+COOKIE = re.compile(r"^<(?:[lrcLRC]?[0-9]+|[lrcLRC])>$")
+GROUP = frozenset({"/", "<", ">", "<>"})
+ALIGNMENTS = {"l": "left", "r": "right", "c": "center"}
+
+
+def table_html(lines: Sequence[str], render: Callable[[str], str]) -> str:
+    """HTML of a table; the row above the first rule is the header.
+
+    Rows that hold only column widths or column groups are for the editor and not
+    shown, as in Org's own export.
+    """
+    rows: list[list[str]] = []
+    header: int | None = None
+    alignments: dict[int, str] = {}
+    for line in lines:
+        if SEPARATOR.match(line):
+            if header is None and rows:
+                header = len(rows) - 1
+            continue
+        cells = split_cells(line)
+        if is_for_editor(cells):
+            alignments.update(read_alignments(cells))
+        else:
+            rows.append(cells)
+    if not rows:
+        return ""
+    html = [
+        row_html(row, "th" if number == header else "td", alignments, render)
+        for number, row in enumerate(rows)
+    ]
+    head = f"<thead>\n{html.pop(0)}\n</thead>\n" if header == 0 else ""
+    body = "\n".join(html)
+    return f"<table>\n{head}<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def split_cells(line: str) -> list[str]:
+    """The cells of a row; the last bar may be missing."""
+    return [
+        cell.strip()
+        for cell in line.strip().removeprefix("|").removesuffix("|").split("|")
+    ]
+
+
+def is_for_editor(cells: Sequence[str]) -> bool:
+    """Whether a row sets widths, alignment or groups instead of text."""
+    filled = [cell for cell in cells if cell]
+    if not filled:
+        return False
+    if cells[0] == "/":
+        return all(cell in GROUP for cell in filled)
+    return all(COOKIE.match(cell) for cell in filled)
+
+
+def read_alignments(cells: Sequence[str]) -> dict[int, str]:
+    """Column to alignment, from cookies like ``<r>``."""
+    return {
+        column: ALIGNMENTS[cell[1].lower()]
+        for column, cell in enumerate(cells)
+        if COOKIE.match(cell) and cell[1].lower() in ALIGNMENTS
+    }
+
+
+def row_html(
+    cells: Sequence[str],
+    tag: str,
+    alignments: dict[int, str],
+    render: Callable[[str], str],
+) -> str:
+    """One row."""
+    pieces = []
+    for column, cell in enumerate(cells):
+        align = alignments.get(column)
+        attribute = f' align="{align}"' if align else ""
+        pieces.append(f"<{tag}{attribute}>{render(cell)}</{tag}>")
+    return f"<tr>{''.join(pieces)}</tr>"
