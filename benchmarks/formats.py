@@ -33,9 +33,13 @@ sys.path.insert(0, str(ROOT))
 from tests.support.corpus import CORPUS  # noqa: E402
 from wikisync.core.model import Slug  # noqa: E402
 from wikisync.errors import RenderError  # noqa: E402
-from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES  # noqa: E402
+from wikisync.markup.asciidoc.document import (  # noqa: E402
+    KINDS,
+    SERVICE_ATTRIBUTES,
+    choose_engine,
+    is_installed,
+)
 from wikisync.markup.asciidoc.engine import Engine  # noqa: E402
-from wikisync.markup.asciidoc.document import KINDS, choose_engine, is_installed  # noqa: E402
 from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
 from wikisync.markup.org import to_html as org_html  # noqa: E402
 from wikisync.markup.rdoc import to_html as rdoc_html  # noqa: E402

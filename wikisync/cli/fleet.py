@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.context import service_options
 from wikisync.cli.doctor import show_findings
-from wikisync.cli.service_command import ServiceCommand, token_option
+from wikisync.cli.service_command import ServiceCommand, service_options, token_option
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.core.system.processes import end_server, start_server
 from wikisync.errors import ExitCode, ServiceError, UsageError
@@ -108,16 +107,12 @@ def _with_rows(database: str, work: Callable[[Rows], Awaitable[T]]) -> T:
 def init(
     console: Console,
     url: str,
-    projects: tuple[str, ...],
-    groups: tuple[str, ...],
-    excluded: tuple[str, ...],
+    selection: Selection,
     token_file: Path | None,
     database: str,
     site: str,
     state: str,
     protected: str,
-    *,
-    is_all: bool,
 ) -> int:
     """Make the tables, or change what the fleet works on.
 
@@ -132,7 +127,6 @@ def init(
     for place in filter(None, places):
         if said := check_bucket(place):
             raise UsageError(f"{place} {said}")
-    selection = Selection(projects, groups, is_all, excluded)
     selection.check()
 
     settings = Settings(url.rstrip("/"), selection, *places)
