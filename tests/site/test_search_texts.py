@@ -57,7 +57,7 @@ def test_text_that_grows_beyond_all_reason_is_damaged(
 
 
 def test_document_whose_texts_are_damaged_is_left_out() -> None:
-    entry = ["Title", "a%20b.html", "Wiki", [["", ""]], 1]
+    entry = ["Title", "a%20b.html", "Wiki", [["", ""]], "text", 1]
     right, short = search_texts.packed_texts(["text"]), search_texts.packed_texts([])
     titles = {"1": entry, "2": entry, "3": entry, "4": entry}
     shards = {"d-0.js": titles, "x-0.js": {"1": [right], "2": [short], "3": ["text"]}}

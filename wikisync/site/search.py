@@ -7,18 +7,18 @@ browser (``static/search.js`` of the theme) loads only what a query needs:
 ``index.js``
     number of documents, families of words, the wikis.
 ``k-<family>.js``
-    keys of the shards of the words that begin alike.
+    keys of the shards of the words that begin alike, and of those of ``r-``.
 ``t-<key>.js``
     words that begin with the key, and where they occur; at most 4 KB, split
     by one more letter as soon as it would be larger (``search_terms``).
 ``l-<key>.js``
     all of a shard that is shown in part; only an update reads it.
-``r.js``, ``r-<key>.js``
-    the words of more than one text from their ends, for those that are misspelt in
-    their first letters.
+``r-<key>.js``
+    the words of more than one text, each once more from its end behind ``_``, for those
+    that are misspelt.
 ``d-<n>.js``, ``x-<slot>.js``
-    title, address, headings, kilobytes of the texts and day of the last change of 4
-    slots; texts of a slot, for snippets, packed (``search_texts``).
+    title, address, headings, beginning, kilobytes of the texts and day of the last
+    change of 4 slots; texts of a slot, for snippets, packed (``search_texts``).
 ``w-<key>.js``
     which documents are in one wiki, in a site of several.
 
@@ -98,7 +98,7 @@ class IndexState(Struct, frozen=True, array_like=True):
     terms: Mapping[str, search_terms.TermShard]
     """By key."""
     ends: Mapping[str, search_terms.TermShard]
-    """Of words from their ends."""
+    """Of words that may be meant, from both ends."""
 
 
 NO_INDEX = IndexState({}, {}, {})
@@ -205,10 +205,11 @@ class _Update:
         yield from self._update_documents(scores)
         terms, ends = self._update_terms(scores)
         self._update_wikis()
-        families = _by_family(terms)
-        for family, shards in families.items():
-            self._place.put(f"k-{family}.js", _script(f"k-{family}", " ".join(shards)))
-        self._place.put("r.js", _script("r", " ".join(ends)))
+        lists = _by_family(terms), _by_family(ends)
+        families = sorted(lists[0].keys() | lists[1])
+        for family in families:
+            keys = [" ".join(shards.get(family, ())) for shards in lists]
+            self._place.put(f"k-{family}.js", _script(f"k-{family}", "|".join(keys)))
         index = {
             "count": len(self._now),
             "families": " ".join(families),
@@ -267,6 +268,7 @@ class _Update:
             quote(document.url, errors="replace"),
             document.wiki if self._has_many else "",
             _headings(document)[:HEADINGS_MAX],
+            document.text.lead,
             len(document.text.texts) // 1024 + 1,
             *filter(None, [document.changed]),
         ]
@@ -458,10 +460,10 @@ def read_documents(shards: Mapping[str, object]) -> Iterator[SearchDocument]:
 
 def _read_document(entry: Any, rest: Any) -> SearchDocument:
     """A document from its values; raises where they do not have that shape."""
-    title, url, wiki, headings, _size, *changed = entry
+    title, url, wiki, headings, lead, _size, *changed = entry
     packed, *more = rest
     pairs = tuple((id_, heading) for id_, heading in [*headings, *more])
-    text = DocumentText(pairs, str(packed))
+    text = DocumentText(pairs, str(packed), str(lead))
     if len(text.sections) != len(headings):
         raise ValueError("a section has no text")
     return SearchDocument(unquote(url), title, text, wiki, changed="".join(changed))

@@ -53,7 +53,7 @@ def score_of(slot: int, letter: str) -> int:
 
 
 LENGTH_MIN, LENGTH_MAX = 3, 20
-"""Of words that are known by their ends."""
+"""Of words that may be meant by misspelt ones."""
 RANK_MIN = 6
 """A word in one document is known if its title or a heading has it."""
 
@@ -177,7 +177,8 @@ def _edited(
         if known is not None and LENGTH_MIN <= len(word) <= LENGTH_MAX:
             rank = _common(now) if word.isalpha() else ""
             if rank != (_common(before) if word.isalpha() else ""):
-                known[word[::-1]] = new_scores([score_of(0, rank)])
+                for end in (word, f"_{word[::-1]}"):
+                    known[end] = new_scores([score_of(0, rank)])
     return [
         _Block(word, _size(part := f"{word}:{postings}"), part)
         for word, postings in sorted(entries.items())
@@ -195,7 +196,7 @@ def _joined(words: list[_Block]) -> list[_Block]:
 
 def _split(family: str, blocks: Sequence[_Block]) -> Iterator[tuple[str, list[_Block]]]:
     """Blocks by the key of their shard: the shortest beginning that keeps it small."""
-    depth = 0 if family.startswith("-") else 1
+    depth = 0 if family.startswith("-") else len(family)
     pending = [(family, depth, sorted(blocks, key=attrgetter("first")))]
     while pending:
         key, depth, group = pending.pop()
@@ -277,12 +278,12 @@ def _shard_of(word: str, shards: Mapping[str, TermShard]) -> str:
 
 
 def family_of(word: str) -> str:
-    """A letter; for other scripts a block of 64 characters.
+    """A letter, or ``_`` and a letter; for other scripts a block of 64 characters.
 
     Else each of thousands of characters would have a file of its own.
     """
     if word[0].isascii():
-        return word[0]
+        return word[:2] if word[0] == "_" and word[:2].isascii() else word[0]
     return f"--{ord(word[0]) >> 6:x}"
 
 

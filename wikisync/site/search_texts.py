@@ -16,9 +16,11 @@ from msgspec import Struct
 
 from wikisync.core.decoding import json_decoder
 from wikisync.markup.record import Section
+from wikisync.site.titles import shortened
 
 SECTION_CHARS_MAX = 20_000
 """Of one section's text that is kept for snippets; all of it is searched."""
+LEAD_CHARS_MAX = 120
 TEXT_BYTES_MAX = 64 * 1024 * 1024
 """Of one document that is unpacked: the files of an index may have been edited."""
 _LEVEL = 4
@@ -37,13 +39,18 @@ class DocumentText(Struct, frozen=True, array_like=True):
     """Id and text of each section's heading."""
     texts: str
     """Their texts, packed."""
+    lead: str = ""
+    """How the first of them begins: what the page is about."""
 
     @classmethod
     def of(cls, sections: Iterable[Section]) -> DocumentText:
         """The sections as they are kept."""
         parts = tuple(sections)
         headings = tuple((part.id, part.heading) for part in parts)
-        return cls(headings, packed_texts(part.text for part in parts))
+        texts = [part.text for part in parts]
+        first = next((text for text in texts if text.strip()), "")
+        lead = " ".join(first[: 2 * LEAD_CHARS_MAX].split())
+        return cls(headings, packed_texts(texts), shortened(lead, LEAD_CHARS_MAX))
 
     @property
     def sections(self) -> tuple[Section, ...]:

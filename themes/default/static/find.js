@@ -1,7 +1,7 @@
 // Finds pages in the index of wikisync/site/search.py; search.js loads it for the first query.
-wikisync_search("find", ({ load, pair, wordsOf, stemOf, textsOf }) => {
+wikisync_search("find", ({ load, pair, wordsOf, stemOf, textsOf, left, rate }) => {
 // Words that say nothing beside others.
-const common = /^(an?|and|as|at|by|do|for|from|how|i|in|is|it|my|of|on|or|the|to|what|with|das|de|dem|den|der|des|die|du|ein|eine|el|en|et|im|la|le|les|los|mit|o|os|para|pour|um|un|und|une|von|y|zu)$/;
+const common = /^(an?|and|are|as|at|by|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|to|what|when|where|which|who|why|with|auf|das|de|dem|den|der|des|die|du|ein|eine|el|en|et|fur|im|ist|la|le|les|los|mit|o|os|para|pour|um|un|und|une|von|was|wer|wie|wo|y|zu)$/;
 const hex = (number) => number.toString(16);
 const backward = (word) => [...word].reverse().join("");
 const count = (postings) => parseInt(postings.match(/^\d+!/) || postings.match(/[A-Z]/g).length);
@@ -11,9 +11,9 @@ async function entries(words, below = 0, kind = "t") {
 	const { families } = await load("index");
 	const names = new Set();
 	for (const word of words) {
-		const code = word.codePointAt(), family = code < 128 ? word[0] : "--" + hex(code >> 6);
-		const list = kind === "r" ? "r" : families.split(" ").includes(family) && "k-" + family;
-		const keys = list ? (await load(list)).split(" ") : [];
+		const code = word.codePointAt(), family = code > 127 ? "--" + hex(code >> 6) : /^_[\0-\x7f]/.test(word) ? word.slice(0, 2) : word[0];
+		const list = families.split(" ").includes(family) ? await load("k-" + family) : "|";
+		const keys = list.split("|")[+(kind === "r")].split(" ");
 		let node = code < 128 ? "" : family, whole = "";
 		const way = [node];
 		for (const char of word) {
@@ -23,7 +23,12 @@ async function entries(words, below = 0, kind = "t") {
 		}
 		const key = [whole + "-", ...way].find((it) => keys.includes(it));
 		if (key) names.add(key);
-		if (word === words.at(-1)) keys.filter((it) => it.startsWith(whole) && !names.has(it)).slice(0, below).map((it) => names.add(it));
+		if (word === words.at(-1) && below) {
+			// first those that go on like the words before it
+			const near = (it) => words.some((other) => other.startsWith(it.slice(0, word.length + 1)));
+			const more = keys.filter((it) => it.startsWith(whole) && !names.has(it));
+			more.sort((a, b) => near(b) - near(a)).slice(0, below).map((it) => names.add(it));
+		}
 	}
 	const shards = await Promise.all([...names].map((key) => load(`${kind}-${key}`)));
 	return shards.flatMap((it) => it.split(" ")).map((it) => it.split(":"));
@@ -39,20 +44,27 @@ async function formsOf(word, isOpen) {
 	isOpen &&= word[1] || pair.test(word);
 	const all = await entries(isOpen ? [stem, word] : [word, stem], isOpen ? 2 : word[4] ? 1 : 0);
 	return all
-		.map(([it, postings]) => [it, postings, it === word ? 1 : stemOf(it) === stem ? 0.9 : isOpen && it.startsWith(word) ? 0.6 : 0])
+		.map(([it, postings]) => [it, postings, it === word ? 1 : it.replace(/s$/, "") === word.replace(/s$/, "") ? 0.95 : stemOf(it) === stem ? 0.75 : isOpen && it.startsWith(word) ? 0.6 : 0])
 		.filter((it) => it[2]);
 }
 
 // Words that one may be a slip of: a letter wrong, missing or extra, two swapped, a space missing.
+// All but two letters are the same before it or behind it.
 async function meant(word, least) {
 	if (!word[3] || word[0] === "=" || pair.test(word)) return [];
 	const slips = [...word].map((it, i, { [i + 1]: next = "" }) => `${word.slice(0, i)}(?:.?${next}|.${it}${next}|${next}${it})${word.slice(i + 2)}`);
 	const slip = RegExp(`^(?:${slips.join("|")}|${word}.)$`, "u");
-	const parts = [...word].slice(2, -2).map((_, i) => [word.slice(0, i + 2), word.slice(i + 2)]);
-	const known = new Map((await entries([word, ...parts.map((it) => it[0])])).map(([it, postings]) => [it, Math.log2(count(postings)) + 1]));
-	for (const [it, rank] of await entries([word, ...parts.map((it) => it[1])].map(backward), 0, "r")) known.set(backward(it), parseInt(rank[1], 36) - 10);
+	const parts = [...word].slice(2, -1).map((_, i) => [word.slice(0, i + 2), word.slice(i + 2)]);
+	const half = Math.max(2, (word.length - 2) >> 1), back = backward(word);
+	const asked = [...parts.map((it) => it[0]), ...(word[4] ? [] : [word[0] + word[2]]), word, word.slice(0, half)];
+	const backs = [...parts.map((it) => "_" + backward(it[1])), "_" + back, "_" + back.slice(0, half)];
+	// what is loaded already has rare words too
+	const known = new Map((await entries([word])).map(([it, postings]) => [it, Math.log2(count(postings)) + 1]));
+	const both = await entries(asked, 1, "r");
+	if (left() > 9000) both.push(...(await entries(backs, 1, "r")));
+	for (const [it, rank] of both) known.set(it[0] === "_" ? backward(it.slice(1)) : it, parseInt(rank[1], 36) - 10);
 	const best = (all) => all.filter((it) => it[1] > least).sort((a, b) => b[1] - a[1]);
-	const [two] = best(parts.map((it) => [it, Math.min(...it.map((part) => known.get(part) || 0))]));
+	const [two] = best(parts.map((it) => [it, Math.min(...it.map((part) => (common.test(part) ? 9 : known.get(part)) || 0))]));
 	const few = best([...known].filter(([it]) => it !== word && slip.test(it))).slice(0, 3);
 	return two && !(few[0]?.[1] > two[1]) ? two[0].map((it) => [it]) : few[0] ? [few.map((it) => it[0])] : [];
 }
@@ -71,8 +83,8 @@ async function unitsOf(query, total) {
 			fit.splice(0, 99, ...joined);
 			i++;
 		} else if (joined[0]) for (const it of [fit, forms[i + 1]]) it.push([...joined[0].slice(0, 2), 0.9]);
-		const size = fit.reduce((sum, it) => sum + count(it[1]), 0);
-		const isRare = size < 4 + total / 500 && !fit.some((it) => /[H-Z]/.test(it[1]));
+		const own = fit.filter((it) => it[2] === 1), size = own.reduce((sum, it) => sum + count(it[1]), 0);
+		const isRare = size < 4 + total / 500 && !own.some((it) => /[H-Z]/.test(it[1]));
 		const others = isRare ? await meant(word, size && Math.log2(size) + 3) : [];
 		// a word that is there has no space missing
 		if (fit[0] && others[1]) others.length = 0;
@@ -131,20 +143,47 @@ async function find(query, wiki, near) {
 	const isNear = (slot, weight) => inside?.has(slot) && weight >= most * 0.9;
 	let pages = fit
 		.filter((it) => it[1][0] >= most * 0.6)
-		.map(([slot, [weight, sum]]) => [slot, sum * (isNear(slot, weight) ? 99 : 1)])
+		.map(([slot, [weight, sum]]) => [slot, sum * (weight / most || 1) ** 2 * (isNear(slot, weight) ? 99 : 1)])
 		.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-	if (phrases[0]) {
-		// the words stand in the best pages, if anywhere
-		const fits = await Promise.all(pages.slice(0, 40).map((it) => hasPhrases(it[0], phrases)));
-		pages = pages.filter((_, i) => fits[i]);
+	const fits = [];
+	let checked = phrases[0] ? 0 : pages.length;
+	// the words stand in the best pages, if anywhere
+	for (; checked < pages.length && left() > 0; checked += 3) {
+		const few = pages.slice(checked, checked + 3);
+		const has = await Promise.all(few.map((it) => hasPhrases(it[0], phrases)));
+		fits.push(...few.filter((_, i) => has[i]));
 	}
-	return [pages, most === whole];
+	const isMore = checked < pages.length;
+	if (phrases[0]) pages = fits;
+	return [pages, most === whole, isMore];
 }
 
 async function hasPhrases(slot, phrases) {
-	const [title, , , sections] = (await load(`d-${slot >> 2}`))[slot];
-	const texts = [title, ...sections.map((it) => it[1]), ...(await textsOf(slot))[0]].map((it) => ` ${wordsOf(it).join(" ")} `);
-	return phrases.every((phrase) => texts.some((it) => it.includes(` ${phrase} `)));
+	const [title, , , sections, lead, size] = (await load(`d-${slot >> 2}`))[slot];
+	const has = (lines) => {
+		const plain = lines.map((it) => ` ${wordsOf(it).join(" ")} `);
+		return phrases.every((phrase) => plain.some((it) => it.includes(` ${phrase} `)));
+	};
+	const some = [title, lead, ...sections.map((it) => it[1])];
+	return has(some) || has([...some, ...(await textsOf(slot, size))[0]]);
 }
-return find;
+
+// The first pages, as many as bytes allow: words count more that stand together in a heading,
+// at the beginning or in the path, and most where they are the title.
+async function ranked(pages, words, limit) {
+	const weighed = async ([slot, score]) => {
+		const [title, url, , sections, lead] = (await load(`d-${slot >> 2}`))[slot];
+		const path = `${title} ${decodeURIComponent(url).split("/-/wikis/").pop()}`;
+		const share = Math.max(...[path, lead, ...sections.map((it) => it[1])].map((it) => rate(it, words))) / words.length;
+		const named = rate(title, words) ** 2 / words.length / wordsOf(title).length;
+		return [slot, score * (1 + share * share + named / 2 || 1)];
+	};
+	const before = left(), best = await Promise.all(pages.slice(0, 3).map(weighed));
+	const room = Math.min(10, 3 + Math.max(0, (left() - 1500) * 3 / (before - left() + 1))) | 0;
+	best.push(...(await Promise.all(pages.slice(3, room).map(weighed))));
+	const rest = limit > 10 ? pages.slice(room) : [];
+	return [...best.sort((a, b) => b[1] - a[1]), ...rest].slice(0, limit);
+}
+
+return [find, ranked];
 });

@@ -11,8 +11,10 @@ function make(tag, content = "", rest) {
 	return node;
 }
 
-// Bytes that the newest query takes, about; texts are left out beyond 30 KB.
-let spent = 0;
+// Bytes that the newest query takes, about, and may take; texts are left out beyond.
+const most = 28500;
+let spent = 0, budget = most;
+const left = () => budget - spent;
 const load = (name) =>
 	(waiting[name] ??= new Promise((resolve, onerror) => {
 		const onload = () => {
@@ -50,7 +52,7 @@ function parse(query) {
 
 // What most forms of a word begin with.
 const stemOf = (word) => {
-	const [, stem = word] = word.match(/^(.{3,}?)(?:(?:at)?ions?|ung(?:en)?|ings?|e?ly|ers?|e[dnms]|s|e|y)?$/u) || [];
+	const [, stem = word] = word.match(/^(.{3,}?)(?:(?:at)?ions?|ung(?:en)?|ings?|e?ly|ers?|(?<=e)(?:rs?|d)|e[dnms]|s|e|y)?$/u) || [];
 	return stem.replace(/(.)\1$/, "$1");
 };
 // Words in a text: [start, end, word].
@@ -75,19 +77,21 @@ const unpack = async (packed) =>
 	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
 
 // Texts of a page, and those of its headings that are not beside its title.
-async function textsOf(slot) {
+async function textsOf(slot, size) {
+	if (!loaded[`x-${slot}`] && (size *= 1024) > left()) return [[], []];
+	if (!loaded[`x-${slot}`]) spent += size;
 	const [packed, ...more] = (await load(`x-${slot}`))[slot];
 	return [await unpack(packed).catch(() => []), more];
 }
 
 // A page, the headings that have the words, and the text below the best one.
-async function hit(slot, words) {
-	const [title, url, wiki, some, size, changed] = (await load(`d-${slot >> 2}`))[slot];
-	const [texts, more] = spent + size * 1024 < 28500 && (spent += size * 1024) ? await textsOf(slot) : [[], []];
+async function hit([slot, score], words) {
+	const [title, url, wiki, some, lead, size, changed] = (await load(`d-${slot >> 2}`))[slot];
+	const [texts, more] = await textsOf(slot, size);
 	const sections = [...some, ...more];
 	const rates = sections.map(([id, heading], i) => rate(id ? heading : title, words) * 4 + rate(texts[i], words));
 	const best = rates.indexOf(Math.max(...rates));
-	const line = texts[best] || "";
+	const line = texts[best] || lead;
 	const linked = (content, hash) => Object.assign(marked("a", content, words), { href: new URL(url, root) + hash });
 	const link = linked(title, "");
 	const day = changed && new Date(changed).toLocaleDateString(document.documentElement.lang, { dateStyle: "medium", timeZone: "UTC" });
@@ -101,20 +105,16 @@ async function hit(slot, words) {
 	const start = first > 60 ? line.indexOf(" ", first - 60) + 1 : 0;
 	const parts = [link, marked("p", (start ? "… " : "") + line.slice(start, start + 200), words)];
 	if (headings[0]) parts.push(make("ul", headings.map(([, heading, id]) => make("li", linked(heading, "#" + encodeURIComponent(id))))));
-	return make("li", parts);
+	return [score * (1 + isTogether([title, lead, ...texts], words) / 2), make("li", parts)];
 }
 
-// The first pages, as many as bytes allow; words that stand in one heading or title count more.
-async function ranked(pages, words, limit) {
-	const room = Math.max(3, Math.min(10, (28500 - spent) / 1200)) | 0;
-	const first = pages.slice(0, room).map(async ([slot, score]) => {
-		const [title, , , sections] = (await load(`d-${slot >> 2}`))[slot];
-		const share = Math.max(...[title, ...sections.map((it) => it[1])].map((it) => rate(it, words))) / words.length;
-		return [slot, score * (1 + share * share || 1)];
+// Whether the words of a query stand side by side in a line of some.
+const isTogether = (lines, words) =>
+	words[1] &&
+	lines.some((line) => {
+		const found = places(line, words);
+		return found.some((_, i) => words.every((word, k) => found[i + k]?.[2] === word && (!k || found[i + k][0] - found[i + k - 1][1] < 3)));
 	});
-	const rest = limit > 10 ? pages.slice(room) : [];
-	return [...(await Promise.all(first)).sort((a, b) => b[1] - a[1]), ...rest].slice(0, limit).map((it) => it[0]);
-}
 
 // The newest query wins.
 function searchIn(field, note, list, limit) {
@@ -125,15 +125,19 @@ function searchIn(field, note, list, limit) {
 		const query = parse(field.value);
 		const isAsked = query.words[0] || query.tags[0];
 		spent = 0;
-		let words = [], shown = [];
-		let pages = [], hits = [], say = "", isWhole;
+		// more is asked for by a click
+		budget = most * Math.ceil(limit / 10);
+		let words = [], shown = [], pages = [], hits = [], say = "", isWhole, isMore;
 		try {
-			const find = (await load("find"))({ load, pair, wordsOf, stemOf, textsOf });
-			if (isAsked) [pages, isWhole] = await find(query, field.form.wiki?.value, near);
+			const [find, ranked] = (await load("find"))({ load, pair, wordsOf, stemOf, textsOf, left, rate });
+			const ask = async () => ([pages, isWhole, isMore] = await find(query, field.form.wiki?.value, near));
+			if (isAsked) await ask();
+			// a phrase that is in none of the first pages may be in the next ones
+			for (; isMore && !pages[0] && budget < 4 * most; budget += most) await ask();
 			words = query.words.map(stemOf);
 			shown = await ranked(pages, words, limit);
-			hits = await Promise.all(shown.map((it) => hit(it, words)));
-			if (isAsked) say = isWhole && 0 in pages ? text[1 in pages ? "other" : "one"].replace("{n}", pages.length) : text.none;
+			hits = (await Promise.all(shown.map((it) => hit(it, words)))).sort((a, b) => b[0] - a[0]).map((it) => it[1]);
+			if (isAsked) say = isMore || (isWhole && 0 in pages) ? text[1 in pages || isMore ? "other" : "one"].replace("{n}", pages.length + (isMore ? "+" : "")) : text.none;
 		} catch {
 			say = text.failed;
 		}
@@ -142,7 +146,7 @@ function searchIn(field, note, list, limit) {
 		list.replaceChildren(...hits);
 		list.dataset.marks = words.join(" ");
 		more.remove();
-		if (limit > 6 && shown.length in pages) list.after(more);
+		if (limit > 6 && (isMore || shown.length in pages)) list.after(more);
 	};
 	return search;
 }
