@@ -201,6 +201,30 @@ async def test_a_save_that_is_answered_after_closing_leaves_no_draft(
     assert (desk.root / "handbook" / "guide.md").read_text().endswith("Kept.")
 
 
+async def test_what_a_tab_saved_that_ended_before_the_answer_is_not_offered(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author, second_window(author) as other:
+        await other.edit()
+        saved = asyncio.Event()
+
+        async def lose(route: Route) -> None:
+            await route.fetch()
+            saved.set()
+
+        await other.page.route("**/-/preview/save", lose)
+        await other.type_at_end("\n\nSaved and not told.")
+        await other.page.wait_for_function(DRAFTS)
+        await other.save()
+        await saved.wait()
+        await other.page.close()
+        file = author.root / "guide.md"
+        file.write_text(file.read_text().replace("First", "Their first"))
+        await author.edit()
+        await author.page.wait_for_function(f"() => !({DRAFTS})()")
+        assert not await author.page.locator("dialog").count()
+
+
 async def test_a_reload_keeps_what_was_typed(chromium: Browser, desk: Desk) -> None:
     async with writing(chromium, desk) as author:
         await author.edit()

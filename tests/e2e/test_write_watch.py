@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
+from tests.e2e.test_write_chaos import Desk, free_port
 from tests.support.author import Author
 from tests.support.browser import visiting
 from tests.support.service import embedded_service
-from tests.support.watching import OWNER, WatchProcess, watching
+from tests.support.watching import OWNER, WatchProcess, make_workspace, watching
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -58,6 +59,29 @@ async def clash(watch: WatchProcess) -> None:
     await watch.service.add_pages(OWNER, {"home": THEIRS})
     watch.save("home", MINE)
     await watch.until((watch.folder / "home.conflict.md").exists)
+
+
+async def test_before_the_first_sync_a_page_says_so_and_comes_by_itself(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    make_workspace(tmp_path / "wikis", "http://127.0.0.1:9")
+    port = free_port()
+    command = ("preview", str(tmp_path / "wikis"), "--port", str(port))
+    desk = Desk(tmp_path / "wikis" / "handbook", port, command)
+    await desk.start()
+    page = await chromium.new_page()
+    try:
+        answer = await page.goto(desk.url)
+        assert answer is not None
+        assert answer.status == 503
+        await page.get_by_role("heading", name="Not synced yet").wait_for()
+        await page.get_by_text("The first sync makes it").wait_for()
+        desk.folder.mkdir()
+        desk.file("home").write_text("# Welcome\n")
+        await page.get_by_role("heading", name="Welcome").wait_for()
+    finally:
+        await page.close()
+        await desk.kill()
 
 
 async def test_a_conflict_is_settled_in_the_page_and_reaches_the_wiki(

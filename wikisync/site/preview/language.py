@@ -29,8 +29,7 @@ from wikisync.errors import WikisyncError
 from wikisync.folder.watch import watch_folders
 from wikisync.markup.filters.text import emoji_names
 from wikisync.site.preview.moves import Moves, plan_moves
-from wikisync.site.preview.server import held_cache
-from wikisync.site.preview.site import LiveSite, Load, Mark, WritablePage
+from wikisync.site.preview.site import LiveSite, Load, Mark, WritablePage, held_cache
 from wikisync.site.preview.writing import WikiDesk
 
 SETTLE_S = 0.05

@@ -79,6 +79,8 @@ class SaveWish(Wish, frozen=True):
 
     text: str
     base: str
+    is_dry: bool = False
+    """Only tell what the file would hold."""
 
 
 class CreateWish(Wish, frozen=True):
@@ -273,8 +275,9 @@ class WriteRoutes:
         if page is None:
             return writing.Written("gone", "")
         desk = self._desk(page)
+        save = partial(desk.save, is_dry=wish.is_dry)
         written: writing.Written = await finish_in_thread(
-            desk.save, page.path, page.format, wish.text, wish.base
+            save, page.path, page.format, wish.text, wish.base
         )
         return written
 

@@ -19,8 +19,7 @@ import hashlib
 import re
 import secrets
 import sqlite3
-import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from html import escape
@@ -37,9 +36,7 @@ from wikisync.core.decoding import json_decoder
 from wikisync.core.model import Problem
 from wikisync.core.system.connections import is_loopback, note_request
 from wikisync.core.system.file_status import status_at
-from wikisync.core.system.locks import locked_folder
 from wikisync.core.system.parallel import finish_in_thread
-from wikisync.core.system.private import make_private_folder
 from wikisync.core.system.running import beside
 from wikisync.errors import FolderError, SiteError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
@@ -47,7 +44,6 @@ from wikisync.folder.safe_open import opened_below
 from wikisync.folder.watch import is_watched, log_notice, watch_folders
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import BodyDamaged
-from wikisync.site.cache import Cache, open_cache
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.editor import Editor
 from wikisync.site.preview.guard import ATTACHMENT_POLICY, HEADERS, SAFE_METHODS, Guard
@@ -55,7 +51,7 @@ from wikisync.site.preview.pages import Rendered
 from wikisync.site.preview.port import listening
 from wikisync.site.preview.routes import WriteRoutes, said
 from wikisync.site.preview.search import SearchIndex
-from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount
+from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount, held_cache
 from wikisync.site.preview.states import Decisions, PageStates, PageStatus
 from wikisync.site.preview.windows import News, Reading, Windows
 from wikisync.site.preview.writing import KnowAgain, WikiDesk
@@ -380,11 +376,22 @@ class Preview:
             found = await self._in_thread(self._site.answer, path)
         except WikisyncError as exc:
             key = (await self._in_thread(self._site.look, path)).key
+            if self._options.decisions and not all(
+                root.exists() for root in self._site.roots()
+            ):
+                return self._own_page(path, *self._first_sync(exc), 503, key)
             title = "This page cannot be shown"
             return self._own_page(path, title, exc.message, 500, key)
         if isinstance(found, SourceFile):
             return await _send_file(request, found, content_type(path))
         return self._rendered(path, found)
+
+    def _first_sync(self, error: WikisyncError) -> tuple[str, str]:
+        """What there is to say while a folder of the workspace is not there."""
+        notes = [self._states.wiki(owner) for owner in self._site.owners]
+        said = [one.note for one in notes if one is not None and one.note]
+        line = "The first sync makes it, and this page comes by itself."
+        return "Not synced yet", " ".join([f"{error.message}.", line, *said])
 
     def _rendered(self, path: str, found: Rendered) -> web.Response:
         if found.type == "text/html":
@@ -523,19 +530,6 @@ def _is_shown(path: str) -> bool:
     """Whether a path of a wiki or a theme matters to a preview."""
     folder, slash, name = path.rpartition("/")
     return is_watched(folder + slash + name.replace(CONFLICT_MARK, "", 1))
-
-
-@contextlib.contextmanager
-def held_cache(folder: Path) -> Iterator[Cache]:
-    """The cache in a folder, or one for this run where another preview has it."""
-    with contextlib.ExitStack() as stack:
-        try:
-            make_private_folder(folder)
-            stack.enter_context(locked_folder(folder))
-        except OSError:
-            place = tempfile.TemporaryDirectory(prefix="wikisync-preview-")
-            folder = Path(stack.enter_context(place))
-        yield stack.enter_context(open_cache(folder))
 
 
 class _OpenedFile(web.FileResponse):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sqlite3
+import tempfile
 import time
 import unicodedata
 from collections import Counter
@@ -27,12 +28,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.core import model
+from wikisync.core.system.locks import locked_folder
+from wikisync.core.system.private import make_private_folder
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import page_path
 from wikisync.site.bodies import BodyDamaged
+from wikisync.site.cache import Cache, open_cache
 from wikisync.site.composing import search_digest, search_documents
 from wikisync.site.generated import stub_page
 from wikisync.site.manifest import content_type
@@ -54,7 +58,6 @@ from wikisync.site.sources import ScannedWiki, SourceFile, read_file
 if TYPE_CHECKING:
     from wikisync.core.messages import Progress
     from wikisync.core.model import WikiOwner
-    from wikisync.site.cache import Cache
     from wikisync.site.crosslinks import ItemKey
 
 READ_STEP_S = 0.05
@@ -225,11 +228,8 @@ class LiveSite:
     @property
     def owners(self) -> tuple[WikiOwner, ...]:
         """Whose wikis are shown, in the order of their numbers."""
-        return (
-            tuple(wiki.owner for wiki in self._world.inputs.wikis)
-            if self._world
-            else ()
-        )
+        inputs = self._world.inputs if self._world else self._inputs
+        return tuple(wiki.owner for wiki in inputs.wikis) if inputs else ()
 
     def output_path(self, wiki: int, slug: model.Slug) -> str | None:
         """Where a page is shown; None for one that the site has not."""
@@ -505,6 +505,19 @@ class LiveSite:
         if place is None or world.page(place).is_read:
             return world
         return self._show_read(world, {place})
+
+
+@contextlib.contextmanager
+def held_cache(folder: Path) -> Iterator[Cache]:
+    """The cache in a folder, or one for this run where another preview has it."""
+    with contextlib.ExitStack() as stack:
+        try:
+            make_private_folder(folder)
+            stack.enter_context(locked_folder(folder))
+        except OSError:
+            place = tempfile.TemporaryDirectory(prefix="wikisync-preview-")
+            folder = Path(stack.enter_context(place))
+        yield stack.enter_context(open_cache(folder))
 
 
 def _marks(world: World, place: ItemKey, text: str) -> tuple[Mark, ...]:

@@ -548,7 +548,9 @@ class Editor extends Desk {
 		const keys = Object.keys(localStorage).filter((key) => key.startsWith(`${DRAFT}${this.id}-`) && (key === this.key || !held.includes(key)));
 		for (const key of keys) {
 			const draft = JSON.parse(localStorage.getItem(key));
-			if (draft.text === this.base) {
+			// it may have been saved by a tab that did not live to hear of it
+			const { outcome, text } = await this.ask("save", { text: draft.text, base: draft.base, is_dry: true }).catch(() => ({}));
+			if (draft.text === this.base || ((outcome === "saved" || outcome === "merged") && text === this.base)) {
 				localStorage.removeItem(key);
 				continue;
 			}

@@ -123,7 +123,13 @@ class WikiDesk:
         return None if content is None else _shown(content, path)
 
     def save(
-        self, path: str, page_format: Format, text: str, base: str | None
+        self,
+        path: str,
+        page_format: Format,
+        text: str,
+        base: str | None,
+        *,
+        is_dry: bool = False,
     ) -> Written:
         """Write a text that was made from another one.
 
@@ -132,6 +138,7 @@ class WikiDesk:
             page_format: Its markup, by which texts are merged.
             text: To be written.
             base: What it was made from; None where there was no file.
+            is_dry: Only tell what the file would hold.
 
         Raises:
             SiteError: the file is no text, or the new one is too large.
@@ -146,7 +153,7 @@ class WikiDesk:
             if merged.text is None:
                 return Written("clash", now or "", parts_of(merged.pieces))
             new = encoded(merged.text, content or b"", path)
-            if new != content:
+            if new != content and not is_dry:
                 expected = None if content is None else digest_of(content)
                 try:
                     self._write(path, new, expected)
