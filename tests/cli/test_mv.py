@@ -116,6 +116,35 @@ async def test_a_link_that_cannot_be_changed_is_named(cloned: Cloned) -> None:
     assert "start.adoc: change it yourself: guide" in ran.err
 
 
+async def test_what_a_page_includes_is_found_under_the_new_name(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "team").mkdir()
+    for name in ("part.adoc", "team/part.adoc", "team/note.md"):
+        (tmp_path / name).write_text("Words.\n")
+    (tmp_path / "start.adoc").write_text(
+        "include::team/part.adoc[lines=1]\n\n----\ninclude::team/part.adoc[]\n----\n"
+        "\ninclude::part.adoc[]\n\n\\include::team/part.adoc[]\n"
+    )
+    (tmp_path / "team" / "one.adoc").write_text("include::part.adoc[]\n")
+    (tmp_path / "team" / "two.md").write_text("::include{file=note.md}\n")
+    ran = await run("mv", "team", "people/all", "-C", tmp_path)
+    assert ran.code == 0
+    assert "start.adoc: 2 links" in ran.out
+    assert (tmp_path / "start.adoc").read_text() == (
+        "include::people/all/part.adoc[lines=1]\n\n----\n"
+        "include::people/all/part.adoc[]\n----\n"
+        "\ninclude::part.adoc[]\n\n\\include::team/part.adoc[]\n"
+    )
+    ran = await run("mv", "people/all/part", "piece", "-C", tmp_path)
+    assert ran.code == 0
+    one = (tmp_path / "people" / "all" / "one.adoc").read_text()
+    assert one == "include::../../piece.adoc[]\n"
+    ran = await run("mv", "people/all/two", "two", "-C", tmp_path)
+    assert ran.code == 0
+    assert (tmp_path / "two.md").read_text() == "::include{file=people/all/note.md}\n"
+
+
 async def test_a_picture_is_found_from_the_new_folder(run: Run, tmp_path: Path) -> None:
     uploads = tmp_path / "uploads" / "0a1b"
     uploads.mkdir(parents=True)

@@ -2,19 +2,21 @@
 
 ``plan_moves`` reads and decides, ``make_moves`` writes: the links first, each text as
 a save of a person that is merged with what came meanwhile, and the files last, so that
-the same command can be given again where it did not end.  Includes are no links, and
-stay.  For one wiki's folder, without its service.
+the same command can be given again where it did not end.  What a page includes is
+named as its links are.  For one wiki's folder, without its service.
 """
 
 from __future__ import annotations
 
 import html
 import os
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.core.model import (
     Format,
@@ -27,11 +29,18 @@ from wikisync.core.model import (
 from wikisync.errors import FolderError, SiteError, UsageError
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.folder.scan import read_patterns, scan_pages
-from wikisync.markup.links import LinkIndex
+from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.markup.retarget import moved_links
 from wikisync.site.preview.writing import WikiDesk, new_path
 
 _RUN = re.compile(r"[0-9a-z]+")
+_INCLUDES = {
+    Format.ASCIIDOC: re.compile(r"^(include::)([^\s\[{}:]+)(?=\[)", re.MULTILINE),
+    Format.MARKDOWN: re.compile(
+        r"""^(::include\{file=["']?)([^}\n"':]+)(?=["']?\}[ \t]*$)""", re.MULTILINE
+    ),
+}
+"""What brings another file in, in code too: the mark before it, and its path."""
 
 
 class MovedFile(Struct, frozen=True):
@@ -123,10 +132,11 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
             continue
         page = Page(slug, found[1], source)
         changed = moved_links(page, before, after, names, _is_file(desk))
-        if changed.source != source:
-            texts.append(
-                Relinked(path, page.format, source, changed.source, changed.links)
-            )
+        page = replace(page, content=changed.source)
+        text, count = _moved_includes(page, before, after, names)
+        if text != source:
+            count += changed.links
+            texts.append(Relinked(path, page.format, source, text, count))
         if changed.left:
             left[path] = changed.left
     if done and not texts and not left:
@@ -229,6 +239,39 @@ def _naming(names: Mapping[Slug, Slug]) -> Callable[[str], bool]:
         return any(all(run in folded for run in each) for each in runs)
 
     return is_named
+
+
+def _moved_includes(
+    page: Page, before: LinkIndex, after: LinkIndex, names: Mapping[Slug, Slug]
+) -> tuple[str, int]:
+    """The text that includes what it did before, and how many paths are others.
+
+    A path is seen from the page's folder, then from the top.
+    """
+    slug, count = names.get(page.slug, page.slug), 0
+
+    def found(index: LinkIndex, includer: Slug, path: str) -> Slug | None:
+        for folder in (includer.rpartition("/")[0], ""):
+            way = normal_path(posixpath.join(folder, path.lstrip("/")))
+            if way and (page := index.find_page(way)) is not None:
+                return page
+        return None
+
+    def moved(match: re.Match[str]) -> str:
+        nonlocal count
+        mark, path = match.groups()
+        goal = found(before, page.slug, path)
+        goal = goal and names.get(goal, goal)
+        if goal is None or found(after, slug, path) == goal:
+            return match[0]
+        split = split_extension(path)
+        rooted = goal + (path[len(split[0]) :] if split else "")
+        beside = posixpath.relpath(rooted, slug.rpartition("/")[0] or ".")
+        count += 1
+        return mark + (beside if found(after, slug, beside) == goal else rooted)
+
+    pattern = _INCLUDES.get(page.format)
+    return (pattern.sub(moved, page.content) if pattern else page.content), count
 
 
 def _is_file(desk: WikiDesk) -> Callable[[str], bool]:
