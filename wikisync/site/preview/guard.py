@@ -1,4 +1,4 @@
-"""Who may ask a preview: this machine's browser, for the preview's own pages.
+"""Who may ask a preview, this machine's browser for its own pages, and at which port.
 
 A page of any other site can make the browser ask a server on this machine.  It must
 learn nothing and change nothing, so a request is refused when
@@ -10,18 +10,27 @@ learn nothing and change nothing, so a request is refused when
 What passes is answered with headers that let no other page embed or read it.
 """
 
+import errno
 import hmac
 import html
 import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from aiohttp import web
 from msgspec import Struct
+
+from wikisync.core.system import connections
+from wikisync.errors import SiteError
 
 TOKEN_HEADER = "X-Wikisync-Token"  # noqa: S105 - a header's name
 NAVIGATION = frozenset({"navigate"})
 OWN_SITE = frozenset({"same-origin", "none"})
 """What browsers say of requests of our own pages, and of a typed address."""
 SAFE_METHODS = frozenset({"GET", "HEAD"})
+
+PORTS_TRIED_MAX = 20
+"""Ports tried after the usual one where nobody asked for a certain one."""
 
 _META_POLICY = re.compile(
     r"""<meta\s+http-equiv=["']?Content-Security-Policy["']?\s+content="([^"]*)"\s*/?>""",
@@ -112,3 +121,43 @@ class Guard(Struct, frozen=True):
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
+
+
+@asynccontextmanager
+async def listening(
+    runner: web.AppRunner, wanted: str, first: int, *, is_wanted: bool
+) -> AsyncIterator[tuple[str, int]]:
+    """Answer at the first port, or the next free one where it need not be that one.
+
+    Returns:
+        The address and the port that is listened on.
+
+    Raises:
+        SiteError: there is none.
+    """
+    host = "127.0.0.1" if wanted == "localhost" else wanted
+    last = first + (0 if is_wanted or not first else PORTS_TRIED_MAX)
+    for port in range(first, min(last, 65_535) + 1):
+        async with AsyncExitStack() as stack:
+            attempt = connections.listening(runner, host, port)
+            try:
+                _host, taken = await stack.enter_async_context(attempt)
+            except OSError as exc:
+                if exc.errno == errno.EADDRINUSE and port < last:
+                    continue
+                raise _not_listening(host, port, exc) from exc
+            yield host, taken
+            return
+    raise AssertionError("the last port is in use or not allowed")
+
+
+def _not_listening(host: str, port: int, exc: OSError) -> SiteError:
+    if exc.errno == errno.EADDRINUSE:
+        return SiteError(
+            f"port {port} is in use by another program",
+            hint="choose another with --port, or use --port 0 for any free port",
+        )
+    return SiteError(
+        f"cannot listen on {host} port {port}: {exc.strerror or exc}",
+        hint="choose another port with --port",
+    )

@@ -7,20 +7,23 @@ around the text in ``main`` is, the editor exchanges the blocks of it that chang
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from wikisync.core.model import Slug
+from wikisync.core.system.parallel import finish_in_thread
 from wikisync.errors import PreconditionFailed
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.report import backlinks_of
+from wikisync.site.search import SearchDocument, build_shards
 
 if TYPE_CHECKING:
     from wikisync.site.crosslinks import ItemKey
@@ -251,6 +254,36 @@ def frame_digest(page: str, pictures: str = "") -> str:
     frame = _NAVIGATION.sub(r"\1", _HEAD.sub("", head) + tail)
     frame += pictures
     return hashlib.sha256(frame.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+class SearchIndex:
+    """The files of the search index, made anew when somebody searches.
+
+    It takes most of a second in a large wiki, and a save would wait as long: so it is
+    made beside the thread that the site belongs to.
+    """
+
+    def __init__(
+        self,
+        look: Callable[
+            [bytes], Awaitable[tuple[bytes, Sequence[SearchDocument]] | None]
+        ],
+    ) -> None:
+        """``look`` gives a hash and what there is to search; None for this hash."""
+        self._look = look
+        self._digest = b""
+        self._shards: Mapping[str, bytes] = {}
+        self._lock = asyncio.Lock()
+
+    async def file(self, name: str) -> bytes | None:
+        """A file of the index of all that is there now; None where it has none."""
+        # a window asks for several files at once
+        async with self._lock:
+            searched = await self._look(self._digest)
+            if searched is not None:
+                self._shards = await finish_in_thread(build_shards, searched[1])
+                self._digest = searched[0]
+        return self._shards.get(name)
 
 
 class _Composed(Struct, frozen=True):

@@ -26,6 +26,8 @@ from wikisync.folder.naming import attachment_path
 from wikisync.markup.filters.text import emoji_names
 from wikisync.merging.conflict import Piece
 from wikisync.site.preview import writing
+from wikisync.site.preview.checks import ticked
+from wikisync.site.preview.editor import Editor
 from wikisync.site.preview.moves import make_moves, plan_moves
 from wikisync.site.preview.site import LiveSite, WritablePage
 from wikisync.site.preview.states import Decisions, digest_of_pieces
@@ -55,11 +57,12 @@ class Wish(Struct, frozen=True, forbid_unknown_fields=True):
     at: str
 
 
-class SourceWish(Wish, frozen=True):
-    """The text of the page, or what there is to begin it with."""
+class LinkWish(Wish, frozen=True):
+    """The text of the page, or the pages and files that a link may lead to."""
 
     href: str = ""
-    """A link of the page that leads to no page: about that one."""
+    """A link of the page: what one that leads nowhere begins with, or the headings of
+    the page that it leads to."""
 
 
 class DraftWish(Wish, frozen=True):
@@ -141,13 +144,6 @@ class FileWish(Wish, frozen=True):
     content: bytes
 
 
-class NamesWish(Wish, frozen=True):
-    """The pages and files that a link may lead to."""
-
-    href: str = ""
-    """A link to a page: the headings of that one alone."""
-
-
 class TickWish(Wish, frozen=True):
     """Tick a task box of the page, or not."""
 
@@ -158,14 +154,15 @@ class TickWish(Wish, frozen=True):
 
 
 _WISHES: Mapping[str, msgspec.json.Decoder[Any]] = {
-    "source": json_decoder(SourceWish),
+    "source": json_decoder(LinkWish),
     "draft": json_decoder(DraftWish),
     "save": json_decoder(SaveWish),
     "create": json_decoder(CreateWish),
     "rename": json_decoder(RenameWish),
     "delete": json_decoder(DeleteWish),
     "restore": json_decoder(Wish),
-    "names": json_decoder(NamesWish),
+    "names": json_decoder(LinkWish),
+    "edit": json_decoder(Wish),
     "tick": json_decoder(TickWish),
     "file": json_decoder(FileWish),
     "decide": json_decoder(BatchWish),
@@ -190,11 +187,13 @@ class WriteRoutes:
         refresh: Callable[[frozenset[str]], Awaitable[None]],
         desk: Callable[[Path], writing.WikiDesk],
         decisions: Decisions | None,
+        editor: Editor,
         *,
         is_read_only: bool,
     ) -> None:
         """``in_thread`` works for the site, ``refresh`` takes changes over."""
         self._decisions = decisions
+        self._editor = editor
         self._site = site
         self._in_thread = in_thread
         self._refresh = refresh
@@ -231,10 +230,9 @@ class WriteRoutes:
     def _desk(self, page: WritablePage) -> writing.WikiDesk:
         return self._desk_of(page.wiki.source.folder)
 
-    async def _source(self, wish: SourceWish) -> object:
-        page = None
-        if not wish.href:
-            page = await self._in_thread(self._site.writable, wish.at)
+    async def _source(self, wish: LinkWish) -> object:
+        writable = self._site.writable
+        page = None if wish.href else await self._in_thread(writable, wish.at)
         if page is None:
             return await self._beginning(wish)
         desk = self._desk(page)
@@ -251,7 +249,7 @@ class WriteRoutes:
             "bytes_max": FILE_BYTES_MAX,
         }
 
-    async def _beginning(self, wish: SourceWish) -> object:
+    async def _beginning(self, wish: LinkWish) -> object:
         """What a page that is not there may begin with."""
         page = await self._in_thread(self._site.new_page, wish.at, "", wish.href)
         if page is None:
@@ -343,7 +341,7 @@ class WriteRoutes:
         await self._refresh(frozenset({str(desk.root / path)}))
         return {"path": path, "format": page.format}
 
-    async def _names(self, wish: NamesWish) -> object:
+    async def _names(self, wish: LinkWish) -> object:
         page, _ = await self._page(wish.at)
         if wish.href:
             headings = self._site.headings
@@ -355,14 +353,17 @@ class WriteRoutes:
             "emoji": emoji_names() if page.format is Format.MARKDOWN else {},
         }
 
+    async def _edit(self, wish: Wish) -> object:
+        page, desk = await self._page(wish.at)
+        return await finish_in_thread(self._editor.open, desk.root / page.path)
+
     async def _tick(self, wish: TickWish) -> object:
         page, desk = await self._page(wish.at)
         is_draft = wish.text is not None
         text = wish.text if is_draft else await finish_in_thread(desk.read, page.path)
-        new = await self._in_thread(
-            partial(self._site.ticked, is_done=wish.is_done),
-            *(page, wish.at, text or "", wish.number),
-        )
+        render = partial(self._site.body, wish.at)
+        tick = partial(ticked, is_done=wish.is_done, render=render)
+        new = await self._in_thread(tick, text or "", page.format, wish.number)
         if new is None:
             raise errors.SiteError(
                 f"the box cannot be found in the text of {page.path}"
@@ -379,16 +380,14 @@ class WriteRoutes:
             return {"line": "", "rows": []}
         waiting = self._decisions.waiting
         line, rows = await finish_in_thread(waiting, self._site.owners[number])
+        at = partial(self._site.output_path, number)
         found = [
             {
                 "sentence": row.sentence,
-                "at": self._site.output_path(number, Slug(row.slug)),
+                "at": at(Slug(row.slug)),
                 "is_conflict": row.is_conflict,
                 "batch": row.batch,
-                "pages": [
-                    (one, self._site.output_path(number, Slug(one)))
-                    for one in row.pages
-                ],
+                "pages": [(one, at(Slug(one))) for one in row.pages],
             }
             for row in rows
         ]
@@ -398,12 +397,9 @@ class WriteRoutes:
         number = await self._in_thread(self._site.wiki_at, wish.at)
         if number is None or self._decisions is None:
             raise errors.NotFound(_NO_WORKSPACE)
-        owner, decide = self._site.owners[number], self._decisions.decide
-        is_approved = wish.is_approved
-        said = await finish_in_thread(
-            decide, owner, wish.batch, is_approved=is_approved
-        )
-        return {"said": said}
+        decide = partial(self._decisions.decide, is_approved=wish.is_approved)
+        owner = self._site.owners[number]
+        return {"said": await finish_in_thread(decide, owner, wish.batch)}
 
     async def _pieces(self, page: WritablePage) -> Sequence[Piece]:
         found: Sequence[Piece] = ()
@@ -422,11 +418,9 @@ class WriteRoutes:
     async def _settle(self, wish: SettleWish) -> object:
         page, desk = await self._page(wish.at)
         if self._decisions is not None:
-            owner, settle = page.wiki.source.owner, self._decisions.settle
-            said = await finish_in_thread(
-                settle, owner, page.slug, wish.text, wish.seen
-            )
-            return {"said": said}
+            settle, owner = self._decisions.settle, page.wiki.source.owner
+            asked = (owner, page.slug, wish.text, wish.seen)
+            return {"said": await finish_in_thread(settle, *asked)}
         if not page.conflict:
             raise errors.NotFound(f"{page.path} has no conflict any more")
         await finish_in_thread(desk.settle, page.conflict, wish.text, wish.seen)
@@ -436,17 +430,16 @@ class WriteRoutes:
         page, _ = await self._page(wish.at)
         if self._decisions is None:
             return {"texts": (), "has_wiki": False}
-        owner, earlier = page.wiki.source.owner, self._decisions.earlier
-        of_wiki = wish.of_wiki
-        texts = await finish_in_thread(earlier, owner, page.slug, of_wiki=of_wiki)
+        earlier = partial(self._decisions.earlier, of_wiki=wish.of_wiki)
+        texts = await finish_in_thread(earlier, page.wiki.source.owner, page.slug)
         return {"texts": texts, "has_wiki": True}
 
     async def _back(self, wish: BackWish) -> object:
         page, _ = await self._page(wish.at)
         if self._decisions is None:
             raise errors.NotFound(_NO_WORKSPACE)
-        owner, restore = page.wiki.source.owner, self._decisions.restore
-        await finish_in_thread(restore, owner, page.slug, wish.id)
+        owner = page.wiki.source.owner
+        await finish_in_thread(self._decisions.restore, owner, page.slug, wish.id)
         return await self._shown(page, page.path)
 
     async def _shown(

@@ -27,12 +27,10 @@ from importlib import resources
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-import msgspec
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 from msgspec import Struct
 
-from wikisync.core.decoding import json_decoder
 from wikisync.core.model import Problem
 from wikisync.core.system.connections import is_loopback, note_request
 from wikisync.core.system.file_status import status_at
@@ -46,11 +44,15 @@ from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.editor import Editor
-from wikisync.site.preview.guard import ATTACHMENT_POLICY, HEADERS, SAFE_METHODS, Guard
-from wikisync.site.preview.pages import Rendered
-from wikisync.site.preview.port import listening
+from wikisync.site.preview.guard import (
+    ATTACHMENT_POLICY,
+    HEADERS,
+    SAFE_METHODS,
+    Guard,
+    listening,
+)
+from wikisync.site.preview.pages import Rendered, SearchIndex
 from wikisync.site.preview.routes import WriteRoutes, said
-from wikisync.site.preview.search import SearchIndex
 from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount, held_cache
 from wikisync.site.preview.states import Decisions, PageStates, PageStatus
 from wikisync.site.preview.windows import News, Reading, Windows
@@ -102,16 +104,6 @@ class PreviewOptions(Struct, frozen=True):
 
 
 USUAL_OPTIONS = PreviewOptions()
-
-
-class OpenRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A window's wish to open the file of a page."""
-
-    at: str
-    is_conflict: bool = False
-
-
-_EDITS = json_decoder(OpenRequest)
 
 
 @contextlib.asynccontextmanager
@@ -181,6 +173,7 @@ class Preview:
             self._refresh,
             lambda root: WikiDesk(root, options.private, options.know_again),
             options.decisions,
+            self._editor,
             is_read_only=self._is_read_only,
         )
         self._scripts: dict[str, bytes] = {}
@@ -231,7 +224,6 @@ class Preview:
             middlewares=[note_request, self._guarded], client_max_size=BODY_BYTES_MAX
         )
         app.router.add_get(f"{OWN}events", self._events)
-        app.router.add_post(f"{OWN}edit", self._edit)
         self._writing.add(app.router, OWN)
         for url, script in self._scripts.items():
             app.router.add_get(url, partial(_script, script))
@@ -437,24 +429,6 @@ class Preview:
             f"<h1>{escape(title)}</h1><p>{escape(line)}</p></main></body></html>"
         )
         return self._page(path, key, text, status)
-
-    async def _edit(self, request: web.Request) -> web.Response:
-        if self._options.is_read_only:
-            return said(403, "this preview is read-only")
-        try:
-            wish = _EDITS.decode(await request.read())
-        except msgspec.DecodeError:
-            return said(400, "no page has that name")
-        file = await self._in_thread(
-            self._site.file_of, wish.at, is_conflict=wish.is_conflict
-        )
-        if file is None:
-            return said(404, "there is no file behind this page")
-        try:
-            await finish_in_thread(self._editor.open, file)
-        except SiteError as exc:
-            return said(500, exc.message, exc.hint or "")
-        return web.Response(status=204)
 
     # Windows ------------------------------------------------------------------------
 

@@ -42,8 +42,6 @@ from wikisync.site.generated import stub_page
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.checks import front_matter_checks, located, page_checks
 from wikisync.site.preview.pages import Draft, Drafts, Rendered, RenderedPages
-from wikisync.site.preview.search import Searched
-from wikisync.site.preview.tasks import ticked
 from wikisync.site.preview.world import (
     PreviewInputs,
     World,
@@ -59,6 +57,7 @@ if TYPE_CHECKING:
     from wikisync.core.messages import Progress
     from wikisync.core.model import WikiOwner
     from wikisync.site.crosslinks import ItemKey
+    from wikisync.site.search import SearchDocument
 
 READ_STEP_S = 0.05
 """How long one step of reading may take; whoever asks for a page waits for it."""
@@ -278,13 +277,12 @@ class LiveSite:
             return Rendered("", text.encode(), "text/html")
         return self._pages.page(self._read(world, path), path)
 
-    def searched(self, known: bytes) -> Searched | None:
+    def searched(self, known: bytes) -> tuple[bytes, list[SearchDocument]] | None:
         """What the search index is to be made from; None where that is known."""
         world = self._world
         if world is None or (digest := search_digest(world.site.wikis)) == known:
             return None
-        documents = search_documents(world.site.wikis, world.layout.indexer)
-        return Searched(digest, tuple(documents))
+        return digest, [*search_documents(world.site.wikis, world.layout.indexer)]
 
     def look(self, path: str) -> PageView:
         """What there is to say of the page at an output path."""
@@ -322,30 +320,22 @@ class LiveSite:
             count=self.read_count,
         )
 
-    def file_of(self, path: str, *, is_conflict: bool = False) -> Path | None:
-        """The file behind a page, or that of its conflict; None where there is none."""
-        world = self._world
-        place = world.layout.places.get(_known_path(world, path)) if world else None
-        if world is None or place is None:
-            return None
-        scanned = world.scanned[place.wiki]
-        if is_conflict:
-            found = world.conflicts.get(place)
-            return scanned.source.folder / found if found else None
-        return scanned.source.folder / scanned.pages[model.Slug(place.name)].path
-
     # What a person writes ---------------------------------------------------------
 
     def writable(self, path: str) -> WritablePage | None:
         """The page at an output path for an editor; None where there is none."""
-        world = self._world
-        place = world.layout.places.get(_known_path(world, path)) if world else None
-        if world is None or place is None:
+        if (found := self._place(path)) is None:
             return None
+        world, place = found
         scanned = world.scanned[place.wiki]
         page = scanned.pages[model.Slug(place.name)]
         conflict = world.conflicts.get(place, "")
         return WritablePage(scanned, page.slug, page.path, page.format, conflict)
+
+    def _place(self, path: str) -> tuple[World, ItemKey] | None:
+        world = self._world
+        place = world.layout.places.get(_known_path(world, path)) if world else None
+        return (world, place) if world and place else None
 
     def page_in(self, file: Path) -> str:
         """Output path of the page in a file; empty where no page is in it."""
@@ -398,27 +388,17 @@ class LiveSite:
         return _marks(*drawn, text) if drawn else ()
 
     def _drafted(self, path: str, text: str) -> tuple[World, ItemKey] | None:
-        world = self._world
-        place = world.layout.places.get(_known_path(world, path)) if world else None
-        if world is None or place is None:
+        if (found := self._place(path)) is None:
             return None
+        world, place = found
         return with_draft(world, place, text.encode("utf-8")), place
 
     def body(self, path: str, text: str) -> str:
         """The HTML of a text as a page has it, without what is around it."""
-        world = self._world
-        place = world.layout.places.get(_known_path(world, path)) if world else None
-        if world is None or place is None:
+        if (drawn := self._drafted(path, text)) is None:
             return ""
-        world = with_draft(world, place, text.encode("utf-8"))
+        world, place = drawn
         return world.layout.indexer.view(world.page(place)).html
-
-    def ticked(
-        self, page: WritablePage, path: str, text: str, number: int, *, is_done: bool
-    ) -> str | None:
-        """A page's text with a task box ticked, or not; None where it is not in it."""
-        render = partial(self.body, path)
-        return ticked(text, page.format, number, is_done=is_done, render=render)
 
     def headings(self, page: WritablePage, href: str) -> Sequence[tuple[str, str]]:
         """The headings of the page that a link on a page leads to: ids and texts."""
