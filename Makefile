@@ -20,7 +20,7 @@ COMPILE := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 LOCKED := $(COMPILE) --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap stubs features pictures man soak bench bench-peers prove-image prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-write prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
+.PHONY: help demo test lint codemap stubs features pictures man soak bench bench-peers prove-image prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-write prove-fleet prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -95,6 +95,10 @@ prove-write: .venv/dev ## Prove the editor: tabs, programs, a wiki and kills (MI
 	@tools/setup.sh chromium
 	@$(BIN)/python -m tests.e2e.prove_write --minutes $(or $(MINUTES),10) --seed $(SEED)
 
+prove-fleet: .venv/dev ## Prove the fleet: workers killed and frozen 200 times each (SEED=1 WIKIS=100)
+	@$(BIN)/python -m tests.fleet.prove_fleet --seed $(SEED) --wikis $(or $(WIKIS),100) \
+		--faults $(or $(FAULTS),400)
+
 prove-instances: .venv/dev ## Prove the commands: gateways, limits, lost rights, renamed projects
 	@$(BIN)/python -m tests.instances.prove_instances
 
@@ -129,6 +133,8 @@ lock: ## Renew requirements/*.txt from pyproject.toml (needs pip-tools)
 	$(LOCKED) --output-file requirements/run.txt pyproject.toml
 	$(LOCKED) --extra dev --constraint requirements/run.txt \
 		--output-file requirements/dev.txt pyproject.toml
+	$(LOCKED) --extra fleet --constraint requirements/run.txt \
+		--output-file requirements/fleet.txt pyproject.toml
 	echo pip-audit | $(COMPILE) --output-file requirements/audit.txt -
 	printf '%s\n' twine cyclonedx-bom | \
 		$(COMPILE) --output-file requirements/release.txt -

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from packaging.requirements import Requirement
@@ -28,11 +29,10 @@ def license_of(package: Distribution) -> str:
     return " ".join([*said, *kinds])
 
 
-def needed() -> dict[str, Distribution]:
-    """Every installed package that wikisync or one of its extras for users needs."""
+def needed(extras: Collection[str]) -> dict[str, Distribution]:
+    """Every installed package that wikisync with these extras needs."""
     found: dict[str, Distribution] = {}
-    extras = set(distribution("wikisync").metadata.get_all("Provides-Extra") or ())
-    waiting = [("wikisync", frozenset(extras - {"dev"}))]
+    waiting = [("wikisync", frozenset(extras))]
     while waiting:
         name, wanted = waiting.pop()
         for text in distribution(name).requires or ():
@@ -51,7 +51,8 @@ def needed() -> dict[str, Distribution]:
 
 
 def test_no_package_is_copyleft_but_the_named_ones() -> None:
-    packages = needed()
+    extras = set(distribution("wikisync").metadata.get_all("Provides-Extra") or ())
+    packages = needed(extras - {"dev"})
     assert {"aiohttp", "obstore", "procrastinate", "psycopg"} <= packages.keys()
     copyleft = {
         name for name, one in packages.items() if COPYLEFT.search(license_of(one))

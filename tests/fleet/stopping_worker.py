@@ -1,6 +1,6 @@
-"""A worker that sends itself a signal when it first comes to a step.
+"""A worker that sends itself a signal when it comes to a step for the NUMBERth time.
 
-``python -m tests.fleet.stopping_worker DATABASE TOKEN FOLDER [STEP SIGNAL]``
+``python -m tests.fleet.stopping_worker DATABASE TOKEN FOLDER [STEP SIGNAL [NUMBER]]``
 """
 
 from __future__ import annotations
@@ -20,13 +20,19 @@ TIMES = {"beat_s": 0.5, "sweep_s": 0.5, "stalled_s": 6.0, "silent_max_s": 4.0}
 
 
 def main(
-    database: str, token: str, folder: str, step: str = "", name: str = ""
+    database: str,
+    token: str,
+    folder: str,
+    step: str = "",
+    name: str = "",
+    number: str = "1",
 ) -> None:
-    left = [step]
+    left = int(number)
 
     async def at(now: str) -> None:
-        if left == [now]:
-            left.clear()
+        nonlocal left
+        left -= now == step
+        if now == step and not left:
             os.kill(os.getpid(), signal.Signals[name])
 
     async def run() -> None:

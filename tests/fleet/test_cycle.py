@@ -10,10 +10,12 @@ import asyncio
 import hashlib
 import json
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
+import aiohttp
 import obstore
 import psycopg
 import pytest
@@ -28,11 +30,12 @@ from wikisync.core.model import WikiOwner
 from wikisync.core.system.locks import locked_folder
 from wikisync.fleet import worker as worker_module
 from wikisync.fleet.cycle import Cycle
+from wikisync.fleet.metrics import Meter, metrics_at
 from wikisync.fleet.parts import BucketServer
 from wikisync.fleet.rows import LostClaim, Rows, Settings, pool_for
 from wikisync.fleet.runner import make_fleet
 from wikisync.fleet.states import States
-from wikisync.fleet.worker import discover, passes
+from wikisync.fleet.worker import FleetBudget, discover
 from wikisync.site.bucket import RECORD, nothing_lost, open_bucket
 from wikisync.workspace.discovery import Selection
 
@@ -43,6 +46,10 @@ Step = Callable[[str], Awaitable[None]]
 
 class Died(BaseException):
     """The worker was killed."""
+
+
+async def passes(_step: str) -> None:
+    pass
 
 
 def dies_at(step: str, after: int = 0) -> Step:
@@ -79,8 +86,7 @@ class Fleet:
         await self.hint()
 
     async def hint(self) -> None:
-        await self.rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
-        await self.rows.hint([one.key for one in await self.rows.shown()])
+        await self.rows.retry([one.path for one in await self.rows.shown()])
 
     async def discover(self) -> None:
         await self.rows._do("UPDATE fleet SET listed_at = '-infinity'")
@@ -248,6 +254,18 @@ async def test_bucket_that_refuses_is_a_failure_that_is_tried_again(
     assert await fleet.problem() == ""
 
 
+async def test_defect_met_at_a_wiki_is_noted(fleet: Fleet) -> None:
+    async def fails(step: str) -> None:
+        if step == "build":
+            raise RuntimeError("no such kind")
+
+    await fleet.work(fleet.worker(fails))
+    assert await fleet.problem() == "RuntimeError: no such kind"
+    await fleet.hint()
+    await fleet.work()
+    assert "Words of ONE" in (fleet.page() or "")
+
+
 async def test_emptied_wiki_halts_until_a_person_approves(fleet: Fleet) -> None:
     owner = WikiOwner("project", PATH)
     names = [f"page{number}" for number in range(30)]
@@ -357,6 +375,15 @@ async def test_lost_state_is_read_anew(fleet: Fleet) -> None:
     await fleet.audit()
 
 
+async def test_another_machine_builds_what_did_not_change(fleet: Fleet) -> None:
+    await fleet.work()
+    before = (await fleet.rows.shown())[-1]
+    await fleet.hint()
+    await fleet.work()
+    assert await fleet.problem() == ""
+    assert (await fleet.rows.shown())[-1] == before
+
+
 async def test_two_states_of_a_wiki_stay(fleet: Fleet) -> None:
     for words in ("TWO", "THREE", "FOUR"):
         await fleet.write(words)
@@ -418,6 +445,52 @@ async def test_settings_may_be_changed(
     assert (await fleet.rows.settings()).site == "s3://site"
     await said(capsys, "init", url, "--all", *words, "http://state", code=2)
     await said(capsys, "init", url, *words, "s3://state", code=2)
+
+
+async def test_workers_share_the_requests_of_a_minute(fleet: Fleet) -> None:
+    """Of 1,200 in a minute, 3 workers that ask for 2 s get 36, and those before it."""
+    ends_at, made = time.monotonic() + 2, []
+
+    async def ask(budget: FleetBudget) -> None:
+        while time.monotonic() < ends_at:
+            wait_s = await budget.take()
+            if not wait_s:
+                made.append(time.monotonic())
+            await asyncio.sleep(wait_s)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(3):
+            group.create_task(ask(FleetBudget(fleet.rows, 1200)))
+    assert 1 < len(made) <= 48
+    budget = FleetBudget(fleet.rows, 1200)
+    budget.refused(30)
+    await budget.take()
+    assert await FleetBudget(fleet.rows, 1200).take() > 20
+
+
+async def test_requests_of_a_worker_are_taken_from_the_shared_ones(
+    fleet: Fleet,
+) -> None:
+    await fleet.rows.pause(1)
+    fleet.client.budget.shared = FleetBudget(fleet.rows, 6000)
+    begun = time.monotonic()
+    await fleet.client.version()
+    assert time.monotonic() - begun > 0.5
+
+
+async def test_metrics_say_what_the_fleet_does(fleet: Fleet) -> None:
+    meter = Meter()
+    await fleet.work(fleet.worker(meter.at))
+    async with (
+        metrics_at("127.0.0.1:0", fleet.rows, meter) as port,
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{port}/metrics") as answer,
+    ):
+        shown = dict(line.rsplit(" ", 1) for line in (await answer.text()).splitlines())
+    assert shown["wikisync_fleet_wikis"] == "2"
+    assert float(shown["wikisync_fleet_oldest_due_seconds"]) == 0
+    assert shown['wikisync_fleet_cycles_total{end="done"}'] == "2"
+    assert float(shown['wikisync_fleet_step_seconds_total{step="build"}']) > 0
 
 
 async def test_folder_has_one_worker(

@@ -15,7 +15,7 @@ import pytest
 
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.rows import LostClaim, Rows, Settings, key_of, pool_for
-from wikisync.fleet.runner import TASK, FleetRunner, enqueue, make_fleet, poke, queue_of
+from wikisync.fleet.runner import TASK, FleetRunner, enqueue, make_fleet, queue_of
 from wikisync.site.model import WikiOrigin
 from wikisync.workspace.discovery import FoundWiki, Selection
 from wikisync.workspace.runner import CycleOutcome, Runner, ScanScope
@@ -138,7 +138,9 @@ class FleetBench:
 
     async def poke(self, key: str) -> None:
         async with pool_for(self.database) as pool, queue_of().open_async(pool) as app:
-            await poke(app, Rows(pool), [key])
+            rows = Rows(pool)
+            paths = [one.path for one in await rows.shown() if one.key == key]
+            await enqueue(app, await rows.retry(paths))
 
 
 async def idle() -> None:
@@ -271,7 +273,7 @@ async def test_hint_without_a_job_gets_its_cycle(fleet: FleetBench) -> None:
     async with pool_for(fleet.database) as pool, fleet.running():
         await until(lambda: set(fleet.cycles.ended) == set(KEYS))
         before = fleet.cycles.ended[KEYS[0]]
-        await Rows(pool).hint([KEYS[0]])
+        await Rows(pool).retry(["docs/1"])
         await until(lambda: fleet.cycles.ended[KEYS[0]] > before)
 
 
@@ -322,6 +324,57 @@ async def test_queue_that_goes_and_comes_back_is_worked_on(
         await asyncio.to_thread(postgres.start)
         await fleet.poke(KEYS[0])
         await until(lambda: fleet.cycles.ended[KEYS[0]] > before)
+
+
+async def test_runner_whose_loop_stood_still_begins_a_new_life(
+    fleet: FleetBench,
+) -> None:
+    seen: list[str] = []
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+        runner = FleetRunner(rows, beat_s=0.1, sweep_s=0.2, silent_max_s=1)
+
+        async def stands_still(key: str) -> None:
+            if not seen:
+                seen.append(key)
+                time.sleep(3)  # noqa: ASYNC251 - a defect
+                with pytest.raises(LostClaim):
+                    await runner.check()
+                await asyncio.Event().wait()
+            await fleet.cycle(rows, key)
+
+        async with running(runner.run(stands_still, idle)):
+            await until(lambda: set(fleet.cycles.ended) == set(KEYS))
+
+
+async def test_burst_of_hints_leaves_no_wiki_unserved(fleet: FleetBench) -> None:
+    async with pool_for(fleet.database) as pool, fleet.running():
+        rows = Rows(pool)
+        for number in range(60):
+            await rows.retry([f"docs/{number % 3 + 1}"])
+        async with asyncio.timeout(WAIT_S):
+            while (await rows.counts()).due:  # noqa: ASYNC110 - of others
+                await asyncio.sleep(0.05)
+    assert sum(fleet.cycles.ended.values()) <= 63
+    assert set(fleet.cycles.most.values()) == {1}
+
+
+async def test_wiki_that_no_worker_survives_waits_ever_longer(
+    fleet: FleetBench,
+) -> None:
+    async with pool_for(fleet.database) as pool:
+        rows, waits = Rows(pool), []
+        for _ in range(3):
+            await rows.claim(KEYS[0])
+            row = await rows._one(
+                "SELECT extract(epoch FROM due_at - begun_at)::float8 AS wait"
+                " FROM fleet_wiki WHERE key = %s",
+                (KEYS[0],),
+            )
+            assert row
+            waits.append(round(row["wait"]))
+        assert waits == [2, 4, 8]
+        assert KEYS[0] not in await rows.due()
 
 
 async def test_drained_fleet_ends_its_workers(fleet: FleetBench) -> None:

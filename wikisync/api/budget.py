@@ -29,7 +29,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import count
 from random import random
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -117,8 +117,22 @@ class Wait(Struct, frozen=True):
         return f"the service accepts no {self.what} until {shown_time(self.ends_at)}"
 
 
+class SharedBudget(Protocol):
+    """Requests that clients of several machines share, as those of a fleet."""
+
+    async def take(self) -> float:
+        """Seconds to wait before it is asked again; 0: one request may be made now."""
+        ...
+
+    def refused(self, pause_s: float) -> None:
+        """The service made this client pause; the others had better pause, too."""
+        ...
+
+
 class Budget:
     """What may be asked of a service now."""
+
+    shared: SharedBudget | None = None
 
     def __init__(
         self,
@@ -294,6 +308,8 @@ class Budget:
 
     async def _paced(self, area: Area) -> None:
         async with self._queue:
+            while self.shared and (wait_s := await self.shared.take()):
+                await self._sleep(wait_s)
             while wait_s := self._pace.take(
                 area.window,
                 self._clock(),
@@ -351,6 +367,8 @@ class Budget:
         refusals = (before.refusals if before else 0) + is_new
         pause_s = self._pause_s(asked_s, refusals)
         self._pace.refused(sent_at, now)
+        if self.shared:
+            self.shared.refused(pause_s)
         if before is None or before.asked_until <= now:
             before = Wait(str(area), pause_s, now + pause_s, self._wall() + pause_s, 0)
         until = now + min(pause_s, self._settings.limit_wait_max_s)

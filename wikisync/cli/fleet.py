@@ -61,6 +61,13 @@ def command() -> None:
         raise UsageError(f"{exc.name} is not installed", hint=HINT) from exc
 
 
+def _checked_address(_context: object, _option: object, value: str) -> str:
+    port = value.rpartition(":")[2]
+    if value and not (port.isdecimal() and int(port) < 65536):
+        raise click.BadParameter("use HOST:PORT, like 127.0.0.1:9108")
+    return value
+
+
 def _with_rows(database: str, work: Callable[[Rows], Awaitable[T]]) -> T:
     """Work with the tables of a fleet."""
     import psycopg
@@ -103,6 +110,12 @@ def _with_rows(database: str, work: Callable[[Rows], Awaitable[T]]) -> T:
     metavar="S3",
     help="Bucket for sites of other wikis, which you protect. [default: none is made]",
 )
+@click.option(
+    "--requests",
+    type=click.IntRange(0),
+    default=0,
+    help="Requests in a minute at most, of all workers. [default: no limit]",
+)
 @click.pass_obj
 def init(
     console: Console,
@@ -113,6 +126,7 @@ def init(
     site: str,
     state: str,
     protected: str,
+    requests: int,
 ) -> int:
     """Make the tables, or change what the fleet works on.
 
@@ -123,13 +137,13 @@ def init(
     from wikisync.fleet.runner import make_fleet
 
     del token_file  # workers get theirs
-    places = [one.rstrip("/") for one in (site, state, protected)]
-    for place in filter(None, places):
+    site, state, protected = (one.rstrip("/") for one in (site, state, protected))
+    for place in filter(None, (site, state, protected)):
         if said := check_bucket(place):
             raise UsageError(f"{place} {said}")
     selection.check()
 
-    settings = Settings(url.rstrip("/"), selection, *places)
+    settings = Settings(url.rstrip("/"), selection, site, state, protected, requests)
     _with_rows(database, lambda rows: make_fleet(rows, settings))
     console.result("the fleet is ready: start workers with wikisync fleet run")
     return ExitCode.DONE
@@ -151,6 +165,13 @@ def init(
     metavar="FOLDER",
     help="Folder for copies, which may be lost. [default: a temporary one]",
 )
+@click.option(
+    "--metrics",
+    default="",
+    metavar="HOST:PORT",
+    callback=_checked_address,
+    help="Answer Prometheus at this address, below /metrics.",
+)
 @click.pass_obj
 def run(
     console: Console,
@@ -158,6 +179,7 @@ def run(
     token_file: Path | None,
     slots: int,
     folder: Path | None,
+    metrics: str,
 ) -> int:
     """Work until SIGTERM, Ctrl-C or wikisync fleet drain, then end in order."""
     from wikisync.fleet.runner import FleetRunner
@@ -167,7 +189,8 @@ def run(
     async def work(rows: Rows) -> None:
         url = (await rows.settings()).service
         token = read_token(url, token_file, console, os.environ)
-        await work_on_sites(rows, FleetRunner(rows, slots=slots), token, place)
+        runner = FleetRunner(rows, slots=slots)
+        await work_on_sites(rows, runner, token, place, metrics=metrics)
 
     with tempfile.TemporaryDirectory(prefix="wikisync-worker-") as name:
         place = folder or Path(name)
@@ -228,7 +251,7 @@ def _again(name: str, line: str) -> None:
         return ExitCode.DONE
 
 
-_again("retry", "Work on failing wikis now: those at PATH, or all.")
+_again("retry", "Work now on the wikis at PATH, or on all that fail.")
 _again("approve", "Let halted wikis lose their pages: those at PATH, or all.")
 
 

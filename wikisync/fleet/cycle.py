@@ -19,7 +19,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -75,7 +74,7 @@ class Cycle(Struct, frozen=True):
     check: Check
     """Raises ``LostClaim`` where the worker may have been taken for dead."""
     at: Callable[[str], Awaitable[None]]
-    """Told of each step, by its name."""
+    """Told of each step, by its name, and of what came of the cycle."""
 
     async def run(self, key: str) -> None:
         """Bring one wiki up to date; what is wrong with it stands in its row.
@@ -86,7 +85,7 @@ class Cycle(Struct, frozen=True):
         row = await self.rows.claim(key)
         if row is None:
             return
-        with suppress(LostClaim):  # another worker has it
+        try:
             try:
                 await self._tried(row)
             except (LostClaim, psycopg.Error):
@@ -99,12 +98,17 @@ class Cycle(Struct, frozen=True):
                 # a defect met at one wiki keeps no other waiting
                 log.exception("%s failed", row.wiki.owner)
                 await self.rows.fail(row, f"{type(error).__name__}: {error}")
+        except LostClaim:  # another worker has it
+            await self.at("lost")
+        else:
+            await self.at("done")
 
     async def _tried(self, row: Row) -> None:
         for number in range(TRIES_MAX):
             try:
                 return await self._once(row)
             except PreconditionFailed as error:
+                await self.at("refused")
                 # the claim tells a writer that was replaced from one that meets traces
                 await self.rows.check(row)
                 if number == TRIES_MAX - 1:
@@ -128,6 +132,7 @@ class Cycle(Struct, frozen=True):
             await self.at("pull")
             with open_mirror(states.folder) as mirror:
                 before = _fingerprint(mirror, row)
+                mirror.forget_lost_texts(_name(row))
                 pulled = await self._pulled(mirror, row)
                 is_changed = _fingerprint(mirror, row) != before
             if isinstance(pulled, PulledWiki):
@@ -225,9 +230,12 @@ class Cycle(Struct, frozen=True):
 
 def _fingerprint(mirror: Mirror, row: Row) -> bytes:
     """A hash of what the copy of a wiki holds."""
-    name = name_of(row.wiki.origin.service, row.wiki.owner.kind, row.wiki.id)
-    noted = mirror.noted(name)
+    noted = mirror.noted(_name(row))
     return hash_of(mirror.copy(noted), noted.number and mirror.versions(noted))
+
+
+def _name(row: Row) -> str:
+    return name_of(row.wiki.origin.service, row.wiki.owner.kind, row.wiki.id)
 
 
 def _build(pulled: PulledWiki, site: Path) -> None:

@@ -40,7 +40,8 @@ CREATE TABLE IF NOT EXISTS fleet (
     number INTEGER PRIMARY KEY CHECK (number = 1), version INTEGER NOT NULL,
     settings JSONB NOT NULL, is_draining BOOLEAN NOT NULL DEFAULT false,
     listed_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
-    swept_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity');
+    swept_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
+    asked_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity');
 CREATE TABLE IF NOT EXISTS fleet_wiki (
     key TEXT PRIMARY KEY, wiki JSONB NOT NULL, path TEXT NOT NULL,
     activity TEXT NOT NULL DEFAULT '', is_gone BOOLEAN NOT NULL DEFAULT false,
@@ -83,6 +84,9 @@ class Settings(Struct, frozen=True):
     """Where what is known of wikis lies, which is for workers alone."""
     protected: str = ""
     """Where sites of other wikis lie; empty: they have none."""
+    requests: int = 0
+    """That all workers make of the service in a minute at most; 0: as many as it
+    takes."""
 
 
 class Row(Struct, frozen=True):
@@ -125,6 +129,8 @@ class Counts(Struct, frozen=True):
     failing: int
     oldest_due_s: float
     is_draining: bool
+    budget_wait_s: float
+    """How far the requests that may be made are taken."""
     jobs: Mapping[str, int] = {}
     workers: Mapping[str, float] = {}
     """Seconds since each said that it lives."""
@@ -188,15 +194,6 @@ class Rows:
         """Say that a worker has ended."""
         await self._do("DELETE FROM fleet_worker WHERE name = %s", (worker,))
 
-    async def hint(self, keys: Collection[str]) -> None:
-        """Something may have happened in these wikis."""
-        await self._do(
-            # without an activity, the wiki itself is asked
-            "UPDATE fleet_wiki SET hint_at = now(), wiki = wiki - 'activity'"
-            " WHERE key = ANY(%s)",
-            (list(keys),),
-        )
-
     async def due(self) -> list[str]:
         """Wikis that are due and have no job, those that wait longest first.
 
@@ -222,19 +219,20 @@ class Rows:
         return {row["id"] for row in rows}
 
     async def retry(self, paths: Collection[str]) -> list[str]:
-        """Forget failures of these wikis, or of all that have some; their keys."""
-        return await self._again("attempts > 0", paths, "")
+        """Let these wikis have a cycle now, or all that fail; their keys."""
+        return await self._again("true" if paths else "attempts > 0", paths, "")
 
     async def approve(self, paths: Collection[str]) -> list[str]:
-        """Let these halted wikis lose their pages; their keys."""
+        """Let these halted wikis lose their pages, or all; their keys."""
         return await self._again("is_halted", paths, "may_empty = true,")
 
     async def _again(
         self, condition: str, paths: Collection[str], also: str
     ) -> list[str]:
         rows = await self._do(
+            # without an activity, the wiki itself is asked
             f"UPDATE fleet_wiki SET {also} is_halted = false, attempts = 0,"
-            " due_at = '-infinity', hint_at = now()"
+            " due_at = '-infinity', hint_at = now(), wiki = wiki - 'activity'"
             f" WHERE {condition} AND (cardinality(%s::text[]) = 0 OR path = ANY(%s))"
             " RETURNING key",
             (list(paths), list(paths)),
@@ -375,6 +373,32 @@ class Rows:
         rows = await self._do("SELECT key FROM fleet_wiki WHERE NOT is_gone")
         return {row["key"] for row in rows}
 
+    async def take_requests(self, seconds: float) -> float:
+        """Take the requests of the next so many seconds (GCRA).
+
+        Seconds to wait where others took them; 0: these may be made now.
+        """
+        row = await self._one(
+            "UPDATE fleet SET asked_at = clock_timestamp() + %s * interval '1 second'"
+            " WHERE asked_at <= clock_timestamp() RETURNING number",
+            (seconds,),
+        )
+        if row:
+            return 0.0
+        row = await self._one(
+            "SELECT extract(epoch FROM asked_at - clock_timestamp())::float8 AS wait"
+            " FROM fleet"
+        )
+        return max(0.01, row["wait"]) if row else 0.0
+
+    async def pause(self, seconds: float) -> None:
+        """Let no worker ask the service for a while."""
+        await self._do(
+            "UPDATE fleet SET asked_at ="
+            " greatest(asked_at, clock_timestamp() + %s * interval '1 second')",
+            (seconds,),
+        )
+
     async def counts(self) -> Counts:
         """The fleet in numbers."""
         row = await self._one(
@@ -384,7 +408,9 @@ class Rows:
             f" count(*) FILTER (WHERE {_FAILING}) AS failing,"
             " coalesce(extract(epoch FROM now() - min(greatest(hint_at, due_at)) FILTER"
             f" (WHERE {_UNANSWERED} AND due_at <= now()))::float8, 0) AS oldest_due_s,"
-            " (SELECT is_draining FROM fleet) AS is_draining FROM fleet_wiki"
+            " (SELECT is_draining FROM fleet) AS is_draining,"
+            " (SELECT greatest(0, extract(epoch FROM greatest(asked_at, now()) - now())"
+            "::float8) FROM fleet) AS budget_wait_s FROM fleet_wiki"
         )
         jobs = await self._do(
             "SELECT status::text, count(*) FROM procrastinate_jobs GROUP BY status"

@@ -75,12 +75,6 @@ async def make_fleet(rows: Rows, settings: Settings) -> None:
     await rows.make(settings)
 
 
-async def poke(app: procrastinate.App, rows: Rows, keys: Collection[str]) -> None:
-    """Something may have happened in these wikis; each gets a cycle after this."""
-    await rows.hint(keys)
-    await enqueue(app, keys)
-
-
 async def enqueue(app: procrastinate.App, keys: Collection[str]) -> None:
     """Give each wiki a job that waits, where it has none."""
     task = app.tasks[TASK]

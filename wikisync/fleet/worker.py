@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from wikisync.core.system.locks import locked_folder
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.fleet.cycle import Cycle
+from wikisync.fleet.metrics import Meter, metrics_at
 from wikisync.fleet.rows import Rows, Settings, key_of
 from wikisync.fleet.runner import FleetRunner
 from wikisync.workspace.discovery import find_wikis, is_switched_off, wiki_of
@@ -34,11 +37,37 @@ OVERLAP = timedelta(minutes=10)
 """The service's clock and lists may be late."""
 
 
+TAKEN_S = 0.3
+"""Requests are taken for so long at a time, and not kept for long."""
+SPARED = 0.9
+"""Of the requests of a minute; the rest is for those that were taken before it."""
 Step = Callable[[str], Awaitable[None]]
 
 
-async def passes(_step: str) -> None:
-    """Nobody is told of the steps of a cycle."""
+class FleetBudget:
+    """The requests of one token, shared by all workers."""
+
+    def __init__(self, rows: Rows, per_minute: int) -> None:
+        """Nothing is taken yet."""
+        self._rows, self._left, self._until, self._pause_s = rows, 0, 0.0, 0.0
+        self._count = max(1, int(per_minute / 60 * TAKEN_S))
+        self._seconds = self._count * 60 / (per_minute * SPARED)
+
+    async def take(self) -> float:
+        """Seconds to wait before it is asked again; 0: one request may be made now."""
+        if self._pause_s:
+            pause_s, self._pause_s = self._pause_s, 0.0
+            await self._rows.pause(pause_s)
+        if not self._left or time.monotonic() > self._until:
+            if wait_s := await self._rows.take_requests(self._seconds):
+                return wait_s
+            self._left, self._until = self._count, time.monotonic() + TAKEN_S
+        self._left -= 1
+        return 0.0
+
+    def refused(self, pause_s: float) -> None:
+        """The service made this worker pause; the others do, too."""
+        self._pause_s = max(self._pause_s, pause_s)
 
 
 async def work_on_sites(
@@ -47,11 +76,13 @@ async def work_on_sites(
     token: str | None,
     folder: Path,
     *,
-    at: Step = passes,
+    metrics: str = "",
+    at: Step | None = None,
 ) -> None:
     """Work on a fleet until SIGTERM or SIGINT, then end in order.
 
-    ``at`` is told of each step of a cycle.
+    ``metrics`` is an address to answer Prometheus at; ``at`` is told of each step of a
+    cycle in place of the meter.
 
     Raises:
         UsageError: there is no fleet, or it has another version, or another worker
@@ -65,8 +96,18 @@ async def work_on_sites(
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, runner.end)
-            async with Client(settings.service, token) as client:
-                cycle = Cycle(rows, settings, client, folder, runner.check, at)
+            async with AsyncExitStack() as stack:
+                client = await stack.enter_async_context(
+                    Client(settings.service, token)
+                )
+                if settings.requests:
+                    client.budget.shared = FleetBudget(rows, settings.requests)
+                meter = Meter()
+                if metrics:
+                    await stack.enter_async_context(metrics_at(metrics, rows, meter))
+                cycle = Cycle(
+                    rows, settings, client, folder, runner.check, at or meter.at
+                )
                 await runner.run(cycle.run, lambda: discover(client, rows, settings))
     except BlockingIOError as exc:
         raise UsageError(

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from wikisync.core import model
 from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.layout import CACHE_FOLDER
 from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.core.versions import UNKNOWN, PageDates, Versions, dates_of, history_key
 from wikisync.errors import FolderError
@@ -203,6 +204,14 @@ class Mirror:
     def versions(self, noted: Noted) -> Versions:
         """What is known of the history of a wiki."""
         return read_versions(self._connection, noted.number)
+
+    def forget_lost_texts(self, name: str) -> None:
+        """Let a history be read anew whose texts were left on another machine."""
+        noted = self.noted(name)
+        texts = self.versions(noted).texts
+        if texts and not (self.folder / CACHE_FOLDER / texts).is_dir():
+            noted = replace(noted, activity="")
+            self.put(name, noted, self.copy(noted), {}, UNKNOWN)
 
     def distrust(self, at: float) -> None:
         """Note that what the service says of activity is not true."""

@@ -1,0 +1,120 @@
+"""Prove a fleet: workers are killed and frozen at random steps while wikis change.
+
+In the end every site is what its wiki holds, byte for byte as its manifest says, and
+nothing waits: ``make prove-fleet`` (SEED=1 WIKIS=100 FAULTS=400).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+import psycopg
+
+from tests.fleet.test_cycle import Fleet
+from tests.fleet.test_processes import Workers, is_stopped
+from tests.support.service import embedded_service
+from wikisync.core.model import WikiOwner
+from wikisync.fleet.parts import bucket_server, database_server
+from wikisync.fleet.rows import Rows, pool_for
+from wikisync.fleet.runner import make_fleet
+
+WORKERS = 3
+STUCK_S = 300.0
+"""After so long beside the work itself, a wiki that is still due is stuck."""
+STEPS = ("look", "restore", "pull", "build", "check", "upload", "put", "state", "row")
+
+
+def path_of(number: int) -> str:
+    return f"docs/wiki{number}"
+
+
+async def prove(
+    fleet: Fleet, workers: Workers, wikis: int, faults: int, chance: random.Random
+) -> None:
+    """Raise an error where something is not as it has to be."""
+    versions = dict.fromkeys(range(wikis), 0)
+    for number in versions:
+        await fleet.service.add_project(
+            path_of(number), {"guide": "Version 0."}, visibility="public"
+        )
+    await fleet.discover()
+    frozen: list[tuple[float, int]] = []
+    for fault in range(faults):
+        while sum(one.poll() is None for one in workers.all) < WORKERS:
+            name = chance.choice(["SIGKILL", "SIGSTOP"])
+            after = str(chance.randrange(1, 40))
+            workers.start(fleet, chance.choice(STEPS), name, after)
+        for number in chance.sample(sorted(versions), min(3, wikis)):
+            versions[number] += 1
+            owner = WikiOwner("project", path_of(number))
+            text = f"Version {versions[number]}."
+            await fleet.service.add_pages(owner, {"guide": text})
+        await fleet.hint()
+        ends_at = time.monotonic() + 2 + chance.random() * 4
+        while time.monotonic() < ends_at:
+            for one in workers.all:
+                stopped = one.poll() is None and is_stopped(one)
+                if stopped and one.pid not in [pid for _, pid in frozen]:
+                    frozen.append((time.monotonic() + chance.random() * 12, one.pid))
+            for item in list(frozen):
+                if item[0] < time.monotonic():
+                    frozen.remove(item)
+                    with suppress(ProcessLookupError):
+                        os.kill(item[1], signal.SIGCONT)
+            await asyncio.sleep(0.05)
+        print(f"{fault + 1} of {faults}", end="\r", file=sys.stderr)
+    for one in workers.all:
+        if one.poll() is None:
+            one.send_signal(signal.SIGCONT)
+            one.kill()
+    begun = time.monotonic()
+    for _ in range(WORKERS):
+        workers.start(fleet)
+    while (await fleet.rows.counts()).due:
+        assert time.monotonic() < begun + STUCK_S + 3 * wikis, "a wiki is stuck"
+        await asyncio.sleep(0.2)
+    for number, version in versions.items():
+        page = fleet.page(path=path_of(number)) or ""
+        assert f"Version {version}." in page, f"{path_of(number)} is not {version}"
+        await fleet.audit(path_of(number))
+    print(
+        f"{wikis} wikis are whole {time.monotonic() - begun:.0f} s after the last end"
+    )
+
+
+async def main(seed: int, wikis: int, faults: int) -> None:
+    """Start all parts and prove."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        database = stack.enter_context(database_server())
+        bucket = stack.enter_context(bucket_server(folder / "s3"))
+        os.environ.update(bucket.environment)
+        service = await stack.enter_async_context(embedded_service(folder))
+        pool = await stack.enter_async_context(pool_for(database.url))
+        fleet = Fleet(service, Rows(pool), bucket, folder)
+        await stack.enter_async_context(fleet.client)
+        await make_fleet(fleet.rows, fleet.settings)
+        workers = Workers(database.url, folder)
+        stack.callback(workers.end)
+        await prove(fleet, workers, wikis, faults, random.Random(seed))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wikis", type=int, default=100)
+    parser.add_argument("--faults", type=int, default=400)
+    options = parser.parse_args()
+    try:
+        asyncio.run(main(options.seed, options.wikis, options.faults))
+    except (AssertionError, psycopg.Error) as error:
+        sys.exit(f"seed {options.seed}: {error}")

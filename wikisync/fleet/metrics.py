@@ -1,0 +1,85 @@
+"""What a worker tells Prometheus: the fleet by its rows, and its own cycles."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from aiohttp import web
+
+from wikisync.fleet.rows import Counts, Rows
+
+GAUGES = ("wikis", "pages", "due", "halted", "failing", "oldest_due_s")
+SILENT_S = 30.0
+"""A worker that was not heard of for so long is dead."""
+
+
+class Meter:
+    """Counts what happens in the cycles of one worker."""
+
+    def __init__(self) -> None:
+        """Nothing happened yet."""
+        self.seconds: Counter[str] = Counter()
+        self.ends: Counter[str] = Counter(done=0, lost=0, refused=0)
+        self._steps: WeakKeyDictionary[asyncio.Task[Any], tuple[str, float]]
+        self._steps = WeakKeyDictionary()
+
+    async def at(self, step: str) -> None:
+        """Note that a cycle came to a step."""
+        task, now = asyncio.current_task(), time.monotonic()
+        if task is None or step == "put":
+            return  # a part of the upload
+        if step in self.ends:
+            self.ends[step] += 1
+        before = self._steps.pop(task, None)
+        if before:
+            self.seconds[before[0]] += now - before[1]  # type: ignore[assignment]
+        if step not in ("done", "lost"):
+            self._steps[task] = (step, now)
+
+
+def lines(counts: Counts, meter: Meter) -> Iterator[str]:
+    """The text that Prometheus reads."""
+    for name in GAUGES:
+        shown = name.replace("_due_s", "_due_seconds")
+        yield f"wikisync_fleet_{shown} {getattr(counts, name)}"
+    for state, count in counts.jobs.items():
+        yield f'wikisync_fleet_jobs{{state="{state}"}} {count}'
+    ages = counts.workers.values()
+    yield f"wikisync_fleet_workers {sum(age < SILENT_S for age in ages)}"
+    yield f"wikisync_fleet_workers_silent {sum(age >= SILENT_S for age in ages)}"
+    yield f"wikisync_fleet_budget_wait_seconds {counts.budget_wait_s}"
+    for end, count in meter.ends.items():
+        yield f'wikisync_fleet_cycles_total{{end="{end}"}} {count}'
+    for step, seconds in meter.seconds.items():
+        yield f'wikisync_fleet_step_seconds_total{{step="{step}"}} {seconds:.3f}'
+
+
+@asynccontextmanager
+async def metrics_at(address: str, rows: Rows, meter: Meter) -> AsyncIterator[int]:
+    """Answer at ``HOST:PORT/metrics`` within a block; the port.
+
+    Raises:
+        OSError: the address cannot be had.
+    """
+
+    async def show(_request: web.Request) -> web.Response:
+        text = "\n".join(lines(await rows.counts(), meter))
+        return web.Response(text=f"{text}\n")
+
+    app = web.Application()
+    app.router.add_get("/metrics", show)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        host, _, port = address.rpartition(":")
+        site = web.TCPSite(runner, host.strip("[]") or "127.0.0.1", int(port))
+        await site.start()
+        yield int(runner.addresses[0][1])
+    finally:
+        await runner.cleanup()
