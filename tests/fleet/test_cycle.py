@@ -376,6 +376,9 @@ async def test_lost_state_is_read_anew(fleet: Fleet) -> None:
 
 
 async def test_another_machine_builds_what_did_not_change(fleet: Fleet) -> None:
+    """The texts of earlier versions were left on the first."""
+    await fleet.write("Words of TWO.")
+    await fleet.write("Words of THREE.")
     await fleet.work()
     before = (await fleet.rows.shown())[-1]
     await fleet.hint()
