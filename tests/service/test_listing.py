@@ -52,75 +52,67 @@ async def ids(api: Api, query: str, path: str = PROJECTS) -> list[int]:
     return [project["id"] for project in answer.json]
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("", [3, 2, 1]),
-        ("sort=asc", [1, 2, 3]),
-        ("order_by=name", [3, 2, 1]),
-        ("order_by=path&sort=asc", [1, 2, 3]),
-        ("order_by=updated_at&sort=asc", [1, 2, 3]),
-        ("order_by=last_activity_at", [3, 2, 1]),
-        ("order_by=wiki_size", [3, 2, 1]),
-        ("order_by=similarity", [3, 2, 1]),
-        ("order_by=similarity&search=alpha", [1]),
-        ("id_after=1", [3, 2]),
-        ("id_before=3", [2, 1]),
-        ("last_activity_after=2002-01-01T00:00:00Z", [3, 2]),
-        ("last_activity_before=2002-01-01T00:00:00%2B02:00", [1]),
-        ("updated_after=2002-06-01T00:00:00Z&order_by=updated_at", [3]),
-        ("updated_before=2002-06-01&order_by=updated_at&sort=asc", [1, 2]),
-        ("search=FIRST", [1]),
-        ("search=first%20nothing", []),
-        ("search=al", []),
-        ("search=team", []),
-        ("search=team&search_namespaces=true", [2]),
-        ("search=docs/team/be&search_namespaces=true", [2]),
-        ("search=docs/al&search_namespaces=true", [1]),
-        ("topic=sea", [2, 1]),
-        ("topic=sea,DEEP", [1]),
-        ("topic_id=2", [1]),
-        ("visibility=internal", [2]),
-        ("membership=true", [3, 1]),
-        ("owned=true", [3]),
-        ("min_access_level=30", [3, 1]),
-        ("starred=true", [2]),
-        ("with_issues_enabled=true", [3, 1]),
-        ("with_merge_requests_enabled=true", [2, 1]),
-        ("with_programming_language=python", [1]),
-        ("with_programming_language=Rust", []),
-        ("archived=true", []),
-        ("imported=true", []),
-        ("repository_checksum_failed=true", []),
-        ("wiki_checksum_failed=true", []),
-        ("custom_attributes[a]=b", [3, 2, 1]),
-        ("repository_storage=other", [3, 2, 1]),
-    ],
-)
-async def test_list_is_narrowed_and_ordered(
-    service: EmbeddedService, api: Api, query: str, expected: list[int]
-) -> None:
+async def test_list_is_narrowed_and_ordered(service: EmbeddedService, api: Api) -> None:
     person = await filled(service, api)
+    expected = {
+        "": [3, 2, 1],
+        "sort=asc": [1, 2, 3],
+        "order_by=name": [3, 2, 1],
+        "order_by=path&sort=asc": [1, 2, 3],
+        "order_by=updated_at&sort=asc": [1, 2, 3],
+        "order_by=last_activity_at": [3, 2, 1],
+        "order_by=wiki_size": [3, 2, 1],
+        "order_by=similarity": [3, 2, 1],
+        "order_by=similarity&search=alpha": [1],
+        "id_after=1": [3, 2],
+        "id_before=3": [2, 1],
+        "last_activity_after=2002-01-01T00:00:00Z": [3, 2],
+        "last_activity_before=2002-01-01T00:00:00%2B02:00": [1],
+        "updated_after=2002-06-01T00:00:00Z&order_by=updated_at": [3],
+        "updated_before=2002-06-01&order_by=updated_at&sort=asc": [1, 2],
+        "search=FIRST": [1],
+        "search=first%20nothing": [],
+        "search=al": [],
+        "search=team": [],
+        "search=team&search_namespaces=true": [2],
+        "search=docs/team/be&search_namespaces=true": [2],
+        "search=docs/al&search_namespaces=true": [1],
+        "topic=sea": [2, 1],
+        "topic=sea,DEEP": [1],
+        "topic_id=2": [1],
+        "visibility=internal": [2],
+        "membership=true": [3, 1],
+        "owned=true": [3],
+        "min_access_level=30": [3, 1],
+        "starred=true": [2],
+        "with_issues_enabled=true": [3, 1],
+        "with_merge_requests_enabled=true": [2, 1],
+        "with_programming_language=python": [1],
+        "with_programming_language=Rust": [],
+        "archived=true": [],
+        "imported=true": [],
+        "repository_checksum_failed=true": [],
+        "wiki_checksum_failed=true": [],
+        "custom_attributes[a]=b": [3, 2, 1],
+        "repository_storage=other": [3, 2, 1],
+    }
 
-    assert await ids(person, query) == expected
+    assert {query: await ids(person, query) for query in expected} == expected
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("repository_storage=default", [3, 2, 1]),
-        ("repository_storage=other", []),
-        ("order_by=repository_size&sort=desc", [1, 3, 2]),
-        ("custom_attributes[a]=b", []),
-        ("include_hidden=true", [3, 2, 1]),
-    ],
-)
 async def test_administrators_filters_count_for_them(
-    service: EmbeddedService, api: Api, query: str, expected: list[int]
+    service: EmbeddedService, api: Api
 ) -> None:
     await filled(service, api)
+    expected = {
+        "repository_storage=default": [3, 2, 1],
+        "repository_storage=other": [],
+        "order_by=repository_size&sort=desc": [1, 3, 2],
+        "custom_attributes[a]=b": [],
+        "include_hidden=true": [3, 2, 1],
+    }
 
-    assert await ids(api, query) == expected
+    assert {query: await ids(api, query) for query in expected} == expected
 
 
 async def test_similarity_orders_nothing_for_a_stranger(
