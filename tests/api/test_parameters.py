@@ -4,19 +4,14 @@ import pytest
 
 from wikisync.api.projects import Projects
 from wikisync.contract.parameters import (
-    Parameter,
     parameters_of,
     project_attributes,
     replace_deprecated,
 )
-from wikisync.contract.routes import ENDPOINTS, AnyEndpoint, Endpoint
+from wikisync.contract.routes import ENDPOINTS, Endpoint
 from wikisync.core.packaged import packaged_toml
 
-EVERY = [
-    pytest.param(endpoint, row, id=f"{endpoint}-{row.name}")
-    for endpoint in ENDPOINTS
-    for row in parameters_of(endpoint).values()
-]
+EVERY = [(one, row) for one in ENDPOINTS for row in parameters_of(one).values()]
 
 
 def test_every_endpoint_has_a_route_of_its_own() -> None:
@@ -39,18 +34,16 @@ def test_every_endpoint_is_a_method_of_the_client(endpoint: Endpoint) -> None:
     assert callable(getattr(Projects, endpoint))
 
 
-@pytest.mark.parametrize(("_endpoint", "row"), EVERY)
-def test_help_is_one_sentence(_endpoint: AnyEndpoint, row: Parameter) -> None:
-    assert row.help.endswith(".")
-    assert "\n" not in row.help
-    assert len(row.help) < 80
+def test_help_is_one_sentence() -> None:
+    for _endpoint, row in EVERY:
+        assert row.help.endswith("."), row
+        assert "\n" not in row.help, row
+        assert len(row.help) < 80, row
 
 
-@pytest.mark.parametrize(("endpoint", "row"), EVERY)
-def test_replacement_is_accepted_where_the_old_name_is(
-    endpoint: AnyEndpoint, row: Parameter
-) -> None:
-    assert not row.replaced_by or row.replaced_by in parameters_of(endpoint)
+def test_replacement_is_accepted_where_the_old_name_is() -> None:
+    for endpoint, row in EVERY:
+        assert not row.replaced_by or row.replaced_by in parameters_of(endpoint), row
 
 
 def test_lines_become_types_and_choices() -> None:

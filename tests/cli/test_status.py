@@ -512,17 +512,15 @@ async def test_notice_of_another_day_is_left_to_the_log(cloned: Cloned) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", " ", ".", "..", "handbook/..", "../b", "a/../../b"]
-)
-@pytest.mark.parametrize(
     "words", [("resolve", "--mine"), ("restore",), ("diff",), ("sync",)]
 )
 async def test_name_that_no_page_has_is_a_usage_error(
-    cloned: Cloned, words: tuple[str, ...], name: str
+    cloned: Cloned, words: tuple[str, ...]
 ) -> None:
-    ran = await cloned.run(*words, name)
-    assert ran.code == 2
-    assert "is not the name of a page" in ran.err
+    for name in ("", " ", ".", "..", "handbook/..", "../b", "a/../../b"):
+        ran = await cloned.run(*words, name)
+        assert ran.code == 2
+        assert "is not the name of a page" in ran.err
 
 
 async def test_log_of_a_page_without_a_name_is_a_usage_error(cloned: Cloned) -> None:

@@ -41,16 +41,14 @@ def assert_stay_inside(paths: Iterable[str]) -> None:
         assert_stays_inside(path)
 
 
-@pytest.mark.parametrize("slug", HOSTILE_SLUGS)
 @pytest.mark.parametrize(
     "page_format", [Format.MARKDOWN, Format.REST, Format.PLAINTEXT]
 )
-def test_hostile_slug_gets_a_safe_name_and_is_read_back(
-    slug: str, page_format: Format
-) -> None:
-    path = path_of(Slug(slug), page_format)
-    assert parse_path(path) == (slug, page_format)
-    assert_stays_inside(path)
+def test_hostile_slug_gets_a_safe_name_and_is_read_back(page_format: Format) -> None:
+    for slug in HOSTILE_SLUGS:
+        path = path_of(Slug(slug), page_format)
+        assert parse_path(path) == (slug, page_format)
+        assert_stays_inside(path)
 
 
 @repeatable

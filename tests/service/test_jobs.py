@@ -269,27 +269,27 @@ async def test_address_is_not_changed_while_the_import_is_under_way(
 # templates
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
 async def test_built_in_template_begins_a_project_with_a_commit(
-    service: EmbeddedService, api: Api, name: str
+    service: EmbeddedService, api: Api
 ) -> None:
-    made = await create(api, name="My Start", template_name=name)
-    await service.wait_for_imports()
-    done = await shown(api, made.json["id"])
+    for name in BUILT_IN:
+        made = await create(api, name=f"My {name}", path=name, template_name=name)
+        await service.wait_for_imports()
+        done = await shown(api, made.json["id"])
 
-    code = service.running.service.code(made.json["id"])
-    tree = await code.tree()
-    assert tree is not None
-    readme = await code.read(tree.files[0].blob)
-    assert (made.status, made.json["import_status"]) == (201, "scheduled")
-    assert (done["import_status"], done["import_type"]) == (
-        "finished",
-        "gitlab_built_in_project_template",
-    )
-    assert (done["default_branch"], done["import_url"]) == ("main", None)
-    assert done["readme_url"].endswith("/root/my-start/-/blob/main/README.md")
-    assert readme.decode().startswith("# My Start\n")
-    assert f"`{name}`" in readme.decode()
+        code = service.running.service.code(made.json["id"])
+        tree = await code.tree()
+        assert tree is not None
+        readme = await code.read(tree.files[0].blob)
+        assert (made.status, made.json["import_status"]) == (201, "scheduled")
+        assert (done["import_status"], done["import_type"]) == (
+            "finished",
+            "gitlab_built_in_project_template",
+        )
+        assert (done["default_branch"], done["import_url"]) == ("main", None)
+        assert done["readme_url"].endswith(f"/root/{name}/-/blob/main/README.md")
+        assert readme.decode().startswith(f"# My {name}\n")
+        assert f"`{name}`" in readme.decode()
 
 
 async def test_project_removed_while_it_is_filled_leaves_nothing(
