@@ -415,16 +415,20 @@ async def test_clone_of_only_some_folders_never_deletes_the_others(
     for _ in range(2):
         assert (await run(*words)).code == 0
     (root / "handbook" / f"{min(slugs)}.md").write_text("edited\n")
+    elsewhere = {"home.md": b"changed\n", "elsewhere/new.md": b"new\n"}
+    await service.put_files(HANDBOOK, elsewhere)
     ran = await run("sync", "-C", root)
     await run("sync", "-C", root)
 
     assert ran.code == 0, ran.err
+    assert (await run("status", "-C", root)).code == 0
     found = {
         path.relative_to(root / "handbook").with_suffix("").as_posix()
         for path in (root / "handbook").rglob("*.md")
     }
     assert found == slugs
-    assert await service.files(HANDBOOK) == before | {f"{min(slugs)}.md": b"edited\n"}
+    edited = {f"{min(slugs)}.md": b"edited\n"}
+    assert await service.files(HANDBOOK) == before | elsewhere | edited
 
 
 @pytest.mark.parametrize("only", ["..", "a/../b", "/", ""])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-PAGES_PER_DOCUMENT = 20
+PAGES_PER_DOCUMENT = 60
 SAY_WHEN_SOMETHING_RUNS = """
 window.ran = [];
 for (const name of ["alert", "confirm", "prompt", "msgbox", "open"])

@@ -8,7 +8,6 @@ from wikisync.core.model import AttachmentPath, Format, Page, Slug, digest_of
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import CHUNK_BYTES
-from wikisync.sync.replica import Replica
 
 PICTURE = AttachmentPath("uploads/0123456789abcdef0123456789abcdef/picture.png")
 
@@ -29,16 +28,6 @@ def names_in(folder: Path) -> list[str]:
 @pytest.fixture
 def replica(tmp_path: Path) -> FolderReplica:
     return FolderReplica(tmp_path)
-
-
-async def test_folder_is_a_replica(tmp_path: Path) -> None:
-    replica: Replica = FolderReplica(tmp_path)
-    await replica.write(page("home"), expected=None)
-    snapshot = await replica.snapshot()
-    assert {slug: state.digest for slug, state in snapshot.pages.items()} == {
-        "home": digest_of("text")
-    }
-    assert replica.name == str(tmp_path)
 
 
 async def test_folder_is_made_only_when_asked_for(tmp_path: Path) -> None:
@@ -70,31 +59,6 @@ async def test_page_that_was_moved_to_another_format_is_found(
     await replica.write(page("a"), expected=None)
     (tmp_path / "a.md").rename(tmp_path / "a.org")
     assert (await replica.read(Slug("a"))).format is Format.ORG
-
-
-async def test_page_that_is_not_there_is_not_found(replica: FolderReplica) -> None:
-    with pytest.raises(NotFound, match="no page gone in"):
-        await replica.read(Slug("gone"))
-
-
-async def test_page_is_replaced_only_when_it_is_as_expected(
-    replica: FolderReplica,
-) -> None:
-    await replica.write(page("a", "one"), expected=None)
-    await replica.write(page("a", "two"), expected=digest_of("one"))
-    with pytest.raises(PreconditionFailed):
-        await replica.write(page("a", "three"), expected=digest_of("one"))
-    assert (await replica.read(Slug("a"))).content == "two"
-
-
-async def test_page_is_deleted_only_when_it_is_as_expected(
-    replica: FolderReplica,
-) -> None:
-    await replica.write(page("a", "one"), expected=None)
-    with pytest.raises(PreconditionFailed):
-        await replica.delete(Slug("a"), expected=digest_of("two"))
-    await replica.delete(Slug("a"), expected=digest_of("one"))
-    assert not (await replica.snapshot()).pages
 
 
 async def test_many_pages_at_once_each_get_a_result(replica: FolderReplica) -> None:

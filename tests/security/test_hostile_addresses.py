@@ -77,21 +77,20 @@ def test_path_of_an_uploaded_file_stays_as_it_was_sent() -> None:
     assert UploadRecord(url="/uploads/0a/b c.png").url == "/uploads/0a/b c.png"
 
 
-@pytest.mark.parametrize("address", ATTACKS.values(), ids=ATTACKS)
-def test_site_has_no_link_to_an_address_of_another_kind(
-    tmp_path: Path, address: str
-) -> None:
+def test_site_has_no_link_to_an_address_of_another_kind(tmp_path: Path) -> None:
     studio = Studio(tmp_path)
     page = "-- home.md --\n@person [x](uploads/0a/gone.png) %{gitlab_server}\n"
-    studio.add(page, web_url=address)
+    for number, address in enumerate(ATTACKS.values()):
+        studio.add(page, f"docs/wiki-{number}", web_url=address)
     studio.show_all()
     studio.build()
     site = b"".join(studio.files().values()).decode()
-    shown = address.strip().partition(":")[0] or address
-    assert studio.sources[0].web_url == ""
+    assert {source.web_url for source in studio.sources} == {""}
     assert "javascript:" not in site
     assert "evil.example.com" not in site
-    assert f'href="{shown}:' not in site
+    for address in ATTACKS.values():
+        shown = address.strip().partition(":")[0] or address
+        assert f'href="{shown}:' not in site
 
 
 def test_decision_is_made_for_the_whole_address() -> None:

@@ -28,6 +28,8 @@ def test_time_of_a_reader_grows_with_its_text(name: str) -> None:
 
 
 def test_square_is_seen() -> None:
-    comment = re.compile(r"(?:^|\s+)#.*$")
+    square = re.compile(r"(?:^|\s+)#.*$").search
     # other work on the machine may hide it once
-    assert any(growth(comment.search, " ")[1] > RATIO_MAX for _ in range(TRIES))
+    assert any(
+        growth(lambda text: square(text[::3]), " ")[1] > RATIO_MAX for _ in range(TRIES)
+    )
