@@ -25,9 +25,8 @@ from wikisync.sync.decide.plan import describe
 from wikisync.workspace import cloning, configured, exporting, sync_run
 from wikisync.workspace.attention import batch_sentence, held_sentence
 from wikisync.workspace.discovery import Selection, find_wikis
-from wikisync.workspace.service import open_selected
+from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, open_selected
 from wikisync.workspace.syncing import Synced
-from wikisync.workspace.token import TOKEN_VARIABLE, URL_VARIABLE
 
 DIRECTIONS: Mapping[str, Direction] = {
     "both": Direction.BOTH,

@@ -8,7 +8,7 @@ from wikisync.api.client import Client
 from wikisync.cli.console import Console
 from wikisync.errors import NotFound, UsageError
 from wikisync.workspace.discovery import Found, Selection, find_wikis
-from wikisync.workspace.token import read_token
+from wikisync.workspace.service import read_token
 
 CONSOLE = Console()
 URL = "https://gitlab.example.com"

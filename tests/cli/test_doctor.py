@@ -13,7 +13,7 @@ from tests.support.commands import Ran
 from tests.support.quirks import Quirk
 from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.folder.workspace import locked
-from wikisync.workspace.doctor.there import token_findings
+from wikisync.workspace.doctor import token_findings
 from wikisync.workspace.rights import TokenRights
 
 READ_ONLY = "mount --bind {0} {0} && mount -o remount,bind,ro {0}"

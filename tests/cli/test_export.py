@@ -15,7 +15,7 @@ from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.site_links import doubled_ids
 from wikisync.errors import FolderError, UsageError
-from wikisync.workspace.cache import default_cache, held_cache
+from wikisync.workspace.folders import default_cache, held_cache
 from wikisync.workspace.page_files import parse_settings
 
 

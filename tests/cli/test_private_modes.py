@@ -18,7 +18,7 @@ from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.cli.demo import serve_and_pull
 from wikisync.core.messages import SilentProgress
 from wikisync.site.mirror import open_mirror
-from wikisync.workspace.cache import held_cache
+from wikisync.workspace.folders import held_cache
 
 PICTURE = "uploads/" + "ab" * 16 + "/p.png"
 KEPT_AS_THEY_WERE = {"trash", "limbo"}

@@ -9,7 +9,7 @@ from tests.support.workspaces import HANDBOOK, PAGES, Cloned
 from wikisync.core.model import Slug
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
-from wikisync.workspace.merge_tools import editor_command
+from wikisync.workspace.resolving import editor_command
 
 HERE = "ONE\n\ntwo\n\nTHREE here\n"
 THERE = "one\n\nTWO there\n\nTHREE there\n"

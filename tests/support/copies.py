@@ -16,8 +16,7 @@ from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.replica import GONE_THERE, LocalReplica
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import CycleOptions, CycleResult
-from wikisync.sync.wiki.aliases import AliasedFolder
-from wikisync.sync.wiki.dry import DryFolder
+from wikisync.sync.views import AliasedFolder, DryFolder
 
 OWNER = WikiOwner("project", "docs/handbook")
 ROUNDS_MAX = 12

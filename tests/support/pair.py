@@ -34,10 +34,8 @@ from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import CycleOptions, CycleResult
-from wikisync.sync.wiki.aliases import AliasedFolder
-from wikisync.sync.wiki.dry import DryFolder
-from wikisync.workspace.linking import FileLinks
-from wikisync.workspace.translation import TranslatedWiki
+from wikisync.sync.views import AliasedFolder, DryFolder
+from wikisync.workspace.linking import FileLinks, TranslatedWiki
 
 OWNER = WikiOwner("project", "docs/handbook")
 ROUNDS_MAX = 16

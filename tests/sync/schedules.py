@@ -35,9 +35,8 @@ from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import CycleOptions, CycleResult, Patience
 from wikisync.sync.run.undoing import undo_sync
-from wikisync.sync.wiki.aliases import AliasedFolder
-from wikisync.workspace.linking import FileLinks
-from wikisync.workspace.translation import TranslatedWiki
+from wikisync.sync.views import AliasedFolder
+from wikisync.workspace.linking import FileLinks, TranslatedWiki
 
 OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6

@@ -12,7 +12,7 @@ from wikisync.merging.conflict import MARKER
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN
-from wikisync.sync.wiki.aliases import AliasedFolder
+from wikisync.sync.views import AliasedFolder
 
 FILE, PAGE = Slug("My Page"), Slug("My-Page")
 OTHERS = {f"other-{number}": f"{number}\n" for number in range(9)}

@@ -2,7 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from wikisync.core.model import Digest, Format, Slug, WikiOwner, digest_of
-from wikisync.sync.base import journal
+from wikisync.sync.base import history
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide import ledger
@@ -148,7 +148,7 @@ def test_old_events_go(known: WikiState) -> None:
 def test_only_so_many_events_are_kept(
     known: WikiState, another: WikiState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "EVENTS_MAX", 2)
+    monkeypatch.setattr(history, "EVENTS_MAX", 2)
     another.note(event("theirs"))
     for turn in range(4):
         known.note(event(f"event {turn}"))

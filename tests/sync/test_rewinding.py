@@ -22,7 +22,7 @@ from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
 from wikisync.sync.decide.safety import BatchKind, Decision
 from wikisync.sync.run.undoing import undo_sync
-from wikisync.sync.wiki.aliases import AliasedFolder
+from wikisync.sync.views import AliasedFolder
 
 
 def rewind(copies: Copies) -> None:

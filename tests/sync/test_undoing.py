@@ -13,8 +13,7 @@ from wikisync.sync.base.state import State
 from wikisync.sync.decide.safety import Decision
 from wikisync.sync.run.parts import CycleOptions
 from wikisync.sync.run.undoing import undo_sync
-from wikisync.sync.wiki.aliases import AliasedFolder
-from wikisync.sync.wiki.dry import DryFolder
+from wikisync.sync.views import AliasedFolder, DryFolder
 
 PAGES = {"home": "one\n\ntwo\n\nthree\n", "guide": "a guide\n", "team/ann": "Ann\n"}
 MANY = {f"new{number}": f"{number}\n" for number in range(9)}

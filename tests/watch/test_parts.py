@@ -23,8 +23,12 @@ from wikisync.folder.workspace import locked
 from wikisync.site.preview.states import PageStatus
 from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
 from wikisync.sync.run.parts import Held
-from wikisync.watch.log import LOG_FILES_KEPT, logging_to
-from wikisync.watch.process import DESCRIPTORS, allow_descriptors
+from wikisync.watch.process import (
+    DESCRIPTORS,
+    LOG_FILES_KEPT,
+    allow_descriptors,
+    logging_to,
+)
 from wikisync.watch.report import (
     ReportedStates,
     WatchedStates,
@@ -39,9 +43,9 @@ from wikisync.watch.run import QUIET_S, TO_REPLACE, Caller, PublishedSite
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import Condition
 from wikisync.workspace.runner import CYCLE, Outage, WikiRun
+from wikisync.workspace.service import hook_secret
 from wikisync.workspace.status import notes_of_watch
 from wikisync.workspace.syncing import Synced
-from wikisync.workspace.token import hook_secret
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")
 AWAY = Unavailable("no answer", hint="wait")

@@ -8,11 +8,11 @@ from tests.api.wire import json_answer, listening_wire
 from wikisync.cli.init import token_sentence
 from wikisync.core.model import WikiOwner
 from wikisync.site.model import WikiOrigin
-from wikisync.workspace.addresses import addresses_in
 from wikisync.workspace.discovery import FoundWiki
 from wikisync.workspace.rights import (
     Service,
     TokenRights,
+    addresses_in,
     check_token,
     nearest_paths,
     rights_of,

@@ -10,8 +10,13 @@ from wikisync.cli.options import flag
 from wikisync.cli.site import book_options, theme_options
 from wikisync.errors import ExitCode
 from wikisync.site.book.request import BookRequest
-from wikisync.workspace.building import Built, build, site_folder
-from wikisync.workspace.folders import ThemeChoice, find_shown
+from wikisync.workspace.folders import (
+    Built,
+    ThemeChoice,
+    build,
+    find_shown,
+    site_folder,
+)
 from wikisync.workspace.sentences import counted
 
 

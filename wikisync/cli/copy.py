@@ -12,11 +12,10 @@ from wikisync.cli.options import InputPath, flag, json_option
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync, wiki_as_json
 from wikisync.errors import UsageError
-from wikisync.workspace.cache import default_cache
-from wikisync.workspace.copying import Copied, copy_wiki, one_wiki
+from wikisync.workspace.cloning import Copied, copy_wiki, one_wiki
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.service import open_selected
-from wikisync.workspace.token import TOKEN_VARIABLE, URL_VARIABLE
+from wikisync.workspace.folders import default_cache
+from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, open_selected
 
 TARGET_TOKEN_VARIABLE = "WIKISYNC_TO_TOKEN"  # noqa: S105 - the name of a variable
 

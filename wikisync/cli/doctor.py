@@ -12,12 +12,17 @@ from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.errors import ConfigError, ExitCode, Unagreed, UsageError, WikisyncError
 from wikisync.workspace.configured import find_workspace
-from wikisync.workspace.doctor.findings import Finding, Grade
-from wikisync.workspace.doctor.here import check_disk, check_folder, check_state
-from wikisync.workspace.doctor.there import check_there
+from wikisync.workspace.doctor import (
+    Finding,
+    Grade,
+    check_disk,
+    check_folder,
+    check_state,
+    check_there,
+)
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.sentences import counted
-from wikisync.workspace.token import workspace_token
+from wikisync.workspace.service import workspace_token
 
 
 @click.command(name="doctor", epilog="Example: wikisync doctor -C my-wikis")

@@ -25,7 +25,7 @@ from wikisync.workspace.sentences import counted
 
 if TYPE_CHECKING:
     from wikisync.fleet.rows import Rows
-    from wikisync.workspace.doctor.findings import Finding
+    from wikisync.workspace.doctor import Finding
 
 T = TypeVar("T")
 
@@ -184,7 +184,7 @@ def run(
     """Work until SIGTERM, Ctrl-C or wikisync fleet drain, then end in order."""
     from wikisync.fleet.runner import FleetRunner
     from wikisync.fleet.worker import work_on_sites
-    from wikisync.workspace.token import read_token
+    from wikisync.workspace.service import read_token
 
     async def work(rows: Rows) -> None:
         url = (await rows.settings()).service

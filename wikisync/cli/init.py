@@ -27,20 +27,21 @@ from wikisync.core.terminal import one_line
 from wikisync.errors import ExitCode, FolderError, UsageError, command_line
 from wikisync.folder.workspace import refuse_overlaps
 from wikisync.workspace import creating
-from wikisync.workspace.addresses import Target, find_target
 from wikisync.workspace.cloning import folder_names
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.creating import Planned, pages_in
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.rights import (
     Service,
+    Target,
     WikiRights,
     check_token,
     check_wikis,
+    find_target,
     name_wikis,
 )
 from wikisync.workspace.sentences import counted
-from wikisync.workspace.token import TOKEN_VARIABLE, URL_VARIABLE, configured_token
+from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, configured_token
 
 FOLDERS_ASKED_MAX = 10
 """For more wikis no folders are asked for: they get their own names."""

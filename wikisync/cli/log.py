@@ -14,8 +14,12 @@ from wikisync.errors import UsageError
 from wikisync.sync.decide.ledger import LogEntry
 from wikisync.workspace.configured import find_workspace, named_page
 from wikisync.workspace.opening import open_workspace
-from wikisync.workspace.restoring import refuse_missing
-from wikisync.workspace.revisions import DIGITS, Revisions, read_revisions
+from wikisync.workspace.restoring import (
+    DIGITS,
+    Revisions,
+    read_revisions,
+    refuse_missing,
+)
 from wikisync.workspace.sentences import local_time
 
 SHOWN = 50

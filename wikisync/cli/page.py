@@ -42,10 +42,9 @@ from wikisync.contract.schema import CommentRecord, WikiPageRecord
 from wikisync.core.model import WRITABLE_FORMATS, Format, WikiOwner
 from wikisync.errors import ExitCode, FolderError, NotFound, UsageError
 from wikisync.markup.frontmatter import split_front_matter, text_without
-from wikisync.workspace.addresses import find_target, may_name_wiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.rights import name_wikis
+from wikisync.workspace.rights import find_target, may_name_wiki, name_wikis
 
 T = TypeVar("T")
 

@@ -26,7 +26,7 @@ from wikisync.merging.conflict import (
 )
 from wikisync.sync.decide.ledger import ConflictFileRecord, remote_label
 from wikisync.sync.decide.plan import HoldReason
-from wikisync.workspace import merge_tools, resolving
+from wikisync.workspace import resolving
 from wikisync.workspace.configured import (
     ConfiguredWorkspace,
     find_workspace,
@@ -254,7 +254,7 @@ async def _sync_decided(decided: Sequence[Asked], opened: OpenWorkspace) -> int:
 
 def _edit(asked: Asked) -> int:
     """Open the conflict file; the workspace is not held meanwhile."""
-    editor = merge_tools.editor_command(os.environ)
+    editor = resolving.editor_command(os.environ)
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         found = asyncio.run(_conflict(asked, opened, holder))
@@ -265,7 +265,7 @@ def _edit(asked: Asked) -> int:
             f"{asked.section.folder}/{asked.slug} has no conflict file to edit",
             hint="move what has its name away, or use --mine, --wiki, --both or --tool",
         )
-    merge_tools.run_and_wait([*editor, str(found.path)], found.path)
+    resolving.run_and_wait([*editor, str(found.path)], found.path)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         return asyncio.run(_take_edited(asked, opened, holder, found.path))
 
@@ -275,17 +275,17 @@ def _edit_with(tool: str, asked: Asked) -> int:
 
     The result begins as the conflict file, with what is settled in it already.
     """
-    merge_tools.tool_command(
-        tool, dict.fromkeys(merge_tools.PLACES, Path())
+    resolving.tool_command(
+        tool, dict.fromkeys(resolving.PLACES, Path())
     )  # before anything is written
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         found = asyncio.run(_conflict(asked, opened, holder))
     if isinstance(found, int):
         return found
-    with merge_tools.tool_files(found) as files:
+    with resolving.tool_files(found) as files:
         result = files["result"]
-        merge_tools.run_and_wait(merge_tools.tool_command(tool, files), result)
+        resolving.run_and_wait(resolving.tool_command(tool, files), result)
         text = resolving.read_result(result)
         with open_workspace(asked.workspace, is_held=holder is None) as opened:
             _refuse_others(opened, asked, found.record, result)

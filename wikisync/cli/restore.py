@@ -21,12 +21,13 @@ from wikisync.workspace.restoring import (
     bring_back,
     chosen_version,
     find_page,
+    read_revisions,
     refuse_missing,
     restore_pages,
+    text_of,
     versions_of,
     when,
 )
-from wikisync.workspace.revisions import read_revisions, text_of
 from wikisync.workspace.sentences import counted, local_time, parse_time, with_hint
 
 LINE_CHARS_MAX = 60

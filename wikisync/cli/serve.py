@@ -21,7 +21,7 @@ from wikisync.errors import ExitCode, UsageError, command_line
 from wikisync.service.loading import LoadedFolder
 from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Deletion, Hook, Imports, Profile, Settings
-from wikisync.workspace.token import hook_secret
+from wikisync.workspace.service import hook_secret
 
 PORT_FILE = "port"
 PORT_BYTES_MAX = 16

@@ -27,7 +27,7 @@ from wikisync.workspace.configured import (
     find_workspace,
     workspace_above,
 )
-from wikisync.workspace.token import URL_VARIABLE, read_token, workspace_token
+from wikisync.workspace.service import URL_VARIABLE, read_token, workspace_token
 
 ADDRESS = "import_url"
 """The one attribute that may hold a password."""

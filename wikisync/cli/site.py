@@ -22,8 +22,8 @@ from wikisync.workspace.page_files import parse_settings
 from wikisync.workspace.sentences import counted, problem_as_json
 
 if TYPE_CHECKING:
-    from wikisync.workspace.building import Built
     from wikisync.workspace.exporting import Exported
+    from wikisync.workspace.folders import Built
 
 BROKEN_LINKS_SHOWN_MAX = 20
 _FORMATS: dict[str, BookFormat] = {"single": "html", "pdf": "pdf", "epub": "epub"}

@@ -10,7 +10,7 @@ from wikisync.core.system.parallel import gather
 from wikisync.errors import PreconditionFailed, WikisyncError
 from wikisync.fleet.rows import Rows, Settings
 from wikisync.site.bucket import Bucket, open_bucket
-from wikisync.workspace.doctor.findings import Finding, Grade
+from wikisync.workspace.doctor import Finding, Grade
 
 SERVER_MIN = 140_000
 CLOCK_S = 2.0

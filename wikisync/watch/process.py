@@ -1,12 +1,16 @@
-"""A watch from start to stop signal, through changes of its configuration."""
+"""A watch from start to stop signal, through changes of its configuration; its log."""
 
 import asyncio
+import json
+import logging
 import os
 import resource
 import signal
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from datetime import UTC, datetime
 from functools import partial
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Literal
 
@@ -15,14 +19,17 @@ from msgspec import Struct
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.config.trust import OWN_KEYS, refuse_unagreed
+from wikisync.core.layout import LOG_FILE
 from wikisync.core.messages import Messages
 from wikisync.core.system.file_status import status_at
+from wikisync.core.system.private import make_private_file, make_private_folder
+from wikisync.core.terminal import VisibleLines, visible_line
 from wikisync.errors import ExitCode, WikisyncError
+from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.listen import Listener, listening
-from wikisync.watch.log import logging_to
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki, lists_of
@@ -32,8 +39,73 @@ from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.failures import REFUSED_RETRY_S, Condition
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
-from wikisync.workspace.service import open_service
-from wikisync.workspace.token import hook_secret, workspace_token
+from wikisync.workspace.runner import CYCLE
+from wikisync.workspace.service import hook_secret, open_service, workspace_token
+
+LOG_BYTES_MAX = 2 * 1024 * 1024
+LOG_FILES_KEPT = 3
+"""Earlier ones: ``log.1`` and so on."""
+MESSAGE_CHARS_MAX = 4000
+
+LogFormat = Literal["text", "json"]
+
+
+class _Lines(VisibleLines):
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - its name
+        message = record.getMessage()[:MESSAGE_CHARS_MAX]
+        at = datetime.fromtimestamp(record.created, UTC).astimezone()
+        cycle = f" [{CYCLE.get()}]" if CYCLE.get() else ""
+        line = f"{at:%Y-%m-%d %H:%M:%S} {record.levelname}{cycle} {message}"
+        return visible_line(line)
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        said: dict[str, object] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "cycle": CYCLE.get(),
+            "where": record.name,
+            "message": record.getMessage()[:MESSAGE_CHARS_MAX],
+        }
+        if record.exc_info:
+            said["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(said, ensure_ascii=False)
+
+
+class _LogFile(RotatingFileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name
+        """Lose the line: a full disk is no reason for tracebacks on the terminal."""
+
+
+@contextmanager
+def logging_to(
+    private: Path, log_format: LogFormat, *, bytes_max: int = LOG_BYTES_MAX
+) -> Iterator[Path]:
+    """Log into the workspace, as far as it can be written, until the block ends."""
+    path = private / LOG_FILE
+    try:
+        make_private_folder(private)
+        make_private_file(path)
+        handler = _LogFile(
+            path, maxBytes=bytes_max, backupCount=LOG_FILES_KEPT, encoding="utf-8"
+        )
+    except OSError as exc:
+        raise folder_error("write", str(exc.filename or path), exc) from exc
+    handler.setFormatter(_JsonLines() if log_format == "json" else _Lines())
+    handler.setLevel(logging.INFO)
+    logger = logging.getLogger("wikisync")
+    level = logger.level
+    logger.addHandler(handler)
+    if logger.getEffectiveLevel() > logging.INFO:
+        logger.setLevel(logging.INFO)
+    try:
+        yield path
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        handler.close()
+
 
 STOP_S = 1.5
 """How long a request under way may hold up the end; what came of it is found out

@@ -51,10 +51,14 @@ from wikisync.watch.systemd import Notifier
 from wikisync.watch.triggers import ActivityList, Triggers
 from wikisync.watch.wiki import WatchedWiki, some_of
 from wikisync.workspace import attention, runner
-from wikisync.workspace.building import after_command, bucket_of
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
-from wikisync.workspace.folders import ShownFolder, cache_folder
+from wikisync.workspace.folders import (
+    ShownFolder,
+    after_command,
+    bucket_of,
+    cache_folder,
+)
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.status import scan, status_as_json
 from wikisync.workspace.syncing import other_folder

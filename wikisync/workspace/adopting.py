@@ -12,11 +12,11 @@ from wikisync.core.messages import Messages
 from wikisync.errors import WikisyncError
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.run.parts import CycleOptions
-from wikisync.workspace.addresses import ATTEMPTS_MAX
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.identity import Located, RemoteId, find_wiki
 from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.rights import ATTEMPTS_MAX
 from wikisync.workspace.service import open_service
 from wikisync.workspace.syncing import Synced, WikiCycles
 

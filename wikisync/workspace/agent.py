@@ -24,7 +24,7 @@ from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk, encoded, new
 from wikisync.workspace.attention import batch_sentence, failure_sentence, held_sentence
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import open_workspace
-from wikisync.workspace.revisions import DIGITS, read_revisions
+from wikisync.workspace.restoring import DIGITS, read_revisions
 from wikisync.workspace.sentences import local_time
 from wikisync.workspace.status import scan
 from wikisync.workspace.sync_run import SyncRequest, sync_workspace

@@ -24,8 +24,14 @@ from wikisync.sync.decide.safety import Batch, Decision, decide
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.resolving import pieces_of, settle
-from wikisync.workspace.restoring import Version, bring_back, find_page, versions_of
-from wikisync.workspace.revisions import read_revisions, text_of
+from wikisync.workspace.restoring import (
+    Version,
+    bring_back,
+    find_page,
+    read_revisions,
+    text_of,
+    versions_of,
+)
 from wikisync.workspace.sentences import local_time
 from wikisync.workspace.status import headline, rows, scan
 

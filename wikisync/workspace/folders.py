@@ -1,16 +1,19 @@
-"""What a folder shows: a workspace, one wiki of it, or any folder of pages.
+"""What a folder shows (a workspace, one wiki, or pages), its site, and private caches.
 
 No service is asked: what only it knows (titles, visibility) is taken from the
 configuration, or from the names of folders.
 """
 
+import asyncio
+import hashlib
 import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence, Set
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,18 +22,30 @@ from msgspec.structs import replace
 from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.reading import overlap
 from wikisync.config.trust import refuse_unagreed
-from wikisync.core.layout import CACHE_FOLDER, PRIVATE_FOLDER, STATE_FILE
-from wikisync.core.model import PagePath, WikiOwner
+from wikisync.core.layout import CACHE_FOLDER, LOCK_FILE, PRIVATE_FOLDER, STATE_FILE
+from wikisync.core.messages import Progress
+from wikisync.core.model import PagePath, Problem, WikiOwner
+from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.core.terminal import path_text
 from wikisync.core.versions import UNKNOWN, Versions
-from wikisync.errors import ConfigError, StateError, UsageError, WikisyncError
+from wikisync.errors import (
+    ConfigError,
+    FolderError,
+    StateError,
+    UsageError,
+    WikisyncError,
+)
 from wikisync.folder.naming import parse_path
-from wikisync.folder.workspace import holder_of
-from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
+from wikisync.folder.safe_open import folder_error
+from wikisync.folder.workspace import holder_of, locked
+from wikisync.site.book.request import NO_BOOKS, BookRequest
+from wikisync.site.build import build_site
+from wikisync.site.model import BuildReport, SiteOptions, WikiOrigin, WikiSource
 from wikisync.site.preview.world import PreviewInputs
+from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published, publish
+from wikisync.site.published import leave
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.plan import BasePage
-from wikisync.workspace.cache import default_cache
 from wikisync.workspace.configured import no_wiki, read_config, workspace_above
 from wikisync.workspace.page_files import markup_options
 
@@ -282,3 +297,195 @@ def editor_command(
                 return tuple(words)
     opener = "open" if sys.platform == "darwin" else "xdg-open"
     return (opener,) if shutil.which(opener) else ()
+
+
+# -- building the site -------------------------------------------------------------
+
+
+class Built(Struct, frozen=True):
+    """What one build did."""
+
+    index: Path
+    """Of the site, or the first file where only books are written."""
+    report: BuildReport
+    problems: tuple[Problem, ...]
+    books: BookRequest = NO_BOOKS
+    is_switched: bool | None = None
+    """Whether a new version took the site's place; None where that is not asked."""
+
+
+def site_folder(shown: ShownFolder, config: Config | None) -> Path:
+    """Where the site of a workspace goes; UsageError where the folder is none."""
+    if config is None or shown.workspace is None or shown.workspace != shown.folder:
+        raise UsageError(
+            f"no output folder is given for the site of {shown.folder}",
+            hint="give a folder with -o, or set [site] output",
+        )
+    return shown.workspace / config.site.output
+
+
+def build(
+    shown: ShownFolder,
+    config: Config | None,
+    output: Path | None,
+    progress: Progress,
+    *,
+    books: BookRequest = NO_BOOKS,
+    publishes: bool = False,
+    replaces: bool = False,
+    retries: bool = False,
+) -> Built:
+    """Bring the site in a folder up to date, and write the books asked for.
+
+    Published, a new version takes the old one's place at once and what follows is run;
+    else the files in the folder change one by one.  Where it cannot be built, the site
+    stays as it was.
+    """
+    from wikisync.site.book.writing import with_books  # slow to load
+
+    wikis, options = shown.site()
+    options = replace(options, retries=retries)
+    cache = cache_folder(shown, "site", os.environ)
+    add_books = partial(
+        with_books, wikis=wikis, request=books, options=options, cache=cache
+    )
+    if output is None:
+        report = add_books(None, progress=progress)
+        return Built(books.files[0][1], report, report.problems, books)
+    may_leave, index = leave(replaces=replaces), output / "index.html"
+    if not publishes:
+        report = build_site(
+            wikis, output, options, cache=cache, may_leave=may_leave, progress=progress
+        )
+        report = add_books(report, progress=progress)
+        return Built(index, report, report.problems, books)
+    published: Published = asyncio.run(
+        publish(
+            wikis,
+            output,
+            options,
+            cache=cache,
+            keep=config.site.keep if config else KEEP_DEFAULT,
+            bucket=bucket_of(shown, config, os.environ),
+            after=after_command(shown, config, os.environ),
+            may_leave=may_leave,
+            progress=progress,
+        )
+    )
+    report = add_books(published.report, progress=progress)
+    problems = (*report.problems, *published.problems)
+    return Built(index, report, problems, books, published.is_switched)
+
+
+def after_command(
+    shown: ShownFolder, config: Config | None, environment: Mapping[str, str]
+) -> AfterCommand | None:
+    """The command of ``[site] after``, agreed to; it runs without the token."""
+    if config is None or shown.workspace is None or not config.site.after:
+        return None
+    refuse_unagreed(shown.workspace, config, environment, keys={"site.after"})
+    return AfterCommand(config.site.after, shown.workspace, environment)
+
+
+def bucket_of(
+    shown: ShownFolder, config: Config | None, environment: Mapping[str, str]
+) -> str:
+    """The address in ``[site] bucket``, agreed to; empty for none."""
+    if config is None or shown.workspace is None or not config.site.bucket:
+        return ""
+    refuse_unagreed(shown.workspace, config, environment, keys={"site.bucket"})
+    return config.site.bucket
+
+
+# -- the cache of an export --------------------------------------------------------
+
+
+CACHE_TAG = "CACHEDIR.TAG"
+CACHE_TAG_TEXT = """\
+Signature: 8a477f597d28d172789f06886806bc55
+# Wikis that `wikisync export` has read; it is safe to delete this folder; the next
+# export takes longer.
+"""
+
+
+def check_apart(output: Path, cache: Path) -> None:
+    """Refuse a cache in the site or a site in the cache: each tidies its own folder."""
+    site, private = Path(os.path.realpath(output)), Path(os.path.realpath(cache))
+    if site.is_relative_to(private) or private.is_relative_to(site):
+        raise UsageError(
+            f"the output {output} and the cache {cache} overlap",
+            hint="give --cache a separate folder; nothing was changed",
+        )
+
+
+def default_cache(url: str, output: Path, environment: Mapping[str, str]) -> Path:
+    """The cache folder of this service and this output folder."""
+    ours = _users_cache(environment)
+    if ours is None:
+        raise UsageError(
+            "there is no home folder for the cache",
+            hint="name a folder with --cache, or set HOME",
+        )
+    key = f"{url}\n{output.absolute()}".encode("utf-8", "surrogateescape")
+    return ours / "export" / hashlib.sha256(key).hexdigest()[:24]
+
+
+def _users_cache(environment: Mapping[str, str]) -> Path | None:
+    configured = environment.get("XDG_CACHE_HOME", "")
+    # the specification wants relative values ignored
+    if configured.startswith("/"):
+        return Path(configured) / "wikisync"
+    try:
+        return Path.home() / ".cache" / "wikisync"
+    except RuntimeError:
+        return None
+
+
+@contextmanager
+def held_cache(cache: Path) -> Iterator[None]:
+    """Hold the cache folder, marked as ours; FolderError where it is not ours."""
+    _refuse_foreign(cache, {LOCK_FILE})
+    _make(cache)
+    with locked(cache, f"the cache {cache}"):
+        tag = cache / CACHE_TAG
+        if not tag.exists():
+            _write_tag(tag)
+        yield
+
+
+def _make(folder: Path) -> None:
+    try:
+        make_private_folder(folder)
+    except OSError as exc:
+        error = folder_error("write to", str(exc.filename or folder), exc)
+        step = "name another folder for the cache with --cache"
+        error.hint = f"{error.hint}; or {step}" if error.hint else step
+        raise error from exc
+
+
+def _write_tag(tag: Path) -> None:
+    try:
+        make_private_file(tag)
+        tag.write_text(CACHE_TAG_TEXT, encoding="utf-8")
+    except OSError as exc:
+        # a tag that was cut off would still make the folder ours
+        tag.unlink(missing_ok=True)
+        raise FolderError(
+            f"cannot write to the cache {tag.parent}: {exc.strerror}",
+            hint="free some space, or choose another folder with --cache",
+        ) from exc
+
+
+def _refuse_foreign(cache: Path, ours: set[str]) -> None:
+    try:
+        names = {path.name for path in cache.iterdir()} if cache.exists() else set()
+    except OSError as exc:
+        raise FolderError(
+            f"the cache {cache} cannot be read: {exc.strerror}",
+            hint="choose another folder with --cache",
+        ) from exc
+    if CACHE_TAG not in names and names - ours:
+        raise FolderError(
+            f"the cache {cache} holds files that are not from an export",
+            hint="choose an empty folder with --cache; nothing was changed",
+        )

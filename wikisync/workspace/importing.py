@@ -1,18 +1,258 @@
-"""Wikis of other programs as a folder of pages that is ready to be synced.
+"""Wikis of other programs as a new folder of pages that is ready to be synced.
 
-Whatever has no counterpart is named, with file and line.  Nothing of the source is
-changed, and the folder is a new one.
+Whatever has no counterpart is named, with file and line; nothing of the source changes.
+A dump of MediaWiki is read twice and never held whole: first for the titles and
+redirects to which links lead.  XML with a document type is refused: a dump has none,
+and entities that a file defines can stand for endless text.
 """
 
+import bz2
+import gzip
+import posixpath
+import re
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+from xml.parsers import expat
+
+from msgspec import Struct, field
 
 from wikisync.api.git_fetch import Fetching, FetchStopped, fetch, write_files
+from wikisync.core.model import Slug
 from wikisync.errors import FolderError, Unavailable, UsageError
 from wikisync.folder.safe_open import make_folder
-from wikisync.workspace.import_dump import import_dump
+from wikisync.markup.mediawiki import convert
 from wikisync.workspace.import_notes import import_notes
-from wikisync.workspace.imported import Imported
+from wikisync.workspace.imported import Imported, address_of, folded, names_in, slug_of
+
+DUMP_BYTES_MAX = 16 * 1024 * 1024 * 1024
+"""Unpacked."""
+PAGE_CHARS_MAX = 4 * 1024 * 1024
+CHUNK_BYTES = 1024 * 1024
+CARRIED = frozenset({"0", "4", "12", "14"})
+"""Pages, project pages, help and categories; no talk, users, files and templates."""
+PICTURE_WORDS = frozenset(
+    {"thumb", "thumbnail", "frame", "frameless", "border", "upright"}
+    | {"left", "right", "center", "none"}
+)
+INTERWIKI = re.compile(r"[a-z]{2,3}(-[a-z]+)?|wikipedia|wikt|commons|mw|special|user")
+TEXTS = frozenset({"title", "ns", "text", "model", "timestamp", "base"})
+
+
+class _DumpPage(Struct):
+    title: str = ""
+    space: str = "0"
+    redirect: str = ""
+    text: str = ""
+    line: int = 1
+    """Of the text."""
+    model: str = "wikitext"
+    is_long: bool = False
+
+
+class _Dump(Struct):
+    spaces: dict[str, str] = field(default_factory=dict)
+    """Number of a namespace to its name."""
+    main: str = ""
+    """Title of the main page."""
+    slugs: dict[str, Slug] = field(default_factory=dict)
+    redirects: dict[str, str] = field(default_factory=dict)
+
+
+def import_dump(source: Path, files: Path | None, imported: Imported) -> None:
+    """Convert every page of a dump; ``files`` is a folder with its files."""
+    dump = _Dump()
+    left: dict[str, int] = {}
+
+    def note(page: _DumpPage) -> None:
+        if page.redirect:
+            dump.redirects[folded(page.title)] = page.redirect
+        elif page.space in CARRIED:
+            slug = slug_of(page.title.replace("_", " ").replace(":", "/"))
+            is_main = folded(page.title) == folded(dump.main)
+            dump.slugs[folded(page.title)] = Slug("home") if is_main else slug
+        else:
+            left[page.space] = left.get(page.space, 0) + 1
+
+    _read(source, dump, note)
+    for space, count in left.items():
+        what = f"{count} pages of the namespace {dump.spaces.get(space) or space}"
+        imported.lose(source.name, 1, what)
+    found = {
+        folded(name.rpartition("/")[2]): name
+        for name in (names_in(files) if files else ())
+    }
+    importer = _Importer(source.name, dump, found, imported)
+    _read(source, dump, importer.write)
+    for name in sorted(importer.used):
+        assert files is not None
+        imported.copy_file(files, name, f"files/{posixpath.basename(name)}")
+
+
+class _Importer:
+    def __init__(
+        self, source: str, dump: _Dump, files: dict[str, str], imported: Imported
+    ) -> None:
+        self._source = source
+        self._dump = dump
+        self._files = files
+        self._imported = imported
+        self.used: set[str] = set()
+        """Files that pages show or link to."""
+        self._page, self._slug = _DumpPage(), Slug("")
+
+    def write(self, page: _DumpPage) -> None:
+        if page.redirect or page.space not in CARRIED:
+            return
+        if page.is_long or page.model != "wikitext":
+            what = "is too long" if page.is_long else f"is {page.model}"
+            self._lose(page, 1, f"the page {page.title} {what}")
+            return
+        if not page.title.strip():
+            self._lose(page, 1, "a page without a title")
+            return
+        self._page, self._slug = page, self._dump.slugs[folded(page.title)]
+        converted = convert(page.text, self._link)
+        for line, what in converted.lost:
+            self._lose(page, line, what)
+        tags = ", ".join(
+            f'"{name.replace(chr(92), "").replace(chr(34), "")}"'
+            for name in dict.fromkeys(converted.categories)
+        )
+        title = page.title.replace("\\", "\\\\").replace('"', '\\"')
+        head = f'title: "{title}"\n' + (f"tags: [{tags}]\n" if tags else "")
+        text = f"---\n{head}---\n{converted.text}"
+        self._imported.write_page(self._slug, text, f"{self._source}: {page.title}")
+
+    def _lose(self, page: _DumpPage, line: int, what: str) -> None:
+        self._imported.lose(self._source, page.line + line - 1, what)
+
+    def _link(self, target: str, rest: str, line: int) -> str:
+        is_link = target.startswith(":")
+        name, _, fragment = target.lstrip(":").partition("#")
+        space, colon, leaf = name.partition(":")
+        files = {"file", "image", "media", self._dump.spaces.get("6", "").lower()}
+        if colon and space.strip().lower() in files:
+            return self._file(leaf.strip(), rest, line, is_link=is_link)
+        text = rest or target.lstrip(":")
+        if name.startswith("/"):
+            name = f"{self._page.title}{name.rstrip('/')}"
+        key = folded(name)
+        for _ in range(5):
+            key = folded(self._dump.redirects.get(key, key))
+        slug = self._dump.slugs.get(key)
+        if slug is None and name:
+            if colon and INTERWIKI.fullmatch(space.strip().lower()):
+                self._lose(self._page, line, f"a link to another wiki: {name}")
+                return text
+            slug = slug_of(name.replace("_", " ").replace(":", "/"))
+        heading = fragment.replace("_", " ")
+        return f"[{text}]({address_of(slug or '', self._slug, heading)})"
+
+    def _file(self, name: str, rest: str, line: int, *, is_link: bool) -> str:
+        found = self._files.get(folded(name))
+        if found:
+            self.used.add(found)
+        else:
+            self._lose(self._page, line, f"the file {name}, which no dump has")
+        path = f"files/{posixpath.basename(found or name)}".replace(" ", "_")
+        path = f"files/{posixpath.basename(found)}" if found else path
+        address = address_of(path, self._slug)
+        caption, size = "", ""
+        for word in map(str.strip, rest.split("|")):
+            if width := re.fullmatch(r"(\d+)(?:x\d+)?px", word):
+                size = f"{{width={width[1]}}}"
+            elif word and word not in PICTURE_WORDS and "=" not in word:
+                caption = word
+        if is_link:
+            return f"[{caption or name}]({address})"
+        return f"![{caption}]({address}){size}"
+
+
+def _read(source: Path, dump: _Dump, found: Callable[[_DumpPage], None]) -> None:
+    """Give every page; UsageError where it is no dump, or has a document type."""
+    parser = expat.ParserCreate()
+    page = _DumpPage()
+    texts: list[str] = []
+    at = ""
+    chars = 0
+    is_dump = False
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal page, at, chars, is_dump
+        at = name if name in TEXTS else at
+        texts.clear()
+        chars = 0
+        match name:
+            case "mediawiki":
+                is_dump = True
+            case "page":
+                page = _DumpPage()
+            case "redirect":
+                page.redirect = attributes.get("title", "")
+            case "namespace":
+                at = f"namespace {attributes.get('key', '')}"
+            case "text":
+                page.line, page.is_long = parser.CurrentLineNumber, False
+
+    def character(text: str) -> None:
+        nonlocal chars
+        chars += len(text)
+        if chars <= PAGE_CHARS_MAX:
+            texts.append(text)
+        else:
+            page.is_long = True
+
+    def end(name: str) -> None:
+        nonlocal at
+        text = "".join(texts)
+        match name:
+            case "title":
+                page.title = text
+            case "ns":
+                page.space = text
+            case "model":
+                page.model = text
+            case "text":
+                page.text = text
+            case "base":
+                dump.main = text.rpartition("/")[2]
+            case "namespace":
+                dump.spaces[at.partition(" ")[2]] = text
+            case "page":
+                found(page)
+        texts.clear()
+
+    def refuse(*_: object) -> None:
+        raise UsageError(
+            f"{source} has a document type, which no dump of MediaWiki has",
+            hint="make the dump anew, with dumpBackup.php or Special:Export",
+        )
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = character
+    parser.StartDoctypeDeclHandler = refuse
+    packers: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open}
+    opener = packers.get(source.suffix, open)
+    size = 0
+    try:
+        with opener(source, "rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                size += len(chunk)
+                if size > DUMP_BYTES_MAX:
+                    raise UsageError(f"{source} is larger than {DUMP_BYTES_MAX} bytes")
+                parser.Parse(chunk, False)
+            parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise UsageError(f"{source} is no XML: {error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"cannot read {source}: {error}") from error
+    if not is_dump:
+        raise UsageError(f"{source} is no dump of MediaWiki")
+
 
 KINDS = ("obsidian", "github", "mediawiki")
 

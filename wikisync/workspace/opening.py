@@ -42,11 +42,10 @@ from wikisync.sync.base.state import REBUILT, State, WikiState
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import Confirm, CycleOptions, CycleResult, FolderMatch
-from wikisync.sync.wiki.aliases import AliasedFolder
-from wikisync.sync.wiki.dry import DryFolder, RememberedWiki
+from wikisync.sync.views import AliasedFolder, DryFolder, RememberedWiki
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.identity import Located, RemoteId, find_wiki, wiki_as_found
-from wikisync.workspace.translation import TranslatedWiki, translated_wiki
+from wikisync.workspace.linking import TranslatedWiki, translated_wiki
 
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""

@@ -1,9 +1,12 @@
-"""The conflict of a page: its pieces, its file, and the text that settles it."""
+"""The conflict of a page: its pieces, its file, the text that settles it, and tools."""
 
 import re
+import shlex
+import shutil
+import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,6 +14,7 @@ from msgspec import Struct
 from wikisync.config import WikiSection
 from wikisync.core.contents import is_pointer
 from wikisync.core.model import Slug
+from wikisync.core.system.processes import run_program
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed, UsageError
 from wikisync.merging import conflict
 from wikisync.merging.merge import merge
@@ -18,7 +22,7 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import NO_DIGEST, ConflictFileRecord
 from wikisync.sync.run.holds import Holds
 from wikisync.sync.run.parts import Cycle
-from wikisync.sync.wiki.dry import RememberedWiki
+from wikisync.sync.views import RememberedWiki
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.sentences import counted
 
@@ -166,3 +170,78 @@ def unresolved_parts(conflict_file: conflict.MergedText) -> str:
     """What is still unsettled in a conflict file, in words."""
     count = sum(isinstance(piece, conflict.Clash) for piece in conflict_file.pieces)
     return conflict_file.problem or f"{counted(count, 'unresolved part')} left"
+
+
+# -- programs in which a person settles a conflict ---------------------------------
+
+
+EDITORS = ("sensible-editor", "nano", "vi")
+"""Tried where neither ``VISUAL`` nor ``EDITOR`` is set."""
+PLACES = ("base", "here", "wiki", "result")
+"""What stands in braces in a merge tool's command for each of its files."""
+
+
+def tool_command(command: str, files: Mapping[str, Path]) -> Sequence[str]:
+    """A merge tool's words (``meld {here} {result} {wiki}``) with its files."""
+    try:
+        words = shlex.split(command)
+    except ValueError as exc:
+        raise UsageError(
+            f"--tool cannot be read: {exc}", hint="close its quotation marks"
+        ) from exc
+    if not any("{result}" in word for word in words[1:]):
+        raise UsageError(
+            "--tool has no place for the result",
+            hint="write it like --tool 'meld {here} {result} {wiki}'",
+        )
+    filled = list(words)
+    for name in PLACES:
+        filled = [word.replace(f"{{{name}}}", str(files[name])) for word in filled]
+    return filled
+
+
+@contextmanager
+def tool_files(found: FoundConflict) -> Iterator[Mapping[str, Path]]:
+    """The files of a merge tool while the block lasts, and after it where it fails."""
+    folder = Path(tempfile.mkdtemp(prefix="wikisync-"))
+    record = found.record
+    texts = (found.base, record.local, record.remote, found.text)
+    extension = record.format.extensions[0]
+    files = {name: folder / f"{name}{extension}" for name in PLACES}
+    for path, text in zip(files.values(), texts, strict=True):
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    yield files
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def editor_command(environment: Mapping[str, str]) -> Sequence[str]:
+    """The person's editor; UsageError where there is none."""
+    named = environment.get("VISUAL") or environment.get("EDITOR") or ""
+    try:
+        words = shlex.split(named)
+    except ValueError as exc:
+        raise UsageError(
+            f"VISUAL or EDITOR cannot be read: {exc}", hint="close its quotation marks"
+        ) from exc
+    if words:
+        return words
+    for name in EDITORS:
+        if found := shutil.which(name):
+            return [found]
+    raise UsageError("no editor is known", hint="set VISUAL or EDITOR, or edit by hand")
+
+
+def run_and_wait(words: Sequence[str], path: Path) -> None:
+    """Run a person's program on a file and wait until it is closed."""
+    try:
+        code = run_program(words)
+    except OSError as exc:
+        raise UsageError(
+            f"{words[0]} cannot be run: {exc.strerror}",
+            hint=f"give another program; the file is {path}",
+        ) from exc
+    if code:
+        raise UsageError(
+            f"{words[0]} ended with exit code {code}",
+            hint=f"nothing was applied; the file is {path}",
+        )

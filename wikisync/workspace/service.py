@@ -1,18 +1,203 @@
-"""Clients for services: that of a workspace, or the one that an address leads to."""
+"""Clients for services, and the token and secret for them: a file, variable or command.
+
+A token goes to the address that the person named: on the command line, in
+``WIKISYNC_URL``, or in a configuration that they agreed to.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import os
+import stat
+from codecs import BOM_UTF8
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from wikisync.api.address import shown_address
 from wikisync.api.client import Client
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
+from wikisync.config import ServiceSection
+from wikisync.config.trust import refuse_unagreed
+from wikisync.core.decoding import decode_text
 from wikisync.core.messages import Messages
-from wikisync.workspace.addresses import find_target, may_name_wiki
+from wikisync.core.origin import is_same_origin
+from wikisync.core.system.processes import output_of
+from wikisync.errors import UsageError
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.rights import name_wikis
-from wikisync.workspace.token import read_token, workspace_token
+from wikisync.workspace.rights import find_target, may_name_wiki, name_wikis
+
+TOKEN_VARIABLE = "WIKISYNC_TOKEN"  # noqa: S105 - the variable's name
+URL_VARIABLE = "WIKISYNC_URL"
+"""The service that the variable's token is for, and that commands speak to."""
+TOKEN_FILE_BYTES_MAX = 4096
+TOKEN_COMMAND_TIMEOUT_S = 30.0
+SECRET_VARIABLE = "WIKISYNC_HOOK_SECRET"  # noqa: S105 - the variable's name
+SECRET_BYTES_MAX = 4096
+
+
+def read_token(
+    url: str,
+    token_file: Path | None,
+    messages: Messages,
+    environment: Mapping[str, str],
+) -> str | None:
+    """The token from the file named, or from the environment; None for neither."""
+    # no message repeats what the file holds
+    if token_file is None:
+        token = _token_for(url, environment)
+        if token is None and environment.get(TOKEN_VARIABLE, "").strip():
+            named = shown_address(environment[URL_VARIABLE])
+            messages.warn(
+                f"{TOKEN_VARIABLE} is for {named} ({URL_VARIABLE}) and is not sent to"
+                f" {url}"
+            )
+        return token
+    try:
+        with token_file.open("rb") as file:
+            is_open_to_others = os.fstat(file.fileno()).st_mode & (
+                stat.S_IRGRP | stat.S_IROTH
+            )
+            content = file.read(TOKEN_FILE_BYTES_MAX + 1)
+    except OSError as exc:
+        raise UsageError(
+            f"the token file {token_file} cannot be read: {exc.strerror}",
+            hint=f"give a readable file, or set {TOKEN_VARIABLE}",
+        ) from exc
+    if is_open_to_others:
+        messages.warn(
+            f"others can read the token file {token_file}; run: chmod 600 {token_file}"
+        )
+    return _token_in(content, token_file)
+
+
+def _token_for(url: str, environment: Mapping[str, str]) -> str | None:
+    """The variable's token, if it is for this service."""
+    named = environment.get(URL_VARIABLE, "")
+    if named and not is_same_origin(named, url):
+        return None
+    return environment.get(TOKEN_VARIABLE, "").strip() or None
+
+
+def _token_in(content: bytes, token_file: Path) -> str:
+    try:
+        token = decode_text(content).strip()
+    except UnicodeDecodeError:
+        token = ""
+    if (
+        not token.isascii()
+        or len(token.split()) != 1
+        or len(content) > TOKEN_FILE_BYTES_MAX
+    ):
+        raise UsageError(
+            f"the token file {token_file} does not contain exactly one token",
+            hint="the file must contain only the token, on one line",
+        )
+    return token
+
+
+def workspace_token(
+    workspace: ConfiguredWorkspace,
+    token_file: Path | None,
+    messages: Messages,
+    env: Mapping[str, str],
+) -> str | None:
+    """The token for a workspace's service, which its user agreed to or named."""
+    service = workspace.config.service
+    is_given = token_file is not None or _token_for(service.url, env) is not None
+    is_configured = bool(service.token_command or service.token_file)
+    is_named = is_same_origin(env.get(URL_VARIABLE, ""), service.url)
+    if not is_named or (is_configured and not is_given):
+        refuse_unagreed(workspace.root, workspace.config, env)
+    return configured_token(service, token_file, messages, env)
+
+
+def configured_token(
+    service: ServiceSection,
+    token_file: Path | None,
+    messages: Messages,
+    env: Mapping[str, str],
+) -> str | None:
+    """The token: the option's file, the variable, or what ``[service]`` says."""
+    if token_file is None and _token_for(service.url, env) is None:
+        if service.token_command:
+            return _token_of(service.token_command, messages)
+        if service.token_file:
+            token_file = Path(service.token_file).expanduser()
+    return read_token(service.url, token_file, messages, env)
+
+
+def _token_of(command: Sequence[str], messages: Messages) -> str:
+    """The first line of a command's output; never shown, whatever happens."""
+    try:
+        code, output = output_of(
+            command,
+            TOKEN_COMMAND_TIMEOUT_S,
+            lambda: messages.warn(f"waiting for the token command {command[0]}"),
+        )
+    except TimeoutError as exc:
+        raise UsageError(
+            f"the token command {command[0]} did not end within"
+            f" {TOKEN_COMMAND_TIMEOUT_S:.0f} seconds",
+            hint="run it by hand to see what it waits for",
+        ) from exc
+    except OSError as exc:
+        raise UsageError(
+            f"the token command {command[0]} cannot be run: {type(exc).__name__}",
+            hint="check token_command in wikisync.toml",
+        ) from exc
+    line = output.removeprefix(BOM_UTF8).decode("ascii", "replace")
+    line = line.partition("\n")[0].strip()
+    if code != 0 or not line:
+        raise UsageError(
+            f"the token command {command[0]} printed no token (exit code {code})",
+            hint="run it by hand to see its output",
+        )
+    return line
+
+
+# -- the secret of webhooks ---------------------------------------------------------
+
+
+def hook_secret(file: str, environment: Mapping[str, str], named: str) -> str:
+    """What webhooks bring: of the variable, or of the file; else nothing.
+
+    ``named`` is the setting or option that named the file, for messages.
+    """
+    secret, source = environment.get(SECRET_VARIABLE, "").strip(), SECRET_VARIABLE
+    if not secret and file:
+        path = Path(file).expanduser()
+        secret, source = _of_file(path, named), f"the file {path} of {named}"
+    if not secret.isprintable() or not secret.isascii():
+        raise UsageError(
+            f"the secret in {source} must be plain text on one line",
+            hint="use letters, digits and punctuation",
+        )
+    return secret
+
+
+def _of_file(path: Path, named: str) -> str:
+    try:
+        with path.open("rb") as opened:
+            secret = decode_text(opened.read(SECRET_BYTES_MAX)).strip()
+    except UnicodeDecodeError as exc:
+        raise UsageError(
+            f"the file {path} of {named} is not UTF-8 text", hint="save it as UTF-8"
+        ) from exc
+    except OSError as exc:
+        raise UsageError(
+            f"the file {path} of {named} cannot be read: {exc.strerror}",
+            hint=f"give a readable file, or set {SECRET_VARIABLE}",
+        ) from exc
+    if not secret:
+        raise UsageError(
+            f"the file {path} of {named} is empty",
+            hint="put the secret from the webhook's settings into it",
+        )
+    return secret
+
+
+# -- clients -----------------------------------------------------------------------
+
 
 ANONYMOUS = (
     "no token is set: only public wikis can be read, and nothing can be written; set"

@@ -24,7 +24,7 @@ from wikisync.core.packaged import packaged_text
 from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.base.agreements import Agreements
 from wikisync.sync.base.database import ANEW, Database, translated
-from wikisync.sync.base.journal import Journal
+from wikisync.sync.base.history import Journal
 from wikisync.sync.base.memory import FIELDS
 from wikisync.sync.decide.ledger import EVENTS_MAX
 

@@ -1,1 +1,0 @@
-"""The replicas as a cycle sees them: other names, other links, remembered pages."""

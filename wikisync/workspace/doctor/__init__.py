@@ -1,1 +1,0 @@
-"""What keeps a workspace from syncing, found out by checking its parts."""
