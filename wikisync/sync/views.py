@@ -18,6 +18,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.core import model
 from wikisync.core.model import (
     FOLDER_OF_PAGES,
@@ -30,13 +31,6 @@ from wikisync.core.model import (
     Problem,
     Slug,
     Snapshot,
-)
-from wikisync.errors import (
-    FolderError,
-    NotFound,
-    PreconditionFailed,
-    Unavailable,
-    WikisyncError,
 )
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import ConflictFileRecord
@@ -180,7 +174,7 @@ class AliasedFolder:
 
     async def write_pages(
         self, pages: Sequence[tuple[Page, Digest | None]]
-    ) -> Sequence[Page | WikisyncError]:
+    ) -> Sequence[Page | errors.WikisyncError]:
         """Write many pages, each with the digest that it replaces."""
         await self._make_way(page.slug for page, _ in pages)
         names = self._names()
@@ -205,8 +199,8 @@ class AliasedFolder:
             return
         taken = (aliases.keys() & set(slugs)) - self._names().keys()
         for path in sorted(taken):
-            with suppress(PreconditionFailed, FolderError):
-                with suppress(NotFound):  # gone since the scan, or with its disk
+            with suppress(errors.PreconditionFailed, errors.FolderError):
+                with suppress(errors.NotFound):  # gone since the scan, or with its disk
                     file = await self._folder.read(path)
                     await self._folder.move(path, aliases[path], expected=file.digest)
                 self._state.drop_alias(path)
@@ -218,7 +212,7 @@ class AliasedFolder:
         if file == target:
             moved = await self._folder.read(file)
             if moved.digest != expected:
-                raise PreconditionFailed(f"{file} changed in {self.name}")
+                raise errors.PreconditionFailed(f"{file} changed in {self.name}")
         else:
             await self._make_way([target])
             moved = await self._folder.move(file, target, expected=expected)
@@ -326,7 +320,7 @@ class DryFolder:
             return await self._folder.read(slug)
         page = self._pages[slug]
         if page is None:
-            raise NotFound(f"there is no page {slug} in {self.name}")
+            raise errors.NotFound(f"there is no page {slug} in {self.name}")
         return page
 
     async def having(
@@ -438,7 +432,7 @@ class RememberedWiki:
             return _page(slug, record)
         base, text = self._known.base().get(slug), self._known.text(slug)
         if base is None or text is None:
-            raise NotFound(f"there is no record of page {slug}")
+            raise errors.NotFound(f"there is no record of page {slug}")
         return model.Page(slug, base.format, text, wiki_digest=base.remote)
 
     async def write(
@@ -482,5 +476,7 @@ def _page(slug: model.Slug, record: ConflictFileRecord) -> model.Page:
     return model.Page(slug, record.format, record.remote, wiki_digest=digest)
 
 
-def _refusal(what: str, *_asked: object) -> Unavailable:
-    return Unavailable(f"{what} is not requested: the wiki is used as it was last seen")
+def _refusal(what: str, *_asked: object) -> errors.Unavailable:
+    return errors.Unavailable(
+        f"{what} is not requested: the wiki is used as it was last seen"
+    )

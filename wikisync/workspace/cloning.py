@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.config.reading import render_config
@@ -21,13 +22,6 @@ from wikisync.core import layout
 from wikisync.core.layout import PRIVATE_FOLDER
 from wikisync.core.messages import Messages, Progress
 from wikisync.core.model import Format, PagePath, Problem, WikiOwner
-from wikisync.errors import (
-    FolderError,
-    Halted,
-    PreconditionFailed,
-    UsageError,
-    WikisyncError,
-)
 from wikisync.folder.ignore import UPLOADS
 from wikisync.folder.patterns import IGNORE_FILE, patterns_of_only
 from wikisync.folder.safe_open import make_folder, read_below
@@ -107,7 +101,7 @@ async def clone(
             ]
             try:
                 pulled = await pull_all(client, clones, progress, waits=True)
-            except WikisyncError:
+            except errors.WikisyncError:
                 if existing is None:
                     _undo(folder, workspace)
                 raise
@@ -147,7 +141,7 @@ class _WikiClone(WikiCycles):
                 tracked = max(len(gone), batch.tracked)
                 raise missing_pages(self.wiki.owner, gone, tracked)
             if batch.kind in STOPS_HERE:
-                raise Halted(batch_sentence(self.name, batch))
+                raise errors.Halted(batch_sentence(self.name, batch))
         waiting = [
             Problem("page-held", held.slug, str(held), next_step(self.name, held))
             for held in synced.held
@@ -186,11 +180,11 @@ def existing_workspace(folder: Path) -> Config | None:
     except FileNotFoundError:
         return None
     except NotADirectoryError as exc:
-        raise FolderError(
+        raise errors.FolderError(
             f"{folder} is not a folder", hint="choose another path"
         ) from exc
     except OSError as exc:
-        raise FolderError(
+        raise errors.FolderError(
             f"{folder} cannot be read: {exc.strerror}", hint="choose another folder"
         ) from exc
     if FILE_NAME in names and layout.PRIVATE_FOLDER in names:
@@ -203,7 +197,7 @@ def existing_workspace(folder: Path) -> Config | None:
         layout.FOLDER_ID_FILE,
     }:
         return None
-    raise FolderError(
+    raise errors.FolderError(
         f"{folder} is not empty and is not a workspace",
         hint="choose an empty or new folder; this one was not changed",
     )
@@ -225,7 +219,7 @@ def _workspace(
         for owner in missing
     )
     if not is_same_service or not is_meant or not named <= known.keys():
-        raise FolderError(
+        raise errors.FolderError(
             f"{folder} is already a workspace of other wikis",
             hint="choose another folder; this one was not changed",
         )
@@ -301,7 +295,9 @@ def _only_patterns(folders: Sequence[str]) -> str:
     plain = [folder.strip("/") for folder in folders]
     for folder, way in zip(folders, plain, strict=True):
         if {"", ".", ".."} & set(way.split("/")):
-            raise UsageError(f"{folder!r} is no folder of a wiki", hint="such as docs/")
+            raise errors.UsageError(
+                f"{folder!r} is no folder of a wiki", hint="such as docs/"
+            )
     return patterns_of_only([*plain, UPLOADS]) if plain else ""
 
 
@@ -311,7 +307,7 @@ def _write_patterns(folder: Path, workspace: NewWorkspace, patterns: str) -> Non
         path = folder / name / IGNORE_FILE
         if path.exists() or not workspace.is_new:
             if not path.exists() or path.read_text("utf-8") != patterns:
-                raise UsageError(
+                raise errors.UsageError(
                     f"{folder / name} is a clone of other folders",
                     hint=f"change {path}, or clone into a new folder",
                 )
@@ -358,7 +354,7 @@ def one_wiki(selection: Selection) -> WikiSection:
     found = [("project", path) for path in selection.projects]
     found += [("group", path) for path in selection.groups]
     if len(found) != 1 or selection.is_all:
-        raise UsageError(
+        raise errors.UsageError(
             "a copy has one source and one target",
             hint="give the address of a project's or group's wiki for each",
         )
@@ -386,7 +382,7 @@ async def copy_wiki(
     with messages.progress() as progress:
         cloned = await clone(source, selection, work / SOURCE, progress=progress)
     if not cloned.wikis:
-        raise UsageError(
+        raise errors.UsageError(
             f"the wiki of {[*selection.projects, *selection.groups][0]} has no pages"
             " that this token can read"
         )
@@ -431,7 +427,7 @@ def _write(target: Path, path: str, content: bytes) -> None:
     with suppress(FileNotFoundError):
         if read_below(target, path, FILE_BYTES_MAX) == content:
             return
-    with suppress(PreconditionFailed):
+    with suppress(errors.PreconditionFailed):
         write_atomically(target, PagePath(path), content)
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.reading import overlap
 from wikisync.config.trust import refuse_unagreed
@@ -28,13 +29,6 @@ from wikisync.core.model import PagePath, Problem, WikiOwner
 from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.core.terminal import path_text
 from wikisync.core.versions import UNKNOWN, Versions
-from wikisync.errors import (
-    ConfigError,
-    FolderError,
-    StateError,
-    UsageError,
-    WikisyncError,
-)
 from wikisync.folder.naming import parse_path
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import holder_of, locked
@@ -147,7 +141,10 @@ def know_again(
     if not (private / STATE_FILE).exists():
         return
     # without it the page is removed and made anew, and no text is lost
-    with suppress(StateError), State.open(private / STATE_FILE, is_held=False) as state:
+    with (
+        suppress(errors.StateError),
+        State.open(private / STATE_FILE, is_held=False) as state,
+    ):
         folder = os.path.relpath(root.resolve(), private.parent.resolve())
         for known in state.of_folder(folder):
             # what a sync records meanwhile must not be written over
@@ -223,7 +220,7 @@ def _seen(
         with State.copy(private / STATE_FILE, is_live=is_live) as state:
             known = [state.wiki(wiki.owner) for wiki in wikis]
             return [(one.renames(), one.seen()) for one in known]
-    except WikisyncError:
+    except errors.WikisyncError:
         return [({}, UNKNOWN)] * len(wikis)
 
 
@@ -252,7 +249,7 @@ def _templates(workspace: Path, config: Config) -> Path | None:
     named = config.site.templates
     own = workspace / (named or PROJECT_THEME)
     if named and not own.is_dir():
-        raise ConfigError(
+        raise errors.ConfigError(
             f"site.templates: there is no folder {own}",
             hint="create it with a templates/ folder, or remove the key",
         )
@@ -285,7 +282,7 @@ def editor_command(
         except ValueError:
             words = []
         if not words or shutil.which(words[0]) is None:
-            raise UsageError(
+            raise errors.UsageError(
                 f"--editor {given} is not a command on this machine",
                 hint='write it like --editor "code --reuse-window"',
             )
@@ -317,7 +314,7 @@ class Built(Struct, frozen=True):
 def site_folder(shown: ShownFolder, config: Config | None) -> Path:
     """Where the site of a workspace goes; UsageError where the folder is none."""
     if config is None or shown.workspace is None or shown.workspace != shown.folder:
-        raise UsageError(
+        raise errors.UsageError(
             f"no output folder is given for the site of {shown.folder}",
             hint="give a folder with -o, or set [site] output",
         )
@@ -412,7 +409,7 @@ def check_apart(output: Path, cache: Path) -> None:
     """Refuse a cache in the site or a site in the cache: each tidies its own folder."""
     site, private = Path(os.path.realpath(output)), Path(os.path.realpath(cache))
     if site.is_relative_to(private) or private.is_relative_to(site):
-        raise UsageError(
+        raise errors.UsageError(
             f"the output {output} and the cache {cache} overlap",
             hint="give --cache a separate folder; nothing was changed",
         )
@@ -422,7 +419,7 @@ def default_cache(url: str, output: Path, environment: Mapping[str, str]) -> Pat
     """The cache folder of this service and this output folder."""
     ours = _users_cache(environment)
     if ours is None:
-        raise UsageError(
+        raise errors.UsageError(
             "there is no home folder for the cache",
             hint="name a folder with --cache, or set HOME",
         )
@@ -470,7 +467,7 @@ def _write_tag(tag: Path) -> None:
     except OSError as exc:
         # a tag that was cut off would still make the folder ours
         tag.unlink(missing_ok=True)
-        raise FolderError(
+        raise errors.FolderError(
             f"cannot write to the cache {tag.parent}: {exc.strerror}",
             hint="free some space, or choose another folder with --cache",
         ) from exc
@@ -480,12 +477,12 @@ def _refuse_foreign(cache: Path, ours: set[str]) -> None:
     try:
         names = {path.name for path in cache.iterdir()} if cache.exists() else set()
     except OSError as exc:
-        raise FolderError(
+        raise errors.FolderError(
             f"the cache {cache} cannot be read: {exc.strerror}",
             hint="choose another folder with --cache",
         ) from exc
     if CACHE_TAG not in names and names - ours:
-        raise FolderError(
+        raise errors.FolderError(
             f"the cache {cache} holds files that are not from an export",
             hint="choose an empty folder with --cache; nothing was changed",
         )
