@@ -5,7 +5,6 @@ named it.  Here the folder's replica is seen under the wiki's names.
 """
 
 from collections.abc import (
-    AsyncIterator,
     Awaitable,
     Callable,
     Collection,
@@ -15,6 +14,7 @@ from collections.abc import (
     Set,
 )
 from contextlib import suppress
+from typing import Any, NoReturn
 
 from msgspec.structs import replace
 
@@ -413,10 +413,6 @@ class RememberedWiki:
         """Nothing is asked of the history."""
         return ""
 
-    async def follows(self, head: str, earlier: str) -> bool | None:
-        """Nothing is asked of the history."""
-        raise _refusal(head, earlier)
-
     async def snapshot(self) -> model.Snapshot:
         """Every page that is known, which is not every page that there is."""
         pages = dict(self._known.remote_pages())
@@ -435,21 +431,16 @@ class RememberedWiki:
             raise errors.NotFound(f"there is no record of page {slug}")
         return model.Page(slug, base.format, text, wiki_digest=base.remote)
 
-    async def write(
-        self, page: model.Page, *, expected: model.Digest | None
-    ) -> model.Page:
-        """Take nothing."""
-        raise _refusal(page.slug, expected)
+    def _refuse_now(self, *_asked: Any, **_more: Any) -> NoReturn:
+        raise errors.Unavailable(
+            "nothing is requested: the wiki is used as it was last seen"
+        )
 
-    async def move(
-        self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
-    ) -> model.Page:
-        """Take nothing."""
-        raise _refusal(slug, target, expected)
+    async def _refuse(self, *_asked: Any, **_more: Any) -> NoReturn:
+        self._refuse_now()
 
-    async def delete(self, slug: model.Slug, *, expected: model.Digest) -> None:
-        """Take nothing."""
-        raise _refusal(slug, expected)
+    read_attachment = _refuse_now
+    write = move = delete = write_attachment = follows = _refuse
 
     async def other_files(
         self, *, has_uploads: bool = False
@@ -458,25 +449,7 @@ class RememberedWiki:
         del has_uploads
         return None
 
-    def read_attachment(
-        self, path: model.AttachmentPath, version: str = ""
-    ) -> AsyncIterator[bytes]:
-        """Have nothing."""
-        raise _refusal(path, version)
-
-    async def write_attachment(
-        self, path: model.AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> model.Attachment:
-        """Take nothing."""
-        raise _refusal(path, chunks)
-
 
 def _page(slug: model.Slug, record: ConflictFileRecord) -> model.Page:
     digest = record.wiki_digest
     return model.Page(slug, record.format, record.remote, wiki_digest=digest)
-
-
-def _refusal(what: str, *_asked: object) -> errors.Unavailable:
-    return errors.Unavailable(
-        f"{what} is not requested: the wiki is used as it was last seen"
-    )

@@ -38,9 +38,7 @@ NAME_CHARS_MAX = 200
 SLUG_CHARS_MAX = 2000
 
 Ask = Callable[[str, Slug], bool]
-"""Asks for a scan of a page of the wiki of a project's path; whether there is one."""
 Note = Callable[[str, Slug, RemoteEdit], None]
-"""Remembers who edited a page of a project's wiki."""
 Status = Callable[[], Awaitable[Mapping[str, object]]]
 
 

@@ -44,7 +44,6 @@ from wikisync.workspace.service import hook_secret, open_service, workspace_toke
 
 LOG_BYTES_MAX = 2 * 1024 * 1024
 LOG_FILES_KEPT = 3
-"""Earlier ones: ``log.1`` and so on."""
 MESSAGE_CHARS_MAX = 4000
 
 LogFormat = Literal["text", "json"]
@@ -118,20 +117,15 @@ minutes, so that one is made every 15 minutes at least."""
 DESCRIPTORS = 8192
 """Files and connections that a watch may have open, where the system allows it."""
 HELD_SCAN_S = 0.5
-"""How often it is checked whether another wikisync has ended."""
 ANEW_SCAN_S = 2.0
-"""How often it is checked whether to begin anew."""
 
 
 class WatchRequest(Struct, frozen=True):
     """What a person asks of a watch."""
 
     excluded: tuple[str, ...] = ()
-    """Wikis to leave out, by folder or full path."""
     uploads_new: bool = False
-    """Whether a first sync uploads pages that are only here."""
     settle_s: float | None = None
-    """How long a saved file must have been left alone; None as configured."""
     has_site: bool = False
     """Whether the published site is kept up to date in any case."""
     has_preview: bool = False

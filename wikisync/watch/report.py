@@ -36,7 +36,6 @@ PAGES_MAX = 5_000
 """Pages of one wiki whose state is kept; of more, only what is held is reported."""
 
 ASKED_AGAIN_S = 0.5
-"""So long the state of all wikis is taken for what it was."""
 
 _WAITS = {
     Condition.OFFLINE: "the service is offline",
@@ -99,7 +98,6 @@ class WatchReport:
         self.renamed: Sequence[str] = ()
         """What is said of files that a person renamed, and of the links to them."""
         self.site_problem = ""
-        """Why the published site is not of now."""
         self.hooks = 0
         self.pushed = self.pulled = 0
         """Pages carried over so far."""

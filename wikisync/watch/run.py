@@ -66,11 +66,9 @@ from wikisync.workspace.syncing import other_folder
 log = logging.getLogger(__name__)
 
 NOTIFY_QUIET_S = 0.05
-"""Changes within this time are shown together."""
 SHOW_AGAIN_S = 300.0
 """Without a change, what is so is shown again: an outage may have lasted for hours."""
 RENAMES_MAX = 20
-"""Renamed files whose links are counted."""
 NOTIFY_WAIT_S = 60.0
 """A wait longer than this is reported with its end."""
 ASK_SCAN_S = 1.0
@@ -127,7 +125,6 @@ class Watch:
         self._relinked: set[str] = set()
         """Wikis whose links may be others than those that were counted."""
         self._notes: set[str] = set()
-        """On wikis as a whole, each reported once."""
         self._unshown: dict[str, str] = {}
         """What could not be shown the last time, and why."""
 
@@ -224,7 +221,6 @@ class Watch:
         self._changed.set()
 
     def _next_try(self, at: float) -> str:
-        """When it is tried again, where that is not soon."""
         wait_s = at - self.runner.clock()
         if wait_s < NOTIFY_WAIT_S:
             return ""
@@ -244,7 +240,6 @@ class Watch:
         self._messages.problems([problem])
 
     async def _show_changes(self) -> None:
-        """Show what is so, once for many changes, until cancelled."""
         while True:
             # or it may have lasted so long that it is reported
             with suppress(TimeoutError):
@@ -505,7 +500,6 @@ class Caller:
 
 
 QUIET_S = 1.0
-"""Changes within this time are one build."""
 RETRY_S = 300.0
 """A build that failed is tried again after this time, also when nothing changes."""
 

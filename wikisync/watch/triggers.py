@@ -23,16 +23,13 @@ from wikisync.workspace.runner import FULL_SCAN_S, Runner, ScanScope, WikiRun, W
 log = logging.getLogger(__name__)
 
 SCAN_INTERVAL_S = 30.0
-"""A folder is scanned so often, whatever the watcher says."""
 WAKE_SCAN_S = 5.0
-"""How often the clocks are compared."""
 SLEEP_MIN_S = 30.0
 """Clocks that drift apart further in between mean that the machine slept."""
 HINT_MAX_S = 15.0
 """Between two hints of a wiki where nothing happens.  An edit on the service is to be
 here within 20 s: this, its jitter, the answer, and the cycle."""
 IDLE_S = 3600.0
-"""A wiki in which nothing happened for so long is idle."""
 HINTS_APART_S = 1.0
 """Between two hints of many idle wikis: the service limits what a token may ask."""
 IDLE_RANGE = 4.0
@@ -72,7 +69,6 @@ class RemoteHint(Struct, frozen=True):
     """What a service says cheaply of a wiki's state."""
 
     mark: str
-    """Another one than before: the wiki may have moved."""
     is_costly: bool = False
     """Whether it took an answer of some kilobytes."""
     is_exact: bool = False
@@ -290,15 +286,12 @@ class Triggers:
 
 
 class _ListedWikis:
-    """Asks one list in which of its wikis something happened, until it is cancelled."""
-
     def __init__(self, triggers: Triggers, listed: ActivityList) -> None:
         self._triggers, self._runner = triggers, triggers.runner
         self._list = listed
         self._trusted: Sequence[WikiRun] = ()
         """The wikis that are asked rarely because it has them."""
         self._lacked = 0
-        """How often it lacked a wiki that had moved."""
 
     async def run(self, wait_s: float) -> None:
         while True:

@@ -22,9 +22,7 @@ from wikisync.workspace.runner import FULL_SCAN_S, CycleOutcome, ScanScope
 from wikisync.workspace.syncing import WikiCycles
 
 WIKIS_MIN = 4
-"""Fewer wikis of a group are asked one by one."""
 NAMED_MAX = 3
-"""Pages that one line names."""
 SAVED_MAX = 20
 """More files saved at once than these are a reason to scan the whole folder."""
 EDITS_MAX = 1000
@@ -49,7 +47,6 @@ class WatchedWiki(WikiCycles):
         self._uploads_new = uploads_new
         self._history = WikiHistory(client, section.owner)
         self._noted_at = client.now()
-        """When its health was last noted."""
         self._active: RemoteHint | None = None
         """The last hint that is no commit."""
         self._etag: str | None = None
@@ -93,7 +90,6 @@ class WatchedWiki(WikiCycles):
             del self._edits[next(iter(self._edits))]
 
     def _outcome(self, result: CycleResult) -> CycleOutcome:
-        """Keep the last cycle, for whoever shows it."""
         self.synced.results = [result]
         trouble = result.problems[0] if result.problems else None
         return CycleOutcome(

@@ -30,9 +30,7 @@ from wikisync.workspace.status import scan
 from wikisync.workspace.sync_run import SyncRequest, sync_workspace
 
 PAGES_MAX = 200
-"""Pages in one list."""
 RESULTS_MAX = 20
-"""Pages that a search finds, each with its first lines."""
 LINES_MAX = 3
 LINE_CHARS_MAX = 300
 PART_CHARS_MAX = 40_000
@@ -291,7 +289,6 @@ class Agent:
             ) from error
 
     def _noted(self, text: str) -> str:
-        """The version of a text, which is remembered."""
         version = digest_of(text.encode())[:16]
         self._texts[version] = text
         self._texts.move_to_end(version)
@@ -319,7 +316,6 @@ class Agent:
             )
 
     async def _waiting(self, section: WikiSection, slug: Slug) -> str:
-        """Why a page is held; empty where it is not."""
         with open_workspace(
             self.workspace, is_read_only=True, allows_network_disk=True
         ) as opened:

@@ -27,7 +27,6 @@ from wikisync.workspace.syncing import Synced
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
 TITLE = "# wikisync needs your decision"
 _APPROVE = "run: wikisync approve "
-"""In every line on a safety stop."""
 SERVICE = "the service"
 """What sentences are about that are of no single wiki."""
 

@@ -17,7 +17,6 @@ from msgspec import Struct
 from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
-from wikisync.config.reading import render_config
 from wikisync.core import layout
 from wikisync.core.layout import PRIVATE_FOLDER
 from wikisync.core.messages import Messages, Progress
@@ -26,8 +25,8 @@ from wikisync.folder.ignore import UPLOADS
 from wikisync.folder.patterns import IGNORE_FILE, patterns_of_only
 from wikisync.folder.safe_open import make_folder, read_below
 from wikisync.folder.scan import scan_pages
-from wikisync.folder.swap import OWNERS, write_atomically
-from wikisync.folder.workspace import adopt, locked, refuse_overlaps
+from wikisync.folder.swap import write_atomically
+from wikisync.folder.workspace import locked, refuse_overlaps
 from wikisync.sync.base.state import REBUILT
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import BatchKind
@@ -39,7 +38,7 @@ from wikisync.workspace.configured import (
     find_workspace,
     read_config,
 )
-from wikisync.workspace.creating import agree_to_new, refuse_folder
+from wikisync.workspace.creating import refuse_folder, write_config
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.pulled import Pulled, PulledWiki, missing_pages, pull_all
@@ -82,7 +81,8 @@ async def clone(
             if existing is None:
                 # another process may have made one while the wikis were searched for
                 refuse_folder(folder, allows_network_disk=True)
-            _write_workspace(folder, workspace)
+            if workspace.is_new:
+                write_config(folder, workspace.config)
             if patterns:
                 _write_patterns(folder, workspace, patterns)
         configured = ConfiguredWorkspace(folder, workspace.config)
@@ -277,19 +277,6 @@ def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
     return names
 
 
-def _write_workspace(folder: Path, workspace: NewWorkspace) -> None:
-    if not workspace.is_new:
-        return
-    private = folder / layout.PRIVATE_FOLDER
-    adopt(private)
-    temporary = private / layout.TEMPORARY_FOLDER
-    text = render_config(workspace.config)
-    write_atomically(
-        folder, FILE_NAME, text.encode(), temporary=temporary, modes=OWNERS
-    )
-    agree_to_new(folder, workspace.config)
-
-
 def _only_patterns(folders: Sequence[str]) -> str:
     """What the pattern file of each wiki holds; empty for whole wikis."""
     plain = [folder.strip("/") for folder in folders]
@@ -334,7 +321,6 @@ def _undo(folder: Path, workspace: NewWorkspace) -> None:
 
 SOURCE, TARGET, FOLDER = "source", "target", "wiki"
 ATTACHMENTS = "attachments"
-"""In the second workspace, in place of ``uploads``."""
 MENTION = re.compile(
     r"(?P<wiki>\[\[)?(?<![\w/.%-])(?:\.{1,2}/)*uploads/(?P<hash>[0-9a-f]{32})(?=/)"
 )
@@ -405,14 +391,10 @@ def _prepare(root: Path, target: Client, wiki: WikiSection) -> None:
     )
     make_folder(root / FOLDER)
     with locked(root / PRIVATE_FOLDER, f"the workspace {root}"):
-        adopt(root / PRIVATE_FOLDER)
-        text = render_config(config)
-        write_atomically(root, FILE_NAME, text.encode(), modes=OWNERS)
-    agree_to_new(root, config)
+        write_config(root, config)
 
 
 def _carry(source: Path, target: Path) -> None:
-    """Put the pages and files of the clone into the folder of the target."""
     scanned = scan_pages(source)
     hashes = {path.split("/")[1] for path in scanned.attachments}
     for page in scanned.pages:

@@ -37,7 +37,6 @@ from wikisync.workspace.configured import nearest_workspace
 from wikisync.workspace.rights import Service, WikiRights
 
 PAGES_COUNTED_MAX = 10_000
-"""Pages that are here already are counted no further."""
 PATTERNS = """\
 # What stays out of the sync, with patterns as in .gitignore.  A page that becomes
 # ignored is deleted nowhere.
@@ -63,7 +62,6 @@ class Planned(Struct, frozen=True):
     written: Sequence[Path]
     """Files to be made, the configuration last."""
     kept_token: KeptToken | None = None
-    """A token that is to be kept in a file of its own."""
 
     def folder_of(self, wiki: WikiRights) -> Path:
         """Where the wiki's pages go."""
@@ -147,6 +145,15 @@ def agree_to_new(root: Path, config: Config) -> None:
     # where it cannot be kept, the next command says so and how to go on
     with suppress(ConfigError):
         agree(root, config, os.environ)
+
+
+def write_config(root: Path, config: Config) -> None:
+    """Make a folder the workspace of a configuration from the command line."""
+    private = root / PRIVATE_FOLDER
+    adopt(private)
+    temporary, text = private / TEMPORARY_FOLDER, render_config(config)
+    write_atomically(root, FILE_NAME, text.encode(), temporary=temporary, modes=OWNERS)
+    agree_to_new(root, config)
 
 
 def _write(planned: Planned) -> None:

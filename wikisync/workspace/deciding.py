@@ -36,7 +36,6 @@ from wikisync.workspace.sentences import local_time
 from wikisync.workspace.status import headline, rows, scan
 
 TEXTS_MAX = 50
-"""Earlier texts of a page that are shown."""
 
 
 def note_decision(known: WikiState, batch: Batch, decision: Decision) -> None:

@@ -17,7 +17,6 @@ from wikisync.site.model import WikiInfo, WikiOrigin
 from wikisync.workspace.failures import is_of_all
 
 SKIPPED = "wiki-skipped"
-"""Code of the notes about wikis that were found but cannot or need not be had."""
 
 
 class Selection(Struct, frozen=True):
@@ -109,9 +108,7 @@ class Found(Struct):
     wikis: list[FoundWiki] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
     missing: list[Problem] = field(default_factory=list)
-    """Wikis that were there before and were not found now."""
     failed: dict[str, RemoteError] = field(default_factory=dict)
-    """Options that led nowhere this time, each with why."""
     _owners: set[WikiOwner] = field(default_factory=set)
 
     def add(self, wiki: FoundWiki) -> None:
@@ -167,8 +164,6 @@ async def find_wikis(
 async def _search(
     client: Client, found: Found, option: str, kind: str, path: str
 ) -> None:
-    """Find the wikis that one option leads to."""
-
     def see(record: ProjectRecord | GroupRecord, *, is_named: bool = False) -> None:
         wiki = wiki_of(client, record, asked_by=option, is_named=is_named)
         if is_switched_off(record) and not is_named:

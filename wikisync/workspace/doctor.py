@@ -58,7 +58,6 @@ class Grade(StrEnum):
     LOOK = "look"
     """A person may want to do something about it."""
     WRONG = "wrong"
-    """Something cannot work like this."""
 
 
 class Finding(Struct, frozen=True):
@@ -67,7 +66,6 @@ class Finding(Struct, frozen=True):
     grade: Grade
     sentence: str
     next_step: str = ""
-    """What a person does about it, or empty."""
 
     @classmethod
     def of(
@@ -258,7 +256,6 @@ def _check_writable(
 SKEW_MAX_S = 60.0
 """Clocks that differ by more are reported; the sync itself does not go by them."""
 EXPIRY_DAYS = 14
-"""A token that ends within so many days is reported."""
 
 
 async def check_there(
@@ -289,7 +286,6 @@ async def check_there(
 
 
 async def _check_clock(url: str, token: str | None) -> AsyncIterator[Finding]:
-    """How far the service's clock is from this machine's."""
     async with Client(url, token) as client:
         try:
             purpose = client.purpose("read the version")

@@ -35,7 +35,6 @@ from wikisync.workspace.service import open_selected
 
 SITE_FOLDER = "site"
 COMMENTS_AT_ONCE = 8
-"""Pages of a wiki whose comments are read in parallel."""
 DEFAULT_THEME = "default"
 
 
@@ -43,7 +42,6 @@ class Exported(Struct, frozen=True):
     """What one export did."""
 
     index: Path
-    """Of the site, or the first file where only books are written."""
     pulled: Pulled
     kept: list[KeptWiki]
     """Wikis of the site that could not be read, and are as they were read last."""
@@ -60,7 +58,6 @@ class ExportRequest(Struct, frozen=True):
     url: str
     """The service, or a page of a wiki, project or group there."""
     output: Path | None
-    """None: no site is made, only books."""
     selection: Selection = Selection()
     token_file: Path | None = None
     site: model.SiteOptions = model.SiteOptions(title="")
@@ -75,9 +72,7 @@ class ExportRequest(Struct, frozen=True):
     is_anonymous: bool = False
     """An export without a token may follow one with a token."""
     comments: bool = False
-    """Comments on pages are shown below them."""
     verify: bool = False
-    """Every wiki is asked whether it changed, whatever the service lists of it."""
 
 
 def export_wikis(

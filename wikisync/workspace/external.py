@@ -39,7 +39,6 @@ SILENT_MAX = 20
 """Requests in a row without an answer, after which a server is asked no more."""
 REDIRECTS_MAX = 10
 KEPT_S = 86_400.0
-"""For so long an address that answered is not asked again."""
 CACHE_FILE = "external.json"
 CACHE_BYTES_MAX = 16 * 1024 * 1024
 SEND_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -55,7 +54,6 @@ class Checked(Struct, frozen=True):
     reason: str = ""
     """Kebab-case word where it is broken: ``status-404``, ``timeout``; else empty."""
     is_unsure: bool = False
-    """Whether a program cannot find out."""
 
 
 class _Host:
@@ -200,7 +198,6 @@ def _reason_of(error: Exception) -> str:
 
 
 def _read_cache(folder: Path) -> dict[str, float]:
-    """When addresses answered, those of the last day."""
     try:
         content = private.read_private_file(folder / CACHE_FILE, CACHE_BYTES_MAX)
         times = _TIMES.decode(content)

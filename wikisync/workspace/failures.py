@@ -31,7 +31,6 @@ TRANSIENT = (
     errors.StateDamaged,
     errors.Unavailable,
 )
-"""Errors that should go away without anybody's doing."""
 TRANSIENT_PROBLEMS = frozenset(
     {
         "absence-doubted",
@@ -81,7 +80,6 @@ class Condition(Enum):
     NEEDS_PERSON = "needs a person"
     OFFLINE = "offline"
     LIMITED = "limited"
-    """The service wants fewer requests."""
     REFUSED = "refused"
     FAILING = "failing"
     PAUSED = "paused"

@@ -44,14 +44,12 @@ from wikisync.workspace.configured import no_wiki, read_config, workspace_above
 from wikisync.workspace.page_files import markup_options
 
 PROJECT_THEME = "theme"
-"""Folder beside the configuration with the project's own templates."""
 TERMINAL_EDITORS = frozenset(
     [
         *("ed", "ex", "helix", "hx", "joe", "kak", "mcedit", "micro", "nano"),
         *("nvi", "nvim", "pico", "vi", "view", "vim"),
     ]
 )
-"""Editors that want the terminal, which the preview has."""
 _NOT_IN_PATHS = r"[^A-Za-z0-9_.-]+"
 
 
@@ -86,7 +84,6 @@ class ShownFolder(Struct, frozen=True):
 
     folder: Path
     workspace: Path | None
-    """The workspace that it is, or lies in."""
     theme: ThemeChoice = DEFAULT_CHOICE
 
     @property
@@ -259,7 +256,6 @@ def _templates(workspace: Path, config: Config) -> Path | None:
 
 
 def _theme(workspace: Path, theme: str) -> str:
-    """A theme's name, or the path of its folder, seen from the workspace."""
     return os.fspath(workspace / theme) if "/" in theme else theme
 
 
@@ -303,7 +299,6 @@ class Built(Struct, frozen=True):
     """What one build did."""
 
     index: Path
-    """Of the site, or the first file where only books are written."""
     report: BuildReport
     problems: tuple[Problem, ...]
     books: BookRequest = NO_BOOKS

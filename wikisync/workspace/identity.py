@@ -38,7 +38,6 @@ class RemoteId(Struct, frozen=True):
     service: str = ""
     kind: str = ""
     id: int | None = None
-    """None before a wiki was met."""
 
     def __str__(self) -> str:
         return f"{self.service} {self.kind} {self.id}"
@@ -60,25 +59,19 @@ class Located(Struct, frozen=True):
     """A project or group as the service has it now."""
 
     owner: WikiOwner
-    """By its present path."""
     id: int
     created_at: str = ""
-    """When it was made, as the service says it."""
     deletion_on: str = ""
     """The day on which it was marked for deletion, or empty."""
     notes: tuple[Problem, ...] = ()
     """What a person may want to change in the configuration."""
     warnings: tuple[Problem, ...] = ()
-    """What needs a person."""
 
 
 class _Answer(Struct, frozen=True):
-    """Where a wiki was when the service was last asked, and all was well."""
-
     path: str
     id: int
     at: float
-    """In seconds since the epoch."""
 
     def is_younger_than(self, seconds: float) -> bool:
         """Whether it is so young; not where the clock was set back since."""

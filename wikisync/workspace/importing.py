@@ -28,7 +28,6 @@ from wikisync.workspace.import_notes import import_notes
 from wikisync.workspace.imported import Imported, address_of, folded, names_in, slug_of
 
 DUMP_BYTES_MAX = 16 * 1024 * 1024 * 1024
-"""Unpacked."""
 PAGE_CHARS_MAX = 4 * 1024 * 1024
 CHUNK_BYTES = 1024 * 1024
 CARRIED = frozenset({"0", "4", "12", "14"})
@@ -47,16 +46,13 @@ class _DumpPage(Struct):
     redirect: str = ""
     text: str = ""
     line: int = 1
-    """Of the text."""
     model: str = "wikitext"
     is_long: bool = False
 
 
 class _Dump(Struct):
     spaces: dict[str, str] = field(default_factory=dict)
-    """Number of a namespace to its name."""
     main: str = ""
-    """Title of the main page."""
     slugs: dict[str, Slug] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)
 
@@ -100,7 +96,6 @@ class _Importer:
         self._files = files
         self._imported = imported
         self.used: set[str] = set()
-        """Files that pages show or link to."""
         self._page, self._slug = _DumpPage(), Slug("")
 
     def write(self, page: _DumpPage) -> None:

@@ -34,13 +34,9 @@ from wikisync.workspace.sentences import ago
 T = TypeVar("T")
 
 KEPT = "wiki-kept"
-"""Code of the problems of wikis that are published as they were read last."""
 UNLISTED = "wiki-unlisted"
-"""Code of the problems of wikis that are missing from a list and were read by id."""
 ANOTHER = "wiki-of-another"
-"""Code of the problems of named paths that lead to another wiki now."""
 REMOVED = "wiki-removed"
-"""Code of the notes on wikis that the service says are no more."""
 TO_REMOVE = "fix the cause and export again, or remove it with --allow-emptying"
 
 
@@ -49,11 +45,9 @@ class KeptWiki(Struct, frozen=True):
 
     wiki: PublishedWiki
     reason: str
-    """Why it could not be read."""
     copy: int
     """Number of its copy in the mirror; 0 where only its published pages are left."""
     read_at: float | None
-    """When it was read, in seconds since the epoch; None where that is not known."""
 
     def source(self, mirror: Path) -> WikiSource:
         """The copy as the build takes it, in the mirror in this folder."""
@@ -90,7 +84,6 @@ class Keeping:
         self._allows_emptying = allow_emptying
         self._leaving: set[WikiOwner] = set()
         self._reasons: dict[WikiOwner, str] = {}
-        """Why a wiki of the site was not read."""
 
     @property
     def options(self) -> frozenset[str]:
@@ -159,7 +152,6 @@ class Keeping:
         )
 
     async def _ask(self, client: Client, wiki: PublishedWiki, found: Found) -> None:
-        """Find out about one wiki of the site that was not found."""
         option = wiki.origin.asked_by
         try:
             there, is_off = await _by_id(client, wiki)
@@ -262,7 +254,6 @@ class Keeping:
 
 
 async def _by_id(client: Client, wiki: PublishedWiki) -> tuple[FoundWiki, bool]:
-    """A wiki of the site as the service has it now, and whether it is switched off."""
     key = wiki.origin.id or wiki.owner.full_path
     is_group = wiki.owner.kind == "group"
     record = await (client.group(key) if is_group else client.project(key))

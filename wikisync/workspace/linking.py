@@ -44,12 +44,10 @@ from wikisync.sync.replica import RemoteReplica
 log = logging.getLogger(__name__)
 
 FILE_BYTES_MAX = 100 * 1024 * 1024
-"""A linked file larger than this is not uploaded; its page waits."""
 
 NOWHERE = AttachmentPath("")
 """Where the wiki has what was not uploaded."""
 UNKNOWN_FOLDER = "0" * 32
-"""In place of the folder that the service will choose."""
 
 T = TypeVar("T")
 _Held: TypeAlias = LooseFile | AttachmentPath
@@ -93,7 +91,6 @@ class FileLinks:
         self.unmet: dict[Slug, Sequence[str]] = {}
         """Ways of links to files that were not here when their pages were sent."""
         self._read: dict[AttachmentPath, Attachment] = {}
-        """Uploads that were read to be compared."""
         self._compared: dict[Slug, tuple[Digest, Collection[str]]] = {}
         """Pages whose files and uploads differ, and whose links do not."""
 
@@ -387,7 +384,6 @@ class FileLinks:
     # -- uploads -----------------------------------------------------------------
 
     async def _there(self, path: AttachmentPath) -> Attachment:
-        """What the wiki has for an upload; each is read once."""
         if path not in self._read:
             digest, size = hashlib.sha256(), 0
             async for chunk in self._wiki.read_attachment(path):
@@ -462,14 +458,12 @@ class TranslatedWiki:
         self.unmet = links.unmet
         """Ways of links to files that were not here when their pages were sent."""
         self.outdated = links.outdated
-        """Pages to be sent again for the files they link to."""
         self.is_remembering = False
         """Set while the wiki is taken as it was last seen, and not scanned: for a
         save here, whose page is read anyway before it is written."""
         self.keeps_files = False
         """Set while the files beside the pages are taken as they were last seen."""
         self._last: dict[model.Slug, model.PageState] | None = None
-        """The last scan, brought up to date with our own writes."""
         self._problems: tuple[model.Problem, ...] = ()
         """Of the last scan: they are not over because nobody scans."""
         self._unanswered = 0

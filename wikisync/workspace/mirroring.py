@@ -70,7 +70,6 @@ GIT_BYTES_MIN = 1024 * 1024
 """A wiki with less text is listed, if it may have changed: git takes more requests."""
 
 KeepFile = Callable[[AsyncIterator[bytes]], Awaitable[tuple[model.Digest, int]]]
-"""Keeps a file by its digest; its digest and size."""
 
 
 class Step(Struct):
@@ -81,7 +80,6 @@ class Step(Struct):
     tag: str = ""
     """The mark to ask with next time whether anything changed."""
     texts: dict[model.Digest, bytes] = field(default_factory=dict)
-    """Of pages that the copy before lacks."""
     problems: list[model.Problem] = field(default_factory=list)
     """What the copy lacks, or has as it was before; without any it is all there is."""
     written: int = 0
@@ -118,7 +116,6 @@ async def mirror_wiki(
     def fail(
         code: str, slug: model.Slug, error: errors.RemoteError | errors.FolderError
     ) -> None:
-        """Leave a page as it was before, and ask for it again the next time."""
         step.tag = ""
         step.problems.append(model.Problem(code, slug, error.message, error.hint or ""))
         if slug in before.pages:

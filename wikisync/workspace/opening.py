@@ -82,7 +82,6 @@ class SyncedWiki(Sides, frozen=True, kw_only=True):
 
     index: FolderIndex
     found: Located
-    """Where it is on the service now."""
     known: WikiState
     replica: WikiReplica
     """The wiki as it is, behind ``remote``."""
@@ -109,9 +108,7 @@ class OpenWorkspace:
         self.is_adopting = is_adopting
         """Its folders are taken as they are: nothing counts as deleted."""
         self.is_copied = is_copied
-        """It was copied or moved since the state was last used."""
         self.is_shared = is_shared
-        """Two machines use it in turn with one state."""
         self._stack = stack
         """Ends with a workspace that is only read; None for any other."""
         self._stand_ins: dict[str, Path] = {}
@@ -176,7 +173,6 @@ class OpenWorkspace:
         )
 
     def _folder(self, wiki: WikiSection, *, settle_s: float = 0.0) -> FolderReplica:
-        """The wiki's folder under the names of its files."""
         return FolderReplica.two_way(
             self.folder_of(wiki),
             private=self.workspace.private,

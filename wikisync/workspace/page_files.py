@@ -32,7 +32,6 @@ from wikisync.workspace.configured import nearest_workspace, read_config
 STDIN = "-"
 STDIN_SLUG = model.Slug("page")
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""A larger file is refused before it is read."""
 INCLUDE_BYTES_MAX = 1024 * 1024
 NEIGHBOURS_MAX = 20_000
 """Files listed around a single file, which may lie in a very large folder."""
@@ -50,7 +49,6 @@ class RenderedFile(msgspec.Struct):
     links: tuple[LinkResult, ...] = ()
     problems: tuple[model.Problem, ...] = ()
     output: str = ""
-    """Where ``-o`` wrote the HTML, which then is not repeated here."""
 
 
 class Source(Struct, frozen=True):
@@ -68,7 +66,6 @@ class Surroundings(Struct):
     """Pages and attachments around the files of one root."""
 
     pages: dict[model.Slug, str] = field(default_factory=dict)
-    """Slug to path below the root."""
     attachments: set[model.AttachmentPath] = field(default_factory=set)
 
     def index(self) -> LinkIndex:

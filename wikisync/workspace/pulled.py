@@ -24,7 +24,6 @@ from wikisync.workspace.sentences import problem_as_json
 
 NAMES_SHOWN_MAX = 10
 LEFT_OUT = "wiki-left-out"
-"""Code of the problems of wikis that could not be read."""
 
 
 class PulledWiki(Struct, frozen=True):
@@ -32,21 +31,16 @@ class PulledWiki(Struct, frozen=True):
 
     wiki: FoundWiki
     folder: Path
-    """Of its files, or of the mirror."""
     pages: int
     written: int
-    """Pages put into the folder."""
     removed: int
-    """Pages removed from the folder."""
     attachments: int
     problems: tuple[Problem, ...]
     """Everything that may need a person, what is held included."""
     absent: tuple[Problem, ...] = ()
     """Attachments that the wiki itself lacks; no trouble of the pull."""
     notes: tuple[Problem, ...] = ()
-    """Folders that are left out."""
     comments: Mapping[Slug, tuple[PageComment, ...]] = field(default_factory=dict)
-    """Those on its pages, where somebody asked for them."""
     copy: int = 0
     """Number of its copy in the mirror; 0 where it has files of its own."""
 
@@ -133,7 +127,6 @@ class Pull(WikiWork, Protocol):
 
     wiki: FoundWiki
     progress: Progress
-    """Notified of long work."""
 
     def pulled(self) -> PulledWiki | Problem:
         """What came of it; a problem where nothing is to show, or Halted."""

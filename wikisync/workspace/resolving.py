@@ -140,9 +140,7 @@ class FoundConflict(Struct, frozen=True):
 
     record: ConflictFileRecord
     base: str
-    """What both sides agreed on; empty where they never did."""
     text: str
-    """What the conflict file says, or would."""
     path: Path | None
     """Of the conflict file; None where something has its place."""
 
@@ -176,7 +174,6 @@ def unresolved_parts(conflict_file: conflict.MergedText) -> str:
 
 
 EDITORS = ("sensible-editor", "nano", "vi")
-"""Tried where neither ``VISUAL`` nor ``EDITOR`` is set."""
 PLACES = ("base", "here", "wiki", "result")
 """What stands in braces in a merge tool's command for each of its files."""
 

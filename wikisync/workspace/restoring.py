@@ -49,7 +49,6 @@ class Version(Struct, frozen=True):
     """When it ceased to be the page's, in seconds since the epoch; None for the text
     of the last sync, which still is, or was until somebody edited it since."""
     where: str
-    """Where it comes from, in words."""
     text: str
     format: Format
     is_conflict: bool = False
@@ -65,7 +64,6 @@ class Earlier(Struct, frozen=True):
     slug: Slug
     version: Version
     current: Page | None
-    """What its file says now; None where there is none."""
     file: Slug
     """What its file is called, which the service may call otherwise."""
 
@@ -358,9 +356,7 @@ def when(version: Version) -> str:
 
 
 FOLDER = "history"
-"""In the cache."""
 DIGITS = 8
-"""Of a revision, as it is shown."""
 DIGITS_MIN = 4
 
 
@@ -372,7 +368,6 @@ class Revisions(Struct, frozen=True):
     since: int
     """Nothing before is known; 0 where everything is."""
     texts: Path
-    """The repository that has their texts."""
 
 
 async def read_revisions(

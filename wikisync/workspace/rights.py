@@ -50,7 +50,6 @@ class Target(Struct, frozen=True):
     """What an address leads to."""
 
     service: str
-    """Base URL of the service as it stands in a configuration."""
     path: str = ""
     """Path of the project or group whose page it is; empty for the service itself."""
 
@@ -121,7 +120,6 @@ NEAREST_SCANNED_MAX = 1000
 """Projects and groups whose names are compared with one that is not there."""
 NEAREST_SHOWN_MAX = 3
 WIKIS_CHECKED_MAX = 100
-"""Wikis that are checked one by one before a workspace is made."""
 READS_MAX = 8
 NOTHING = Selection()
 SCOPES = frozenset(
@@ -143,10 +141,8 @@ class TokenRights(Struct, frozen=True):
     name: str = ""
     user: str = ""
     scopes: tuple[str, ...] | None = None
-    """None where the service does not say."""
     expires_on: date | None = None
     is_admin: bool = False
-    """Whether its user is an administrator, whose rights the token has."""
     refusal: str = ""
     """Why the service does not say what it may do, where it refuses to."""
 
@@ -191,7 +187,6 @@ class WikiRights(Struct, frozen=True):
     """Create, edit and upload; None where the service does not say."""
     deletes: bool | None
     because: str
-    """What decides it."""
 
     def sentence(self) -> str:
         """What wikisync may and may not do with it."""
@@ -256,7 +251,6 @@ class ListedWiki(Struct, frozen=True):
 
     owner: WikiOwner
     pages: int | None
-    """How many its wiki has; None where it cannot be read."""
 
 
 async def list_wikis(

@@ -46,7 +46,6 @@ from wikisync.workspace.failures import (
 log = logging.getLogger(__name__)
 
 CYCLE: ContextVar[str] = ContextVar("cycle", default="")
-"""Which cycle a line of the log belongs to."""
 
 ROUNDS_MAX = WAITS_MAX = 8
 """Cycles in a row for one wiki before others have their turn, and times that
@@ -66,7 +65,6 @@ hangs is offline only after minutes."""
 CYCLE_TIMEOUT_S = 3600.0
 """A cycle that takes longer is ended; a first pull is long, a hang is longer."""
 PAUSE_SCAN_S = 5.0
-"""How often a paused wiki is asked whether it still is."""
 OPEN_HINT = "close it in the editor; the wiki's changes then arrive immediately"
 
 
@@ -76,7 +74,6 @@ class ScanScope(IntEnum):
     FOLDER = auto()
     """Something changed here; the wiki is taken as it was last seen."""
     WIKI = auto()
-    """Something changed on the wiki, or may have."""
     EVERYTHING = auto()
     """Time for a whole scan, or a person asked."""
 
@@ -91,7 +88,6 @@ class CycleOutcome(Struct, frozen=True):
     problem: str = ""
     """What kept a part of it back; it is tried again, ever more rarely."""
     hint: str = ""
-    """What a person does about that."""
     open_here: str = ""
     """Pages that wait until an editor here closes them; empty for none."""
 
@@ -125,28 +121,20 @@ class WikiRun(Struct):
     """
 
     name: str
-    """How messages call the wiki."""
     work: WikiWork
     condition: Condition = Condition.STARTING
     is_working: bool = False
-    """A cycle is under way."""
     requested: ScanScope | None = ScanScope.EVERYTHING
     requested_at: float = 0.0
-    """Since when, where it is requested."""
     began_at: float = 0.0
-    """When its last cycles began."""
     not_before: float = 0.0
     """No cycle starts earlier: the wiki is in trouble."""
     failures: int = 0
-    """In a row."""
     failure: WikisyncError | None = None
     """Why the last of them failed."""
     failing_since: float = 0.0
-    """When the first of them failed."""
     full_scan: float = float("-inf")
-    """When the whole wiki was last scanned."""
     scan_s: float = 0.0
-    """How long the cycles with that scan took."""
     due_at: float = float("inf")
     """When a cycle is due without being requested."""
     last_good_at: float | None = None
@@ -154,14 +142,11 @@ class WikiRun(Struct):
     """Cycles in a row that left a problem."""
     problem: str = ""
     hint: str = ""
-    """What a person can do about the problem."""
     cycles: int = 0
     waits: int = 0
     """How often it came to rest with an absence that was not certain."""
     moved_at: float = 0.0
-    """When something happened last."""
     mark: str | None = None
-    """The last hint."""
     has_hints: bool = True
     """Whether the service gives marks of this wiki."""
     has_costly_hints: bool = False
@@ -173,7 +158,6 @@ class WikiRun(Struct):
     is_listed: bool = False
     """Whether a list of active projects shows what hints find."""
     listed_since: float = float("inf")
-    """Since when it does."""
     listed_at: float = float("-inf")
     """When the list last had it as active ..."""
     is_due: bool = False
@@ -181,7 +165,6 @@ class WikiRun(Struct):
     unlisted_since: float | None = None
     """When a hint found a move that the list does not have yet."""
     hinted_at: float = float("-inf")
-    """When the last hint came."""
     hint_s: float = 0.0
     """How long to wait for the next hint; 0: as short as may be."""
     quickened: asyncio.Event = field(default_factory=asyncio.Event)
@@ -226,9 +209,7 @@ class Outage(Struct):
     failed_at: float
     """When it was tried last; what began earlier says nothing of now."""
     until: float
-    """When it is tried again."""
     failures: int
-    """In a row."""
 
 
 OnStatus = Callable[[WikiRun], None]
@@ -270,7 +251,6 @@ class Runner:
         """Set when something may be due earlier than was thought."""
         self._is_endless, self._waits = True, False
         self.outage: Outage | None = None
-        """Why all wikis wait."""
         self._queue: deque[WikiRun] = deque()
         """Wikis that were due when it was filled, first who waited longest: whoever is
         due since then waits less, and to ask all after each cycle is quadratic."""
@@ -342,7 +322,6 @@ class Runner:
                     await self._begin_next(group)
 
     def _is_at_rest(self) -> bool:
-        """Whether no cycle is under way, and none is to come."""
         wikis = self.wikis.values()
         if any(wiki.is_working for wiki in wikis):
             return False
@@ -385,7 +364,6 @@ class Runner:
         return is_asked and not self.is_left_alone(wiki) and self._ready_at(wiki) <= now
 
     def _ready_at(self, wiki: WikiRun) -> float:
-        """When its next cycle may begin."""
         starts_at = max(wiki.not_before, wiki.waits_since())
         return starts_at if self.outage is None else max(starts_at, self.outage.until)
 
@@ -460,7 +438,6 @@ class Runner:
     def _succeeded(
         self, wiki: WikiRun, outcome: CycleOutcome, scope: ScanScope
     ) -> None:
-        """Say when a wiki is due again after a cycle that ended well."""
         now = self.clock()
         wiki.failures, wiki.failure, wiki.not_before = 0, None, 0.0
         wiki.last_good_at = now

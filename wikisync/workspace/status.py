@@ -30,7 +30,6 @@ from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 NOTICED_S = 86_400.0
 """What was done longer ago is shown by ``wikisync log`` alone."""
 NOTICES_AMONG = 500
-"""Events among which notices are searched for, the newest ones."""
 SETTLED = "its conflict file is resolved; the next sync saves it as the page"
 
 Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
@@ -58,25 +57,19 @@ class WikiStatus(Struct, frozen=True):
     """How many pages the wiki has; when it was last seen, where it is away."""
     differences: tuple[Difference, ...] = ()
     batches: tuple[Batch, ...] = ()
-    """What safety stops hold."""
     problems: tuple[Problem, ...] = ()
     missing: tuple[AttachmentPath, ...] = ()
-    """Attachments that pages mention and that are not here."""
     notices: tuple[LogEntry, ...] = ()
     """What was done lately that a person may not have meant."""
     wiki_notes: tuple[Problem, ...] = ()
     """What a person may want to change in the configuration."""
     folder_notes: tuple[Problem, ...] = ()
-    """Folders that are left out."""
     has_other_folder: bool = False
-    """Whether its folder is another one than at the last sync."""
     paused: str | None = None
     unseen: WikisyncError | None = None
     """Why the wiki itself was not scanned."""
     is_offline: bool = False
-    """Whether it was not to be scanned."""
     failure: WikisyncError | None = None
-    """Why nothing could be scanned."""
 
 
 async def scan(
@@ -190,32 +183,17 @@ def _described(
 ) -> tuple[Side, str]:
     """Where a page differs, and the sentence on it; empty where all is well."""
     match action:
-        case plan.CreateLocal():
-            why = action.notice or "new on the wiki"
-            return "wiki", f"{why}; the next sync downloads it"
-        case plan.Pull():
-            return "wiki", "edited on the wiki; the next sync downloads it"
-        case plan.DeleteLocal():
-            return "wiki", "deleted on the wiki; the next sync moves it to the trash"
+        case plan.CreateLocal() | plan.CreateRemote():
+            side, what, step = _STEPS[type(action)]
+            return side, f"{action.notice or what}; the next sync {step}"
         case plan.MoveLocal():
             step = "the next sync renames the file"
             return "wiki", f"renamed to {action.target} on the wiki; {step}"
-        case plan.CreateRemote():
-            why = action.notice or "new here"
-            return "here", f"{why}; the next sync uploads it"
-        case plan.Push():
-            return "here", "edited here; the next sync uploads it"
         case plan.MoveRemote():
-            sentence = (
-                f"renamed to {action.target} here; the next sync renames the page"
-            )
-            return "here", sentence
-        case plan.DeleteRemote():
-            return "here", "its file was deleted here; the next sync deletes the page"
+            step = "the next sync renames the page"
+            return "here", f"renamed to {action.target} here; {step}"
         case plan.Merge(is_stale=True):
             return "here", "saved over an older text; the next sync merges it"
-        case plan.Merge():
-            return "both", "edited here and on the wiki; the next sync merges it"
         case plan.Hold():
             sentence = held_sentence(folder, held[action.slug])
             return "held", sentence.removeprefix(f"{folder}/{action.slug}: ")
@@ -225,6 +203,19 @@ def _described(
             return "waiting", str(action.reason)
         case plan.Adopt() | plan.Rebase() | plan.Rebind() | plan.DropRecord():
             return "both", ""
+    side, what, step = _STEPS[type(action)]
+    return side, f"{what}; the next sync {step}"
+
+
+_STEPS: Mapping[type, tuple[Side, str, str]] = {
+    plan.CreateLocal: ("wiki", "new on the wiki", "downloads it"),
+    plan.Pull: ("wiki", "edited on the wiki", "downloads it"),
+    plan.DeleteLocal: ("wiki", "deleted on the wiki", "moves it to the trash"),
+    plan.CreateRemote: ("here", "new here", "uploads it"),
+    plan.Push: ("here", "edited here", "uploads it"),
+    plan.DeleteRemote: ("here", "its file was deleted here", "deletes the page"),
+    plan.Merge: ("both", "edited here and on the wiki", "merges it"),
+}
 
 
 # -- shown -------------------------------------------------------------------------
@@ -280,7 +271,6 @@ class Row(Struct, frozen=True):
 
     sentence: str
     slug: Slug | None = None
-    """Of the page that it is about, if it is about one."""
     batch: Batch | None = None
 
 

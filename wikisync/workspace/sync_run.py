@@ -26,7 +26,6 @@ from wikisync.workspace.service import open_service
 from wikisync.workspace.syncing import Synced, WikiCycles, exit_code_of, other_folder
 
 NAMES_SHOWN_MAX = 5
-"""Pages named in one question."""
 
 
 class SyncRequest(Struct, frozen=True):
@@ -34,9 +33,7 @@ class SyncRequest(Struct, frozen=True):
 
     direction: Direction = Direction.BOTH
     is_dry_run: bool = False
-    """Nothing is changed, here or on the wikis."""
     waits: bool = False
-    """Wait until deletions of missing pages are confirmed."""
     adopt: Literal["push", "hold"] | None = None
     """What a first sync does with pages that are only here; None to ask."""
     allows_network_disk: bool = False
@@ -227,7 +224,6 @@ class _OneSync(WikiCycles):
                 raise _Asks(f"pages are only in {self.name}")
 
     def ask(self, messages: Messages) -> None:
-        """Ask whether the pages that are only here are put on the wiki."""
         new, self._is_answered = self.only_here, True
         more = " ..." if len(new) > NAMES_SHOWN_MAX else ""
         shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more

@@ -25,19 +25,14 @@ class Synced(Struct):
     section: WikiSection
     results: list[parts.CycleResult] = field(default_factory=list)
     paused: str | None = None
-    """Why a person wants it left alone; None where it is not paused."""
     failure: WikisyncError | None = None
-    """Why it could not go on."""
     has_other_folder: bool = False
     """Whether its folder was another one than at the cycle before."""
     pages: frozenset[Slug] | None = None
-    """What was asked for; None for the whole wiki."""
     unknown: tuple[Problem, ...] = ()
-    """Pages that were named and are nowhere."""
     notes: tuple[Problem, ...] = ()
     """What a person may want to change in the configuration."""
     warnings: tuple[Problem, ...] = ()
-    """What is wrong with the wiki as a whole."""
 
     @property
     def last(self) -> parts.CycleResult:
@@ -165,7 +160,6 @@ class WikiCycles:
         return CycleOutcome(result.is_quiet, result.has_more, result.next_scan_s)
 
     async def _exchange(self, scope: ScanScope) -> parts.CycleResult:
-        """Scan both sides, and carry over what differs."""
         return await self._met(await self._connected(scope), self.options)
 
     async def _connected(self, scope: ScanScope) -> SyncedWiki:
@@ -191,7 +185,6 @@ class WikiCycles:
     async def _met(
         self, wiki: SyncedWiki, options: parts.CycleOptions
     ) -> parts.CycleResult:
-        """Run a cycle on the folder that is there now."""
         is_first = not self.synced.results
         with self._opened.meeting(self.section, is_first=is_first) as match:
             # whoever begins may have mended the token or the service's limits just now

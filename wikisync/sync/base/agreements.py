@@ -29,7 +29,6 @@ _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
 """A lookup in a table is a third of the time of ``Format(text)``."""
 
 EARLIER_MAX = 50
-"""Earlier texts of a page that are known by their digests."""
 
 _T = TypeVar("_T")
 
@@ -45,8 +44,6 @@ its texts are known again where an older copy brings the page back."""
 
 
 class _Change(Struct, frozen=True):
-    """What one call of ``record`` did."""
-
     agreed: tuple[Agreed, ...]
     dropped: tuple[Slug, ...]
     renamed: Mapping[Slug, Slug]
@@ -72,10 +69,8 @@ class Agreements(History):
         self._base_rollbacks = 0
         """How many transactions had been undone when ``_base`` was right."""
         self._changes: list[_Change] = []
-        """What was recorded since ``_base`` was read."""
         self._remote: Mapping[Slug, PageState] = {}
         self._remote_of: Mapping[Slug, BasePage] | None = None
-        """The base that ``_remote`` was made from."""
 
     # -- pages ---------------------------------------------------------------------
 

@@ -20,11 +20,8 @@ from wikisync.core.system.private import make_private_file
 from wikisync.errors import StateDamaged, StateError
 
 BUSY_TIMEOUT_S = 5.0
-"""How long a write waits for another process that reads or writes the file."""
 ANEW = "the next sync creates a new file and keeps this one next to it"
-"""Hint for a file that cannot be used."""
 COPY_TRIES = 3
-"""So often a file is copied anew that was written meanwhile."""
 
 _UNSOUND = (KeyError, ValueError, TypeError, zlib.error, msgspec.MsgspecError)
 """What a value raises that is none of those written there."""
@@ -45,7 +42,6 @@ class Database:
         """Whether a part of the transaction under way failed."""
         self.path = path
         self.rollbacks = 0
-        """Counts undone transactions; what was read before may be wrong then."""
         self.is_damaged = False
         """Whether something was read from it that was never written."""
 

@@ -176,7 +176,6 @@ class Step(Struct, frozen=True):
     format: Format
     """Before, as is the text."""
     before: str
-    """Empty for a page that was created."""
     after: Digest
     """Of its file's text since; empty for one that was removed."""
 

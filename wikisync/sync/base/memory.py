@@ -70,11 +70,9 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
     sightings: Mapping[Side, Mapping[Slug, Sighting]] = field(default_factory=dict)
     """What was seen of pages that are missing, or wait for something else."""
     refusals: Mapping[Slug, Refusal] = field(default_factory=dict)
-    """Pages that the service did not take as they are here."""
     removals: Mapping[BatchKind, Mapping[Slug, float]] = field(default_factory=dict)
     """When pages were removed unasked, for as long as that counts."""
     edits: Mapping[Slug, RemoteEdit] = field(default_factory=dict)
-    """The last edits on the wiki that were heard of."""
     troubles: tuple[Problem, ...] = ()
     health: Health = Health()
     syncing: int = 0
@@ -98,9 +96,7 @@ class WikiRows:
         self._number = number
         self._memory = WikiMemory()
         self._memory_of: object = None
-        """The stamp of the file that ``_memory`` was read from."""
         self._changed: set[str] = set()
-        """Fields of ``_memory`` that are not written yet."""
         self._is_in_cycle = False
         self._kept: dict[str, Any] = {}
         self._kept_rollbacks = 0

@@ -29,7 +29,6 @@ from wikisync.sync.base.memory import FIELDS
 from wikisync.sync.decide.ledger import EVENTS_MAX
 
 REBUILT = "was damaged or of another version of wikisync, and is rebuilt"
-"""What is said of a file that was set aside."""
 OF_THE_FOLDER = {"event": "", "history": ", sync = 0"}
 """Tables of what is remembered of a folder, whichever wiki it is synced with, and what
 changes in them then."""
@@ -48,7 +47,6 @@ class State:
     ) -> None:
         self._database = database
         self.is_copy = is_copy
-        """Nothing of it lasts: a cycle on it is a dry run."""
         self._is_held = is_held
         self._wikis: dict[WikiOwner, WikiState] = {}
         self._notes: dict[str, str] = {}

@@ -34,14 +34,12 @@ class MergedPage(Struct, frozen=True):
 
 
 UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
-"""Why a removal waits for one more scan."""
 
 
 class Absences(Struct, frozen=True):
     """What a cycle makes of the pages that its plan would remove."""
 
     waiting: Mapping[model.Slug, SkipReason]
-    """Pages whose absence is not certain yet."""
     doubted: model.Slug | None = None
     """A page that the list lacks and the service still has, or the like: then the
     scan of the wiki was not complete."""
@@ -53,7 +51,6 @@ class Decided(Struct):
     """What is to be done, as far as the filters are through, and all it is based on."""
 
     base: Mapping[model.Slug, BasePage]
-    """What both sides held, under the names of now."""
     here: model.Snapshot
     there: model.Snapshot
     plan: Plan
@@ -62,7 +59,6 @@ class Decided(Struct):
     ignored: frozenset[model.Slug]
     """Pages whose absence in the folder means nothing."""
     shown: Mapping[model.Slug, model.Digest] = {}
-    """What conflict files show of the wiki's texts."""
     seen: NotAgreed = NotAgreed()
     """What the wiki has otherwise than was agreed on."""
     is_set_back: bool | None = None
@@ -72,9 +68,7 @@ class Decided(Struct):
     is_unanswered: bool = False
     """Nobody could say whether the wiki went back in time."""
     rewinding: Rewinding = NO_REWINDING
-    """What a side that went back in time would take back."""
     unmerged: frozenset[Action] = frozenset()
-    """What of it is not merged."""
     merges: Mapping[model.Slug, MergedPage] = {}
     superseded: frozenset[model.Slug] = frozenset()
     """Pages whose text changed while this was decided; they are in no plan."""
@@ -148,9 +142,7 @@ def _word_distance(one: str, other: str) -> int:
 
 
 WINDOW_CHARS = 8
-"""Length of the pieces by which two texts are compared."""
 COMPARED_CHARS = 100_000
-"""As much of each text is compared."""
 TELLING_CHARS_MIN = 12
 """A text with fewer letters and digits does not tell whether it is a copy."""
 

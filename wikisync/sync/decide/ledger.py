@@ -25,14 +25,11 @@ REPLACED_CHECK_EVERY = 64
 REPLACED_SEARCHED_MAX = 1000
 """Replacements in which a text is searched that nobody knows the page of."""
 WRITES_KEPT_S = 10 * 60.0
-"""How long a write of ours counts for the loop breaker."""
 EVENTS_KEPT_S = 90 * 24 * 3600.0
 CLOCK_SETTLED_S = 24 * 3600.0
 """Ages count from what is at least that old: a clock may be wrong for some hours."""
 EVENTS_MAX = 50_000
-"""Events kept for each wiki; the oldest go first."""
 EVENT_CHARS_MAX = 2_000
-"""Longer sentences of an event are cut."""
 
 NO_SLUG = model.Slug("")
 NO_DIGEST = model.Digest("")
@@ -53,7 +50,6 @@ class Agreed(Struct, frozen=True):
 
     page: BasePage
     zlib: bytes
-    """The text as the file keeps it."""
     mentions: str
     """Paths of attachments that the text mentions, and ways to other files, one a
     line."""
@@ -104,7 +100,6 @@ class Intent(Struct, frozen=True):
     operation: WriteKind
     slug: model.Slug
     target: model.Slug = NO_SLUG
-    """The new name of a move, else empty."""
     format: model.Format = model.Format.MARKDOWN
     before: model.Digest = NO_DIGEST
     """What the wiki held when the call was prepared; empty where nothing."""
@@ -128,7 +123,6 @@ class Replaced(Struct, frozen=True):
     is_written: bool = True
     """Whether the new text is known to have taken its place."""
     format: model.Format = model.Format.MARKDOWN
-    """Of the old text."""
 
 
 class FetchedFile(Struct, frozen=True):
@@ -179,7 +173,6 @@ class RemoteEdit(Struct, frozen=True):
     """Of the text that it made: the author is known of this text alone."""
     who: str
     at: float
-    """When it was heard of."""
 
 
 class Refusal(Struct, frozen=True):
@@ -207,7 +200,6 @@ class Health(Struct, frozen=True):
 
     last_started_at: float | None = None
     last_good_at: float | None = None
-    """End of the last cycle without an error."""
     worst_window_s: float = 0.0
     """Longest time between a read and the answer of the write after it."""
     worst_window_slug: model.Slug = NO_SLUG

@@ -196,7 +196,6 @@ class Rebase(Struct, frozen=True):
     slug: Slug
     """The name under which the base knows the page."""
     there: Slug
-    """What the wiki calls it."""
     format: Format
     remote: Digest
 
@@ -212,7 +211,6 @@ class DeleteLocal(Struct, frozen=True):
 
     slug: Slug
     local: Digest
-    """What the folder must still hold when it is removed."""
 
 
 class MoveLocal(Struct, frozen=True):
@@ -223,7 +221,6 @@ class MoveLocal(Struct, frozen=True):
     record: Slug
     """The name under which the base knows the page; the base follows too."""
     local: Digest
-    """What the folder must still hold when it is renamed."""
 
     @property
     def renamed(self) -> tuple[tuple[Slug, Slug], ...]:
@@ -240,7 +237,6 @@ class MoveRemote(Struct, frozen=True):
     """The name under which the base knows the page; the base follows too."""
     format: Format
     remote: Digest
-    """What the wiki must still hold when it is renamed."""
     carried: tuple[Slug, ...] = ()
     """Pages below it that the service moves along."""
     turn: int = 0
@@ -288,7 +284,6 @@ class Push(Struct, frozen=True):
     format: Format
     local: Digest
     remote: Digest
-    """What the wiki must still hold when it is replaced."""
 
 
 class Merge(Struct, frozen=True):
@@ -307,7 +302,6 @@ class DeleteRemote(Struct, frozen=True):
 
     slug: Slug
     remote: Digest
-    """What the wiki must still hold when it is removed."""
     format: Format
 
 

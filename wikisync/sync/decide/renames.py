@@ -29,7 +29,6 @@ class Taken(Struct, frozen=True):
     """Names of the base that another page has by now, on one side."""
 
     renamed: Mapping[model.Slug, model.Slug] = {}
-    """The new names of the pages that had them."""
     doubtful: frozenset[model.Slug] = frozenset()
     """Of these pages nobody can say for certain where they are, or they changed places:
     no edit of one is merged with what has its name now."""
@@ -74,7 +73,6 @@ class Names(Struct, frozen=True):
     likely: Mapping[model.Slug, model.Slug]
     """New names that the file's identity or the agreed text tells."""
     new: tuple[model.Slug, ...]
-    """New pages, one of which may be one of the old."""
 
 
 def names_in_doubt(
@@ -337,5 +335,4 @@ class RemoteNames:
 
 
 def _key(slug: str) -> str:
-    """What the service takes for one name."""
     return unicodedata.normalize("NFC", model.path_of_title(slug).casefold())

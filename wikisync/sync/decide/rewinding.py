@@ -32,7 +32,6 @@ from wikisync.sync.decide.plan import (
 )
 
 SentBack: TypeAlias = Push | Merge | MoveRemote | CreateRemote | DeleteRemote
-"""What a folder that went back may do on the wiki."""
 REWOUND_PAGES_MIN = 3
 """Fewer pages that return to an earlier text are reverts that somebody made, as far as
 the texts alone can show."""
@@ -47,7 +46,6 @@ class NotAgreed(Struct, frozen=True):
     shown: frozenset[Slug] = frozenset()
     """Those of them whose text a conflict file shows."""
     missing: frozenset[Slug] = frozenset()
-    """Pages that it lacks, whether that is certain yet or not."""
     files: Mapping[Slug, Slug] = {}
     """Records of pages that are to be renamed here, by their names of now: by these
     they go where the rename has to wait."""
@@ -63,7 +61,6 @@ class Rewinding(Struct, frozen=True):
     returned: frozenset[Slug] = frozenset()
     """Pages that have an earlier text on the wiki, by their records."""
     missing: frozenset[Slug] = frozenset()
-    """Pages that are not on it, whether that is certain yet or not."""
     renamed: Mapping[MoveLocal, MoveRemote] = {}
     """Pages that have an earlier name on it: what would be done here, and there."""
     seen: NotAgreed = NotAgreed()
@@ -71,7 +68,6 @@ class Rewinding(Struct, frozen=True):
     records: Mapping[Slug, Slug] = {}
     """``NotAgreed.records_in`` the plan."""
     sent: frozenset[Action] = frozenset()
-    """What a folder that went back would do on the wiki."""
     renamed_there: Mapping[MoveRemote, MoveLocal] = {}
     """Pages that have an earlier name in it: what would be done there, and here."""
 

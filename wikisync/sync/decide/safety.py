@@ -8,6 +8,7 @@ a *batch* that a person approves or refuses once, and everything else goes on.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
+from types import UnionType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -82,7 +83,6 @@ WHY = {
     BatchKind.REWOUND_THERE: "the folder returned to an older state, as after an older"
     " copy was put over it",
 }
-"""Why a batch waits, after "because"."""
 ALL_KINDS = frozenset(BatchKind)
 APPROVED_BY_UNDO = (
     BatchKind.DELETES_THERE,
@@ -359,21 +359,21 @@ def _followers(
 
 
 def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
-    match kind:
-        case BatchKind.DELETES_HERE:
-            return isinstance(action, DeleteLocal)
-        case BatchKind.DELETES_THERE:
-            return isinstance(action, DeleteRemote)
-        case BatchKind.CHANGES_HERE:
-            return isinstance(action, Pull | Merge)
-        case BatchKind.CHANGES_THERE:
-            return isinstance(action, Push | Merge)
-        case BatchKind.SHRUNK_HERE:
-            return isinstance(action, Pull) and action.slug in shrunk
-        case BatchKind.SHRUNK_THERE:
-            return isinstance(action, Push) and action.slug in shrunk
-        case BatchKind.EMPTIED | BatchKind.REWOUND | BatchKind.REWOUND_THERE:
-            return False
+    is_shrinking = kind in {BatchKind.SHRUNK_HERE, BatchKind.SHRUNK_THERE}
+    return isinstance(action, _ACTIONS.get(kind, ())) and (
+        not is_shrinking or action.slug in shrunk
+    )
+
+
+_ACTIONS: Mapping[BatchKind, type | UnionType] = {
+    BatchKind.DELETES_HERE: DeleteLocal,
+    BatchKind.DELETES_THERE: DeleteRemote,
+    BatchKind.CHANGES_HERE: Pull | Merge,
+    BatchKind.CHANGES_THERE: Push | Merge,
+    BatchKind.SHRUNK_HERE: Pull,
+    BatchKind.SHRUNK_THERE: Push,
+}
+"""Of the other kinds ``_special`` says what they hold."""
 
 
 def _is_too_much(
@@ -387,9 +387,7 @@ def _is_too_much(
             return bool(members) and len(members) + len(before) > limit
         case BatchKind.CHANGES_HERE | BatchKind.CHANGES_THERE:
             return len(members) > changes_max(tracked)
-        case BatchKind.SHRUNK_HERE | BatchKind.SHRUNK_THERE:
-            return bool(members)
-        case BatchKind.EMPTIED | BatchKind.REWOUND | BatchKind.REWOUND_THERE:
+        case _:
             return bool(members)
 
 

@@ -40,21 +40,12 @@ TEXTS_COMPARED_MAX = 20
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
 LASTING = frozenset(
-    {
-        "conflict-stray",
-        "folder-left-out",
-        "name-hidden",
-        "page-copy",
-        "page-in-uploads",
-        "page-listed-twice",
-        "page-malformed",
-        "page-not-text",
-        "page-not-utf-8",
-        "page-refused",
-        "page-shadowed",
-        "page-unreadable",
+    [
+        *("conflict-stray", "folder-left-out", "name-hidden", "page-copy"),
+        *("page-in-uploads", "page-listed-twice", "page-malformed", "page-not-text"),
+        *("page-not-utf-8", "page-refused", "page-shadowed", "page-unreadable"),
         "page-unwritable",
-    }
+    ]
 )
 """Problems of one page, which stay until somebody changes that page."""
 
@@ -113,12 +104,10 @@ class _Run:
         self._holds = Holds(cycle)
         self._settled: frozenset[model.Slug] = frozenset()
         self._shown: Mapping[model.Slug, str | errors.FolderError] = {}
-        """Conflict files of held pages, or what is in their way."""
         self._agreed: Mapping[model.Slug, BasePage] | None = None
         """The base before anything was carried out; None where nothing was."""
         self._errors: tuple[model.Problem, ...] = ()
         self._waiting: Mapping[model.Slug, Sequence[model.Problem]] = {}
-        """Removals that wait, and for which errors."""
         self._is_way_free = False
         """What kept removals back is held from now on, and so in nobody's way."""
 
@@ -180,7 +169,6 @@ class _Run:
         return result
 
     async def plan(self, owner: model.WikiOwner, remote_id: str) -> parts.CycleResult:
-        """A dry run: what the cycle would do, and what went wrong last time."""
         cycle = self._cycle
         known = {batch.id for batch in cycle.state.memory.batches}
         self._refuse_other(owner, remote_id)

@@ -45,10 +45,8 @@ UNWRITTEN_HINT = "see what wikisync sync says"
 """A sync alone tries to write it, and has the reason."""
 
 IN_ITS_PLACE = "another conflict file was where its own belongs"
-"""A person moved it there."""
 
 SETTLED = "the wiki's text when its conflict was resolved"
-"""Why the text is in the trash."""
 
 
 class Holds:

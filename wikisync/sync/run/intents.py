@@ -121,7 +121,6 @@ async def _finish(cycle: Cycle, intent: Intent) -> bool:
 
 
 async def _give_back(cycle: Cycle, intent: Intent, left: model.Page) -> bool:
-    """Give a page its old name back, or leave it where another page took that."""
     try:
         await cycle.remote.move(left.slug, intent.slug, expected=left.digest)
     except errors.PreconditionFailed:
@@ -170,7 +169,6 @@ LATE_SAVE = (
     " is in the trash"
 )
 IN_THE_TRASH = "written by a program while its file was replaced"
-"""Why the text is in the trash."""
 
 
 async def take_late_save(cycle: Cycle, late: model.LateSave) -> None:

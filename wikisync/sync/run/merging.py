@@ -38,7 +38,6 @@ from wikisync.sync.decide.plan import (
 from wikisync.sync.run.parts import Cycle, on_texts
 
 Candidate: TypeAlias = Merge | Push | Hold
-"""What may turn out to be a merge or a clash."""
 
 
 async def merge(cycle: Cycle, decided: Decided) -> None:

@@ -36,12 +36,10 @@ T = TypeVar("T")
 THREAD_CHARS_MIN = 100_000
 """Work on shorter texts is done before a thread could begin with it."""
 FINISH_TIMEOUT_S = 10.0
-"""How long an interrupted batch may take to come to its end."""
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """What no other page will survive either."""
 
 READS_MAX = 8
-"""Reads in flight for one wiki."""
 REMOTE_SPAN_S = 60.0
 
 
@@ -106,7 +104,6 @@ class CycleOptions(Struct, frozen=True):
 
     direction: Direction = Direction.BOTH
     pages: frozenset[Slug] | None = None
-    """Only these pages, or all."""
     saved: frozenset[str] | None = None
     """Files of the folder that were saved since the last cycle, where nothing else is
     known to have happened to it: a scan of them may be enough.  None where anything may
@@ -154,7 +151,6 @@ class _Tally(Struct):
     errors: list[Problem] = field(default_factory=list)
     """Nothing is removed in a cycle that had one."""
     warnings: list[Problem] = field(default_factory=list)
-    """What a person has to do, and is no error: the page waits for them."""
     missing: list[Problem] = field(default_factory=list)
     """Attachments that could not be fetched; no reason to keep a page."""
     absent: list[Problem] = field(default_factory=list)
@@ -168,7 +164,6 @@ class _Tally(Struct):
 
     @property
     def names(self) -> Mapping[str, Sequence[str]]:
-        """The pages and attachments that were carried over, by what was done."""
         return {
             "pulled": self.pulled,
             "pushed": self.pushed,
@@ -205,12 +200,9 @@ class Cycle(Struct, frozen=True):
     state: WikiState
     """What both held when they last agreed, and what else is known of them."""
     options: CycleOptions = CycleOptions()
-    """What is asked for, with the limits; everything by default."""
     clock: Callable[[], float] = time.time
-    """Seconds since the epoch."""
     progress: Progress = field(default_factory=SilentProgress)
     linked: LinkedPages | None = None
-    """Knows pages that link to files of the folder."""
     tally: _Tally = field(default_factory=_Tally)
     """What the cycle did so far; the one part that changes."""
 
@@ -261,7 +253,6 @@ class Held(Struct, frozen=True):
     detail: str = ""
     """What the service said, or what is in the way; empty for neither."""
     step: str = ""
-    """What makes way for its conflict file."""
     file: str = ""
     """The name of its file where that is neither this one nor what it waits for."""
 
@@ -285,7 +276,6 @@ class CycleResult(Struct, frozen=True):
     """What one cycle found and did."""
 
     plan: Plan
-    """What was carried out, or would be."""
     pulled: int
     pushed: int
     merged: int
@@ -297,13 +287,10 @@ class CycleResult(Struct, frozen=True):
     """What a safety stop holds until a person decides."""
     problems: tuple[Problem, ...]
     absent: tuple[Problem, ...]
-    """Attachments that the wiki itself lacks, reason for the first time."""
     notes: tuple[Problem, ...]
     """Folders that are left out: in a dry run all, otherwise for the first time."""
     pages: int
-    """How many pages the wiki has, after what was done."""
     names: Mapping[str, Sequence[str]] = {}
-    """The pages and attachments behind each count, by the name of the count."""
     settled: frozenset[Slug] = frozenset()
     """Pages that settled conflict files became, or would become."""
     has_more: bool = False

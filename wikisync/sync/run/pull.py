@@ -11,9 +11,10 @@ a refused token or a service that stays away ends the cycle.
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from contextlib import suppress
+from typing import TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync import errors
@@ -32,14 +33,10 @@ BATCH_PAGES = 256
 BATCH_CHARS = 8 * 1024 * 1024
 """A batch is written when it has this many pages or this much text."""
 UNAVAILABLE_MAX = 5
-"""Reads that may fail in a row before the service counts as gone."""
 
 
-class _Fetched(Struct, frozen=True):
-    """A page on its way from the wiki to the folder."""
-
-    page: Page
-    expected: Digest | None
+_Fetched: TypeAlias = tuple[Page, Digest | None]
+"""A page on its way from the wiki to the folder, and what it replaces."""
 
 
 async def pull_pages(
@@ -69,7 +66,6 @@ class _Pulls:
     # -- pages from the wiki to the folder ---------------------------------------
 
     async def write_pages(self, plan: plans.Plan) -> None:
-        """Write what the plan creates and updates here, in batches."""
         if not plan.writes:
             return
         self._cycle.progress.start("pages", len(plan.writes))
@@ -90,7 +86,7 @@ class _Pulls:
             page = self._there.texts.get(action.slug) or await self._read(action.slug)
             if page is not None:
                 expected = action.local if isinstance(action, plans.Pull) else None
-                await queue.put(_Fetched(page, expected))
+                await queue.put((page, expected))
 
         await each(writes, read, in_flight=self._cycle.options.reads_max)
         await queue.put(None)
@@ -122,24 +118,18 @@ class _Pulls:
         chars = 0
         while (fetched := await queue.get()) is not None:
             batch.append(fetched)
-            chars += len(fetched.page.content)
+            chars += len(fetched[0].content)
             if len(batch) >= BATCH_PAGES or chars >= BATCH_CHARS:
                 await finish(self._write_batch(batch))
                 batch, chars = [], 0
         await finish(self._write_batch(batch))
 
     async def _write_batch(self, batch: list[_Fetched]) -> None:
-        """Write pages and record those that are really there."""
         pages = [
-            (
-                one.page
-                if one.expected is None
-                else await self._kept(one.page, one.expected),
-                one.expected,
-            )
-            for one in batch
+            (page if old is None else await self._kept(page, old), old)
+            for page, old in batch
         ]
-        texts = [one.page.content for one in batch]
+        texts = [page.content for page, _ in batch]
         with plain_errors():
             async with asyncio.TaskGroup() as group:
                 writing = group.create_task(self._cycle.local.write_pages(pages))
@@ -147,10 +137,9 @@ class _Pulls:
                     asyncio.to_thread(lambda: list(map(packed_text, texts)))
                 )
         agreed: list[Agreed] = []
-        for fetched, result, text in zip(
+        for (page, _), result, text in zip(
             batch, writing.result(), packing.result(), strict=True
         ):
-            page = fetched.page
             if isinstance(result, Page):
                 log.info("pulled %s", page.slug)
                 there = self._there.pages.get(page.slug)
@@ -189,7 +178,6 @@ class _Pulls:
     # -- the base alone ----------------------------------------------------------
 
     async def record_equal_pages(self, plan: plans.Plan) -> None:
-        """Note what both sides hold already."""
         actions = [a for a in plan.actions if isinstance(a, plans.Adopt)]
         for start in range(0, len(actions), BATCH_PAGES):
             batch = actions[start : start + BATCH_PAGES]
@@ -241,12 +229,7 @@ STALE_SAVE = (
 
 async def remove_here(cycle: Cycle, action: plans.DeleteLocal) -> None:
     """Move a page's file to the trash."""
-    try:
-        await finish(_remove(cycle, action))
-    except errors.PreconditionFailed as error:
-        cycle.tally.supersede(action.slug, error)
-    except errors.FolderError as error:
-        cycle.tally.fail("page-unwritable", action.slug, error)
+    await _is_done(cycle, action.slug, _remove(cycle, action))
 
 
 async def _remove(cycle: Cycle, action: plans.DeleteLocal) -> None:
@@ -263,14 +246,9 @@ async def move_here(cycle: Cycle, action: plans.MoveLocal | plans.Rebind) -> Non
         given = cycle.tally.given_names.get(action.target)
     if given is None and action.target in cycle.tally.lost_names:
         return  # a rename on the wiki was to give it that name, and failed
-    try:
-        await finish(_move(cycle, action, given or action.target))
-    except (errors.PreconditionFailed, errors.NotFound) as error:
+    move = _move(cycle, action, given or action.target)
+    if not await _is_done(cycle, action.slug, move):
         cycle.tally.lost_names.add(action.target)
-        cycle.tally.supersede(action.slug, error)
-    except errors.FolderError as error:
-        cycle.tally.lost_names.add(action.target)
-        _fail(cycle, action.slug, error)
 
 
 async def _move(
@@ -303,15 +281,14 @@ async def rebase_here(cycle: Cycle, action: plans.Rebase, there: Snapshot) -> No
         page = await cycle.remote_page(
             action.there, there, known=known, expected=action.remote
         )
-        await finish(_rebase(cycle, action, page.content))
     except (errors.PreconditionFailed, errors.NotFound) as error:
         cycle.tally.supersede(action.slug, error)
     except (errors.AuthenticationFailed, errors.RateLimited):
         raise
     except errors.RemoteError as error:
         cycle.tally.fail("page-unreadable", action.slug, error)
-    except errors.FolderError as error:
-        _fail(cycle, action.slug, error)
+    else:
+        await _is_done(cycle, action.slug, _rebase(cycle, action, page.content))
 
 
 async def _rebase(cycle: Cycle, action: plans.Rebase, text: str) -> None:
@@ -332,14 +309,8 @@ async def _rebase(cycle: Cycle, action: plans.Rebase, text: str) -> None:
 
 async def merge_here(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
     """Write a clean merge here, and take the wiki's text as agreed on."""
-    if action.slug in cycle.tally.lost_names:
-        return
-    try:
-        await finish(_merge(cycle, action, merged))
-    except (errors.PreconditionFailed, errors.NotFound) as error:
-        cycle.tally.supersede(action.slug, error)
-    except errors.FolderError as error:
-        _fail(cycle, action.slug, error)
+    if action.slug not in cycle.tally.lost_names:
+        await _is_done(cycle, action.slug, _merge(cycle, action, merged))
 
 
 async def _merge(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
@@ -390,7 +361,16 @@ async def _merge(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
     cycle.tally.merged.append(action.slug)
 
 
-def _fail(cycle: Cycle, slug: str, error: errors.FolderError) -> None:
-    if is_disk_error(error):
-        raise error
-    cycle.tally.fail("page-unwritable", slug, error)
+async def _is_done(cycle: Cycle, slug: Slug, work: Coroutine[None, None, None]) -> bool:
+    """Do it, and say so where the page changed meanwhile, or cannot be written."""
+    try:
+        await finish(work)
+    except (errors.PreconditionFailed, errors.NotFound) as error:
+        cycle.tally.supersede(slug, error)
+    except errors.FolderError as error:
+        if is_disk_error(error):
+            raise
+        cycle.tally.fail("page-unwritable", slug, error)
+    else:
+        return True
+    return False

@@ -26,19 +26,17 @@ from wikisync.core.model import (
 )
 from wikisync.sync.decide import plan
 from wikisync.sync.decide.decided import Normalisation, normalisation_of
-from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, Intent, WriteKind
+from wikisync.sync.decide.ledger import NO_DIGEST, NO_SLUG, Agreed, Intent, WriteKind
 from wikisync.sync.run.parts import UNAGREED, Cycle, finish
 
 log = logging.getLogger(__name__)
 
 UNAVAILABLE_MAX = 3
-"""Writes that may get no answer in a row before the service counts as gone."""
 STEPS_TO_SEND = 3
 """Turns of the loop that a request needs from its turn to write to the socket."""
 
 
 Pushing = Callable[[plan.RemoteWrite], Awaitable[None]]
-"""Carries one action of a plan out on the wiki."""
 
 
 class Pushes:
@@ -125,7 +123,7 @@ class Pushes:
         page = await self._local_page(action)
         # The intent is on the disk before the request leaves: without an answer the
         # next cycle asks the wiki what it has, and does not send blindly again.
-        intent = self._state.begin(self._intent(WriteKind.CREATE, page))
+        intent = self._begin(WriteKind.CREATE, page)
         answer, normalisation = await self._write(page, None)
         if answer.slug != page.slug:
             self._take_name(page.slug, answer.slug)
@@ -134,8 +132,7 @@ class Pushes:
     async def _replace(self, action: plan.Push) -> None:
         page = await self._local_page(action)
         await self._keep_unagreed(action)
-        record = self._intent(WriteKind.REPLACE, page, before=action.remote)
-        intent = self._state.begin(record)
+        intent = self._begin(WriteKind.REPLACE, page, action.remote)
         answer, normalisation = await self._write(page, action.remote)
         # The text was taken; under which name, the answer says alone (Q3).
         if answer.slug == page.slug:
@@ -288,16 +285,8 @@ class Pushes:
     # -- names and removals ------------------------------------------------------
 
     async def _move(self, action: plan.MoveRemote) -> None:
-        intent = self._state.begin(
-            Intent(
-                WriteKind.MOVE,
-                action.slug,
-                target=action.target,
-                format=action.format,
-                before=action.remote,
-                at=self._cycle.clock(),
-            )
-        )
+        page = Page(action.slug, action.format, "")
+        intent = self._begin(WriteKind.MOVE, page, action.remote, action.target)
         answer = await self._remote.move(
             action.slug, action.target, expected=action.remote
         )
@@ -337,15 +326,8 @@ class Pushes:
                 "deleted on the wiki by a sync",
                 is_again=refusal is not None and refusal.local == action.remote,
             )
-        intent = self._state.begin(
-            Intent(
-                WriteKind.DELETE,
-                action.slug,
-                format=action.format,
-                before=action.remote,
-                at=self._cycle.clock(),
-            )
-        )
+        page = Page(action.slug, action.format, "")
+        intent = self._begin(WriteKind.DELETE, page, action.remote)
         # The wiki is read and compared right before: what differs from what was decided
         # on is left alone.
         await self._remote.delete(action.slug, expected=action.remote)
@@ -356,18 +338,18 @@ class Pushes:
             self._cycle.note_done(action, action.slug)
         self._tally.removed.append(action.slug)
 
-    def _intent(
-        self, operation: WriteKind, page: Page, *, before: Digest = NO_DIGEST
-    ) -> Intent:
-        return Intent(
-            operation,
-            page.slug,
-            format=page.format,
-            before=before,
-            after=page.digest,
-            text=page.content,
-            at=self._cycle.clock(),
-        )
+    def _begin(
+        self,
+        operation: WriteKind,
+        page: Page,
+        before: Digest = NO_DIGEST,
+        target: Slug = NO_SLUG,
+    ) -> int:
+        """Note what is about to be done, before it is."""
+        has_text = operation in {WriteKind.CREATE, WriteKind.REPLACE}
+        after, at = page.digest if has_text else NO_DIGEST, self._cycle.clock()
+        names = operation, page.slug, target, page.format
+        return self._state.begin(Intent(*names, before, after, page.content, at))
 
     def _note_window(self, slug: Slug) -> None:
         """Right after the answer: the next write has a window of its own."""
