@@ -80,15 +80,12 @@ class WatchedWork(WikiWork, Protocol):
 
     async def scan(self) -> bool:
         """Whether the folder differs from what the last cycle scanned."""
-        ...
 
     async def hint(self) -> RemoteHint | None:
         """A cheap mark of the wiki's state; None where the service has none."""
-        ...
 
     async def note_unchanged(self) -> None:
         """Note that the wiki is as the last cycle saw it."""
-        ...
 
 
 class ActivityList(Protocol):
@@ -97,16 +94,13 @@ class ActivityList(Protocol):
     @property
     def name(self) -> str:
         """How messages call it."""
-        ...
 
     @property
     def wikis(self) -> Collection[str]:
         """The names of the wikis that it has."""
-        ...
 
     async def active(self) -> Collection[str]:
         """Those of them in which something happened since it was asked before."""
-        ...
 
 
 class Triggers:

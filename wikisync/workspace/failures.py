@@ -91,11 +91,9 @@ class Service(Protocol):
     @property
     def has_token(self) -> bool:
         """Whether it is asked with a token."""
-        ...
 
     async def version(self) -> object:
         """The smallest request that needs nothing of any wiki."""
-        ...
 
 
 async def is_of_all(service: Service | None, error: errors.WikisyncError) -> bool:

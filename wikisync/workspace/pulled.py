@@ -130,7 +130,6 @@ class Pull(WikiWork, Protocol):
 
     def pulled(self) -> PulledWiki | Problem:
         """What came of it; a problem where nothing is to show, or Halted."""
-        ...
 
 
 async def pull_all(

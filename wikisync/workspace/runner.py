@@ -98,20 +98,16 @@ class WikiWork(Protocol):
     @property
     def name(self) -> str:
         """How messages call the wiki, such as by its folder in the workspace."""
-        ...
 
     @property
     def is_paused(self) -> bool:
         """Whether a person wants it left alone."""
-        ...
 
     def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
         """Remember what the next cycle has to scan, as ``request_cycle`` says."""
-        ...
 
     async def cycle(self, scope: ScanScope) -> CycleOutcome:
         """Run one cycle."""
-        ...
 
 
 class WikiRun(Struct):

@@ -49,16 +49,13 @@ class LinkedPages(Protocol):
     @property
     def unmet(self) -> Mapping[Slug, Sequence[str]]:
         """Ways of links to files that were not here when their pages were sent."""
-        ...
 
     async def outdated(self) -> frozenset[Slug]:
         """Pages whose attachments here are other ones than the wiki's."""
-        ...
 
     async def recognised(self, here: Page, slug: Slug) -> Page | None:
         """A page of the wiki as the folder writes it, if it is that one."""
         # nothing is known of its links; those to files are compared by the files
-        ...
 
 
 Confirm = Callable[[], Awaitable[None]]
