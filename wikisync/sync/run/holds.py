@@ -10,15 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from msgspec.structs import replace
 
-from wikisync.core.model import (
-    NO_FILE,
-    ConflictFile,
-    Digest,
-    Page,
-    Problem,
-    Slug,
-    digest_of,
-)
+from wikisync.core.model import NO_FILE, ConflictFile, Digest, Page, Slug, digest_of
 from wikisync.errors import (
     FolderError,
     NotFound,
@@ -83,24 +75,20 @@ class Holds:
                     settled.add(slug)
             elif conflict_file.problem:
                 self._tally.warn(
-                    Problem(
-                        "conflict-unclear",
-                        slug,
-                        f"its conflict file is not resolved: {conflict_file.problem}",
-                        "keep or remove whole blocks with their marker lines",
-                    )
+                    "conflict-unclear",
+                    slug,
+                    f"its conflict file is not resolved: {conflict_file.problem}",
+                    "keep or remove whole blocks with their marker lines",
                 )
         return frozenset(settled)
 
     def _warn_open(self, slug: Slug, file: ConflictFile) -> None:
         self._tally.warn(
-            Problem(
-                "conflict-open",
-                slug,
-                f"{file.path} is open in an editor ({file.lock}); waiting until it is"
-                f" closed",
-                "save it and close it in the editor",
-            )
+            "conflict-open",
+            slug,
+            f"{file.path} is open in an editor ({file.lock}); waiting until it is"
+            f" closed",
+            "save it and close it in the editor",
         )
 
     async def _resolve(
@@ -348,20 +336,18 @@ class Holds:
         # the cycle may come to nothing
         self._cycle.note_new({slug: message})
         self._tally.warn(
-            Problem(
-                "conflict-over",
-                slug,
-                message,
-                f"{'restore its text' if is_settled else 'see its text'}: "
-                + command_line(
-                    "restore",
-                    f"{self._local.name}/{slug}",
-                    "--conflict",
-                    # with marker lines in it, it is printed only
-                    *([] if is_settled else ["--dry-run"]),
-                ),
-                is_once=True,
-            )
+            "conflict-over",
+            slug,
+            message,
+            f"{'restore its text' if is_settled else 'see its text'}: "
+            + command_line(
+                "restore",
+                f"{self._local.name}/{slug}",
+                "--conflict",
+                # with marker lines in it, it is printed only
+                *([] if is_settled else ["--dry-run"]),
+            ),
+            is_once=True,
         )
 
     async def show(
@@ -462,13 +448,11 @@ class Holds:
         await self._local.write_conflict(page.slug, page.format, text, expected=taken)
         self._state.record_conflict_file(page.slug, replace(record, local=page.content))
         self._tally.warn(
-            Problem(
-                "conflict-again",
-                page.slug,
-                "the page was edited while its conflict was being settled",
-                "resolve the conflict file again",
-                is_once=True,
-            )
+            "conflict-again",
+            page.slug,
+            "the page was edited while its conflict was being settled",
+            "resolve the conflict file again",
+            is_once=True,
         )
 
 

@@ -261,4 +261,4 @@ def _remember(cycle: Cycle, slug: model.Slug, old: str, new: str) -> int:
 def _warn(cycle: Cycle, slug: model.Slug, step: str) -> None:
     # the cycle may come to nothing
     cycle.note_new({slug: LATE_SAVE})
-    cycle.tally.warn(model.Problem("late-save", slug, LATE_SAVE, step, is_once=True))
+    cycle.tally.warn("late-save", slug, LATE_SAVE, step, is_once=True)

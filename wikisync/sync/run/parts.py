@@ -172,16 +172,21 @@ class _Tally(Struct):
 
     def fail(self, code: str, slug: str, error: WikisyncError) -> None:
         """Note that one page failed; the others go on, but for removals."""
-        self.add(Problem(code, slug, error.message, error.hint or ""))
+        self.add(code, slug, error.message, error.hint or "")
 
-    def add(self, problem: Problem) -> None:
-        log.info("problem with %s: %s", problem.subject, problem.message)
-        self.errors.append(problem)
+    def add(
+        self, code: str, slug: str, message: str, hint: str, *, is_once: bool = False
+    ) -> None:
+        """Note an error with one page."""
+        log.info("problem with %s: %s", slug, message)
+        self.errors.append(Problem(code, slug, message, hint, is_once=is_once))
 
-    def warn(self, problem: Problem) -> None:
+    def warn(
+        self, code: str, slug: str, message: str, hint: str, *, is_once: bool = False
+    ) -> None:
         """Note what a person has to do about a page that waits for them."""
-        log.info("waiting: %s: %s", problem.subject, problem.message)
-        self.warnings.append(problem)
+        log.info("waiting: %s: %s", slug, message)
+        self.warnings.append(Problem(code, slug, message, hint, is_once=is_once))
 
     def supersede(self, slug: Slug, error: WikisyncError) -> None:
         """Note a page that someone changed since the plan was made."""

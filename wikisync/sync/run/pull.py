@@ -18,7 +18,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from wikisync import errors
-from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot
+from wikisync.core.model import Digest, Page, Slug, Snapshot
 from wikisync.core.system.parallel import each, plain_errors
 from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.decide import plan as plans
@@ -100,9 +100,7 @@ class _Pulls:
             self._failures_in_row += 1
             if self._failures_in_row >= UNAVAILABLE_MAX:
                 raise
-            self._tally.add(
-                Problem("page-unavailable", slug, error.message, "run it again")
-            )
+            self._tally.add("page-unavailable", slug, error.message, "run it again")
             return None
         except errors.NotFound as error:
             self._tally.supersede(slug, error)

@@ -15,15 +15,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from wikisync import errors
-from wikisync.core.model import (
-    Digest,
-    Page,
-    Problem,
-    Slug,
-    Snapshot,
-    is_blank,
-    path_of_title,
-)
+from wikisync.core.model import Digest, Page, Slug, Snapshot, is_blank, path_of_title
 from wikisync.sync.decide import plan
 from wikisync.sync.decide.decided import Normalisation, normalisation_of
 from wikisync.sync.decide.ledger import NO_DIGEST, NO_SLUG, Agreed, Intent, WriteKind
@@ -213,14 +205,11 @@ class Pushes:
             log.info("%s: the service %s", answer.slug, normalisation)
         if answer.format is not sent.format:
             self._tally.add(
-                Problem(
-                    "format-changed",
-                    answer.slug,
-                    f"sent as {sent.format}, but the service stored it as"
-                    f" {answer.format}",
-                    "check the page on the wiki",
-                    is_once=True,
-                )
+                "format-changed",
+                answer.slug,
+                f"sent as {sent.format}, but the service stored it as {answer.format}",
+                "check the page on the wiki",
+                is_once=True,
             )
         agreed = plan.BasePage.agreed(
             replace(answer, format=sent.format, content=sent.content),
@@ -272,13 +261,11 @@ class Pushes:
         moved = await self._remote.move(answer.slug, wanted, expected=answer.digest)
         if moved.slug != wanted:
             self._tally.add(
-                Problem(
-                    "page-moved",
-                    wanted,
-                    f"the service renamed it to {moved.slug} when its text was sent",
-                    "rename it back on the wiki",
-                    is_once=True,
-                )
+                "page-moved",
+                wanted,
+                f"the service renamed it to {moved.slug} when its text was sent",
+                "rename it back on the wiki",
+                is_once=True,
             )
         return moved
 
@@ -417,14 +404,12 @@ class Pushes:
             self._bind(action, action.slug)
         self._tally.superseded += 1
         self._tally.warn(
-            Problem(
-                "rename-refused",
-                action.target,
-                f"{error.message}; the page keeps the name {action.slug} on the wiki,"
-                f" and edits of the file go there",
-                error.hint or "give the file another name",
-                is_once=True,
-            )
+            "rename-refused",
+            action.target,
+            f"{error.message}; the page keeps the name {action.slug} on the wiki,"
+            f" and edits of the file go there",
+            error.hint or "give the file another name",
+            is_once=True,
         )
 
     def _settle_all(self, slug: Slug) -> None:
