@@ -106,6 +106,10 @@ class WatchReport:
         """Everything but the pages, as JSON has it; times are of the epoch."""
         runner, outage = self._runner, self._runner.outage
         now, epoch = runner.clock(), time.time()
+
+        def of_epoch(at: float | None) -> float | None:
+            return None if at is None else round(epoch + at - now, 3)
+
         wikis = [
             {
                 "folder": run.name,
@@ -116,15 +120,9 @@ class WatchReport:
                 "batches": len(synced.batches),
                 "cycles": run.cycles,
                 "failures": run.failures,
-                "last_good_at": (
-                    None
-                    if run.last_good_at is None
-                    else round(epoch + run.last_good_at - now, 3)
-                ),
-                "next_try_at": (
-                    round(epoch + run.not_before - now, 3)
-                    if run.not_before > now
-                    else None
+                "last_good_at": of_epoch(run.last_good_at),
+                "next_try_at": of_epoch(
+                    run.not_before if run.not_before > now else None
                 ),
             }
             for run in runner.wikis.values()
@@ -148,14 +146,14 @@ class WatchReport:
                 "condition": outage.condition.value if outage else "in reach",
                 "problem": outage.error.message if outage else "",
                 "hint": (outage.error.hint or "") if outage else "",
-                "since": round(epoch + outage.since - now, 3) if outage else None,
-                "next_try_at": round(epoch + outage.until - now, 3) if outage else None,
+                "since": of_epoch(outage.since) if outage else None,
+                "next_try_at": of_epoch(outage.until) if outage else None,
             },
             "waits": [
                 {
                     "what": one.what,
                     "until": one.ends_at,
-                    "next_try_at": round(epoch + one.until - now, 3),
+                    "next_try_at": of_epoch(one.until),
                 }
                 for one in self._budget.waits()
             ],

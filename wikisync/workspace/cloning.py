@@ -69,25 +69,24 @@ async def clone(
     is removed where a wiki cannot be had.
     """
     patterns = _only_patterns(only)
-    existing = existing_workspace(folder)
+    existing, is_made = existing_workspace(folder)
     if existing is None:
         refuse_folder(folder, allows_network_disk=True)
     async with client:
         progress.start("find wikis", None)
         found = await discovery.find_wikis(client, selection)
-        workspace = _workspace(client, folder, existing, found)
-        refuse_overlaps(folder, [folder / name for name in workspace.folders.values()])
-        with locked(folder / layout.PRIVATE_FOLDER, f"the workspace {folder}"):
+        config = _config(client, folder, existing, found)
+        workspace = ConfiguredWorkspace(folder, config)
+        refuse_overlaps(folder, [workspace.folder_of(one) for one in config.wikis])
+        with locked(workspace.private, f"the workspace {folder}"):
             if existing is None:
                 # another process may have made one while the wikis were searched for
                 refuse_folder(folder, allows_network_disk=True)
-            if workspace.is_new:
-                write_config(folder, workspace.config)
+                write_config(folder, config)
             if patterns:
-                _write_patterns(folder, workspace, patterns)
-        configured = ConfiguredWorkspace(folder, workspace.config)
-        with open_workspace(configured, allows_network_disk=True) as opened:
-            sections = {section.owner: section for section in workspace.config.wikis}
+                _write_patterns(workspace, patterns, is_new=existing is None)
+        with open_workspace(workspace, allows_network_disk=True) as opened:
+            sections = {section.owner: section for section in config.wikis}
             options = CycleOptions(
                 direction=Direction.PULL,
                 allows_emptying=allow_emptying,
@@ -97,13 +96,14 @@ async def clone(
             )
             clones = [
                 _WikiClone(opened, sections[wiki.owner], client, options, wiki)
-                for wiki in workspace.wikis
+                for wiki in found.wikis
+                if wiki.owner in sections
             ]
             try:
                 pulled = await pull_all(client, clones, progress, waits=True)
             except errors.WikisyncError:
                 if existing is None:
-                    _undo(folder, workspace)
+                    _undo(workspace, is_made=is_made)
                 raise
             if opened.state.set_aside is not None:
                 pulled.state_problem = Problem(
@@ -162,23 +162,12 @@ class _WikiClone(WikiCycles):
         )
 
 
-class NewWorkspace(Struct, frozen=True):
-    """A workspace as it is to be."""
-
-    config: Config
-    wikis: Sequence[discovery.FoundWiki]
-    folders: Mapping[WikiOwner, str]
-    is_new: bool
-    made_folder: bool
-    """This run makes the folder itself, and not only what is in it."""
-
-
-def existing_workspace(folder: Path) -> Config | None:
-    """The configuration in the folder; None where a new workspace may be made."""
+def existing_workspace(folder: Path) -> tuple[Config | None, bool]:
+    """The configuration in a folder, if it has one; whether it has to be made."""
     try:
         names = {path.name for path in folder.iterdir()}
     except FileNotFoundError:
-        return None
+        return None, True
     except NotADirectoryError as exc:
         raise errors.FolderError(
             f"{folder} is not a folder", hint="choose another path"
@@ -188,7 +177,7 @@ def existing_workspace(folder: Path) -> Config | None:
             f"{folder} cannot be read: {exc.strerror}", hint="choose another folder"
         ) from exc
     if FILE_NAME in names and layout.PRIVATE_FOLDER in names:
-        return read_config(folder / FILE_NAME)
+        return read_config(folder / FILE_NAME), False
     # interrupted before the configuration was written
     private = folder / layout.PRIVATE_FOLDER
     inside = {path.name for path in private.iterdir()} if private.exists() else set()
@@ -196,29 +185,34 @@ def existing_workspace(folder: Path) -> Config | None:
         layout.LOCK_FILE,
         layout.FOLDER_ID_FILE,
     }:
-        return None
+        return None, False
     raise errors.FolderError(
         f"{folder} is not empty and is not a workspace",
         hint="choose an empty or new folder; this one was not changed",
     )
 
 
-def _workspace(
+def _config(
     client: Client, folder: Path, existing: Config | None, found: discovery.Found
-) -> NewWorkspace:
-    """The workspace to be made, or the one that is there if it is the same."""
+) -> Config:
+    """Of the workspace to be made, or of the one that is there if it is the same."""
+    service, owners = discovery.service_of(client), {one.owner for one in found.wikis}
     if existing is None:
-        return _new_workspace(client, folder, found.wikis)
-    known = {section.owner: section.folder for section in existing.wikis}
-    here = [wiki for wiki in found.wikis if wiki.owner in known]
-    missing = known.keys() - {wiki.owner for wiki in here}
-    is_same_service = existing.service.url == str(client.address).rstrip("/")
+        ids = {wiki.owner: wiki.id for wiki in found.wikis}
+        sections = (
+            WikiSection(owner.kind, owner.full_path, name, ids[owner])
+            for owner, name in folder_names(tuple(ids)).items()
+        )
+        return Config(service=ServiceSection(url=service), wikis=tuple(sections))
+    known = {section.owner for section in existing.wikis}
+    missing = known - owners
+    is_same_service = existing.service.url == service
     named = {wiki.owner for wiki in found.wikis if wiki.is_named}
-    is_meant = here and all(
+    is_meant = known & owners and all(
         found.selection.excludes(owner) or found.selection.means(owner, "")
         for owner in missing
     )
-    if not is_same_service or not is_meant or not named <= known.keys():
+    if not is_same_service or not is_meant or not named <= known:
         raise errors.FolderError(
             f"{folder} is already a workspace of other wikis",
             hint="choose another folder; this one was not changed",
@@ -239,24 +233,7 @@ def _workspace(
         for wiki in found.wikis
         if wiki.owner not in known
     ]
-    return NewWorkspace(existing, here, known, is_new=False, made_folder=False)
-
-
-def _new_workspace(
-    client: Client, folder: Path, wikis: Sequence[discovery.FoundWiki]
-) -> NewWorkspace:
-    folders = folder_names([wiki.owner for wiki in wikis])
-    ids = {wiki.owner: wiki.id for wiki in wikis}
-    config = Config(
-        service=ServiceSection(url=str(client.address).rstrip("/")),
-        wikis=tuple(
-            WikiSection(owner.kind, owner.full_path, name, ids[owner])
-            for owner, name in folders.items()
-        ),
-    )
-    return NewWorkspace(
-        config, wikis, folders, is_new=True, made_folder=not folder.exists()
-    )
+    return existing
 
 
 def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
@@ -288,14 +265,16 @@ def _only_patterns(folders: Sequence[str]) -> str:
     return patterns_of_only([*plain, UPLOADS]) if plain else ""
 
 
-def _write_patterns(folder: Path, workspace: NewWorkspace, patterns: str) -> None:
+def _write_patterns(
+    workspace: ConfiguredWorkspace, patterns: str, *, is_new: bool
+) -> None:
     """Leave out all other folders, unless somebody has patterns of another kind."""
-    for name in workspace.folders.values():
-        path = folder / name / IGNORE_FILE
-        if path.exists() or not workspace.is_new:
+    for folder in map(workspace.folder_of, workspace.config.wikis):
+        path = folder / IGNORE_FILE
+        if path.exists() or not is_new:
             if not path.exists() or path.read_text("utf-8") != patterns:
                 raise errors.UsageError(
-                    f"{folder / name} is a clone of other folders",
+                    f"{folder} is a clone of other folders",
                     hint=f"change {path}, or clone into a new folder",
                 )
             continue
@@ -303,17 +282,17 @@ def _write_patterns(folder: Path, workspace: NewWorkspace, patterns: str) -> Non
         write_atomically(path.parent, IGNORE_FILE, patterns.encode())
 
 
-def _undo(folder: Path, workspace: NewWorkspace) -> None:
+def _undo(workspace: ConfiguredWorkspace, *, is_made: bool) -> None:
     """Remove a workspace that this run began, as long as it has no pages."""
     with suppress(OSError):
-        for name in workspace.folders.values():
-            (folder / name / IGNORE_FILE).unlink(missing_ok=True)
-            if (folder / name).exists():
-                (folder / name).rmdir()
-        (folder / FILE_NAME).unlink()
-        shutil.rmtree(folder / layout.PRIVATE_FOLDER)
-        if workspace.made_folder:
-            folder.rmdir()
+        for folder in map(workspace.folder_of, workspace.config.wikis):
+            (folder / IGNORE_FILE).unlink(missing_ok=True)
+            if folder.exists():
+                folder.rmdir()
+        (workspace.root / FILE_NAME).unlink()
+        shutil.rmtree(workspace.private)
+        if is_made:
+            workspace.root.rmdir()
 
 
 # -- from one service to another ---------------------------------------------------
@@ -387,7 +366,7 @@ def _prepare(root: Path, target: Client, wiki: WikiSection) -> None:
     if (root / FILE_NAME).exists():
         return
     config = Config(
-        service=ServiceSection(url=str(target.address).rstrip("/")), wikis=(wiki,)
+        service=ServiceSection(url=discovery.service_of(target)), wikis=(wiki,)
     )
     make_folder(root / FOLDER)
     with locked(root / PRIVATE_FOLDER, f"the workspace {root}"):
