@@ -1,6 +1,6 @@
 from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
-from wikisync.markup.plain import to_html
+from wikisync.markup.source import to_html
 
 
 def test_text_is_shown_as_it_stands() -> None:

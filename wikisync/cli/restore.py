@@ -122,81 +122,40 @@ def command(
             hint="list the revisions with wikisync log PAGE --revisions",
         )
     at = parse_time(moment) if moment else None
-    if revision:
-        return _restore_revision(
-            console, workspace, page, revision, token_file, as_json, dry_run
-        )
-    return _restore_page(
-        console, workspace, page, at, conflict, lists, as_json, dry_run
-    )
-
-
-def _restore_page(
-    console: Console,
-    workspace: configured.ConfiguredWorkspace,
-    page: str,
-    at: float | None,
-    is_conflict: bool,
-    lists: bool,
-    as_json: bool,
-    dry_run: bool,
-) -> int:
     section, named = configured.named_page(workspace, page)
     with open_workspace(
         workspace, is_held=False, is_read_only=lists or dry_run
     ) as opened:
         slug, current = asyncio.run(find_page(opened, section, named))
-        versions = versions_of(opened, section, slug)
-        if not versions:
-            asyncio.run(refuse_missing(opened, section, named))
-        if lists:
-            _show(console, versions, current, as_json=as_json)
-            return 0
-        name = f"{section.folder}/{slug}"
-        versions = [one for one in versions if one.is_conflict == is_conflict]
-        chosen = chosen_version(versions, current, at, name)
-        if not dry_run:
-            if has_marker(chosen.text):
+        known, name = opened.known(section), f"{section.folder}/{slug}"
+        if revision:
+            base = known.base().get(slug)
+            reading = read_revisions(opened, section, slug, token_file, console)
+            page_format = base.format if base else Format.MARKDOWN
+            chosen = asyncio.run(text_of(asyncio.run(reading), revision, page_format))
+            if current is not None and current.content == chosen.text:
+                raise UsageError(
+                    f"{name} already has that text",
+                    hint="list its revisions with wikisync log PAGE --revisions",
+                )
+        else:
+            versions = versions_of(opened, section, slug)
+            if not versions:
+                asyncio.run(refuse_missing(opened, section, named))
+            if lists:
+                _show(console, versions, current, as_json=as_json)
+                return 0
+            versions = [one for one in versions if one.is_conflict == conflict]
+            chosen = chosen_version(versions, current, at, name)
+            if not dry_run and has_marker(chosen.text):
                 raise UsageError(
                     f"the conflict file of {name} was not resolved: it contains marker"
                     f" lines",
                     hint="print it with --dry-run, and copy what you need",
                 )
-            if slug != named:
-                opened.known(section).record_alias(named, slug)
-            local, known = opened.local(section), opened.known(section)
-            asyncio.run(bring_back(local, known, slug, chosen, current))
-    _tell(console, name, chosen, as_json=as_json, dry_run=dry_run)
-    return 0
-
-
-def _restore_revision(
-    console: Console,
-    workspace: configured.ConfiguredWorkspace,
-    page: str,
-    revision: str,
-    token_file: Path | None,
-    as_json: bool,
-    dry_run: bool,
-) -> int:
-    section, named = configured.named_page(workspace, page)
-    with open_workspace(workspace, is_held=False, is_read_only=dry_run) as opened:
-        slug, current = asyncio.run(find_page(opened, section, named))
-        known = opened.known(section)
-        base = known.base().get(slug)
-        reading = read_revisions(opened, section, slug, token_file, console)
-        chosen = asyncio.run(
-            text_of(
-                asyncio.run(reading), revision, base.format if base else Format.MARKDOWN
-            )
-        )
-        name = f"{section.folder}/{slug}"
-        if current is not None and current.content == chosen.text:
-            raise UsageError(
-                f"{name} already has that text",
-                hint="list its revisions with wikisync log PAGE --revisions",
-            )
         if not dry_run:
+            if slug != named:
+                known.record_alias(named, slug)
             local = opened.local(section)
             asyncio.run(bring_back(local, known, slug, chosen, current))
     _tell(console, name, chosen, as_json=as_json, dry_run=dry_run)

@@ -1,13 +1,9 @@
 """Writing files of a folder so that each is the old or the new one, never half.
 
 A file is written under another name on the same disk, fsynced, and only then given
-its name; the folder's entry is fsynced last.  What has the name is compared with what
-the caller expects right before.  In a folder that a person edits a comparison is not
-enough: with a ``Limbo`` the two files swap names, and what came out is examined.
-``safe_open`` sees to it that nothing is written through a symbolic link, ``private``
-that no temporary file stays behind.
-
-What holds throughout:
+its name; the folder's entry is fsynced last.  In a folder that a person edits it is not
+enough to compare before: with a ``Limbo`` the two files swap names, and what came out
+is examined.  What holds throughout:
 
 1. A name in the folder always has a whole file: an old one, a new one, or one that a
    person saved.
@@ -273,24 +269,24 @@ class FolderWriter:
 
         Finishing it raises ``PreconditionFailed`` where something has the name then.
         """
-        temporary, descriptor = self._new_temporary(path)
-        has_attributes = False
+        return Stream(self, path, *self._new_temporary(path))
 
-        def take_over() -> None:
-            nonlocal has_attributes
+    def take_over(self, path: str, descriptor: int) -> None:
+        """Give an open file what the file of this path has, which is to go for it."""
+        try:
             with Folders(self._root) as folders, opened_file(folders, path) as old:
                 keep_attributes(old, descriptor, path, mode_max=self._modes.file)
-            has_attributes = True
+        except FileNotFoundError as exc:
+            raise PreconditionFailed(f"{path} is gone") from exc
+        except OSError as exc:
+            raise folder_error("write", path, exc) from exc
 
-        def give_name() -> None:
-            with Folders(self._root) as folders:
-                staged = _Staged(
-                    self._temporary, temporary, has_attributes=has_attributes
-                )
-                self._give_name(staged, FileWrite(path, b"", None), folders)
-                folders.fsync()
-
-        return Stream(descriptor, path, take_over, give_name)
+    def finish(self, path: str, temporary: str, *, has_attributes: bool) -> None:
+        """Give a file that is ready a name that nothing has."""
+        with Folders(self._root) as folders:
+            staged = _Staged(self._temporary, temporary, has_attributes=has_attributes)
+            self._give_name(staged, FileWrite(path, b"", None), folders)
+            folders.fsync()
 
     def _stage(self, write: FileWrite, batch: LimboBatch | None) -> _Staged:
         """Make a file ready under a name that nobody else knows."""
@@ -431,16 +427,13 @@ class Stream:
     """A file that is being written; without ``finish`` it never was."""
 
     def __init__(
-        self,
-        descriptor: int,
-        path: str,
-        take_over: Callable[[], None],
-        give_name: Callable[[], None],
+        self, writer: FolderWriter, path: str, temporary: str, descriptor: int
     ) -> None:
-        self._descriptor = descriptor
+        self._writer = writer
         self._path = path
-        self._take_over = take_over
-        self._give_name = give_name
+        self._temporary = temporary
+        self._descriptor = descriptor
+        self._has_attributes = False
 
     def __enter__(self) -> Stream:
         return self
@@ -453,18 +446,9 @@ class Stream:
         disk.write_all(self._descriptor, chunk, self._path)
 
     def take_over(self) -> None:
-        """Take over owner, mode and the like of the file that is to go for this one.
-
-        Raises:
-            PreconditionFailed: there is none any more.
-            FolderError: somebody would lose access, or the disk refuses it.
-        """
-        try:
-            self._take_over()
-        except FileNotFoundError as exc:
-            raise PreconditionFailed(f"{self._path} is gone") from exc
-        except OSError as exc:
-            raise folder_error("write", self._path, exc) from exc
+        """Take over owner, mode and the like of the file that is to go for this one."""
+        self._writer.take_over(self._path, self._descriptor)
+        self._has_attributes = True
 
     def finish(self) -> None:
         """Bring the file to the disk and give it its name."""
@@ -472,7 +456,8 @@ class Stream:
             os.fsync(self._descriptor)
         except OSError as exc:
             raise folder_error("write", self._path, exc) from exc
-        self._give_name()
+        has_attributes = self._has_attributes
+        self._writer.finish(self._path, self._temporary, has_attributes=has_attributes)
 
 
 def _fsync_files(staged: Iterable[_Staged]) -> None:

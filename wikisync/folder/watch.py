@@ -2,18 +2,12 @@
 
 A hint says where to scan, never what happened: kinds of events are in no order and
 mean something else with every editor, and a full queue loses events without a word.
-So whoever uses this compares what is on the disk, and scans everything from time
-to time whatever it hears.
 
 Events come from the backend of watchfiles, whose direct use its manual describes
-("Rust backend"), set to report a save after about 11 ms.  The ``watch`` of the package
-will not do: its pace is one for good, and it begins to watch only once somebody waits,
-so that what changes before would be missed.
-
-Where the system has no watch left, the folders are walked through every few seconds
-instead, with a notice, and events are tried again.  watchfiles says nothing of that
-limit: it watches some of the folders, so it is asked of the system here.  A root may
-vanish and come back.
+("Rust backend"): the ``watch`` of the package has one pace for good, and begins to
+watch only once somebody waits.  Where the system has no watch left, the folders are
+walked through every few seconds, with a notice, and events are tried again; watchfiles
+says nothing of that limit, so it is asked of the system here.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """``parse_page`` with limits: the page is parsed in a process of its own.
 
-Our parsers take time that grows with the page and no faster; those of others do
-not, and a site must be built whatever a page holds.  A worker is started with
-the first page and kept, and others when several threads parse at once; a page over a
-limit costs its worker, and is shown as source.
-
-Time is processor time, which the worker's own timer counts: a machine that is busy
-with other things turns no sound page into source.  The clock ends only a worker
-that does not answer at all.
+Parsers of others take time that grows faster than the page, and a site must be built
+whatever a page holds.  A worker is started with the first page and kept, others when
+several threads parse at once; a page over a limit costs its worker, and is shown as
+source.  Time is processor time: a busy machine turns no sound page into source.  The
+clock ends only a worker that does not answer at all.
 """
 
 import atexit

@@ -1,15 +1,11 @@
 """Make raw HTML harmless for the sanitiser's parser: no deep nests, no odd modes.
 
-Pure and linear.  The HTML parser behind the sanitiser takes time that is square
-in the nesting depth (100,000 nested ``<div>`` cost more than 15 s) and in the
-attributes of a tag (100,000 cost 10 s), and elements that switch its mode (``svg``,
-``select``, ``xmp``) are what mutation attacks are made of.  So before sanitising,
-those get names that switch nothing, start tags beyond a depth are dropped, and so
-are attributes beyond a number; their text stays, and what is dropped is told.
-
-That parser ignores the slash of ``<a name="x"/>``, and takes all that follows into the
-element; the service's parser closes every element that is written so, and here it gets
-an end tag.
+Pure and linear.  That parser takes time that is square in the nesting depth (100,000
+nested ``<div>`` cost more than 15 s) and in the attributes of a tag (100,000 cost
+10 s), and elements that switch its mode (``svg``, ``select``, ``xmp``) are what
+mutation attacks are made of.  So those get names that switch nothing, and start tags
+beyond a depth and attributes beyond a number are dropped; their text stays.  It also
+ignores the slash of ``<a name="x"/>``, which the service's parser takes for an end.
 
 ``Nest`` opens and closes elements by the rules of HTML's tree construction
 (https://html.spec.whatwg.org/multipage/parsing.html), so that a page that only

@@ -1,16 +1,10 @@
 """The pipeline from a page's text to safe HTML, the same for every format.
 
-Phase A, ``parse_pages``, depends on the page, the options and what it includes:
-
-1. read: line ends, front matter;
-2. the format's parser, ``to_html(source, context)``, whose HTML nobody trusts;
-3. sanitise;
-4. one pass of ordered filters over the tokens of the safe HTML.
-
-Phase B, ``finish_page``, asks the link index what each link means and joins the
-pieces.  A renamed page needs phase B of its neighbours, not phase A.
-
-Whatever a page holds, both give a page: what cannot be rendered is shown as
+Phase A, ``parse_pages``, depends on the page, the options and what it includes: front
+matter, the format's ``to_html``, whose HTML nobody trusts, the sanitiser, and one pass
+of ordered filters over the tokens of the safe HTML.  Phase B, ``finish_page``, asks the
+link index what each link means: a renamed page needs phase B of its neighbours, not
+phase A.  Whatever a page holds, both give a page: what cannot be rendered is shown as
 escaped source with a notice, and is a ``Problem``.
 """
 
@@ -85,7 +79,7 @@ PARSERS: Mapping[Format, str] = {
     Format.ASCIIDOC: "wikisync.markup.asciidoc",
     Format.ORG: "wikisync.markup.org",
     Format.REST: "wikisync.markup.rst",
-    Format.PLAINTEXT: "wikisync.markup.plain",
+    Format.PLAINTEXT: "wikisync.markup.source",
 }
 """Module of each format's ``to_html``, loaded for its first page."""
 NOT_RENDERED = (

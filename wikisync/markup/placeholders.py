@@ -1,11 +1,9 @@
 """Placeholders ``%{project_path}`` and the like: their names, values and rules.  Pure.
 
-The service has them behind a switch that is off by default, and so have we.  What
-a name stands for is text, never HTML.  In an address the rules are the service's:
-only the two names of hosts may stand in the host, and every value is
-percent-encoded but paths and names of git, which cannot hold what would change
-an address.  A name whose value nobody here knows stays as it is written; the
-service, which knows them all, shows nothing to people who may not see a value.
+The service has them behind a switch that is off by default, and so have we.  A name
+stands for text, never HTML.  In an address only the two names of hosts may stand in the
+host, and values are percent-encoded but paths and names of git.  A name whose value
+nobody here knows stays as it is written.
 """
 
 import re

@@ -4,6 +4,7 @@ import re
 
 from wikisync.core.model import Page, Problem
 from wikisync.errors import Breach
+from wikisync.markup.context import ParseContext
 from wikisync.markup.record import ParsedPage, Section
 from wikisync.markup.tokens import escape
 
@@ -77,3 +78,8 @@ def code_html(source: str, language: str) -> str:
         f'<pre data-canonical-lang="{escape(language)}">'
         f"<code>{escape(source)}</code></pre>\n"
     )
+
+
+def to_html(source: str, _context: ParseContext) -> str:
+    """The text, escaped, with its own line ends."""
+    return f"<pre>{escape(source)}</pre>\n"

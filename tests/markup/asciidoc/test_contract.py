@@ -227,7 +227,7 @@ def test_missing_library_names_the_next_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "wikisync.markup.asciidoc.document.HERE", tmp_path / "markup" / "asciidoc"
+        "wikisync.markup.asciidoc.document.LIBRARY", tmp_path / "asciidoctor.js"
     )
     with pytest.raises(RenderError, match="not part of this installation"):
         choose_engine("quickjs")

@@ -11,13 +11,14 @@ import posixpath
 import re
 import threading
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from wikisync.core.model import Page, Problem
 from wikisync.core.system.processes import python_worker
 from wikisync.errors import RenderError
-from wikisync.markup.asciidoc import asciidoc3, engine
+from wikisync.markup.asciidoc import engine
 from wikisync.markup.asciidoc.engine import Engine
 from wikisync.markup.context import ParseContext
 from wikisync.markup.record import AsciidocEngine
@@ -118,10 +119,15 @@ class Antora:
 
 def problems_of(page: Page, name: AsciidocEngine) -> tuple[Problem, ...]:
     """What a reader of the build report should know about a page's engine."""
-    caveat = shared_engine(name).caveat
-    if caveat is None:
+    if shared_engine(name).name != "asciidoc3":
         return ()
-    return (Problem(caveat.code, page.slug, caveat.message, caveat.hint),)
+    problem = Problem(
+        "asciidoc-approximate",
+        page.slug,
+        "rendered by asciidoc3, which gets about half of the language right",
+        "install an engine of Asciidoctor: wikisync's extra fast",
+    )
+    return (problem,)
 
 
 def with_boxes(html: str) -> str:
@@ -161,8 +167,37 @@ def shared_engine(name: AsciidocEngine = "auto") -> Engine:
 
 
 HERE = Path(__file__).parent
+LIBRARY = HERE.parents[1] / "vendor" / "asciidoctor.js"
 FAST_HINT = "install wikisync with its extra fast"
-QUICKJS_HINT = "pip install --force-reinstall wikisync"
+
+
+class EngineKind(Struct, frozen=True):
+    """What one engine needs, what to install for it, and what runs in its process."""
+
+    module: str
+    hint: str
+    program: Path
+    arguments: tuple[str, ...] = ()
+    """Before the limits: its name, and the two scripts that it holds."""
+
+
+def _kind_of_script(name: str, module: str, hint: str) -> EngineKind:
+    arguments = (name, str(LIBRARY), str(HERE / "convert.js"))
+    return EngineKind(module, hint, HERE / "worker.py", arguments)
+
+
+KINDS: Mapping[str, EngineKind] = {
+    "mini-racer": _kind_of_script("mini-racer", "py_mini_racer", FAST_HINT),
+    "quickjs": _kind_of_script(
+        "quickjs", "quickjs", "pip install --force-reinstall wikisync"
+    ),
+    "asciidoc3": EngineKind(
+        "asciidoc3",
+        "install wikisync with its extra asciidoc3",
+        HERE / "asciidoc3" / "worker.py",
+    ),
+}
+"""By name, best first."""
 
 
 def choose_engine(
@@ -185,7 +220,19 @@ def choose_engine(
         raise RenderError(
             f"the asciidoc engine {name} is not installed", hint=KINDS[name].hint
         )
-    return KINDS[name].make(limits)
+    kind = KINDS[name]
+    if kind.arguments and not LIBRARY.is_file():
+        raise RenderError(
+            "Asciidoctor is not part of this installation",
+            hint="install wikisync again: pip install . (or pip install -e .)",
+        )
+    wait_seconds_max = limits.wait_seconds_max + engine.GRACE_SECONDS
+    command = python_worker(
+        kind.program,
+        (*kind.arguments, str(wait_seconds_max), str(limits.memory_bytes_max)),
+        memory_bytes_max=engine.PROCESS_BYTES_MAX,
+    )
+    return Engine(name, command, limits, hint=kind.hint)
 
 
 def is_installed(name: str) -> bool:
@@ -194,36 +241,3 @@ def is_installed(name: str) -> bool:
         return importlib.util.find_spec(KINDS[name].module) is not None
     except (ImportError, ValueError):
         return False
-
-
-def _script_engine(name: str, hint: str, limits: engine.WorkerLimits) -> engine.Engine:
-    library = HERE.parents[1] / "vendor" / "asciidoctor.js"
-    if not library.is_file():
-        raise RenderError(
-            "Asciidoctor is not part of this installation",
-            hint="install wikisync again: pip install . (or pip install -e .)",
-        )
-    command = python_worker(
-        HERE / "worker.py",
-        (
-            name,
-            str(library),
-            str(HERE / "convert.js"),
-            str(limits.wait_seconds_max + engine.GRACE_SECONDS),
-            str(limits.memory_bytes_max),
-        ),
-        memory_bytes_max=engine.PROCESS_BYTES_MAX,
-    )
-    return engine.Engine(name, command, limits, hint=hint)
-
-
-def _kind_of_script(name: str, module: str, hint: str) -> engine.EngineKind:
-    return engine.EngineKind(module, hint, partial(_script_engine, name, hint))
-
-
-KINDS: Mapping[str, engine.EngineKind] = {
-    "mini-racer": _kind_of_script("mini-racer", "py_mini_racer", FAST_HINT),
-    "quickjs": _kind_of_script("quickjs", "quickjs", QUICKJS_HINT),
-    "asciidoc3": asciidoc3.KIND,
-}
-"""By name, best first."""

@@ -6,7 +6,7 @@ one.  Messages are described in ``worker``.
 """
 
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -20,14 +20,6 @@ from wikisync.markup.asciidoc.includes import Included, IncludeRequest, Inclusio
 STOP_SECONDS_MAX = 2
 OUT_OF_TIME = frozenset({-signal.SIGPROF, -signal.SIGXCPU})
 """Exit codes of a worker whose page has used its time up."""
-
-
-class Caveat(Struct, frozen=True):
-    """What the report of a build says of every page that an engine renders."""
-
-    code: str
-    message: str
-    hint: str
 
 
 class WorkerLimits(Struct, frozen=True):
@@ -83,19 +75,12 @@ class Engine:
         limits: WorkerLimits = USUAL_LIMITS,
         *,
         hint: str = "pip install --force-reinstall wikisync",
-        caveat: Caveat | None = None,
     ) -> None:
         """Nothing is started before the first page.
 
-        Args:
-            name: what messages call it.
-            command: the program and its arguments.
-            limits: of one page.
-            hint: how it is installed, for when it does not start.
-            caveat: what the report says of its pages.
+        ``name`` is what messages call it; ``hint`` says how it is installed.
         """
         self.name = name
-        self.caveat = caveat
         self._start_hint = f"see that memory is left, or install it anew: {hint}"
         self._limits = limits
         self._worker = Worker(
@@ -109,11 +94,7 @@ class Engine:
     def render(
         self, source: str, attributes: Mapping[str, str], include: context.Include
     ) -> str:
-        """The HTML of one page, not yet safe; blocks until it is there.
-
-        Raises:
-            RenderError: the page is over a limit, or the engine failed on it.
-        """
+        """The HTML of one page, not yet safe; blocks until it is there."""
         source = source.encode("utf-8", "replace").decode("utf-8")
         if len(source.encode("utf-8")) > self._limits.source_bytes_max:
             raise RenderError(
@@ -169,11 +150,3 @@ class Engine:
         if lost.is_garbled:
             return RenderError(f"{message} failed: {lost}")
         return LimitExceeded(f"{message} failed: {lost}", "lost")
-
-
-class EngineKind(Struct, frozen=True):
-    """One kind of engine: what it needs, what to install, and how it is made."""
-
-    module: str
-    hint: str
-    make: Callable[[WorkerLimits], Engine]

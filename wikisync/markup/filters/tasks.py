@@ -1,11 +1,8 @@
 """Task boxes: a name for readers of the page's sound, and what their signs mean.
 
-The parser ticks a box for any sign.  What the service's wrapper around it makes of a
-sign while it writes HTML, and what a filter of the service strikes behind that, is
-done here at once: ``[~]`` is the third state, and no other sign but ``x`` makes a box.
-
-An Org page writes boxes as text in front of an item, which its parser leaves; here
-they become boxes like those of the other formats.
+The parser ticks a box for any sign.  As in the service, ``[~]`` is a third state, and
+no other sign but ``x`` makes a box.  Of Org, whose parser leaves them, texts in front
+of items become boxes.
 """
 
 import re

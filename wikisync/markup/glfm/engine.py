@@ -14,7 +14,7 @@ from markdown_it.rules_core import StateCore
 from msgspec import Struct
 
 from wikisync.markup.glfm.autolink import bare_email, bare_url, bare_www, bracketed
-from wikisync.markup.glfm.block import GlfmBlock
+from wikisync.markup.glfm.block import CODE_INDENT, LAZY_SPACES, GlfmBlock, GlfmState
 from wikisync.markup.glfm.footnote import RENDERED, definition, mention, move_to_end
 from wikisync.markup.glfm.inline import GlfmInline
 from wikisync.markup.glfm.leaves import (
@@ -29,7 +29,6 @@ from wikisync.markup.glfm.lists import description, list_block
 from wikisync.markup.glfm.quotes import alert, blockquote, fenced_quote
 from wikisync.markup.glfm.renderer import GlfmRenderer, rule
 from wikisync.markup.glfm.spans import code, escaped, math_inline, render_math, wikilink
-from wikisync.markup.glfm.state import CODE_INDENT, LAZY_SPACES, GlfmState
 from wikisync.markup.glfm.tasks import SIGNS, find_tasks, render_box
 
 # -- white space in blocks -------------------------------------------------------

@@ -15,7 +15,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from msgspec import Struct, field
 
-from wikisync.markup.glfm.state import GlfmState
+from wikisync.markup.glfm.block import GlfmState
 from wikisync.markup.tokens import escape
 
 DEFINED = "footnotes"

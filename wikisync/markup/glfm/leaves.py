@@ -7,7 +7,7 @@ from markdown_it.rules_block.html_block import HTML_SEQUENCES, html_block
 from markdown_it.rules_block.table import table
 from markdown_it.rules_inline import StateInline, html_inline
 
-from wikisync.markup.glfm.state import GlfmState
+from wikisync.markup.glfm.block import GlfmState
 
 # From the lines of the code the service's parser then takes as many columns as the
 # fence has characters in front of it, and not as many as it has columns.

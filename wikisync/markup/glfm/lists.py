@@ -9,7 +9,7 @@ import re
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from wikisync.markup.glfm.state import GlfmState
+from wikisync.markup.glfm.block import GlfmState
 
 MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?=[ \t]|$)")
 """A number that the page ends with is none; at any other end of a line it is one."""

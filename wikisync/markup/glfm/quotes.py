@@ -8,7 +8,7 @@ from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from wikisync.markup.glfm.state import GlfmState
+from wikisync.markup.glfm.block import GlfmState
 
 # To the service's parser a ``>`` that is indented by four is none, a line of text that
 # a quote around this one has taken is text here too, and tabs are counted from the

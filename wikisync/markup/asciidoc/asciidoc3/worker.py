@@ -4,19 +4,15 @@ asciidoc3 is a program under AGPL-3.0-or-later that is not part of wikisync.  Th
 file is what loads it, in a process of its own that is fed through pipes, and may be
 used under that licence as well as under ours.
 
-As it comes, it runs commands and reads files that a page names.  Here it sees
+As it comes, it runs commands and reads files that a page names.  Here it sees no file:
+program and configuration are held in memory, and its ``open`` and ``os`` know these
+alone.  It starts no program: filters give back what they got, system macros but
+counters and templates give nothing, ``eval`` compares two strings or counts.  Once it
+is loaded, an audit hook, which Python cannot take out again, ends every call that
+opens, runs, removes or connects, and the process may write no file and start no other.
 
-- no file: its own program and configuration are held in memory, and what it knows
-  as ``open`` and ``os`` knows these alone;
-- no program: filters give back what they got, system macros but counters and
-  templates give nothing, ``eval`` compares two strings or counts;
-- no way around: once it is loaded an audit hook, which Python cannot take out
-  again, ends every call that opens, runs, removes or connects, and the process may
-  write no file and start no other.
-
-Messages are those of ``markup.asciidoc.worker``.  It is written for the older
-language, so pages are brought closer to that first; somewhat over half come out as
-they should.
+Messages are those of ``markup.asciidoc.worker``.  Pages are brought closer to the older
+language first; somewhat over half come out as they should.
 """
 
 import contextlib
