@@ -32,11 +32,9 @@ _READ_AND_WRITE = 0o6
 def keep_attributes(old: int, new: int, path: str, *, mode_max: int) -> None:
     """Give an open file what another one has that it is to replace.
 
-    ``mode_max`` is the most that anybody may do with the new one.
-
-    Raises:
-        FolderError: its owner or group would lose access.
-        OSError: the disk refuses what the old file has.
+    ``mode_max`` is the most that anybody may do with the new one.  Raises
+    ``FolderError`` where owner or group would lose access, ``OSError`` where the disk
+    refuses something.
     """
     was = os.fstat(old)
     _keep_owner(was, new, path)

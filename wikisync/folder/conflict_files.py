@@ -44,9 +44,7 @@ class ConflictFiles:
     def read(self, slug: model.Slug) -> model.ConflictFile | None:
         """The page's conflict file; None where there is none.
 
-        Raises:
-            PlaceTaken: something that is no file is in its place.
-            FolderError: it cannot be read, or is not text.
+        Raises ``PlaceTaken`` where something that is no file is in its place.
         """
         path, content = self._found(slug)
         if content is None:
@@ -63,13 +61,7 @@ class ConflictFiles:
         text: str,
         expected: model.Digest | None = None,
     ) -> str:
-        """Write the page's conflict file and return its path.
-
-        Raises:
-            PreconditionFailed: it was saved since it was as expected.
-            PlaceTaken: something that is no file is in its place.
-            FolderError: it cannot be written.
-        """
+        """Write the page's conflict file and return its path; raises as ``read``."""
         page = self._pages.path(slug)
         path = self.find(slug) or _beside(page or path_of(slug, page_format))
         content = text.encode("utf-8", "surrogatepass")

@@ -101,11 +101,7 @@ def is_ignored_folder(name: str) -> bool:
 
 @lru_cache(_NAMES_KNOWN_MAX)
 def folder_maker(name: str) -> str | None:
-    """Who makes folders of this name for its own purposes.
-
-    Args:
-        name: A folder's name, or that of the folder it is in, ``/`` and its name.
-    """
+    """Who makes folders of this name, or of ``above/name``, for its own purposes."""
     return next((who for who, names in _FOLDERS if names.match(name)), None)
 
 
@@ -122,15 +118,11 @@ def may_be_copy(name: str) -> bool:
 
 
 def copiers(stem: str) -> Iterator[tuple[str, str, bool]]:
-    """Who gives such names to copies of files that were changed in two places.
+    """Who gives such stems to copies of files that were changed in two places.
 
-    Args:
-        stem: A file's name without its extension.
-
-    Yields:
-        Each program with the stem of the original where the name is that of a copy only
-        beside a file with this stem and the same extension, else with ``""``; and
-        whether the names are enough, whatever the texts are.
+    Yields each program with the stem of the original where the name is that of a copy
+    only beside a file with this stem and the same extension, else with ``""``; and
+    whether the names are enough, whatever the texts are.
     """
     for who, copy in _COPIES:
         if copy.fullmatch(stem):

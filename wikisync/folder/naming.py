@@ -122,13 +122,9 @@ def is_fetched(path: str) -> bool:
 def attachment_path(raw: str) -> model.AttachmentPath | None:
     """The path of an attachment, if it is one and safe on every disk.
 
-    Args:
-        raw: path inside the wiki with nothing encoded: ``uploads/<hash>/<name>``, or
-            that of any other file that pages may link to.
-
-    Returns:
-        None for a page, anything that is ours or ignored, hidden, empty or ``..``
-        parts, control characters, backslashes, or longer than a disk takes.
+    That is ``uploads/<hash>/<name>``, or any other file that pages may link to, with
+    nothing encoded.  None for a page, anything that is ours or ignored, hidden, empty
+    or ``..`` parts, control characters, backslashes, or longer than a disk takes.
     """
     if _PLAIN_ATTACHMENT.fullmatch(raw):
         return model.AttachmentPath(raw)

@@ -112,11 +112,9 @@ def scan_pages(
 ) -> ScannedFolder:
     """List a wiki's pages and attachments.
 
-    Args:
-        root: the wiki's folder.
-        patterns: what a person keeps out besides what is always ignored.
-        known: files of an earlier scan by path; names of pages are not parsed again.
-        silent: nothing is said of folders of programs that these leave out.
+    ``patterns`` are what a person keeps out besides what is always ignored; names of
+    pages in ``known``, files of an earlier scan, are not parsed again; nothing is said
+    of folders of programs that ``silent`` leaves out.
     """
     scan = _Scan(patterns, known or {}, silent)
     with opened_root(root) as descriptor:

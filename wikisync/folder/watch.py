@@ -106,11 +106,7 @@ def is_watched(path: str) -> bool:
 
 
 def open_events(roots: Sequence[str]) -> EventSource:
-    """Watch folders with everything below them.
-
-    Raises:
-        OSError, WatchfilesRustInternalError: they cannot be watched, or not all.
-    """
+    """Watch folders with everything below them; raises where not all can be watched."""
     source = RustNotify(
         list(roots),
         debug=False,

@@ -203,14 +203,10 @@ def state_match(
 ) -> StateMatch:
     """See whether this is the workspace that the state knows.
 
-    Args:
-        private: the workspace's ``.wikisync``.
-        recorded: what ``adopt`` gave when the state was last used; None for a state
-            that has seen no sync.
-        earlier: what it gave before that, where it was another one.
-
-    Raises:
-        Halted: the state knows a workspace, and here is no marker of one.
+    ``recorded`` is what ``adopt`` gave when the state was last used, None for a state
+    that has seen no sync; ``earlier`` what it gave before that, where it was another
+    one. Raises ``Halted`` where the state knows a workspace, and here is no marker of
+    one.
     """
     marker = _marker(private)
     if recorded is None:

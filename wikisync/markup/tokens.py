@@ -35,16 +35,11 @@ BLOCKS = frozenset(
 class Document:
     """The tokens of one page.
 
-    Attributes:
-        html: text at even indices, tags at odd indices.
-        names: at odd indices ``p`` for a start tag and ``/p`` for an end tag; empty
-            at even indices.
-        close: at a start tag's index the index of its end tag (of itself for a
-            void element); elsewhere unset.
-        split_texts: index of a text to its pieces, where links lie in it.
-        is_ascii: whether the source has ASCII characters only.
-        starts: element name to the indices of its start tags, in order.
-        addresses: index of a link or picture to the address that it may not have.
+    ``html`` has text at even indices and tags at odd ones, where ``names`` has ``p`` or
+    ``/p``.  ``close`` leads from a start tag to its end tag (a void element's to
+    itself), ``parents`` to the tag around; ``starts`` lists start tags by name.
+    ``split_texts`` are the pieces of texts in which links lie; ``addresses`` those that
+    links and pictures may not have.
     """
 
     __slots__ = (

@@ -96,10 +96,8 @@ class Parts:
 def kept_share(base: Parts, text: Parts, *, counts_edited: bool = False) -> float:
     """How much of the base another text has, by lines or sentences, from 0 to 1.
 
-    Args:
-        base: A text.
-        text: The other one, in which they may have moved.
-        counts_edited: Those count, too, that were edited in their places.
+    They may have moved; with ``counts_edited`` those that were edited in place count,
+    too.
     """
     if not _chars(base.lines):
         return 1.0
