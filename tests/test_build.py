@@ -19,6 +19,7 @@ from types import ModuleType
 
 import pytest
 
+from tools.release import javascript_components
 from wikisync.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -303,3 +304,10 @@ def test_wheel_gives_the_command(wheel: zipfile.ZipFile) -> None:
 def version_of(wheel: zipfile.ZipFile) -> str:
     assert wheel.filename is not None
     return Path(wheel.filename).name.split("-")[1]
+
+
+def test_bill_names_the_javascript_of_the_wheel_and_not_what_builds_it() -> None:
+    package = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))
+    names = {one["name"] for one in javascript_components()}
+    assert package["dependencies"].keys() - {"esbuild"} < names
+    assert not {name for name in names if "esbuild" in str(name)}

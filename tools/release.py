@@ -111,7 +111,7 @@ def _in_wheel(wheel: Path) -> list[tuple[str, str]]:
 
 
 def bill_of_materials(tools: Path, environment: Path) -> str:
-    """What the environment holds, and the library that the wheel brings, as JSON."""
+    """What the environment holds, and the JavaScript that the wheel brings, as JSON."""
     made = run(
         *(tools, "-m", "cyclonedx_py", "environment", environment / "bin" / "python"),
         *("--pyproject", ROOT / "pyproject.toml", "--mc-type", "application"),
@@ -121,21 +121,30 @@ def bill_of_materials(tools: Path, environment: Path) -> str:
     beside = {one["bom-ref"] for one in bill["components"] if one["name"] in BESIDE}
     for part, key in (("components", "bom-ref"), ("dependencies", "ref")):
         bill[part] = [one for one in bill[part] if one[key] not in beside]
-    package = json.loads((ROOT / "package.json").read_text("utf-8"))
-    (name, version), *others = package["dependencies"].items()
-    assert not others
-    purl = f"pkg:npm/{name.replace('@', '%40')}@{version}"
-    bill["components"].append(
-        {
-            "type": "library",
-            "bom-ref": purl,
-            "name": name,
-            "version": version,
-            "licenses": [{"license": {"id": "MIT"}}],
-            "purl": purl,
-        }
-    )
+    bill["components"] += javascript_components()
     return json.dumps(bill, indent=2) + "\n"
+
+
+def javascript_components() -> list[dict[str, object]]:
+    """The JavaScript libraries in the wheel; esbuild only puts them together."""
+    lock = json.loads((ROOT / "package-lock.json").read_text("utf-8"))
+    found: list[dict[str, object]] = []
+    for path, package in lock["packages"].items():
+        name = path.removeprefix("node_modules/")
+        if not path or "esbuild" in name:
+            continue
+        purl = f"pkg:npm/{name.replace('@', '%40')}@{package['version']}"
+        found.append(
+            {
+                "type": "library",
+                "bom-ref": purl,
+                "name": name,
+                "version": package["version"],
+                "licenses": [{"license": {"id": package["license"]}}],
+                "purl": purl,
+            }
+        )
+    return found
 
 
 def main() -> None:

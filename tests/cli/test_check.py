@@ -52,6 +52,14 @@ def test_folder_of_a_program_is_a_note_unless_it_is_ignored(
     assert "@eaDir" not in capsys.readouterr().err
 
 
+def test_front_matter_that_is_wrong_is_a_problem_of_its_line(
+    pages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pages / "more.md").write_text("---\ntitle: [a\n---\n[home](home)\n")
+    assert main(["check", str(pages)]) == ExitCode.HELD
+    assert f"{pages}/more.md:2: invalid front matter" in capsys.readouterr().out
+
+
 def test_broken_link_is_told_with_file_and_line(
     pages: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

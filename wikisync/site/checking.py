@@ -27,6 +27,7 @@ from wikisync.site.composing import composed_site, site_addresses, site_problems
 from wikisync.site.crosslinks import WikiTable, service_address
 from wikisync.site.index import Indexer
 from wikisync.site.model import BrokenLink
+from wikisync.site.preview.checks import FENCE, front_matter_checks
 from wikisync.site.report import link_report
 from wikisync.site.sources import folder_notes, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
@@ -110,11 +111,24 @@ def _checked(
     store: Cache,
 ) -> CheckReport:
     found = read_wikis(sources, options, theme, progress, store)
-    problems = tuple(site_problems(found.addresses, found.site.wikis, theme))
+    problems = (
+        *site_problems(found.addresses, found.site.wikis, theme),
+        *_front_matter_problems(found),
+    )
     external = tuple(_external(found)) if is_external else ()
     for wiki in found.scanned:
         settle(wiki, store)
     return replace(_report(found.wikis, problems), external=external)
+
+
+def _front_matter_problems(found: ReadWikis) -> Iterator[Problem]:
+    for wiki in found.scanned:
+        for page in wiki.pages.values():
+            content = wiki.read(page.path, page.digest) or b""
+            if content.startswith(FENCE.encode()):
+                file = str(wiki.source.folder / page.path)
+                text = content.decode("utf-8", "replace").replace("\r\n", "\n")
+                yield from front_matter_checks(file, text)
 
 
 def _external(found: ReadWikis) -> Iterator[CheckedLink]:
