@@ -12,8 +12,7 @@ from tests.site.book.books import WIKI, write
 from tests.site.sites import Studio
 from wikisync.errors import UsageError
 from wikisync.site.book import pdf
-from wikisync.site.book.pdf import find_chromium
-from wikisync.site.book.pdf_file import PrintedPdf
+from wikisync.site.book.pdf import PrintedPdf, find_chromium
 
 pytestmark = pytest.mark.browser
 

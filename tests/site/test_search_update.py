@@ -64,7 +64,7 @@ class Shelf:
             self.loaded.append(key.url)
             return documents[key.url]
 
-        self.state = finished(search.update_index(self.state, keys, load, self))
+        self.state = finished(search.IndexUpdate(self.state, keys, load, self).steps())
         self.files = self._next
         self._left = dict(self._next)
 
@@ -287,10 +287,10 @@ def test_shard_that_lies_about_its_age_is_not_believed() -> None:
 
 def test_lost_shard_is_told() -> None:
     one = array("I", [score_of(1, "A")])
-    shards = changed_shards({}, {"same": one}, lambda _: None)
-    assert list(shards.all) == ["s"]
+    shards, _ = changed_shards({}, {"same": one}, lambda _: None)
+    assert list(shards) == ["s"]
     with pytest.raises(ShardLost):
-        changed_shards(shards.all, {"sam": one}, lambda _: None)
+        changed_shards(shards, {"sam": one}, lambda _: None)
 
 
 def test_words_that_are_packed_come_back() -> None:
@@ -324,13 +324,11 @@ def updates(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many documents each update of a site's index began with."""
     counts: list[int] = []
 
-    def counted(
-        before: search.IndexState, *rest: Any
-    ) -> Generator[None, None, search.IndexState]:
+    def counted(before: search.IndexState, *rest: Any) -> search.IndexUpdate:
         counts.append(len(before.documents))
-        return search.update_index(before, *rest)
+        return search.IndexUpdate(before, *rest)
 
-    monkeypatch.setattr(search_writing, "update_index", counted)
+    monkeypatch.setattr(search_writing, "IndexUpdate", counted)
     return counts
 
 

@@ -9,7 +9,7 @@ from wikisync.cli.console import Console, show_problems
 from wikisync.cli.options import flag
 from wikisync.cli.site import book_options, theme_options
 from wikisync.errors import ExitCode
-from wikisync.site.book.request import BookRequest
+from wikisync.site.model import BookRequest
 from wikisync.workspace.folders import (
     Built,
     ThemeChoice,

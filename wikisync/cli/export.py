@@ -18,8 +18,7 @@ from wikisync.cli.service_command import ServiceCommand, service_options
 from wikisync.cli.site import book_options, theme_options
 from wikisync.core.model import Problem
 from wikisync.errors import ExitCode, UsageError
-from wikisync.site.book.request import BookRequest
-from wikisync.site.model import SiteOptions
+from wikisync.site.model import BookRequest, SiteOptions
 from wikisync.workspace import exporting
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.folders import ThemeChoice

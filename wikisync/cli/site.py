@@ -15,8 +15,7 @@ from wikisync.cli.console import Console, fields
 from wikisync.cli.options import InputPath, decorated, flag
 from wikisync.errors import UsageError
 from wikisync.markup.record import position_of
-from wikisync.site.book.request import BookFormat, BookRequest, PdfEngine
-from wikisync.site.model import BuildReport
+from wikisync.site.model import BookFormat, BookRequest, BuildReport, PdfEngine
 from wikisync.workspace.folders import ThemeChoice
 from wikisync.workspace.page_files import parse_settings
 from wikisync.workspace.sentences import counted, problem_as_json

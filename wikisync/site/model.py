@@ -6,7 +6,7 @@ templates see the values of ``context``, never these.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field, structs
 
@@ -143,6 +143,22 @@ class SiteOptions(Struct, frozen=True):
     """Publish the service's templates for new pages as well."""
     is_public: bool = False
     """The site is meant for everybody: wikis that are not public are refused."""
+
+
+BookFormat = Literal["html", "pdf", "epub"]
+PdfEngine = Literal["auto", "chromium", "weasyprint"]
+
+
+class BookRequest(Struct, frozen=True):
+    """The files that a command writes besides a site, or instead of one."""
+
+    files: tuple[tuple[BookFormat, Path], ...] = ()
+    only: str = ""
+    """Address of a page or folder: it and what is below it; empty for all."""
+    engine: PdfEngine = "auto"
+
+
+NO_BOOKS = BookRequest()
 
 
 class BrokenLink(Struct, frozen=True, order=True):

@@ -26,8 +26,8 @@ A document's number is a slot that follows from its address, not its place in a
 sorted list: one more page does not renumber the others, and the same documents
 always give the same bytes.  All slots change when their number doubles.
 
-There is one way to make an index: ``update_index``.  A clean build is the update of
-an index of nothing.
+There is one way to make an index: ``IndexUpdate``.  A clean build is the update of an
+index of nothing.
 """
 
 import contextlib
@@ -130,18 +130,6 @@ Load = Callable[[DocumentKey], SearchDocument]
 """A document with its text."""
 
 
-def update_index(
-    before: IndexState, documents: Iterable[DocumentKey], load: Load, place: IndexPlace
-) -> Generator[None, None, IndexState]:
-    """Bring the files of an index up to date with the documents that there are now.
-
-    It is done in steps, so that the caller can do something else between them.
-
-    Every file of the index is kept or put; any other one is none of it any more.
-    """
-    return _Update(before, documents, load, place).steps()
-
-
 def build_shards(documents: Iterable[SearchDocument]) -> Mapping[str, bytes]:
     """File name, below the site's search folder, to content; sorted by name."""
     texts = {document.url: document for document in documents}
@@ -150,7 +138,7 @@ def build_shards(documents: Iterable[SearchDocument]) -> Mapping[str, bytes]:
         DocumentKey(url, document.title, document.wiki, b"", document.changed)
         for url, document in texts.items()
     ]
-    deque(update_index(NO_INDEX, keys, lambda key: texts[key.url], place), 0)
+    deque(IndexUpdate(NO_INDEX, keys, lambda key: texts[key.url], place).steps(), 0)
     return dict(sorted(place.files.items()))
 
 
@@ -176,8 +164,8 @@ class _Memory:
         pass
 
 
-class _Update:
-    """From the index of some documents to that of others."""
+class IndexUpdate:
+    """From the index of some documents to that of those that there are now."""
 
     def __init__(
         self,
@@ -195,12 +183,13 @@ class _Update:
             slot for slot in old.keys() | now.keys() if old.get(slot) != now.get(slot)
         }
         self._wikis = _members(now)
+        self._has_many = len(self._wikis) > 1
         self._old_wikis = _members(old)
         self._is_known = True
         """Whether the scores that documents had before are known."""
 
     def steps(self) -> Generator[None, None, IndexState]:
-        """Keep or put every file."""
+        """Keep or put every file of the index, so that others work in between."""
         scores = WordScores(search_terms.new_scores)
         yield from self._update_documents(scores)
         terms, ends = self._update_terms(scores)
@@ -219,10 +208,6 @@ class _Update:
         }
         self._place.put("index.js", _script("index", index))
         return IndexState(self._now, terms, ends)
-
-    @property
-    def _has_many(self) -> bool:
-        return len(self._wikis) > 1
 
     def _update_documents(self, scores: WordScores) -> Iterator[None]:
         """Titles and texts; a few documents at a time, for one site has gigabytes."""
@@ -263,15 +248,10 @@ class _Update:
         return stale | {names[name] for name in lost}
 
     def _titles(self, document: SearchDocument) -> object:
-        return [
-            document.title,
-            quote(document.url, errors="replace"),
-            document.wiki if self._has_many else "",
-            _headings(document)[:HEADINGS_MAX],
-            document.text.lead,
-            len(document.text.texts) // 1024 + 1,
-            *filter(None, [document.changed]),
-        ]
+        wiki, text = document.wiki if self._has_many else "", document.text
+        url, changed = quote(document.url, errors="replace"), document.changed
+        head = [document.title, url, wiki, _headings(document)[:HEADINGS_MAX]]
+        return [*head, text.lead, len(text.texts) // 1024 + 1, *filter(None, [changed])]
 
     def _rescore(
         self, slot: int, loaded: Callable[[int], SearchDocument], scores: WordScores
@@ -358,16 +338,16 @@ class _Update:
                 raise search_terms.ShardLost(min(lost))
 
         for family, changes in sorted(families.items()):
-            shards = search_terms.changed_shards(
+            shards, texts = search_terms.changed_shards(
                 before.pop(family, {}), changes, text_of, ends
             )
-            all_shards |= shards.all
-            for key, text in shards.texts.items():
+            all_shards |= shards
+            for key, text in texts.items():
                 name, shown = f"{kind}-{key}", search_terms.shown_entries(text)
                 self._place.put(f"{name}.js", _script(name, shown))
-                if shards.all[key].is_cut:
+                if shards[key].is_cut:
                     self._place.put(f"l-{key}.js", _script(f"l-{key}", text))
-            keep({key: shards.all[key] for key in shards.all.keys() - shards.texts})
+            keep({key: shards[key] for key in shards.keys() - texts})
         for rest in before.values():
             all_shards |= rest
             keep(rest)

@@ -71,15 +71,6 @@ class TermShard(Struct, frozen=True, array_like=True, gc=False):
     """Whether the browser reads a part of it."""
 
 
-class TermShards(Struct, frozen=True):
-    """The shards that there are after a change."""
-
-    all: dict[str, TermShard]
-    """By key, sorted."""
-    texts: dict[str, str]
-    """Of those that are not as they were, by key."""
-
-
 class ShardLost(Exception):
     """A shard does not hold what it was left with."""
 
@@ -100,8 +91,10 @@ def changed_shards(
     changes: Mapping[str, Scores],
     read: Callable[[str], str | None],
     known: dict[str, Scores] | None = None,
-) -> TermShards:
-    """Bring shards up to date, and note in ``known`` what a misspelt word may mean.
+) -> tuple[dict[str, TermShard], dict[str, str]]:
+    """Shards after a change, and the texts of those that are not as they were.
+
+    What a misspelt word may mean is noted in ``known``.
 
     Raises:
         ShardLost: One that is needed has not the text that it was left with.
@@ -141,7 +134,7 @@ def changed_shards(
             texts[key] = text
             is_cut = shown_entries(text) != text
             shards[key] = TermShard(group[0].first, _size(text), _digest(text), is_cut)
-    return TermShards(dict(sorted(shards.items())), texts)
+    return shards, texts
 
 
 def _in_order(texts: Sequence[str]) -> str:
@@ -362,19 +355,12 @@ def packed_slots(slots: Iterable[int]) -> str:
     return "".join(out)
 
 
-def base36(number: int) -> str:
-    """A number as the browser reads it."""
-    digits = _DIGITS[number % 36]
-    while number := number // 36:
-        digits = _DIGITS[number % 36] + digits
-    return digits
-
-
 class _Texts(dict[int, str]):
-    """Numbers as text, each made once: there are as many as documents' numbers."""
+    """Numbers as the browser reads them, each made once: as many as documents."""
 
     def __missing__(self, number: int) -> str:
-        text = self[number] = base36(number)
+        tens, ones = divmod(number, 36)
+        text = self[number] = (self[tens] if tens else "") + _DIGITS[ones]
         return text
 
 

@@ -9,7 +9,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+
+from wikisync.markup.record import Section
 
 WORD_CHARS_MAX = 32
 """Longer words (hashes, base64) are found by their beginning."""
@@ -90,18 +91,6 @@ def _share(words: Iterable[str]) -> int:
     return round(TITLE_RANK / math.sqrt(max(count, 1)))
 
 
-class Section(Protocol):
-    """A part of a document."""
-
-    @property
-    def heading(self) -> str:
-        """What stands above it."""
-
-    @property
-    def text(self) -> str:
-        """Its plain text."""
-
-
 def document_words(
     title: str, sections: Iterable[Section], tags: Iterable[str] = (), slug: str = ""
 ) -> dict[str, str]:
@@ -119,7 +108,7 @@ def tag_word(tag: str) -> str:
 
 
 def packed_words(words: Mapping[str, str]) -> bytes:
-    """Words with their letters as few bytes."""
+    """Words with their letters in few bytes."""
     return f"{''.join(words.values())}\n{' '.join(words)}".encode()
 
 

@@ -9,7 +9,7 @@ from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache
 from wikisync.site.output import Output
 from wikisync.site.reading import SearchedBody
-from wikisync.site.search import NO_INDEX, DocumentKey, IndexState, Load, update_index
+from wikisync.site.search import NO_INDEX, DocumentKey, IndexState, IndexUpdate, Load
 from wikisync.site.search_words import packed_words, unpacked_words
 
 _STATES = msgpack_decoder(IndexState)
@@ -26,9 +26,8 @@ def write_search(
     """Bring the search index of a site up to date, in steps; what to note of it."""
     before = _STATES.decode(noted) if noted else NO_INDEX
     place = _SearchFolder(store, output)
-    return msgspec.msgpack.encode(
-        (yield from update_index(before, documents, load, place))
-    )
+    update = IndexUpdate(before, documents, load, place)
+    return msgspec.msgpack.encode((yield from update.steps()))
 
 
 class _SearchFolder:

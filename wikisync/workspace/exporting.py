@@ -19,11 +19,11 @@ from wikisync.core.model import Problem, Slug
 from wikisync.core.system.parallel import gather
 from wikisync.errors import NotFound, RemoteError, UsageError, WikisyncError
 from wikisync.site import model
-from wikisync.site.book.request import NO_BOOKS, BookRequest
 from wikisync.site.build import build_site
 from wikisync.site.groups import common_group, group_titles
 from wikisync.site.manifest import published_wikis
 from wikisync.site.mirror import Mirror, open_mirror
+from wikisync.site.model import NO_BOOKS, BookRequest
 from wikisync.site.output import open_output
 from wikisync.site.theme import load_theme
 from wikisync.workspace.discovery import Selection, find_wikis, service_of

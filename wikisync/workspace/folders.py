@@ -32,9 +32,15 @@ from wikisync.core.versions import UNKNOWN, Versions
 from wikisync.folder.naming import parse_path
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import holder_of, locked
-from wikisync.site.book.request import NO_BOOKS, BookRequest
 from wikisync.site.build import build_site
-from wikisync.site.model import BuildReport, SiteOptions, WikiOrigin, WikiSource
+from wikisync.site.model import (
+    NO_BOOKS,
+    BookRequest,
+    BuildReport,
+    SiteOptions,
+    WikiOrigin,
+    WikiSource,
+)
 from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published, publish
 from wikisync.site.published import leave

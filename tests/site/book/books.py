@@ -8,9 +8,8 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from tests.site.sites import Studio
-from wikisync.site.book.request import BookFormat, BookRequest
 from wikisync.site.book.writing import write_books
-from wikisync.site.model import BuildReport
+from wikisync.site.model import BookFormat, BookRequest, BuildReport
 
 UPLOAD = "uploads/" + "0123456789abcdef" * 2
 WIKI = f"""\

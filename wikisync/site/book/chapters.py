@@ -129,31 +129,19 @@ class Book:
 
     def _parts(self, only: str) -> Iterator[Part]:
         for number, composer in enumerate(self._read.site.wikis):
-            order = [
-                slug
-                for slug in composer.order
-                if not only or f"{slug}/".startswith(f"{only}/")
-            ]
-            places = [
-                ChapterPlace(
-                    len(self._places) + position,
-                    composer.url(slug),
-                    composer.title(slug),
-                    composer.depth(slug),
-                    slug,
-                    number,
-                )
-                for position, slug in enumerate(order, start=1)
-            ]
-            self._places |= {place.path: place for place in places}
+            places, entries = [], []
+            for slug in composer.order:
+                if only and not f"{slug}/".startswith(f"{only}/"):
+                    continue
+                path, title = composer.url(slug), composer.title(slug)
+                level, count = composer.depth(slug), len(self._places) + 1
+                place = ChapterPlace(count, path, title, level, slug, number)
+                places.append(place)
+                entries.append(TocEntry(level, self.ident(path), title))
+                self._places[path] = place
             if places:
-                entries = [
-                    TocEntry(place.level, self.ident(place.path), place.title)
-                    for place in places
-                ]
-                yield Part(
-                    f":{number}", composer.context, toc_tree(entries), tuple(places)
-                )
+                contents = toc_tree(entries)
+                yield Part(f":{number}", composer.context, contents, tuple(places))
 
     def pieces(self, count: int) -> Iterator[list[Part]]:
         """The parts in their order, so many pages at a time."""
@@ -210,21 +198,13 @@ class Book:
             has_title = html.lstrip().startswith("<h1") or [
                 one.level for one in toc_tree(view.toc)
             ] == [1]
-            yield Chapter(
-                place.number,
-                self.ident(place.path),
-                page.title,
-                min(level + 1, LEVEL_MAX),
-                has_title,
-                Markup(html),  # noqa: S704 - sanitised by markup
-                page,
-                tuple(
-                    TocEntry(
-                        level + one.level, self.ident(place.path, one.id), one.text
-                    )
-                    for one in (TocEntry(1, "", page.title), *view.toc[has_title:])
-                ),
-            )
+            headings = [
+                TocEntry(level + one.level, self.ident(place.path, one.id), one.text)
+                for one in (TocEntry(1, "", page.title), *view.toc[has_title:])
+            ]
+            ident, content = self.ident(place.path), Markup(html)  # noqa: S704 - sanitised
+            about = place.number, ident, page.title, min(level + 1, LEVEL_MAX)
+            yield Chapter(*about, has_title, content, page, tuple(headings))
 
     def start(self, what: str) -> None:
         """Begin to write the chapters, as progress shows it."""
@@ -239,10 +219,9 @@ class Book:
             return None
         number, name = self._files[path]
         scanned = self._read.scanned[number]
-        state = scanned.file(name)
-        return (
-            FileOfBook(scanned, path, name, state.digest, state.size) if state else None
-        )
+        if (state := scanned.file(name)) is None:
+            return None
+        return FileOfBook(scanned, path, name, state.digest, state.size)
 
     @cached_property
     def _files(self) -> dict[str, tuple[int, str]]:

@@ -118,16 +118,8 @@ class _Package:
     ) -> None:
         """Add a page, made by the template of pages."""
         full = {"site": self._book.site, **context}
-        pieces = self._book.theme.stream("epub.xhtml", full, at=name)
-        text = "".join(pieces)
-        found = [
-            own,
-            *(
-                one
-                for one in ("mathml", "svg")
-                if f"<{one.removesuffix('ml')} " in text
-            ),
-        ]
+        text = "".join(self._book.theme.stream("epub.xhtml", full, at=name))
+        found = [own, "mathml" * ("<math " in text), "svg" * ("<svg " in text)]
         self.put(_Item(name, TEXT, " ".join(filter(None, found))), text.encode())
 
 
@@ -146,11 +138,7 @@ def page_name(number: int) -> str:
 
 
 def write_epub(book: Book, target: Path) -> None:
-    """Write the pages as EPUB.
-
-    Raises:
-        SiteError: it cannot be written.
-    """
+    """Write the pages as EPUB; raises ``SiteError`` if it cannot be written."""
     book.start(f"writing {target.name}")
     with written_whole(target) as file:
         _write(book, file)

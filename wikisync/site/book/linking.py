@@ -16,6 +16,7 @@ from wikisync.markup.tokens import TAG, escape_marks
 
 _LINKING = re.compile(r' (id|name|for|headers|href|src|aria-[a-z]+)="([^"]*)"')
 _NAMES_IDS = frozenset({"for", "headers", "aria-labelledby", "aria-describedby"})
+_HREF = re.compile(r' href="[^"]*"')
 _ALT = re.compile(r' alt="([^"]*)"')
 _HEADING = re.compile(r"h[1-6]")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
@@ -45,13 +46,9 @@ class Document(Protocol):
 
 
 def chapter_html(html: str, path: str, level: int, document: Document) -> str:
-    """The text of the page at an output path, as a chapter of the document.
+    """The sanitised text of the page at an output path, as a chapter of the document.
 
-    Args:
-        html: What the sanitiser let through, with the site's links.
-        path: Output path of the page.
-        level: 0 for a page at the top of the document; headings are so much deeper.
-        document: The document that it becomes part of.
+    ``level`` is 0 for a page at the top; headings are so much deeper.
     """
     return TAG.sub(lambda tag: _Tag(path, level, document).rewritten(tag), html)
 
@@ -87,12 +84,9 @@ class _Tag:
         # what is printed never comes into view
         tag = tag.replace(' loading="lazy"', "")
         is_picture_link = name == "a" and 'class="picture"' in tag
-        tag = _LINKING.sub(
-            lambda one: (
-                "" if is_picture_link and one[1] == "href" else self._value(one)
-            ),
-            tag,
-        )
+        if is_picture_link:
+            tag = _HREF.sub("", tag)
+        tag = _LINKING.sub(self._value, tag)
         if self._is_lost:
             alt = _ALT.search(tag)
             return f'<span class="missing-media">{alt[1] if alt else ""}</span>'

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import unquote
 
-from msgspec import Struct
-
 from wikisync.core.model import Problem
 from wikisync.errors import SiteError
 from wikisync.markup.file_types import file_type
@@ -158,12 +156,8 @@ def write_print(
 ) -> PrintDocument:
     """Write what is to be printed: all, these parts, or with none of them the contents.
 
-    Args:
-        book: Its pages.
-        target: A file in a folder of its own, where pictures are put.
-        parts: Some of its pages.
-        pages_before: Printed pages that come before these.
-        numbers: The printed page of each chapter, by id, as far as known.
+    ``target`` is in a folder of its own, where pictures are put; ``numbers`` has the
+    printed page of each chapter, by id, as far as known.
     """
     shown = book.parts if parts is None else parts
     document = PrintDocument(book, target, shown)
@@ -179,10 +173,13 @@ def write_print(
             "has_contents": not parts,
             "has_chapters": shown != (),
             "chapters": document.chapters,
+            # above each printed page of a chapter, as a style sheet has it
             "running_heads": [
-                RunningHead(
-                    place.number, _css_text(place.title), _css_text(part.wiki.title)
-                )
+                {
+                    "number": place.number,
+                    "title": _css_text(place.title),
+                    "wiki": _css_text(part.wiki.title),
+                }
                 for part in shown
                 for place in part.places
             ],
@@ -193,14 +190,6 @@ def write_print(
         },
     )
     return document
-
-
-class RunningHead(Struct, frozen=True):
-    """What stands above each printed page of a chapter, as a style sheet has it."""
-
-    number: int
-    title: str
-    wiki: str
 
 
 def write_html(
@@ -236,8 +225,7 @@ def _css_text(text: str) -> str:
 def written_whole(target: Path) -> Iterator[IO[bytes]]:
     """A file that takes the place of the one before when it is whole.
 
-    Raises:
-        SiteError: it cannot be written.
+    Raises ``SiteError`` if it cannot be written.
     """
     part = target.with_name(f".{target.name}.part")
     try:

@@ -13,11 +13,10 @@ from wikisync.site.book.chapters import Book
 from wikisync.site.book.epub import write_epub
 from wikisync.site.book.one_file import write_single
 from wikisync.site.book.pdf import find_engine, write_pdf
-from wikisync.site.book.request import BookRequest
 from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.checking import read_wikis
-from wikisync.site.model import BuildReport, SiteOptions, WikiSource
+from wikisync.site.model import BookRequest, BuildReport, SiteOptions, WikiSource
 from wikisync.site.reader import bounded_reader
 from wikisync.site.sources import settle
 from wikisync.site.theme import Theme, load_theme
@@ -32,11 +31,7 @@ def with_books(
     cache: Path,
     progress: Progress | None = None,
 ) -> BuildReport:
-    """The report of a site, if one was made, with that of the files asked for.
-
-    Raises:
-        WikisyncError: as ``write_books``.
-    """
+    """The report of a site, if one was made, with that of the files asked for."""
     if report is not None and not request.files:
         return report
     made = write_books(wikis, request, options, cache=cache, progress=progress)
@@ -67,10 +62,8 @@ def write_books(
     theme = load_theme(
         options.theme, project=options.templates, options=options.theme_options
     )
-    work = partial(
-        _written, sources, request, options, theme, progress or SilentProgress()
-    )
-    return with_cache(cache, work)
+    shown = progress or SilentProgress()
+    return with_cache(cache, partial(_written, sources, request, options, theme, shown))
 
 
 def check_books(request: BookRequest) -> None:

@@ -17,9 +17,9 @@ _NAMES = {
     "h7": "h6",
     "h8": "h6",
     "big": "span",
+    "font": "span",
     "strike": "s",
     "tt": "code",
-    "font": "span",
     "center": "div",
 }
 _ATTRIBUTE = re.compile(r"""\s+([a-zA-Z_][\w:.-]*)(?:="([^"]*)")?""")
@@ -70,11 +70,8 @@ def as_xhtml(html: str) -> str:
         if name in _NAMESPACES:
             foreign.append(name)
         is_empty = name in VOID or tag.endswith("/>")
-        out.append(
-            _start_tag(
-                name, tag[found.end() :], is_foreign=bool(foreign), is_empty=is_empty
-            )
-        )
+        given = _given(name, tag[found.end() :], is_foreign=bool(foreign))
+        out.append(f"<{_NAMES.get(name, name)}{given}{'/' if is_empty else ''}>")
         if is_empty and foreign and name == foreign[-1]:
             foreign.pop()
     return "".join(out)
@@ -84,14 +81,13 @@ def _text(text: str) -> str:
     return escape_marks(_NO_XML.sub("", unescape(text)))
 
 
-def _start_tag(name: str, rest: str, *, is_foreign: bool, is_empty: bool) -> str:
+def _given(name: str, rest: str, *, is_foreign: bool) -> str:
     given = {key: unescape(value) for key, value in _ATTRIBUTE.findall(rest)}
     if not is_foreign:
         given = _kept(name, given)
     elif name in _NAMESPACES:
         given["xmlns"] = _NAMESPACES[name]
-    shown = "".join(f' {key}="{_text(value)}"' for key, value in given.items())
-    return f"<{_NAMES.get(name, name)}{shown}{'/' if is_empty else ''}>"
+    return "".join(f' {key}="{_text(value)}"' for key, value in given.items())
 
 
 def _kept(name: str, given: dict[str, str]) -> dict[str, str]:
