@@ -485,9 +485,11 @@ async def test_phrase_is_looked_for_in_as_many_pages_as_bytes_allow(
     pages = [document(f"{n}.html", f"big {filler} dog", "Big dog") for n in range(60)]
     pages += [document(f"p{n}.html", f"a dog, {filler} big") for n in range(40)]
     pages.append(document("z.html", f"{filler} the dog is big"))
+    pages += [document(f"c{n}.html", f"the cat is big {filler}") for n in range(9)]
     base = write_search_site(tmp_path, pages)
     async with visiting(chromium, base) as visit:
         assert len(await hits_in(visit, '"big dog"')) == 10
+        assert len(await hits_in(visit, '"cat is big"')) > 3
         assert await hits_in(visit, '"dog is big"', is_partial=True) == []
         scripts = await visit.page.evaluate("[...document.scripts].map(it => it.src)")
         assert sum("/x-" in one for one in scripts) < 40

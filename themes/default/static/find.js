@@ -179,7 +179,8 @@ async function ranked(pages, words, limit) {
 		return [slot, score * (1 + share * share + named / 2 || 1)];
 	};
 	const before = left(), best = await Promise.all(pages.slice(0, 3).map(weighed));
-	const room = Math.min(10, 3 + Math.max(0, (left() - 1500) * 3 / (before - left() + 1))) | 0;
+	// those that a phrase was looked for in are here already
+	const cost = (before - left()) / 3, room = cost ? Math.min(10, 3 + Math.max(0, (left() - 1500) / cost)) | 0 : 10;
 	best.push(...(await Promise.all(pages.slice(3, room).map(weighed))));
 	const rest = limit > 10 ? pages.slice(room) : [];
 	return [...best.sort((a, b) => b[1] - a[1]), ...rest].slice(0, limit);
