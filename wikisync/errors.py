@@ -139,10 +139,7 @@ class Unavailable(RemoteError):
 
 
 class RefusedInFront(Unavailable):
-    """Something in front of the service refused the request.
-
-    A gateway, a filter or a sign-in page: it says nothing of the token's rights.
-    """
+    """A gateway, a filter or a sign-in page refused, whatever the token may do."""
 
     def __init__(
         self,

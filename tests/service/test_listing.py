@@ -10,7 +10,6 @@ from tests.support.service import EmbeddedService
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.service import jobs
 from wikisync.service.projects import facts as project_facts
-from wikisync.service.projects import tables as project_tables
 from wikisync.service.tables import Tables
 
 PROJECTS = "/api/v4/projects"
@@ -34,9 +33,9 @@ async def filled(service: EmbeddedService, api: Api) -> Api:
         json={"issues_access_level": "private", "merge_requests_enabled": False},
     )
     await person.post(f"{PROJECTS}/2/star")
-    await service.ask(project_tables.set_columns, 1, _stamps("2001"))
-    await service.ask(project_tables.set_columns, 2, _stamps("2002"))
-    await service.ask(project_tables.set_columns, 3, _stamps("2003"))
+    await service.ask(Tables.update, "project", 1, _stamps("2001"))
+    await service.ask(Tables.update, "project", 2, _stamps("2002"))
+    await service.ask(Tables.update, "project", 3, _stamps("2003"))
     return person
 
 
@@ -139,8 +138,8 @@ async def test_hidden_and_going_projects_are_for_administrators_who_ask(
     service: EmbeddedService, api: Api
 ) -> None:
     person = await filled(service, api)
-    await service.ask(project_tables.set_columns, 1, {"is_hidden": 1})
-    await service.ask(project_tables.set_columns, 2, {"is_going": 1})
+    await service.ask(Tables.update, "project", 1, {"is_hidden": 1})
+    await service.ask(Tables.update, "project", 2, {"is_going": 1})
     both = "include_hidden=true&include_pending_delete=true"
 
     assert await ids(api, "") == [3]
@@ -156,7 +155,7 @@ async def test_broken_repository_is_found_by_its_check(
     for file in (folder / "objects").rglob("*"):
         if file.is_file():
             file.unlink()
-    await service.ask(project_tables.set_columns, 1, {"is_measured": 0})
+    await service.ask(Tables.update, "project", 1, {"is_measured": 0})
 
     await api.get(f"{PROJECTS}?order_by=storage_size")
 

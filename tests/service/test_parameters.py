@@ -52,9 +52,14 @@ def test_spellings_of_yes(value: object) -> None:
     assert Parameters({"x": value}).boolean("x") is True
 
 
-@pytest.mark.parametrize("value", ["false", "0", "F", "off", "no", False, 0, "", None])
+@pytest.mark.parametrize("value", ["false", "0", "F", "off", "no", False, 0])
 def test_spellings_of_no(value: object) -> None:
     assert Parameters({"x": value}).boolean("x") is False
+
+
+@pytest.mark.parametrize("value", ["", None])
+def test_nothing_is_neither_yes_nor_no(value: object) -> None:
+    assert Parameters({"x": value}).boolean("x") is None
 
 
 @pytest.mark.parametrize("value", ["maybe", 2, [True]])

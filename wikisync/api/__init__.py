@@ -1,18 +1,16 @@
 """The client's half of the REST contract.
 
-``contract`` has what it shares with the service; ``client`` holds the session with one,
-``wikis`` has one method per wiki operation and ``projects`` one per operation on
-projects; ``replica`` shows a wiki behind the client as a ``sync.replica.Replica``.
+``client`` holds the session with a service, ``wikis`` has one method per wiki operation
+and ``projects`` one per operation on projects; ``replica`` shows a wiki behind the
+client as a ``sync.replica.Replica``.
 
-Below the client, each with one answer to give:  ``address`` (what is the service's
-URL), ``request`` (what is asked), ``pool`` (one exchange), ``budget`` (when, and when
-again), ``network`` and ``answers`` (what went wrong), ``listing`` (a whole list, part
-by part), ``values`` (parameters, checked and written), ``upload`` (a file on its way),
-``secret`` (the token, unprintable), ``settings`` (the limits).
+Below the client, each with one answer to give: ``address`` (what is the service's URL),
+``request`` (what is asked), ``pool`` (one exchange), ``budget`` (when, and when again),
+``network`` and ``answers`` (what went wrong), ``listing`` (a whole list), ``values``
+(parameters), ``upload`` (a file on its way), ``secret`` (the token).
 
 Public is what ``__all__`` names, loaded when it is asked for, and ``blocking``
-(``docs/python.md``); the modules may change with any version.  Type checkers read the
-stub beside, which ``make stubs`` writes from the table of names.
+(``docs/python.md``).  Type checkers read the stub that ``make stubs`` writes.
 """
 
 PUBLIC = {

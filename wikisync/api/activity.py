@@ -14,7 +14,7 @@ from wikisync.api.answers import decode
 from wikisync.api.client import Client
 from wikisync.api.listing import encode_query
 from wikisync.api.request import Request
-from wikisync.contract import routes
+from wikisync.contract.routes import OtherEndpoint as Other
 
 PARTS = (20, 100)
 """Projects asked for: first as many as are active between two requests in a busy group,
@@ -58,12 +58,8 @@ class GroupActivity:
     async def changed(self) -> frozenset[int] | None:
         """The ids of the projects with activity since this was asked before.
 
-        Returns:
-            None where the list does not say which: there were too many.  The first
-            list is compared with nothing, and empty.
-
-        Raises:
-            RemoteError: there is no such list for this token, or not now.
+        None where there were too many; empty for the first list, which is compared with
+        nothing.  Raises RemoteError.
         """
         first, before = await self._listed(PARTS[0], self._etag), self._times
         if first is None:
@@ -94,7 +90,7 @@ class GroupActivity:
         purpose = self._client.purpose(
             f"list the active projects of group {self._group}", "group", self._group
         )
-        path = routes.GROUP_PROJECTS.path(id=self._group)
+        path = Other.GROUP_PROJECTS.route.path(id=self._group)
         request = Request("GET", path, purpose, query, etag=etag, waits=False)
         answer = await self._client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:

@@ -46,13 +46,9 @@ class ServiceAddress(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> ServiceAddress:
-        """Read a base URL as people write it.
+        """Read a base URL as people write it, with or without ``/api/v4``.
 
-        A trailing slash and a trailing ``/api/v4`` are dropped.
-
-        Raises:
-            UsageError: it cannot be the address of a service, or holds a
-                password; the message never repeats user information.
+        UsageError for what cannot be one; the message never repeats user information.
         """
         text = text.strip()
         parts = urlsplit(text if _PLAIN.fullmatch(text) else _normal(text))
@@ -82,13 +78,10 @@ class ServiceAddress(Struct, frozen=True):
         )
 
     def path_of(self, text: str) -> str:
-        """The path or number of a project or group, as people give it.
+        """The path or number of a project or group, as people give it; or UsageError.
 
-        Slashes around it are dropped; the address of one of its pages on this
-        service is taken for its path.
-
-        Raises:
-            UsageError: it is empty, or an address that is not of such a page.
+        Slashes around it are dropped; the address of one of its pages on this service
+        is taken for its path.
         """
         text = text.strip()
         if "://" in text:
@@ -141,11 +134,7 @@ def _owner_path(path: str) -> str:
 
 
 def _normal(text: str) -> str:
-    """An address as a service's is written: host in ASCII, path encoded.
-
-    Raises:
-        UsageError: it cannot be one.
-    """
+    """An address as a service's is written: host in ASCII, path encoded."""
     if not text:
         raise UsageError(
             "the URL of the service is empty", hint=f"give it like {EXAMPLE}"

@@ -92,23 +92,16 @@ class NotHandedOut(errors.NotFound):
 def decode(answer: Answer, kind: type[T], purpose: Purpose) -> T:
     """The answer's body as a record.
 
-    Raises:
-        CutAnswer: the JSON ends too early.
-        ProtocolViolation: no JSON, not UTF-8, or another shape.
+    Raises CutAnswer for JSON that ends too early, ProtocolViolation for another shape.
     """
     require_json(answer, purpose)
     return _decoded(answer.body, kind, answer, purpose)
 
 
 def decode_each(answer: Answer, kind: type[T], purpose: Purpose) -> Iterator[T]:
-    """The records of a list one after the other, each made when it is wanted.
+    """The records of a list, each made when it is wanted; raises as ``decode``.
 
-    Takes the memory of the body and one record; the list is checked
-    before the first record comes.
-
-    Raises:
-        CutAnswer: the JSON ends too early.
-        ProtocolViolation: no JSON, not UTF-8, or another shape.
+    Takes the memory of the body and one record; the list is checked first.
     """
     for part in decode(answer, list[msgspec.Raw], purpose):
         yield _decoded(part, kind, answer, purpose)
@@ -141,12 +134,8 @@ def _decoded(
 def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:
     """The record that a create or an edit answers with.
 
-    The service answers a collision with success and ``null``
-    (``docs/service.md`` "Errors"), so whatever is not the record is a refusal.
-
-    Raises:
-        Rejected: valid JSON, but not an object with the record's identity.
-        ProtocolViolation: no JSON at all.
+    The service answers a collision with success and ``null`` (``docs/service.md``
+    "Errors"), so whatever is not the record is ``Rejected``.
     """
     written = decode(answer, object, purpose)
     try:
@@ -163,11 +152,7 @@ def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:
 
 
 def require_json(answer: Answer, purpose: Purpose) -> None:
-    """Refuse a success that is not JSON: a sign-in page, a proxy, a wrong URL.
-
-    Raises:
-        ProtocolViolation: the media type is not JSON, or nothing came.
-    """
+    """Refuse a success that is not JSON: a sign-in page, a proxy, a wrong URL."""
     if (answer.is_json and answer.body) or _is_unmarked_json(answer):
         return
     if answer.is_json or not answer.body:
@@ -248,12 +233,7 @@ class OddEntry(Struct, frozen=True):
 def decode_pages(
     answer: Answer, purpose: Purpose
 ) -> tuple[tuple[WikiPageRecord, ...], tuple[OddEntry, ...]]:
-    """The list's records, and what else is in it.
-
-    Raises:
-        CutAnswer: the JSON ends too early.
-        ProtocolViolation: no JSON, no list, or one that is about no page at all.
-    """
+    """The list's records, and what else is in it; ProtocolViolation for no pages."""
     try:
         return decode(answer, tuple[WikiPageRecord, ...], purpose), ()
     except CutAnswer:

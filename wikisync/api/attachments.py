@@ -45,10 +45,7 @@ class AttachmentSource:
     """The attachments of one wiki."""
 
     def __init__(self, wiki: Wiki, repository: RemoteRepository | None = None) -> None:
-        """Name the wiki; nothing is asked.
-
-        Without a repository the files that the file route keeps are missing.
-        """
+        """Name the wiki; without a repository the file route is all there is."""
         self._wiki = wiki
         self._repository = repository
         self._kept_until: float | None = None
@@ -59,16 +56,10 @@ class AttachmentSource:
     async def read(
         self, path: AttachmentPath, version: str = ""
     ) -> AsyncGenerator[bytes, None]:
-        """The attachment's bytes in chunks.
+        """The attachment's bytes in chunks; NotFound says which way it is not there.
 
-        Args:
-            path: Of the file.
-            version: Git's id of it, where it may have had other content; empty for an
-                upload.
-
-        Raises:
-            NotFound: it is not there, or neither way hands it out; the message
-                says which.
+        ``version`` is git's id of it, where it may have had other content; empty for an
+        upload.
         """
         is_named_page = path.lower().endswith(PAGES)
         content = await self._content_in_git(path, version) if is_named_page else None
@@ -110,9 +101,7 @@ class AttachmentSource:
     ) -> bytes | None:
         """Another content than the one that begins so; None where that is the file.
 
-        Raises:
-            NotHandedOut: it is a web page instead of the file.
-            NotFound: it is a pointer to the file.
+        Raises NotHandedOut for a web page instead, NotFound for a pointer to the file.
         """
         refuse_pointer(first, path, self._wiki.owner, self._wiki.web_url)
         if first and not is_web_page(first):
@@ -148,11 +137,7 @@ class AttachmentSource:
         return False
 
     async def _content_in_git(self, path: AttachmentPath, version: str) -> bytes | None:
-        """The file as git has it; None where that cannot be had now.
-
-        Raises:
-            NotFound: git has no such file.
-        """
+        """The file as git has it, or NotFound; None where that cannot be had now."""
         if self._repository is None:
             return None
         try:

@@ -59,10 +59,7 @@ which leaves a part of the budget to others."""
 
 
 class TransientFailure(Exception):
-    """A failure that may be over when the request is made again.
-
-    Never leaves the client: who catches it raises its ``error``.
-    """
+    """A failure that may be over when asked again; it stays in the client."""
 
     def __init__(self, error: RemoteError, *, after_s: float | None = None) -> None:
         super().__init__(error.message)
@@ -163,10 +160,8 @@ class Budget:
     async def turn(self, request: Request) -> AsyncIterator[None]:
         """Wait until the request may be made; the block makes it.
 
-        Cancelled, it leaves no trace.
-
-        Raises:
-            RateLimited: it would wait longer than it should; it is not made.
+        Cancelled, it leaves no trace.  RateLimited where it would wait longer than it
+        should.
         """
         area = Area.of(request)
         trial = await self._admitted(request, area)
@@ -190,11 +185,7 @@ class Budget:
     async def repeated(
         self, request: Request, attempt: Callable[[], Awaitable[T]]
     ) -> T:
-        """Make attempts until one succeeds, or no further one is allowed.
-
-        Raises:
-            TransientFailure: the last of them.
-        """
+        """Make attempts until one succeeds; the last TransientFailure is raised."""
         settings, started, refusals = self._settings, self._clock(), 0
         for number in count(1):
             try:
@@ -222,7 +213,6 @@ class Budget:
         raise AssertionError("the count has no end")
 
     def _attempts_max(self, request: Request, error: RemoteError) -> int:
-        """How often a request is made that fails in this way."""
         settings, most = self._settings, self._settings.attempts_max
         if isinstance(error, NoAnswerInTime):
             late_max = request.late_attempts_max
@@ -269,8 +259,7 @@ class Budget:
     async def _admitted(self, request: Request, area: Area) -> asyncio.Event | None:
         """Wait for all that the request has to wait for.
 
-        Returns:
-            Where it is made alone after a pause, what the others wait for.
+        Gives, where it is made alone after a pause, what the others wait for.
         """
         while True:
             trial = await self._after_pause(request, area)

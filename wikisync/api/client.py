@@ -31,6 +31,8 @@ from wikisync.api.secret import Secret
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.contract import routes, schema
 from wikisync.contract.project_schema import ProjectRecord
+from wikisync.contract.routes import Endpoint
+from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.core.model import OwnerKind
 
 log = logging.getLogger(__name__)
@@ -56,15 +58,11 @@ class Client:
         before_write: Callable[[Request], None] | None = None,
         notify: Callable[[str], None] | None = None,
     ) -> None:
-        """Check the address and the token; nothing is sent yet.
+        """Check the address, the token and the proxy (UsageError); nothing is sent yet.
 
         Without a token it asks as anybody.  ``before_write`` is shown every request
         that changes something before it is sent, and keeps it back by raising;
         ``notify`` gets a sentence before a long pause, and while an answer is late.
-
-        Raises:
-            UsageError: the address, the token or the proxy that the environment
-                names cannot be one.
         """
         self.address = ServiceAddress.parse(base_url)
         self.settings = settings
@@ -131,42 +129,25 @@ class Client:
         return await self._one(routes.CURRENT_TOKEN, schema.TokenRecord, action)
 
     async def project(self, project: Id) -> ProjectRecord:
-        """One project by numeric id or full path.
-
-        Raises:
-            NotFound: it does not exist, or is hidden from this token.
-        """
+        """One project by numeric id or full path; NotFound if absent or hidden."""
         return await self.fetch(self._project(project), ProjectRecord)
 
     async def address_of(
         self, kind: OwnerKind, owner: Id, *, name: str = ""
     ) -> schema.AddressRecord:
-        """Id and path of a project or group; the rest of the record is not read.
-
-        Messages call it by ``name``, and by default as it is asked for.
-
-        Raises:
-            NotFound: it does not exist, or is hidden from this token.
-        """
+        """Id and path of a project or group, which messages call ``name``."""
         ask = self._project if kind == "project" else self._group
         return await self.fetch(ask(owner, name), schema.AddressRecord)
 
     def _project(self, project: Id, name: str = "") -> Request:
-        path = routes.PROJECT.path(id=project)
+        path = Endpoint.SHOW.route.path(id=project)
         purpose = self.purpose(f"read project {name or project}", "project", project)
         return Request("GET", path, purpose)
 
     async def poll_project(
         self, project: Id, etag: str | None = None
     ) -> tuple[ProjectRecord, str | None] | None:
-        """One project, unless it is still the one with this ETag.
-
-        Returns:
-            The project with its ETag, if any; None when it is still the same.
-
-        Raises:
-            NotFound: it does not exist, or is hidden from this token.
-        """
+        """One project with its ETag, or None when it is still the one with ``etag``."""
         request = replace(self._project(project), etag=etag)
         answer = await self.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
@@ -175,11 +156,7 @@ class Client:
         return record, answer.headers.get("etag")
 
     async def group(self, group: Id) -> schema.GroupRecord:
-        """One group by numeric id or full path.
-
-        Raises:
-            NotFound: it does not exist, or is hidden from this token.
-        """
+        """One group by numeric id or full path; NotFound if absent or hidden."""
         return await self.fetch(self._group(group), schema.GroupRecord)
 
     def _group(self, group: Id, name: str = "") -> Request:
@@ -201,7 +178,7 @@ class Client:
         Keyset paging, because offset paging ends at 50,000 records.
         """
         return self._paged(
-            routes.PROJECTS,
+            Endpoint.LIST.route,
             ProjectRecord,
             "list the projects",
             pagination="keyset",
@@ -217,18 +194,15 @@ class Client:
     ) -> listing.Listing[schema.GroupRecord]:
         """Every group the token may see, by name."""
         return self._paged(
-            routes.GROUPS, schema.GroupRecord, "list the groups", search=search
+            Other.GROUPS.route, schema.GroupRecord, "list the groups", search=search
         )
 
     def group_projects(
         self, group: Id, *, include_subgroups: bool = True
     ) -> listing.Listing[ProjectRecord]:
-        """Every project of a group, those of its subgroups included by default.
-
-        Projects that are only shared with the group are not listed.
-        """
+        """Every project of a group, without those that are only shared with it."""
         return self._paged(
-            routes.GROUP_PROJECTS,
+            Other.GROUP_PROJECTS.route,
             ProjectRecord,
             f"list the projects of group {group}",
             group,
@@ -241,7 +215,9 @@ class Client:
     def group_descendants(self, group: Id) -> listing.Listing[schema.GroupRecord]:
         """Every group below a group, at any depth."""
         action = f"list the groups below {group}"
-        return self._paged(routes.GROUP_DESCENDANTS, schema.GroupRecord, action, group)
+        return self._paged(
+            Other.DESCENDANT_GROUPS.route, schema.GroupRecord, action, group
+        )
 
     def _paged(
         self,
@@ -281,11 +257,7 @@ class Client:
         return await self._repeated(request, attempt)
 
     async def send(self, request: Request) -> Answer:
-        """Ask for a success of any kind.
-
-        Returns:
-            An answer with a status below 300, or 304 where an ETag was given.
-        """
+        """Ask for a success: a status below 300, or 304 where an ETag was given."""
 
         async def attempt() -> Answer:
             return await self._exchange(request)
@@ -293,11 +265,7 @@ class Client:
         return await self._repeated(request, attempt)
 
     def walk(self, request: Request, kind: type[T]) -> listing.Listing[T]:
-        """Every record of a paged list, asking for the next part when needed.
-
-        Raises:
-            ProtocolViolation: the parts lead round in a circle or never end.
-        """
+        """Every record of a paged list, asking for the next part when needed."""
         return listing.Listing(self, request, kind)
 
     async def part(self, request: Request, kind: type[T]) -> listing.Part[T]:
@@ -330,11 +298,8 @@ class Client:
     async def download(self, url: str, purpose: Purpose) -> AsyncGenerator[bytes, None]:
         """Bytes of a file on the service's web side, in chunks; no redirects.
 
-        Repeated only until the first byte has come.  Who stops early closes it
-        (``contextlib.aclosing``), so that the connection is given back.
-
-        Raises:
-            NotFound: the service answers with something else than the file.
+        Repeated only until the first byte has come; NotFound for something else than
+        the file.  Who stops early closes it, so that the connection is given back.
         """
         request = Request("GET", urlsplit(url).path, purpose)
 
@@ -377,7 +342,6 @@ class Client:
     async def _repeated(
         self, request: Request, attempt: Callable[[], Awaitable[T]]
     ) -> T:
-        """Make attempts until one succeeds, or no further one is allowed."""
         if self._before_write is not None and request.is_write:
             self._before_write(request)
         try:
@@ -418,7 +382,6 @@ class Client:
 
 
 def _all_of(records: Iterator[T]) -> list[T]:
-    """Records as a list; a cut answer may be asked for again."""
     try:
         return list(records)
     except CutAnswer as exc:
@@ -426,7 +389,6 @@ def _all_of(records: Iterator[T]) -> list[T]:
 
 
 def _decoded(answer: Answer, kind: type[T], purpose: Purpose) -> T:
-    """Decode, and let a cut answer be asked for again."""
     try:
         return decode(answer, kind, purpose)
     except CutAnswer as exc:

@@ -1,11 +1,9 @@
 """Fetching a wiki's git repository, and reading files out of it: all in threads.
 
 With ``core.git_log`` the only module on this side that calls git's library.  A
-repository is bare and holds the newest commits (``git_log.COMMITS_MAX``); whatever is
-wrong with it, it is made anew.
-
-The token stays with the service: git follows no redirect to another host, and
-gives the token to nobody but the origin that the fetch is for.
+repository is bare and holds the newest commits; whatever is wrong with it, it is made
+anew.  Git follows no redirect to another host, and gives the token to nobody but the
+origin that the fetch is for.
 """
 
 import shutil
@@ -96,11 +94,8 @@ def fetch(
 ) -> None:
     """Fetch the newest commits of a repository into the folder.
 
-    Git's library sends https through a proxy, and asks http by itself.
-
-    Raises:
-        FetchStopped: it did not come; the text is for people.
-        OSError: the folder cannot be written.
+    Git's library sends https through a proxy, and asks http by itself.  FetchStopped
+    has a text for people, OSError is the folder's.
     """
     pygit2.settings.server_connect_timeout = int(SILENCE_S * 1000)
     pygit2.settings.server_timeout = int(SILENCE_S * 1000)
@@ -159,9 +154,7 @@ def read_file(
 def write_files(folder: Path, target: Path) -> None:
     """Write the files of the commit that is here into an empty folder; no links.
 
-    Raises:
-        FetchStopped: the repository is damaged.
-        OSError: a file cannot be written.
+    Raises FetchStopped for a damaged repository, OSError for a file.
     """
     try:
         with _opened(folder) as repository:

@@ -71,10 +71,7 @@ class KnownPages:
         again: Collection[Slug] = (),
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Begin with what an earlier scan saw, if there was one.
-
-        ``again`` are pages that it may have seen otherwise.
-        """
+        """Begin with what an earlier scan saw, and pages to be read ``again``."""
         self._wall = wall
         self.mark = Mark.parse(tag) if pages is not None else Mark()
         self._scanned = Snapshot(pages=pages or {}) if pages is not None else None
@@ -124,10 +121,7 @@ class KnownPages:
         return self._tagged(self.scanned)
 
     def take(self, scan: Scan, mark: Mark, *, is_listed: bool = False) -> Snapshot:
-        """Keep what a scan of all pages saw, and begin anew with what is suspected.
-
-        The mark says what that is as of; the same comes back with it.
-        """
+        """Keep what a scan of all pages saw, as of a mark, which comes back."""
         if is_listed:
             mark = self._listed(mark)
         seen = scan.snapshot()
@@ -150,19 +144,13 @@ class KnownPages:
         return written.state if written is not None and is_same else None
 
     def namesakes(self, slug: Slug) -> int:
-        """How many pages of the last scan the service takes for this one.
-
-        It finds pages whatever their case (Q5).
-        """
+        """How many pages of the last scan the service takes for this one (Q5)."""
         if self._names is None:
             self._names = Counter(map(str.casefold, self.pages))
         return self._names[slug.casefold()]
 
     def is_free(self, slug: Slug) -> bool:
-        """Whether the last scan saw no page that the service takes for this one.
-
-        False also where there was no scan.
-        """
+        """Whether the last scan saw no page that the service takes for this one."""
         return self._scanned is not None and not self.namesakes(slug)
 
     def note_there(self, slug: Slug, digest: Digest | None = None) -> None:

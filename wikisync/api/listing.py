@@ -63,9 +63,8 @@ def may_go_on(query: str, records: int) -> bool:
 def made_query(query: str, last_id: int | None) -> str | None:
     """The query of the part behind one that names none.
 
-    Returns:
-        None where only a link of the service could lead on: keyset paging in another
-        order than by id.
+    None where only a link of the service could lead on: keyset paging in another order
+    than by id.
     """
     asked = parse_qsl(query, keep_blank_values=True)
     values = dict(asked)
@@ -158,9 +157,7 @@ class Listing(AsyncIterator[T]):
     async def total(self) -> int | None:
         """How many records there are; asks for the first part if need be.
 
-        Returns:
-            None where the service does not count them: in keyset paging, and
-            in lists of more than 10,000.
+        None where the service does not count them: in keyset paging, or over 10,000.
         """
         return (await self._first()).total
 
@@ -170,12 +167,7 @@ class Listing(AsyncIterator[T]):
         return self._opening
 
     async def _walk(self) -> AsyncGenerator[T, None]:
-        """Every record of every part.
-
-        Raises:
-            ProtocolViolation: the parts lead round in a circle or never end, or one
-                of them does not say whether it was the last.
-        """
+        """Every record of every part; ProtocolViolation where they never end."""
         asked = {(here := self.request.query)}
         part, count = await self._first(), 0
         before: list[T] = []

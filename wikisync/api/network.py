@@ -27,11 +27,7 @@ def translating(
     """Turn what the network library raises inside into our errors.
 
     Until a host has answered, a connection that cannot be made is a wrong URL, not a
-    passing fault.
-
-    Raises:
-        TransientFailure: it may be over when the request is made again.
-        RemoteError: it will not.
+    passing fault.  Raises TransientFailure for what may pass, else RemoteError.
     """
     try:
         yield

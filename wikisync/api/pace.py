@@ -133,13 +133,10 @@ def window_of(
 
 
 def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """Seconds the service asks to wait: RFC 9110 10.2.3, both syntaxes.
+    """Seconds the service asks to wait (RFC 9110 10.2.3), or None; never negative.
 
-    A date is measured from the answer's own ``Date``, so that a wrong clock on
-    either side does no harm; ``now`` serves where that is absent.
-
-    Returns:
-        None where the header is absent or makes no sense; never negative.
+    A date is measured from the answer's own ``Date``, so that a wrong clock on either
+    side does no harm; ``now`` serves where that is absent.
     """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():

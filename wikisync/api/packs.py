@@ -45,11 +45,7 @@ class Objects(Struct):
         return {one.hex(): _listed(b"parent", c) for one, c in self.commits.items()}
 
     def root_of(self, commit: str) -> bytes | None:
-        """The id of a commit's tree; None where the commit is not here.
-
-        Raises:
-            NotAPack: the commit names no tree.
-        """
+        """The id of a commit's tree; None where the commit is not here."""
         content = self.commits.get(bytes.fromhex(commit))
         if content is None:
             return None
@@ -62,15 +58,10 @@ class Objects(Struct):
 def objects_in(
     answer: bytes, *, id_bytes: int, held: Mapping[bytes, bytes] | None = None
 ) -> Objects:
-    """The commits and trees of an answer.
+    """The commits and trees of an answer: packets, then a pack without offset deltas.
 
-    Args:
-        answer: Packets, then a pack without offset deltas.
-        id_bytes: How long an object's id is: 20, or 32.
-        held: Trees by id that the answer may give changes of.
-
-    Raises:
-        NotAPack: the answer is something else.
+    ``id_bytes`` is the length of ids, 20 or 32; ``held`` are trees by id that the
+    answer may give changes of.  NotAPack for anything else.
     """
     found = Objects()
     of_kind = {_COMMIT: found.commits, _TREE: found.trees}
@@ -179,11 +170,7 @@ def _listed(word: bytes, commit: bytes) -> tuple[str, ...]:
 
 
 def _patched(base: bytes, delta: bytes, bytes_max: int) -> bytes:
-    """What a delta makes of its base: parts of that, and what it brings itself.
-
-    Raises:
-        NotAPack: the delta is cut, or makes another size than it says or is allowed.
-    """
+    """What a delta makes of its base: parts of that, and what it brings itself."""
     _, at = _number(delta, 0)
     size, at = _number(delta, at)
     if size > bytes_max:

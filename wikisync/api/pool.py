@@ -1,11 +1,9 @@
 """Exchanges with the service through aiohttp: connections, redirects, limits.
 
-Every exchange is made once here; ``client`` repeats.  Rules:
-
-- the token goes to the service's own scheme, host and port and nowhere else;
-- URLs are sent as they were encoded, byte for byte;
-- no answer is read past its limit;
-- the network library repeats nothing by itself, because it would repeat writes.
+Every exchange is made once here; ``client`` repeats.  The token goes to the service's
+own scheme, host and port and nowhere else; URLs are sent as they were encoded, byte for
+byte; no answer is read past its limit; the network library repeats nothing by itself,
+because it would repeat writes.
 """
 
 import asyncio
@@ -106,16 +104,10 @@ class Pool:
         self._http = None
 
     async def exchange(self, request: Request) -> Answer:
-        """Send one request and read its whole answer.
+        """Send one request and read its whole answer: a success, or a 304 if allowed.
 
-        Redirects of reads are followed inside the service.
-
-        Returns:
-            A success, or a 304 where the request allows one.
-
-        Raises:
-            TransientFailure: it may be over when the request is made again.
-            RemoteError: it will not.
+        Redirects of reads are followed inside the service.  Raises TransientFailure
+        where it may be over when made again, else RemoteError.
         """
         url = URL(self.address.url(request.path, request.query), encoded=True)
         for _ in range(self._settings.redirects_max + 1):
@@ -132,12 +124,7 @@ class Pool:
     async def read_file(
         self, file_url: str, purpose: Purpose
     ) -> AsyncGenerator[bytes, None]:
-        """Bytes of a file on the web side, in chunks; follows no redirect.
-
-        Raises:
-            TransientFailure: it may be over when the file is asked again.
-            NotFound: the service answers with something else than the file.
-        """
+        """Bytes of a file on the web side, in chunks; NotFound for something else."""
         url = URL(file_url, encoded=True)
         request = Request("GET", url.raw_path, purpose)
         async with self._response(request, url) as response:
@@ -155,7 +142,6 @@ class Pool:
     async def _response(
         self, request: Request, url: URL
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The answer to one request as soon as its headers are there."""
         assert self._http is not None, "the client is used outside its async with"
         started = self._clock()
         shown = without_secrets(url)
@@ -200,7 +186,6 @@ class Pool:
         )
 
     def _headers_within_s(self, request: Request) -> float:
-        """A file on its way to the service may take longer than other requests."""
         settings = self._settings
         within_s = settings.upload_timeout_s if request.form else 0.0
         return settings.connect_timeout_s + settings.read_timeout_s + within_s
@@ -228,7 +213,6 @@ class Pool:
         raise failure_of(answer, purpose, self._token)
 
     async def _error_body(self, response: aiohttp.ClientResponse) -> bytes:
-        """The beginning of an error's body."""
         body = bytearray()
         async for chunk in self._pieces(response):
             body += chunk
@@ -237,11 +221,7 @@ class Pool:
         return bytes(body)
 
     async def _pieces(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        """The body as it comes in, as long as it does not drip.
-
-        Raises:
-            TimeoutError: at this pace it would never end.
-        """
+        """The body as it comes in; TimeoutError where it drips and would never end."""
         settings = self._settings
         began, size = self._clock(), 0
         async for piece in response.content.iter_any():
@@ -422,8 +402,8 @@ async def _without_silent_repetition(
 ) -> aiohttp.ClientResponse:
     """Keep aiohttp from repeating a request whose connection broke.
 
-    It does so once by itself for PUT and DELETE too, after these two errors;
-    under another class the error comes through and ``budget`` decides.
+    It does so once for PUT and DELETE too, after two errors; under another class the
+    error comes through and ``budget`` decides.
     """
     try:
         return await handler(request)

@@ -146,7 +146,6 @@ class Projects:
     def _list(
         self, endpoint: Endpoint, record: type[T], owner: Id, filters: Values
     ) -> Listing[T]:
-        """A list; ``owner`` is the user or the project that its path names, if any."""
         known = parameters_of(endpoint)
         given = {name: value for name, value in filters.items() if value is not None}
         if "pagination" in known:
@@ -239,9 +238,8 @@ class Projects:
     ) -> ProjectRecord:
         """Fork a project; the service makes the copy in the background.
 
-        Raises:
-            Rejected: it cannot be made, or the service gave it up.
-            Unavailable: it is not whole at the deadline; it goes on.
+        Waiting raises Rejected if the service gave it up, and Unavailable if it is not
+        whole at the deadline; it goes on then.
         """
         target = attributes.get("namespace_path") or attributes.get("namespace_id")
         others = f"namespace {target}" if target else ""
@@ -285,7 +283,6 @@ class Projects:
         return await self._toggle_star(Endpoint.UNSTAR, "unstar", project)
 
     async def _toggle_star(self, endpoint: Endpoint, verb: str, project: Id) -> Toggle:
-        """A 304 says that it was so already."""
         request = self._writing(
             endpoint, f"{verb} project {project}", may_change_nothing=True, id=project
         )
@@ -410,9 +407,8 @@ class Projects:
     ) -> project_schema.UploadRecord:
         """Upload a file for issues, merge requests and comments of a project.
 
-        Raises:
-            FolderError: the file cannot be read.
-            Rejected: the service takes no file of this size or name.
+        Raises FolderError for a file that cannot be read, Rejected for its size or
+        name.
         """
         name = _name_of(file, name)
         action = f"upload {one_line(name)} to project {project}"
@@ -423,12 +419,7 @@ class Projects:
     async def set_avatar(
         self, project: Id, file: Path | bytes, name: str = ""
     ) -> project_schema.AvatarRecord:
-        """Give a project a picture.
-
-        Raises:
-            FolderError: the file cannot be read.
-            Rejected: it is no picture, or too big.
-        """
+        """Give a project a picture; raises FolderError, or Rejected if it is none."""
         action = f"set the avatar of project {project}"
         request = self._request(Endpoint.EDIT, action, id=project)
         sent = _uploading(request, "avatar", file, _name_of(file, name))

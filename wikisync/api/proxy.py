@@ -29,11 +29,7 @@ class Proxy(Struct, frozen=True):
 
 
 def proxy_for(address: ServiceAddress) -> Proxy | None:
-    """The proxy that the environment names for a service, or None.
-
-    Raises:
-        UsageError: its URL cannot be used; the message repeats no password.
-    """
+    """The proxy that the environment names for a service, or None."""
     if address.is_loopback:
         return None
     return named_proxy(address.scheme, f"{address.host}:{address.port}")
@@ -42,8 +38,7 @@ def proxy_for(address: ServiceAddress) -> Proxy | None:
 def named_proxy(scheme: str, host: str) -> Proxy | None:
     """The proxy that the environment names for a host, with or without a port.
 
-    Raises:
-        UsageError: its URL cannot be used; the message repeats no password.
+    UsageError for a URL that cannot be used; the message repeats no password.
     """
     if proxy_bypass(host):
         return None

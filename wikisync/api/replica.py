@@ -67,20 +67,13 @@ class WikiReplica:
         request_cost_bytes: int = REQUEST_COST_BYTES,
         spool: Path | None = None,
     ) -> None:
-        """Name the wiki; nothing is sent.
+        """Name the wiki, behind an open client; nothing is sent.
 
-        Args:
-            wiki: behind an open client.
-            tag: the mark of an earlier scan, or empty.
-            pages: what that scan saw; the next one is this, if the service says
-                that nothing changed.
-            again: pages of which that is not certain.
-            trees: those of git at that scan; without, git is not asked what changed.
-            reads_max: single reads in flight.
-            attachments: where files come from; the file route alone by default.
-            request_cost_bytes: how much of a list costs as much as one request.
-            spool: folder for files on their way to the service; the system's own
-                for such files by default.
+        ``tag`` and ``pages`` are the mark of an earlier scan and what it saw, but for
+        ``again``; ``trees`` those of git at that scan, without which git is not asked.
+        ``attachments`` says where files come from (the file route alone by default),
+        ``request_cost_bytes`` how much of a list costs as much as one request;
+        ``spool`` is a folder for files on their way to the service.
         """
         self._wiki = wiki
         self._spool = spool
@@ -123,21 +116,13 @@ class WikiReplica:
     async def snapshot(self) -> Snapshot:
         """Look at every page: one request, and one more for each big page.
 
-        The texts that came along are in the snapshot.  Its tag is set only when
-        every page could be seen as it is.
-
-        Raises:
-            RemoteError: the list cannot be had.
+        The texts that came along are in the snapshot.  Its tag is set only when every
+        page could be seen as it is.  Raises RemoteError.
         """
         return await self._scanning.snapshot()
 
     async def read(self, slug: Slug) -> Page:
-        """One page as of now.
-
-        Raises:
-            NotFound: no such page, or another page hides it.
-            ProtocolViolation: the text is missing or was cut.
-        """
+        """One page as of now; NotFound, or ProtocolViolation where the text was cut."""
         record = await self._wiki.get_page(slug)
         page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
         self._known.note_there(slug, page.digest)
@@ -146,14 +131,10 @@ class WikiReplica:
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Create or edit a page; the answer's slug is the page's slug.
 
-        Every edit names full path, format and content, because the service changes
-        what is left out (Q2, Q3).  A page that is so already is not written: that
-        would be an empty commit.
-
-        Raises:
-            PreconditionFailed: the page is not what it was expected to be.
-            Rejected: the service refuses it, or takes no pages of its format.
-            ProtocolViolation: the answer does not say what became of the page.
+        Every edit names full path, format and content, because the service changes what
+        is left out (Q2, Q3).  A page that is so already is not written: that would be
+        an empty commit.  Raises PreconditionFailed, Rejected, and ProtocolViolation
+        where the answer does not say what became of the page.
         """
         if expected is None:
             return await self._create(page)
@@ -166,14 +147,8 @@ class WikiReplica:
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Give a page another name; pages below it may move along.
 
-        Returns:
-            The page as the service has it now: its slug may be neither.  It stays as
-            it is where the service writes both names alike.
-
-        Raises:
-            PreconditionFailed: the page changed or is gone, or the name is taken.
-            Rejected: the service refuses the name.
-            ProtocolViolation: the answer does not say what became of the page.
+        Gives the page as it is now: its slug may be neither.  It stays as it is where
+        the service writes both names alike.  Raises as ``write``.
         """
         # pages below it have other names meanwhile: none is read ahead
         async with self._ahead, self.turn:
@@ -202,11 +177,7 @@ class WikiReplica:
             return await self._sent(held, target, held)
 
     async def delete(self, slug: Slug, *, expected: Digest) -> None:
-        """Delete a page that still is what it was.
-
-        Raises:
-            PreconditionFailed: it changed, or is gone.
-        """
+        """Delete a page that still is what it was; else PreconditionFailed."""
         async with self._turn_of(slug, expected) as (_held, read_at):
             await self._wiki.delete_page(slug)
             self.last_window_s = self._wiki.client.now() - read_at
@@ -221,21 +192,13 @@ class WikiReplica:
     def read_attachment(
         self, path: AttachmentPath, version: str = ""
     ) -> AsyncGenerator[bytes, None]:
-        """The attachment's bytes, from the file route or the git repository.
-
-        Raises:
-            NotFound: it is not there, or neither way hands it out.
-        """
+        """The attachment's bytes, from the file route or git; or NotFound."""
         return self._attachments.read(path, version)
 
     async def write_attachment(
         self, path: AttachmentPath, chunks: AsyncIterator[bytes]
     ) -> Attachment:
-        """Upload a file; the service chooses its path, so adopt the answer's.
-
-        Raises:
-            FolderError: it cannot be read, or not be kept until it was sent.
-        """
+        """Upload a file; the service chooses its path, so adopt the answer's."""
         name = path.rpartition("/")[2]
         async with spooled(chunks, self._spool) as spool, self.turn:
             record = await self._wiki.upload_attachment(spool, name)
@@ -326,8 +289,7 @@ class WikiReplica:
     ) -> errors.RemoteError | errors.PreconditionFailed:
         """What a refusal means: a name that is taken is read, never guessed.
 
-        The service answers some collisions with success and ``null``
-        (``docs/service.md`` "Errors").
+        The service answers some collisions with success and ``null``.
         """
         if error.status is None or target == slug:
             # kept back by ourselves, or not about a name
@@ -401,8 +363,5 @@ def _as_answered(error: errors.Rejected) -> errors.RemoteError:
 
 
 def _title(target: Slug, slug: Slug) -> str:
-    """The title that gives a page this slug, whatever folder it is in now.
-
-    A title without a slash keeps the folder (``docs/service.md`` "Edits").
-    """
+    """The title that gives a page this slug: one without a slash keeps the folder."""
     return f"/{target}" if "/" in slug and "/" not in target else target

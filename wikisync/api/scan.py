@@ -69,11 +69,7 @@ class Scan(Struct):
         return cls(dict(seen.pages), problems=problems, is_complete=seen.is_complete)
 
     def take(self, record: WikiPageRecord, page: model.Page) -> bool:
-        """Take in a page that was read singly.
-
-        Returns:
-            False where the page is one that only a list explains.
-        """
+        """Take in a page that was read singly; False if only a list explains it."""
         if record.slug != page.slug or known_format(record) is None:
             return False
         identity = record.wiki_page_meta_id
@@ -95,10 +91,7 @@ class Scan(Struct):
 
     @property
     def is_plain(self) -> bool:
-        """Whether every page could be seen as it is.
-
-        Then "nothing changed" says all there is to say: no problems, no twins.
-        """
+        """Whether every page could be seen, so that "nothing changed" says all."""
         return not self.problems and not _has_case_twins(self.pages)
 
     def snapshot(self) -> model.Snapshot:
@@ -204,9 +197,8 @@ def whole_page(
 ) -> model.Page:
     """A page read singly, if it is the one asked for and its text is all there.
 
-    Raises:
-        NotFound: it is another page, found without regard to case.
-        ProtocolViolation: the text is missing or was cut.
+    NotFound for another page, found without regard to case; ProtocolViolation for a
+    text that is missing or was cut.
     """
     if record.slug != slug:
         # ``docs/service.md`` "Finding a page"
@@ -226,11 +218,7 @@ def whole_page(
 
 
 def require_whole(slug: str, content: str, owner: model.WikiOwner, url: str) -> None:
-    """Refuse a text that ends where the service cuts texts (Q9).
-
-    Raises:
-        ProtocolViolation: it is as long as a cut one.
-    """
+    """Refuse a text as long as one that the service cut (Q9): ProtocolViolation."""
     size = len(content.encode("utf-8", "surrogatepass"))
     if size and size % MEBIBYTE == 0:
         raise ProtocolViolation(

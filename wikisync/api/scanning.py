@@ -82,11 +82,7 @@ class Scanning:
         """What ``files`` gave last, of which commit, and whether with uploads."""
 
     async def snapshot(self) -> Snapshot:
-        """What the wiki holds.
-
-        Raises:
-            RemoteError: the list cannot be had.
-        """
+        """What the wiki holds; RemoteError where the list cannot be had."""
         known = self._known
         size = known.mark.size
         is_small = size is not None and size < self._request_cost_bytes
@@ -110,10 +106,7 @@ class Scanning:
             return ""
 
     async def files(self, *, has_uploads: bool) -> Mapping[str, str] | None:
-        """Git's ids of all files that are no pages, with or without uploads, by path.
-
-        As of the last scan or later.  None where git does not tell.
-        """
+        """Git's ids of all files that are no pages, by path; None if unknown."""
         head = self._known.mark.head or await self.head()
         if self._files is None or self._files[:2] != (head, has_uploads):
             with suppress(TreeMissing):
@@ -169,11 +162,7 @@ class Scanning:
             raise Unexplained(str(error)) from error
 
     async def _file(self, slug: Slug, changes: PageChanges) -> bytes | None:
-        """The id of the file that is a page at HEAD; None where there is none.
-
-        Raises:
-            Unexplained: git does not say.
-        """
+        """The id of the file that is a page at HEAD, if any; or Unexplained."""
         if slug in changes.there:
             return changes.there[slug]
         trees = self._trees
@@ -186,11 +175,7 @@ class Scanning:
             raise Unexplained(f"{slug} may have changed: {error}") from error
 
     def _refuse_odd(self, scan: Scan, touched: Collection[Slug], reads: int) -> None:
-        """Leave to the list what only the list explains, or what is cheaper by it.
-
-        Raises:
-            Unexplained: the pages are to be listed.
-        """
+        """Leave to the list what only the list explains, or what is cheaper by it."""
         known = self._known
         size = known.mark.size
         # a list of unknown size could be cut off
@@ -208,10 +193,9 @@ class Scanning:
     ) -> dict[Slug, int]:
         """Read pages singly.
 
-        Returns:
-            Those whose text is not git's, and how often they were read: the service
-            changes texts, or was behind HEAD, or ahead of it, to which a wiki may
-            return by force.
+        Gives those whose text is not git's, and how often they were read: the service
+        changes texts, or was behind HEAD, or ahead of it, to which a wiki may return by
+        force.
         """
         late: dict[Slug, int] = {}
         before = self._known.mark.late
@@ -289,13 +273,10 @@ class Scanning:
         return head
 
     async def _list(self) -> tuple[PageList | None, bool]:
-        """The list with content; without, where the service cannot give it whole.
+        """The list with content, or None if nothing changed; and whether it is whole.
 
-        Some proxies cut or time out on a big wiki's list; single reads take longer,
-        but come through.
-
-        Returns:
-            The list, or None where nothing changed; and whether it is the whole one.
+        It is without content where the service cannot give it: some proxies cut or time
+        out on a big wiki's list; single reads take longer, but come through.
         """
         known, etag = self._known, self._known.etag or None
         if known.mark.is_too_large:
@@ -339,9 +320,8 @@ class Scanning:
     ) -> None:
         """Read pages, a few at the same time; those that fail are problems.
 
-        Raises:
-            RemoteError: the service is gone or refuses the token.
-            Unexplained: as ``read`` raises it.
+        Raises RemoteError where the service is gone or refuses the token, or as
+        ``read``.
         """
         waiting, failures = iter(slugs), _Failures()
 
@@ -369,11 +349,7 @@ class Scanning:
 
 
 def _refuse_shared_identities(scan: Scan) -> None:
-    """Leave to the list what says of two pages that they are one.
-
-    Raises:
-        Unexplained: so it is.
-    """
+    """Leave to the list what says of two pages that they are one."""
     read = {slug: one for slug, one in scan.identities.items() if one}
     if not read:
         return

@@ -42,15 +42,10 @@ class Secret:
 
     @classmethod
     def from_text(cls, text: str) -> Secret | None:
-        """The token as a person, a file or a command gives it.
+        """The token as a person, a file or a command gives it; None for nothing.
 
-        White space around it is dropped, because files end in a newline.
-
-        Returns:
-            None where nothing is left.
-
-        Raises:
-            UsageError: it holds characters that no header can carry.
+        White space around it is dropped, because files end in a newline.  UsageError
+        for what no header can carry.
         """
         value = text.strip()
         if not value:

@@ -44,11 +44,7 @@ class TreeCache:
     """The trees of one commit of a wiki."""
 
     def __init__(self, file: Path | None = None, *, is_kept: bool = True) -> None:
-        """Name the file; nothing is read.
-
-        Without a file the trees are in memory alone; one that is not kept is read and
-        left as it is.
-        """
+        """Name the file, None for none; one that is not kept stays as it is."""
         self._file = file
         self._is_kept = is_kept and file is not None
         self._is_loaded = file is None
@@ -61,11 +57,7 @@ class TreeCache:
         self._roots: dict[str, bytes] = {}
 
     def load(self, head: str) -> bytes:
-        """The id of the tree of this commit, from memory or from the file.
-
-        Raises:
-            TreeMissing: it is in neither.
-        """
+        """The id of the tree of this commit, from memory or file; or TreeMissing."""
         with self._loading:  # single reads of one scan ask at the same time
             if not self._is_loaded:
                 self._read(head)
@@ -75,14 +67,7 @@ class TreeCache:
         return self.root
 
     def take(self, head: str, root: bytes | None, more: Mapping[bytes, bytes]) -> None:
-        """Keep the trees of a commit.
-
-        The root is None where it did not come; ``more`` are those that are not here
-        yet.
-
-        Raises:
-            TreeMissing: they are not all of its trees.
-        """
+        """Keep the trees of a commit; TreeMissing if ``more`` lacks new ones."""
         fresh = {one: more[one] for one in more.keys() - self.trees.keys()}
         root = require_whole(self.trees | fresh, root, fresh)
         newest = [one for one in self._roots if one != head][1 - COMMITS_KEPT :]

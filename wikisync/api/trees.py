@@ -41,15 +41,10 @@ class PageChanges(Struct, frozen=True):
 def page_changes(
     trees: Mapping[bytes, bytes], before: bytes, after: bytes
 ) -> PageChanges:
-    """The pages that differ between two trees.
+    """The pages that differ between two trees, given all trees of the earlier one.
 
-    Of the trees by id all of the earlier one are wanted, and what differs of the later
-    one.
-
-    Raises:
-        TreeMissing: a tree is not among them.
-        OddTree: two files are one page, a name is not UTF-8, a file is a link, or
-            there is too much of it.
+    Raises TreeMissing for a tree that is not among them, OddTree where two files are
+    one page, a name is not UTF-8, a file is a link, or there is too much of it.
     """
     there: dict[Slug, bytes] = {}
     gone: set[Slug] = set()
@@ -84,12 +79,7 @@ def page_changes(
 
 
 def file_of(trees: Mapping[bytes, bytes], root: bytes, slug: Slug) -> bytes | None:
-    """The id of the file of a tree that is this page; None where it has none.
-
-    Raises:
-        TreeMissing: a tree is not among them.
-        OddTree: it has several.
-    """
+    """The id of the file of a tree that is this page, if any; OddTree for several."""
     *folders, stem = slug.encode("utf-8", "surrogatepass").split(b"/")
     below: bytes | None = root
     for folder in folders:
@@ -104,10 +94,6 @@ def other_files(
     """Ids by path of a tree's files that are no pages, with or without uploads.
 
     Names that are not UTF-8 are left out: no page can name them.
-
-    Raises:
-        TreeMissing: a tree is not among them.
-        OddTree: there is too much of it.
     """
     found: dict[str, str] = {}
     room = ENTRIES_MAX
@@ -133,11 +119,7 @@ def other_files(
 
 
 def reachable(trees: Mapping[bytes, bytes], root: bytes) -> dict[bytes, bytes]:
-    """A tree with all below it.
-
-    Raises:
-        TreeMissing: one of them is not among the trees.
-    """
+    """A tree with all below it, or TreeMissing."""
     found: dict[bytes, bytes] = {}
     waiting = [root]
     while waiting:
@@ -154,11 +136,7 @@ def reachable(trees: Mapping[bytes, bytes], root: bytes) -> dict[bytes, bytes]:
 def require_whole(
     trees: Mapping[bytes, bytes], root: bytes | None, fresh: Collection[bytes]
 ) -> bytes:
-    """See that a tree and all that is new of it have what is below them.
-
-    Raises:
-        TreeMissing: something is not among the trees.
-    """
+    """See that a tree and all that is new of it have what is below them."""
     if root is None:
         raise TreeMissing("the commit did not come")
     for name in (root, *fresh):

@@ -47,9 +47,8 @@ class _WatchedFile(BufferedReader):
     def read(self, size: int | None = -1, /) -> bytes:
         """The next bytes.
 
-        Raises:
-            OSError: there are none, though the request promised them: without an
-                error the service would wait for the rest.
+        Raises OSError where there are fewer than the request promised: without an error
+        the service would wait for the rest.
         """
         content = super().read(size)
         self._left -= len(content)
@@ -76,11 +75,7 @@ class Spool:
         return Digest(self._hash.hexdigest())
 
     def add(self, chunk: bytes) -> None:
-        """Keep some more; blocks.
-
-        Raises:
-            FolderError: the disk does not take them.
-        """
+        """Keep some more; blocks.  FolderError where the disk does not take them."""
         self._hash.update(chunk)
         self.size += len(chunk)
         try:
@@ -117,9 +112,6 @@ async def spooled(
     """Keep chunks that come once, so that a request with them can be repeated.
 
     What is sent is what was read here, whoever writes to the file meanwhile.
-
-    Raises:
-        FolderError: the disk does not take them.
     """
     spool = Spool(folder)
     try:
@@ -139,9 +131,8 @@ def upload_form(
 ) -> OpenForm:
     """The multipart body of an upload.
 
-    Raises:
-        FolderError: when it is opened, where the file cannot be read; when it was
-            sent, where it became shorter meanwhile.
+    FolderError when it is opened, where the file cannot be read; when it was sent,
+    where it became shorter meanwhile.
     """
     others = tuple(fields)
 

@@ -28,11 +28,9 @@ def check_values(
 ) -> dict[str, object]:
     """The values as they go to the service; those that are None are left out.
 
-    Names in ``also`` are not in the table, and not checked.
-
-    Raises:
-        UsageError: a parameter is unknown, missing or given twice, two cannot be used
-            together, or a text is none.
+    Names in ``also`` are not in the table, and not checked.  UsageError for an unknown
+    or missing parameter, one given twice, two that exclude each other, or text that is
+    none.
     """
     known, rules = parameters_of(endpoint), rules_of(endpoint)
     for name in values:

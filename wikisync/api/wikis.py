@@ -21,8 +21,8 @@ from wikisync.api.client import Client, Id
 from wikisync.api.listing import encode_query
 from wikisync.api.request import Request
 from wikisync.api.upload import Spool, upload_form
-from wikisync.contract import routes
 from wikisync.contract.routes import Method
+from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.contract.schema import AttachmentRecord, CommentRecord, WikiPageRecord
 from wikisync.core.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
 from wikisync.core.terminal import one_line
@@ -50,10 +50,7 @@ class Wiki:
         owner: WikiOwner,
         id: Id | None = None,  # noqa: A002 - the API's word
     ) -> None:
-        """Name a wiki; nothing is sent.
-
-        Its numeric id survives a move; without it the full path is asked.
-        """
+        """Name a wiki; its numeric id survives a move, else the full path is asked."""
         self.client = client
         self.owner = owner
         self.id: Id = owner.full_path if id is None else id
@@ -75,9 +72,7 @@ class Wiki:
     ) -> tuple[WikiPageRecord, ...]:
         """Every page, in one request; the service does not page this list.
 
-        Raises:
-            NotFound: the project or group does not exist, or is hidden.
-            PermissionDenied: its wiki is disabled or not available.
+        Raises NotFound (no such owner), PermissionDenied (its wiki is disabled).
         """
         request = self._list_request(with_content=with_content)
         return await self.client.fetch(request, tuple[WikiPageRecord, ...])
@@ -85,12 +80,9 @@ class Wiki:
     async def poll_pages(
         self, etag: str | None = None, *, with_content: bool = False
     ) -> PageList | None:
-        """Every page, unless nothing changed since the list with this ETag.
+        """Every page, or None if nothing changed since the list with this ETag.
 
         Unlike in ``list_pages``, an entry that is no record stops no other page.
-
-        Returns:
-            None when the service says that the list is still the same.
         """
         request = self._list_request(with_content=with_content, etag=etag)
         # a list that does not come in time with its texts is asked for without them
@@ -104,15 +96,10 @@ class Wiki:
     async def get_page(
         self, slug: str, *, render_html: bool = False, version: str | None = None
     ) -> WikiPageRecord:
-        """One page with its content; its ``slug`` is the real one.
+        """One page with its content, as HTML or as of a commit; NotFound without one.
 
-        The service finds a slug without regard to case, so the answer's slug
-        may differ from the one asked.
-
-        As listed; as the service's own HTML, or as of the commit ``version``.
-
-        Raises:
-            NotFound: there is no such page, or no such wiki.
+        The service finds a slug without regard to case, so the answer's slug may differ
+        from the one asked.
         """
         query = encode_query({"render_html": render_html or None, "version": version})
         purpose = self._purpose(f"read page {one_line(slug)}", "page")
@@ -158,7 +145,7 @@ class Wiki:
             message=message,
             front_matter_title=front_matter_title,
         )
-        path = routes.WIKI_CREATE.path(owner=self._plural, id=self.id)
+        path = Other.PAGE_CREATE.route.path(owner=self._plural, id=self.id)
         return await self._write_page("POST", path, purpose, body)
 
     async def edit_page(
@@ -213,12 +200,7 @@ class Wiki:
         return await self._with_slug(slug, purpose, ask)
 
     async def delete_page(self, slug: str) -> None:
-        """Delete a page; pages below it stay.
-
-        Raises:
-            NotFound: there is no such page.
-            PermissionDenied: the service wants the role Maintainer for this.
-        """
+        """Delete a page; pages below it stay.  Raises NotFound, PermissionDenied."""
         purpose = self._purpose(f"delete page {one_line(slug)}", "page", is_write=True)
 
         async def ask(path: str) -> None:
@@ -232,15 +214,10 @@ class Wiki:
     async def upload_attachment(
         self, file: Path | bytes | Spool, name: str, *, branch: str | None = None
     ) -> AttachmentRecord:
-        """Put a file into the wiki's uploads, streamed from disk.
+        """Put a file into the wiki's uploads, streamed, in a random folder.
 
-        Every upload makes a new copy under a random folder.
-
-        The service replaces what it does not like in the name.
-
-        Raises:
-            FolderError: the file cannot be read.
-            Rejected: the name or the size is refused.
+        The service replaces what it does not like in the name.  Raises FolderError for
+        a file that cannot be read, Rejected for its name or size.
         """
         action = f"upload {one_line(name) or 'a file without a name'}"
         purpose = self._purpose(action, "wiki", is_write=True)
@@ -249,7 +226,7 @@ class Wiki:
                 f"cannot {purpose.action}: this is not a valid attachment name",
                 hint="give the file a name without line breaks or control characters",
             )
-        path = routes.WIKI_UPLOAD.path(owner=self._plural, id=self.id)
+        path = Other.ATTACHMENT.route.path(owner=self._plural, id=self.id)
         fields = [] if branch is None else [("branch", branch)]
         form = upload_form("file", file, name, fields)
         async with self.client.writing(str(self.owner)):
@@ -262,11 +239,8 @@ class Wiki:
     def read_attachment(self, path: AttachmentPath) -> AsyncGenerator[bytes, None]:
         """An attachment's bytes, from the web side's file route.
 
-        The API itself has no way to read one, and the service may keep this
-        route to browsers (Q11).
-
-        Raises:
-            NotFound: no such file, or it is not handed out to tokens.
+        The API has no way to read one, and the service may keep this route to browsers
+        (Q11): NotFound.
         """
         purpose = self._purpose(f"read attachment {one_line(path)}", "attachment")
         url = self.client.address.wiki_file(self.owner, path)
@@ -293,7 +267,9 @@ class Wiki:
                 "activity_filter": "only_comments",
             }
         )
-        path = routes.COMMENTS.path(owner=self._plural, id=self.id, page_id=page_id)
+        path = Other.COMMENTS.route.path(
+            owner=self._plural, id=self.id, page_id=page_id
+        )
         purpose = self._purpose(f"list the comments on page {page_id}", "page")
         listing = self.client.walk(Request("GET", path, purpose, query), CommentRecord)
         return tuple([one async for one in listing if not one.system])
@@ -303,7 +279,7 @@ class Wiki:
         return f"{self.owner.kind}s"
 
     def _list_request(self, *, with_content: bool, etag: str | None = None) -> Request:
-        path = routes.WIKI_LIST.path(owner=self._plural, id=self.id)
+        path = Other.PAGES.route.path(owner=self._plural, id=self.id)
         query = encode_query({"with_content": with_content or None})
         purpose = self._purpose("list the pages", "wiki")
         return Request("GET", path, purpose, query, etag=etag)
@@ -325,8 +301,7 @@ class Wiki:
     ) -> T:
         """Ask by the slug's path, once more with raw slashes if that is unknown.
 
-        A write that the service has no address for was not carried out, so
-        asking twice is safe for writes too.
+        A write that the service has no address for was not carried out.
         """
         paths = self._slug_paths(slug, purpose)
         try:
@@ -344,8 +319,8 @@ class Wiki:
                 f"cannot {purpose.action}: this is not a valid page slug",
                 hint="list the pages to see the slugs",
             )
-        pages = routes.WIKI_LIST.path(owner=self._plural, id=self.id)
-        whole = routes.WIKI_GET.path(owner=self._plural, id=self.id, slug=slug)
+        pages = Other.PAGES.route.path(owner=self._plural, id=self.id)
+        whole = Other.PAGE.route.path(owner=self._plural, id=self.id, slug=slug)
         if "/" not in slug:
             return (whole,)
         raw = f"{pages}/{encode_path(slug)}"

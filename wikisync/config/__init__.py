@@ -1,12 +1,10 @@
 """``wikisync.toml`` as frozen sections.
 
-``parse_config`` is pure and reports every problem at once, each with its key path,
-its value and the nearest right name; only ``load_config`` opens a file.  The
-order that commands follow is: flag, environment, this file, default.
-
-No section holds a token.  The file is shared and committed, so it may only say
-where a token comes from, and a value that could be one is never repeated in an
-error.
+``parse_config`` is pure and reports every problem at once, each with its key path, its
+value and the nearest right name.  Commands follow a flag, the environment, this file
+and the default, in that order.  No section holds a token: the file is shared and
+committed, so it may only say where a token comes from, and a value that could be one is
+never repeated in an error.
 """
 
 from wikisync.config.reading import load_config, parse_config, parse_markup

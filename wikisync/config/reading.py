@@ -53,11 +53,7 @@ ID_MAX = 2**63 - 1
 
 
 def load_config(path: Path, environment: Mapping[str, str] | None = None) -> Config:
-    """Read a workspace's configuration.
-
-    Raises:
-        ConfigError: the file is missing, unreadable, wrong or another user's.
-    """
+    """Read a workspace's configuration; ConfigError if missing, wrong or foreign."""
     try:
         text = decode_text(_read(path, environment or {}))
     except FileNotFoundError as exc:
@@ -78,12 +74,7 @@ def load_config(path: Path, environment: Mapping[str, str] | None = None) -> Con
 
 
 def _read(path: Path, environment: Mapping[str, str]) -> bytes:
-    """The file's content, where it is a file and this user's.
-
-    Raises:
-        ConfigError: it is none, or another user's.
-        OSError: it cannot be read.
-    """
+    """The file's content, where it is a file and this user's."""
     # a pipe would be waited for
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -103,11 +94,7 @@ def _read(path: Path, environment: Mapping[str, str]) -> bytes:
 
 
 def parse_config(text: str, source: str = FILE_NAME) -> Config:
-    """Read a configuration from its text.
-
-    Raises:
-        ConfigError: with one entry in ``problems`` for each thing that is wrong.
-    """
+    """Read a configuration; a ConfigError has all that is wrong in ``problems``."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
@@ -141,11 +128,7 @@ def parse_config(text: str, source: str = FILE_NAME) -> Config:
 
 
 def parse_markup(values: Mapping[str, object], source: str) -> MarkupSection:
-    """The section ``[markup]`` alone, from values that somebody else has read.
-
-    Raises:
-        ConfigError: with one entry in ``problems`` for each thing that is wrong.
-    """
+    """The section ``[markup]`` alone, from values that somebody else has read."""
     problems: list[str] = []
     section = _section(Table(values, "markup", problems), MarkupSection)
     if problems:
@@ -247,11 +230,7 @@ def overlap(one: str, two: str) -> bool:
 
 
 def render_config(config: Config) -> str:
-    """A configuration as a commented file that ``parse_config`` takes.
-
-    Values that are the defaults stand there as comments, so that the file shows
-    what can be set.
-    """
+    """A configuration as a commented file; values that are defaults are comments."""
     head, *sections = packaged_text(__package__, "new.toml").split("\n\n")
     blocks = [
         f"{head}\n",

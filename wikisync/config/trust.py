@@ -1,17 +1,15 @@
 """Which ``wikisync.toml`` is obeyed: it names commands, and who gets the token.
 
-**Whose** it is.  The rule is git's for repositories (``safe.directory``): the file, a
-link that leads to it, its folder and the ``.wikisync`` beside it belong to this user,
-or to root, who can do everything anyway.  To root, files of the person who called
-``sudo`` are their own, too.  A file that everyone may write is obeyed from nobody; one
-that a group may write is, as members of a group are trusted by who made it so.
+**Whose** it is.  The rule is git's (``safe.directory``): the file, a link that leads to
+it, its folder and the ``.wikisync`` beside it belong to this user or to root, or to who
+called ``sudo``.  A file that everyone may write is obeyed from nobody.
 
 **What** it says.  A file that came with a repository or an archive belongs to this
 user, too.  So what it runs, reads and contacts is done only once they agreed to it:
 ``init`` and ``clone`` agree to what they write, every other file is asked about once,
-and again when a command or an address changes.  As direnv does, an agreement is a file
-named by a digest, of the workspace's path and these values; to an address alone, which
-gets the token of any workspace, it is a digest of the address.
+and again when a command or an address changes.  An agreement is a file named by a
+digest, of the workspace's path and these values; to an address alone, which gets the
+token of any workspace, it is a digest of the address.
 """
 
 import hashlib
@@ -52,12 +50,7 @@ OWN_KEYS = tuple(key for key in KEYS if not key.startswith("service."))
 def refuse_foreign(
     path: Path, status: os.stat_result, environment: Mapping[str, str]
 ) -> None:
-    """See that a configuration is this user's, or one that they allowed.
-
-    Raises:
-        ConfigError: somebody else's, or everyone's; the hint says how to allow it.
-        OSError: the folder cannot be read.
-    """
+    """See that a configuration is this user's, or allowed; else ConfigError."""
     own = _own_users(environment)
     for owned, user in _owners(path, status):
         if user not in own and not _is_safe(path.parent, environment):
@@ -95,11 +88,7 @@ def refuse_unagreed(
     *,
     keys: Collection[str] = KEYS,
 ) -> None:
-    """See that this user agreed to what a configuration runs, reads and contacts.
-
-    Raises:
-        Unagreed: with what it says and how to agree.
-    """
+    """See that this user agreed to what a configuration does; or Unagreed."""
     if not _said(folder, config).keys() & set(keys) or is_agreed(
         folder, config, environment
     ):
@@ -134,11 +123,7 @@ def is_agreed(folder: Path, config: Config, environment: Mapping[str, str]) -> b
 
 
 def agree(folder: Path, config: Config, environment: Mapping[str, str]) -> None:
-    """Keep that this user agrees to these settings of a workspace.
-
-    Raises:
-        ConfigError: it cannot be kept.
-    """
+    """Keep that this user agrees to these settings of a workspace."""
     kept = config_folder(environment) / "agreed"
     try:
         make_private_folder(kept)

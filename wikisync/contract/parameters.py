@@ -1,11 +1,8 @@
-"""Every parameter of the API, for client, command line and service alike.
+"""Every parameter of the API, for client, command line and service alike.  Pure.
 
-Pure.  ``operations.toml`` is the table: one line says what a parameter is called,
-what values it takes and what it is for.  ``parameters_of`` gives one endpoint's.
-Segments of the path
-(``id``, ``user_id``, ``group_id``) belong to ``contract.routes`` and are not in here.
-Old names that the service still takes are parameters of their own and lead to the
-new ones, values included, through ``replace_deprecated``.
+``operations.toml`` is the table; segments of the path belong to ``contract.routes``.
+Old names that the service still takes are parameters of their own and lead to the new
+ones, values included, through ``replace_deprecated``.
 """
 
 from __future__ import annotations
@@ -139,14 +136,10 @@ def project_attributes() -> tuple[Parameter, ...]:
 def replace_deprecated(
     endpoint: Endpoint, values: Mapping[str, object]
 ) -> dict[str, object]:
-    """The values under their present names.
+    """The typed values under their present names.
 
-    Where both an old and its new name are given, the new one wins.  Names that
-    the endpoint does not know stay as they are.
-
-    Args:
-        endpoint: what the values are for.
-        values: typed values: ``bool`` for a boolean, a mapping for a hash.
+    Where both an old and its new name are given, the new one wins.  Names that the
+    endpoint does not know stay as they are.
     """
     known = parameters_of(endpoint)
     kept: dict[str, object] = {}

@@ -1,10 +1,8 @@
-"""Records about projects: JSON to typed values and back.
+"""Records about projects: JSON to typed values and back.  Pure.
 
-Pure.  The service shows a project in three views, each a part of the next: the
-simple one, the full one, and the single project with its optional parts.  Which
-keys come depends on the caller's rights and the service's version, so every key
-but a project's identity may be absent, and any may be null
-(``docs/service.md`` "Projects"); both are None here.
+The service shows a project in three views, each a part of the next.  Which keys come
+depends on the caller's rights and the service's version, so every key but a project's
+identity may be absent or null (``docs/service.md`` "Projects"); both are None here.
 """
 
 from enum import IntEnum

@@ -1,13 +1,9 @@
-"""Records of the REST API: JSON to typed values and back.
+"""Records of the REST API: JSON to typed values and back.  Pure.
 
-Pure.  The client decodes with these and the service encodes with them, so both
-halves speak of one shape.  Unknown keys are ignored and absent ones survive,
-because servers of different versions send different sets
-(``docs/service.md`` "Records"): every field but a record's identity has a default,
-and all records are frozen.  The other views of a project are in ``project_schema``.
-
-Addresses in records are those of web pages and of git: one with any other scheme is
-taken for absent, so that nothing written from a record can run.
+The client decodes with these and the service encodes with them.  Unknown keys are
+ignored and absent ones survive (``docs/service.md`` "Records"): every field but a
+record's identity has a default.  An address with any other scheme than those of web
+pages and of git is taken for absent, so that nothing written from a record can run.
 """
 
 import re
@@ -29,17 +25,13 @@ _ATTRIBUTES = json_decoder(dict[str, object])
 
 
 class AnsweredRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A record that remembers what it was made from, as far as it was an answer.
-
-    Two records are equal if their fields are.
-    """
+    """A record that remembers the answer it was made from; equal if the fields are."""
 
     @property
     def sent(self) -> dict[str, object]:
         """Every attribute as the service sent it, null and unknown ones included.
 
-        A new mapping at each call, empty for a record that was not decoded from an
-        answer.  Addresses in it are unchecked.
+        A new mapping at each call, with unchecked addresses.
         """
         body: bytes = self.__dict__.get(_SENT, b"{}")
         return _ATTRIBUTES.decode(body)

@@ -1,7 +1,7 @@
 """What the bytes of a file tell: a pointer to other content, or a web page.  Pure.
 
-Git LFS, git-annex and programs like them put such a text into the place of a file whose
-content they did not fetch.  A page that is about pointers has more text than that.
+Git LFS, git-annex and the like put such a text into the place of a file whose content
+they did not fetch.  A page that is about pointers has more text than that.
 """
 
 import re

@@ -1,10 +1,8 @@
 """Decoders of JSON and MessagePack for a type, each made once; and of texts.  Pure.
 
-msgspec notes what it knows of a class when the first decoder of it is made, and takes
-no lock: a thread that makes or uses a decoder of the same class meanwhile ends the
-process with SIGSEGV.  So all decoders are made here, by one thread at a time.
-Decoders that were made may be used by many threads.  Encoders need none of this:
-what they use is made with the class.
+A thread that makes or uses a decoder of a class while another one makes its first ends
+the process with SIGSEGV, for msgspec takes no lock: so all are made here, by one thread
+at a time.  Encoders need none of this.
 """
 
 import codecs
@@ -42,26 +40,16 @@ def msgpack_decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
 
 
 def convert(value: object, kind: type[T], *, is_strict: bool = True) -> T:
-    """Values of JSON or TOML as a record.
+    """Values of JSON or TOML as a record; unknown keys are left out.
 
-    Args:
-        value: objects are mappings; keys that the record has no field for are left out.
-        kind: of the record, or of a collection of them.
-        is_strict: whether a boolean must be one; else 0 and 1 are, as in SQLite.
-
-    Raises:
-        msgspec.ValidationError: they have another shape.
+    Unless it is strict 0 and 1 are booleans, as in SQLite.  msgspec.ValidationError.
     """
     json_decoder(kind)
     return msgspec.convert(value, kind, strict=is_strict)
 
 
 def decode_text(content: bytes) -> str:
-    """The text of a file that a person edits: UTF-8, or as its byte order mark says.
-
-    Raises:
-        UnicodeDecodeError: it is neither.
-    """
+    """The text of a file that a person edits: UTF-8, or as its byte order mark says."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return content.decode("utf-16")
     return content.decode("utf-8-sig")

@@ -59,7 +59,6 @@ class Fetching:
         return self._failed
 
     async def _fetch_all(self, mentions: Sequence[Spellings]) -> None:
-        """Fetch what these mention, one after the other."""
         tried: dict[AttachmentPath, Unfetched | None] = {}
         for spellings in mentions:
             self._progress.advance()

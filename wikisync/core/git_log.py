@@ -55,16 +55,9 @@ def read_log(
 ) -> Versions:
     """The versions of the pages in a repository, as far as they are known.
 
-    Args:
-        folder: The repository.
-        reference: Its newest commit.
-        known: What was read before; only commits since then are read.
-        below: The folder of the pages in the repository.
-        page_of: The page that a path inside that folder is.
-        commits_max: How many are read.
-
-    Raises:
-        pygit2.GitError, KeyError, ValueError: there is no such history.
+    Of what was ``known`` only commits since then are read, at most ``commits_max``;
+    pages are in the folder ``below``, by ``page_of`` their path there.  Raises
+    pygit2.GitError, KeyError or ValueError without such a history.
     """
     repository = pygit2.Repository(str(folder))
     try:

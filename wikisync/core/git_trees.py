@@ -14,13 +14,10 @@ class TreeMissing(LookupError):
 def tree_entries(
     tree: bytes, id_bytes: int = SHA1_BYTES
 ) -> Iterator[tuple[int, bytes, bytes]]:
-    """Mode, name and id of everything in a tree.
+    """Mode, name and id of everything in a tree; TreeMissing if it is damaged.
 
     Git's format is ``mode SP name NUL id`` repeated; read directly because a thousand
     entry objects of a library cost thirty times as much.
-
-    Raises:
-        TreeMissing: the tree is cut or damaged.
     """
     at = 0
     while at < len(tree):

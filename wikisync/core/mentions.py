@@ -102,8 +102,8 @@ _IMAGES_FOLDER = re.compile(r"^:imagesdir:[ \t]+(\S+)", re.MULTILINE)
 def mentioned_attachments(source: str) -> tuple[AttachmentPath, ...]:
     """Every attachment that the text mentions, once each, in order of mention.
 
-    Names are percent-decoded, as the file route and the folder spell them.  A name
-    that may end earlier is followed by its shorter spellings.
+    Names are percent-decoded.  A name that may end earlier is followed by its shorter
+    spellings.
     """
     if "uploads/" not in source:
         return ()
@@ -217,14 +217,10 @@ def _joined(folder: str, way: str) -> str:
 def unmet_mentions(
     mentions: Sequence[AttachmentPath], there: Container[AttachmentPath]
 ) -> Sequence[Sequence[AttachmentPath]]:
-    """Mentions without their file, each with all its spellings, the likeliest first.
+    """Mentions without a file that is there, each with its spellings, likeliest first.
 
-    One file is enough for all spellings of a mention: the service gives every
-    upload a folder of its own.
-
-    Args:
-        mentions: What ``mentioned_attachments`` found.
-        there: Files that are there.
+    One file is enough for all spellings of a mention: the service gives every upload a
+    folder of its own.
     """
     others = [(path,) for path in mentions if not is_upload(path) and path not in there]
     mentions = [path for path in mentions if is_upload(path)]
@@ -255,10 +251,7 @@ def _shorter(path: AttachmentPath) -> Iterator[AttachmentPath]:
 
 
 def _cuts(name: str) -> Iterator[str]:
-    """The beginnings of a name that may be the whole name.
-
-    A dot at the end may be the sentence's, or the name's own.
-    """
+    """The beginnings of a name that may be the whole name, or its end a sentence's."""
     for count, match in enumerate(_CUT.finditer(name, 1)):
         if count >= CUTS_MAX:
             break

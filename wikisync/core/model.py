@@ -1,10 +1,7 @@
 """The words of wikisync as types: page, slug, format, attachment, digest, snapshot.
 
-Pure: no module here opens a file, asks a clock or knows the service.  A value
-that has been made is right; whatever comes from outside is checked where it
-comes in (``contract.schema``, ``folder.naming``, ``config``).
-
-Read next: ``sync.replica`` (who holds pages), ``sync.decide.reconcile`` (who decides).
+Pure.  A value that has been made is right; whatever comes from outside is checked where
+it comes in (``contract.schema``, ``folder.naming``, ``config``).
 """
 
 from __future__ import annotations
@@ -50,11 +47,7 @@ LARGE_SHARE = 0.05
 
 
 class Format(StrEnum):
-    """The markup of a page, by the service's own names.
-
-    The service accepts only the first four for writing; it lists the others,
-    which get into a wiki through git, and wikisync mirrors them read-only.
-    """
+    """The markup of a page, by the service's names; the first four are writable."""
 
     MARKDOWN = "markdown"
     RDOC = "rdoc"
@@ -111,24 +104,17 @@ WRITABLE_FORMATS = frozenset(
 
 
 def folders_above(path: NameT) -> Iterator[NameT]:
-    """The folders above a slug or path, the nearest first, without the top.
-
-    ``a/b/c`` has ``a/b`` and ``a``.
-    """
+    """The folders above a slug or path, the nearest first, without the top."""
     while "/" in path:
         path = cast(NameT, path.rpartition("/")[0])
         yield path
 
 
 def split_extension(name: str) -> tuple[str, Format] | None:
-    """Split a file name into its stem and the format of its extension.
+    """Split a file name into its stem and the format of its extension, or None.
 
-    The comparison ignores case, as the service's does, and the longest
-    extension wins (``notes.rst.txt`` is ``notes``, not ``notes.rst``).
-
-    Returns:
-        None where the name is not a page's: no known extension, or nothing
-        in front of it.
+    Case is ignored, as by the service, and the longest extension wins
+    (``notes.rst.txt`` is ``notes``).
     """
     # two look-ups: a wiki of ten thousand files asks for each of them
     last = name.rfind(".")
@@ -146,7 +132,7 @@ def path_of_title(title: str) -> str:
     """The path without extension that the service makes of a title; empty when blank.
 
     Whitespace is collapsed, the path is made absolute and normal, and spaces become
-    dashes; nothing else is touched: no case, no Unicode normalisation.
+    dashes; nothing else is touched.
     """
     parts: list[str] = []
     for component in title.split("/"):
@@ -178,8 +164,7 @@ def temporary_name(slug: Slug, target: Slug) -> Slug:
     """The name of a page between the two writes of a rename to a look-alike name.
 
     The service takes ``notes`` and ``Notes`` for one page and refuses the rename.  The
-    name follows from both names, so that a rename that was cut between the two writes
-    is known and can be finished.
+    name follows from both, so that a rename that was cut is known and can be finished.
     """
     return Slug(f"{target}-{digest_of(slug)[:TEMPORARY_NAME_DIGITS]}")
 
@@ -187,11 +172,9 @@ def temporary_name(slug: Slug, target: Slug) -> Slug:
 def renames_under_way(
     missing: Iterable[Slug], names: Iterable[Slug]
 ) -> dict[Slug, Slug]:
-    """Pages that are between the two writes of such a rename, by their old names.
+    """Pages between the two writes of such a rename, by their old names.
 
-    Args:
-        missing: Names that pages had.
-        names: Names of pages that are new.
+    ``missing`` are names that pages had, ``names`` those of new ones.
     """
     ends = TEMPORARY_NAME_DIGITS + 1
     found = {
@@ -286,8 +269,7 @@ class Page(Struct, frozen=True):
 class PageState(Struct, frozen=True):
     """What a snapshot knows of a page: enough to decide, without its text.
 
-    Two states are equal if slug, format and digest are; the rest is known at some
-    times and not at others.
+    Two states are equal if slug, format and digest are.
     """
 
     slug: Slug
@@ -364,10 +346,7 @@ has a conflict, the folder's reader cannot know."""
 
 
 class Problem(Struct, frozen=True):
-    """Something that went wrong with one object while everything else went on.
-
-    A result, not an exception: it is collected, shown and counted.
-    """
+    """Something that went wrong with one object while everything else went on."""
 
     code: str
     """Stable kebab-case word for programs: ``attachment-missing``."""

@@ -1,8 +1,7 @@
 """Web addresses: which server one leads to, and which may be written.  Pure.
 
-The one place that decides whether two addresses lead to the same server (a token or a
-password is for one), and whether an address that a service sent may stand in a site, on
-a terminal or in a file.  Client, git, imports and sites ask here.
+The one place that decides whether two addresses lead to the same server, and whether an
+address that a service sent may stand in a site, on a terminal or in a file.
 """
 
 from typing import NamedTuple
@@ -40,10 +39,7 @@ def origin_of(address: str) -> Origin | None:
 
 
 def web_address(address: str) -> str:
-    """An address that somebody sent, if it is one of http or https; else empty.
-
-    ``javascript:`` would run in a page, and control characters on a terminal.
-    """
+    """An address that somebody sent, if it is one of http or https; else empty."""
     return address if origin_of(address) else ""
 
 

@@ -1,8 +1,7 @@
 """Foreign text made fit for a terminal, a log line or a sentence of ours.
 
-Names and texts of pages, and what a service says, come from anybody: an escape in
-them would colour, retitle or type on the terminal, a line end would begin a false
-line.
+An escape in it would colour, retitle or type on the terminal, a line end would begin a
+false line.
 """
 
 import logging
@@ -22,10 +21,7 @@ _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
 def visible(text: str) -> str:
-    """A text of lines that cannot make a terminal do anything but show it.
-
-    Each control character becomes a sign that stands for it.
-    """
+    """A text of lines, each control character as a sign that stands for it."""
     return _LONE_RETURN.sub("\N{SYMBOL FOR CARRIAGE RETURN}", text.translate(_CONTROLS))
 
 
@@ -49,11 +45,7 @@ class VisibleLines(logging.Formatter):
 def one_line(text: str, chars_max: int | None = CHARS_MAX) -> str:
     """A text as part of a sentence: words with one space between them.
 
-    Control characters and all that separates words become spaces.
-
-    Args:
-        text: The text.
-        chars_max: A longer line is cut and ends in an ellipsis; None: never.
+    Control characters become spaces; a longer line is cut and ends in an ellipsis.
     """
     if chars_max is not None:
         text = text[: 4 * chars_max]

@@ -27,10 +27,7 @@ class Operation(Enum):
 
 
 class Act(Enum):
-    """What a caller wants of a project other than its wiki.
-
-    The value is the least access level; 0 where seeing the project is enough.
-    """
+    """What a caller wants of a project other than its wiki: the least access level."""
 
     STAR = 0
     UPLOAD = 10
@@ -101,8 +98,7 @@ def judge_wiki(
 ) -> Verdict:
     """Whether the caller may do the operation on the wiki.
 
-    A disabled wiki is closed to everyone, administrators too, and says so (403)
-    because the container itself is visible.
+    A disabled wiki is closed to everyone, administrators too, and says so (403).
     """
     if judge_container(door.visibility, membership) is Verdict.HIDDEN:
         return Verdict.HIDDEN
@@ -123,10 +119,7 @@ def judge_wiki(
 
 
 def judge_clone(door: WikiDoor, membership: Membership) -> Verdict:
-    """Whether the caller may have the wiki's repository.
-
-    Guests read the pages of a private wiki, but do not get all of it.
-    """
+    """Whether the caller may have the wiki's repository; no guest of a private one."""
     verdict = judge_wiki(door, membership, Operation.READ)
     is_open = door.visibility != "private" and door.wiki == "enabled"
     if (

@@ -157,11 +157,6 @@ def dead_token(description: str) -> Refusal:
     return Refusal(401, body, {"WWW-Authenticate": challenge})
 
 
-def blocked() -> Refusal:
-    """The user may not sign in."""
-    return forbidden("Your account has been blocked.")
-
-
 def insufficient_scope(scopes: str = "api read_api") -> Refusal:
     """The token's scopes do not reach this far; ``scopes`` are those that would."""
     return Refusal(

@@ -29,8 +29,7 @@ log = logging.getLogger(__name__)
 class App:
     """Answers every request to one service; whoever runs it opens the records.
 
-    Not an ``aiohttp`` application, which asks for a body before anything of ours
-    has read the request.
+    Not an ``aiohttp`` application, which asks for a body too early.
     """
 
     def __init__(self, service: Service) -> None:
@@ -118,18 +117,14 @@ def _only_reads(request: web.BaseRequest) -> bool:
 
 
 async def _admit(call: Call, target: Target, limits: Limits) -> int:
-    """How many bytes a request's body may have, known before any of it is read.
+    """How many bytes a body may have, before any is read; raises 401, 403, 404 or 413.
 
     A small one is read in any case: it may hold the token, and what is wrong with it
     is reported before anything else.
-
-    Raises:
-        Refusal: 401, 403 or 404 for a caller who may not send a larger one, or 413.
     """
-    size = bodies.announced_size(call.request)
-    if size is not None and size <= limits.unasked_body_bytes_max:
-        return limits.unasked_body_bytes_max
-    bytes_max = limits.unasked_body_bytes_max
+    size, bytes_max = bodies.announced_size(call.request), limits.unasked_body_bytes_max
+    if size is not None and size <= bytes_max:
+        return bytes_max
     if target.admit is not None:
         await target.admit(call)
         bytes_max = limits.body_bytes_max
@@ -163,10 +158,7 @@ def _dress(
 def _wants_gzip(request: web.BaseRequest, size: int, limits: Limits) -> bool:
     if size > limits.gzip_loopback_bytes_max and is_loopback(request.remote or ""):
         return False
-    return _takes_gzip(request.headers.get("Accept-Encoding", ""))
-
-
-def _takes_gzip(header: str) -> bool:
+    header = request.headers.get("Accept-Encoding", "")
     for part in header.lower().split(","):
         coding, _, quality = part.partition(";")
         if coding.strip() in {"gzip", "*"}:

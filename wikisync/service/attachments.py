@@ -61,10 +61,7 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
 
 
 async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
-    """The file route: the bytes of any file but pages, for whoever may read the wiki.
-
-    Everything else is 404, so that it reveals nothing of what is there.
-    """
+    """The bytes of any file but pages, for whoever may read the wiki; else 404."""
     owner = await readable_owner(call, kind, await call.caller())
     if owner is None:
         raise answers.unmatched_route()
@@ -84,7 +81,7 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
 async def readable_owner(call: Call, kind: OwnerKind, caller: Caller) -> Owner | None:
     """The owner named in the path, if the caller may read its wiki."""
     question = Tables.project if kind == "project" else Tables.group
-    owner: Owner | None = await call.service.records.ask(
+    owner: Owner | None = await call.ask(
         question, call.segments["full_path"], caller.user_id
     )
     if owner is None:
@@ -141,11 +138,7 @@ def file_headers(path: str) -> dict[str, str]:
 
 
 async def send_file(path: Path) -> web.StreamResponse:
-    """A file from disk, as whoever uploaded it wants it seen.
-
-    Raises:
-        Refusal: 404 when it is not there any more.
-    """
+    """A file from disk, as whoever uploaded it wants it seen; 404 if it is gone."""
     if not await asyncio.to_thread(path.is_file):
         raise answers.unmatched_route()
     return web.FileResponse(path, headers=file_headers(path.name))

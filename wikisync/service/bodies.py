@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -109,7 +108,6 @@ def _parse_json(content: bytes) -> dict[str, object]:
 
 
 def _check_texts(value: object) -> None:
-    """Refuse a NUL or half a character anywhere in a decoded value."""
     pending = [value]
     while pending:
         match pending.pop():
@@ -202,12 +200,8 @@ async def _spool(part: BodyPartReader, path: Path, bytes_max: int) -> int:
             size += len(chunk)
             if size > bytes_max:
                 raise too_large()
-            await _write(file, chunk)
+            await asyncio.to_thread(file.write, chunk)
     return size
-
-
-async def _write(file: BinaryIO, chunk: bytes) -> None:
-    await asyncio.to_thread(file.write, chunk)
 
 
 async def _read_part(part: BodyPartReader, bytes_max: int) -> bytes:

@@ -5,8 +5,8 @@ Every handler begins alike: it reads its parameters (400), then learns who calls
 That order is the real service's (``docs/service.md`` "Rights").
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from aiohttp import web
 from msgspec import Struct
@@ -22,6 +22,8 @@ from wikisync.service.rows import Group, Project, Token, User
 from wikisync.service.storage import WikiStorage
 from wikisync.service.tables import Tables, id_of, is_number
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Need = Literal["api", "user", "any"]
 """What a token must be good for: the API, reading its own user, or nothing."""
 
@@ -83,40 +85,35 @@ class Call(Struct, frozen=True):
         wanted = self.request.headers.get("If-None-Match", "")
         return bool(wanted) and answers.etag_matches(wanted, etag)
 
+    async def ask(
+        self,
+        question: Callable[Concatenate[Tables, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Ask the service's records."""
+        return await self.service.records.ask(question, *args, **kwargs)
+
     def parameters(self) -> Parameters:
         """A typed reader of the fields."""
         return Parameters(self.raw)
 
     def values(self, endpoint: AnyEndpoint) -> Mapping[str, Any]:
-        """What was sent of all that the endpoint takes, typed.
-
-        Raises:
-            Refusal: 400 naming all that is wrong.
-        """
+        """What was sent of all that the endpoint takes, typed; 400 if some is wrong."""
         parameters = self.parameters()
         values = parameters.of(endpoint, is_free=self.service.is_free)
         parameters.check()
         return values
 
     async def caller(self, need: Need = "api") -> Caller:
-        """Who calls.
-
-        Raises:
-            Refusal: 401 for a token that is unknown or dead, even where nobody
-                need be; 403 for a blocked user, a scope that is too small, or a
-                wish to act as another user.
-        """
+        """Who calls; 401 for an unknown or dead token, 403 for who may not call so."""
         if "sudo" in self.raw or "Sudo" in self.request.headers:
             # done in the caller's own name it would be another act
             raise answers.forbidden("sudo is not available")
         secret = find_secret(self.request.headers, self.raw)
         if secret is None:
             return Caller()
-        found = await self.service.records.ask(Tables.token_and_user, secret)
-        return self._admitted(found, need)
-
-    def _admitted(self, found: tuple[Token, User] | None, need: Need) -> Caller:
-        """Whom a token stands for, if it is good for this request."""
+        found = await self.ask(Tables.token_and_user, secret)
         if found is None:
             raise answers.unauthorized()
         token, user = found
@@ -129,7 +126,7 @@ class Call(Struct, frozen=True):
                 "Token is expired. You can either do re-authorization or token refresh."
             )
         if user.is_blocked:
-            raise answers.blocked()
+            raise answers.forbidden("Your account has been blocked.")
         if not _reaches(token, need, is_reading=self.is_reading):
             raise answers.insufficient_scope()
         return Caller(user, token)
@@ -141,9 +138,12 @@ class Call(Struct, frozen=True):
             raise answers.unauthorized()
         return caller
 
-    def parameters_with_segments(self, segment: str, name: str = "") -> Parameters:
-        """A typed reader of a segment of the path, under its name in errors."""
-        return Parameters({name or segment: self.segments[segment]})
+    def number(self, segment: str, name: str = "") -> int:
+        """A segment of the path that is a number (else 400), by its name in errors."""
+        named = Parameters({name or segment: self.segments[segment]})
+        found = named.integer(name or segment)
+        named.check()
+        return found or 0
 
     def list_values(self, endpoint: AnyEndpoint) -> tuple[Mapping[str, Any], Window]:
         """What a list is asked for: its typed parameters and its page."""
@@ -162,16 +162,14 @@ class Call(Struct, frozen=True):
 
     async def user(self) -> User:
         """The user named in the path, by id or username."""
-        found = await self._find_user(self.segments["user_id"])
+        named, records = self.segments["user_id"], self.service.records
+        if is_number(named):
+            found = await records.ask(Tables.user_by_id, id_of(named))
+        else:
+            found = await records.ask(Tables.user_named, named)
         if found is None:
             raise answers.not_found("User")
         return found
-
-    async def _find_user(self, named: str) -> User | None:
-        records = self.service.records
-        if is_number(named):
-            return await records.ask(Tables.user_by_id, id_of(named))
-        return await records.ask(Tables.user_named, named)
 
     async def project_for(
         self, act: access.Act, *, is_archived_too: bool = False
@@ -187,14 +185,8 @@ class Call(Struct, frozen=True):
         return caller, project
 
     async def project(self, caller: Caller) -> Project:
-        """The project named in the path, if the caller may know of it.
-
-        Raises:
-            Refusal: 404; 301 or 405 for the path of one that has moved.
-        """
-        found = await self.service.records.ask(
-            Tables.project, self.segments["id"], caller.user_id
-        )
+        """The project named in the path; 404 if hidden, 301 or 405 if it has moved."""
+        found = await self.ask(Tables.project, self.segments["id"], caller.user_id)
         if found is None:
             await self._lead_on(caller)
             raise answers.not_found("Project")
@@ -205,8 +197,7 @@ class Call(Struct, frozen=True):
 
     async def _lead_on(self, caller: Caller) -> None:
         """Refuse the old path of a project with its new address."""
-        records = self.service.records
-        old_path = self.segments["id"]
+        records, old_path = self.service.records, self.segments["id"]
         project_id = await records.ask(moved_project, old_path)
         if project_id is None:
             return
@@ -226,24 +217,22 @@ class Call(Struct, frozen=True):
 
     async def group(self, caller: Caller) -> Group:
         """The group named in the path, if the caller may know of it."""
-        found = await self.service.records.ask(
-            Tables.group, self.segments["id"], caller.user_id
-        )
+        found = await self.ask(Tables.group, self.segments["id"], caller.user_id)
         if found is None:
             raise answers.not_found("Group")
         answers.refuse(caller.judge(found), "Group")
         return found
+
+    async def owner(self, caller: Caller, kind: OwnerKind) -> Owner:
+        """The project or group named in the path, if the caller may know of it."""
+        return await (self.project(caller) if kind == "project" else self.group(caller))
 
     async def wiki(
         self, kind: OwnerKind, operation: access.Operation
     ) -> tuple[Caller, Owner, WikiStorage]:
         """The wiki named in the path, if the caller may do this to it."""
         caller = await self.caller()
-        owner: Owner
-        if kind == "group":
-            owner = await self.group(caller)
-        else:
-            owner = await self.project(caller)
+        owner = await self.owner(caller, kind)
         answers.refuse(judge(self.service, owner, caller, operation), kind.capitalize())
         return caller, owner, self.service.wiki(kind, owner.id)
 
@@ -252,11 +241,9 @@ def judge(
     service: Service, owner: Owner, caller: Caller, operation: access.Operation
 ) -> access.Verdict:
     """Whether the caller may do the operation on the owner's wiki."""
+    level, membership = service.settings.profile.delete_level, owner.membership
     return access.judge_wiki(
-        owner.door,
-        owner.membership(caller.user),
-        operation,
-        delete_level=service.settings.profile.delete_level,
+        owner.door, membership(caller.user), operation, delete_level=level
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pygit2
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from wikisync.core.decoding import convert
 from wikisync.core.packaged import packaged_toml
@@ -65,13 +66,7 @@ class CodeFacts(Struct, frozen=True):
 
     def columns(self) -> dict[str, object]:
         """As columns of the records, but for the languages."""
-        return {
-            "default_branch": self.default_branch,
-            "readme": self.readme,
-            "license": self.license,
-            "license_key": self.license_key,
-            "commit_count": self.commit_count,
-        }
+        return {n: held for n, held in asdict(self).items() if n != "languages"}
 
 
 def read_facts(repository: WikiRepository) -> CodeFacts:
@@ -82,14 +77,11 @@ def read_facts(repository: WikiRepository) -> CodeFacts:
     top = [f for f in tree.files if "/" not in f.path and is_regular(f.mode)]
     license_file = _first(top, _LICENSE_FILE)
     readme = _first(top, _README_FILE)
-    key = None
-    if license_file is not None:
-        key = _license_key(repository, license_file)
     return CodeFacts(
         default_branch=repository.branch(),
-        readme=None if readme is None else readme.path,
-        license=None if license_file is None else license_file.path,
-        license_key=key,
+        readme=readme.path if readme else None,
+        license=license_file.path if license_file else None,
+        license_key=_license_key(repository, license_file) if license_file else None,
         commit_count=repository.count_commits(),
         languages=shares_of(_sizes(repository, tree.files)),
     )

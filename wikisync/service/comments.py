@@ -44,9 +44,7 @@ async def list_comments(call: Call, kind: OwnerKind) -> web.Response:
 async def show_comment(call: Call, kind: OwnerKind) -> web.Response:
     """``GET .../wiki_pages/:page_id/notes/:note_id``."""
     await call.signed_in()
-    named = call.parameters_with_segments("note_id")
-    comment_id = named.integer("note_id")
-    named.check()
+    comment_id = call.number("note_id")
     for one in await _read(call, kind):
         if one.id == comment_id:
             return answers.json_answer(one)
@@ -65,7 +63,7 @@ async def create_comment(call: Call, kind: OwnerKind) -> web.Response:
     body = str(values["body"])
     if not body.strip():
         raise answers.bad_request('400 Bad request - Note {:note=>["can\'t be blank"]}')
-    await call.service.records.ask(
+    await call.ask(
         add_comment, page_id, caller.person.id, body, is_internal=is_internal
     )
     return answers.json_answer((await _read(call, kind))[-1], status=201)
@@ -75,18 +73,9 @@ def add_comment(
     tables: Tables, page_id: int, author_id: int, body: str, *, is_internal: bool
 ) -> None:
     """Add a comment to a page."""
-    now = tables.stamp()
-    tables.insert(
-        "comment",
-        {
-            "page_id": page_id,
-            "author_id": author_id,
-            "body": body,
-            "is_internal": int(is_internal),
-            "created_at": now,
-            "updated_at": now,
-        },
-    )
+    stamps = dict.fromkeys(("created_at", "updated_at"), tables.stamp())
+    made = {"page_id": page_id, "author_id": author_id, "body": body}
+    tables.insert("comment", made | stamps | {"is_internal": int(is_internal)})
 
 
 def _comments(tables: Tables, page_id: int) -> list[tuple[User, dict[str, Any]]]:
@@ -100,16 +89,14 @@ def _is_page(tables: Tables, page_id: int, kind: OwnerKind, owner_id: int) -> bo
 
 async def _page(call: Call, kind: OwnerKind) -> tuple[Caller, Owner, int]:
     """Who calls, and the page that is named; one that is hidden is not there."""
-    named = call.parameters_with_segments("page_id", "noteable_id")
-    page_id = named.integer("noteable_id") or 0
-    named.check()
+    page_id = call.number("page_id", "noteable_id")
     try:
         caller, owner, _wiki = await call.wiki(kind, Operation.READ)
     except answers.Refusal as refusal:
         if refusal.status != 403:
             raise
         raise answers.not_found("WikiPage::Meta") from None
-    if not await call.service.records.ask(_is_page, page_id, kind, owner.id):
+    if not await call.ask(_is_page, page_id, kind, owner.id):
         raise answers.not_found("WikiPage::Meta")
     return caller, owner, page_id
 
@@ -117,7 +104,7 @@ async def _page(call: Call, kind: OwnerKind) -> tuple[Caller, Owner, int]:
 async def _read(call: Call, kind: OwnerKind) -> list[CommentRecord]:
     """The comments of a page that the caller may read, the oldest first."""
     caller, owner, page_id = await _page(call, kind)
-    found = await call.service.records.ask(_comments, page_id)
+    found = await call.ask(_comments, page_id)
     return [
         CommentRecord(
             id=row["comment_id"],

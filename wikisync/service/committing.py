@@ -41,9 +41,7 @@ def commit_change(
 ) -> None:
     """Commit a change to a branch, which may be new; none where nothing changes.
 
-    Raises:
-        GitRefused: git cannot hold such a path.
-        OSError: the disk is full or cannot be written to.
+    Raises GitRefused for a path that git cannot hold, OSError of the disk.
     """
     reference = f"refs/heads/{branch}"
     tip = tip_of(repository, branch) or tip_of(repository, _head_branch(repository))
@@ -81,11 +79,7 @@ def commit_change(
 def _writing(
     repository: pygit2.Repository, size: int = 0, *, refusal: str | None = None
 ) -> Iterator[None]:
-    """Write what nothing but the disk can refuse, or a change for this reason.
-
-    Raises:
-        OSError: it is full or cannot be written to; git's own words may be none.
-    """
+    """Write what only the disk can refuse (OSError), or a change for this reason."""
     try:
         yield
     except (pygit2.GitError, LookupError, ValueError, OSError) as error:
@@ -118,8 +112,7 @@ def edit_tree(
 ) -> bytes | None:
     """Write the tree with the edits, touching only directories on their way.
 
-    Returns:
-        The raw id of the new tree, or None when nothing is left in it.
+    Gives the raw id of the new tree, or None when nothing is left in it.
     """
     here: dict[str, RepositoryFile | None] = {}
     below: dict[str, dict[str, RepositoryFile | None]] = {}
@@ -130,11 +123,8 @@ def edit_tree(
         else:
             here[name] = file
     present = _present(repository, tree)
-    builder = (
-        repository.TreeBuilder(pygit2.Oid(raw=tree))
-        if tree
-        else repository.TreeBuilder()
-    )
+    before = [pygit2.Oid(raw=tree)] if tree else []
+    builder = repository.TreeBuilder(*before)
     # files go first and come last, so that a directory may replace a file
     # or give it up, but nothing is ever replaced that was not removed
     for name, file in here.items():
@@ -256,29 +246,20 @@ def copy_repository(address: str, fresh: Path, branch: str | None = None) -> Non
     """Copy a repository to a folder that is not there: one branch, or all and tags.
 
     A branch that is the only one wanted becomes the default branch.  After a failure
-    part of the folder may be there.
-
-    Raises:
-        GitRefused: it cannot be read.
+    (GitRefused) part of the folder may be there.
     """
-    try:
-        _copy(address, fresh, branch)
-    except (pygit2.GitError, ValueError, KeyError, OSError) as error:
-        raise GitRefused(str(error)) from error
-
-
-def _copy(address: str, fresh: Path, branch: str | None) -> None:
-    make_private_folder(fresh)
-    repository = pygit2.init_repository(str(fresh), bare=True)
-    remote = repository.remotes.create_anonymous(address)
     wanted = f"refs/heads/{branch}" if branch else "refs/heads/*"
     tags = [] if branch else ["+refs/tags/*:refs/tags/*"]
-    # an empty repository has nothing to ask for
-    found = remote.list_heads()
-    heads = {head.name: head.symref_target for head in found}
-    if heads:
-        names = [f"+{wanted}:{wanted}", *tags]
-        remote.fetch(names)
-    shown = wanted if branch else heads.get("HEAD") or f"refs/heads/{DEFAULT_BRANCH}"
-    repository.set_head(shown)
-    repository.free()
+    usual = f"refs/heads/{DEFAULT_BRANCH}"
+    try:
+        make_private_folder(fresh)
+        repository = pygit2.init_repository(str(fresh), bare=True)
+        remote = repository.remotes.create_anonymous(address)
+        # an empty repository has nothing to ask for
+        heads = {head.name: head.symref_target for head in remote.list_heads()}
+        if heads:
+            remote.fetch([f"+{wanted}:{wanted}", *tags])
+        repository.set_head(wanted if branch else heads.get("HEAD") or usual)
+        repository.free()
+    except (pygit2.GitError, ValueError, KeyError, OSError) as error:
+        raise GitRefused(str(error)) from error

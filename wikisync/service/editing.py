@@ -1,12 +1,8 @@
 """What each write does to a wiki's files: a tree and a wish to one change.
 
-Pure: nothing is written here.  Each function takes the tree as it is and gives
-the ``CommitPlan`` that one commit makes of it, or raises the ``Refusal`` that the
-service answers instead.  ``repository`` carries changes out.
-
-A rename leaves a line in the redirects file (``markup.links``).
-
-Rules: ``docs/service.md`` "Slugs and titles", "Edits" and "Differences".
+Pure: each function gives the ``CommitPlan`` that one commit makes of the tree, or
+raises the ``Refusal`` that the service answers; ``repository`` carries plans out. A
+rename leaves a line in the redirects file.  Rules: ``docs/service.md`` "Edits".
 """
 
 from collections.abc import Mapping
@@ -88,8 +84,7 @@ def plan_edit(
 ) -> CommitPlan:
     """The change that edits, converts or renames a page, its children with it.
 
-    Without a title the page stays where it is, and without a format it keeps
-    the one it has; both are what the service's documentation promises.
+    Without a title the page stays where it is, without a format it keeps its own.
     """
     path = page.slug
     if edit.title is not None:
@@ -148,11 +143,7 @@ def check_title(path: str, limits: Limits) -> None:
 
 
 def check_depth(path: str, limits: Limits) -> None:
-    """Refuse a file in more directories than a push may bring.
-
-    Raises:
-        Refusal: 400.
-    """
+    """Refuse (400) a file in more directories than a push may bring."""
     if path.count("/") > limits.directories_max:
         most = limits.directories_max
         raise invalid("title", f"exceeds the limit of {most} directories")
@@ -174,10 +165,7 @@ def _size(count: int) -> str:
 def check_free(
     tree: WikiTree, path: str, *, without: frozenset[str] | set[str] = frozenset()
 ) -> None:
-    """Refuse a path that git cannot hold: a file where a directory is.
-
-    ``a.md`` and ``a.md/b.md`` cannot both be, though their titles differ.
-    """
+    """Refuse a path that git cannot hold: ``a.md/b.md`` beside a file ``a.md``."""
     for above in folders_above(path):
         if above not in without and tree.file(above) is not None:
             raise invalid("base", f"A file already exists with the path {above}")

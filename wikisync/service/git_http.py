@@ -144,7 +144,6 @@ async def receive_pack(call: Call, part: Part) -> web.StreamResponse:
 async def _follow(
     call: Call, visit: Visit, before: WikiTree | None, after: WikiTree | None
 ) -> None:
-    """Let the records follow what a push changed."""
     service = call.service
     if visit.part == "code":
         await jobs.refresh_code(service, visit.owner.id)
@@ -173,12 +172,7 @@ async def _check(call: Call, visit: Visit, body: Path, spool: Path) -> bytes | N
 
 
 async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
-    """Who calls for which repository, if it may.
-
-    Raises:
-        Refusal: no such address here, or no git.
-        PlainRefusal: 401, 403 or 404 in git's way, plain text.
-    """
+    """Who calls for which repository, if it may; else a refusal in git's plain text."""
     if not call.service.git.is_there():
         raise unmatched_route()
     caller = await _caller(call)
@@ -298,11 +292,7 @@ async def _collect(
 
 
 async def _spool(call: Call, folder: Path, bytes_max: int) -> Path:
-    """The request's body as a file.
-
-    Raises:
-        PlainRefusal: 413 over the limit, 400 when it cannot be unpacked.
-    """
+    """The request's body as a file; 413 over the limit, 400 where it is damaged."""
     if (call.request.content_length or 0) > bytes_max:
         raise _too_large()
     await call_for_body(call.request)

@@ -78,6 +78,10 @@ class GitInput(Struct, frozen=True):
 NOTHING = GitInput()
 
 
+async def ignore(_chunk: bytes) -> None:
+    """A sink for what is not read."""
+
+
 def find_git() -> str | None:
     """Where the executable is, if there is one."""
     return shutil.which("git")
@@ -110,11 +114,8 @@ class GitRunner:
         """Run one command on a repository, its output to ``sink``.
 
         When cancelled, or over its time, the process and all it started are
-        killed; git itself leaves each branch as it was or as it shall be.
-
-        Raises:
-            PlainRefusal: 503 when too many run already.
-            GitFailed: an error of git, or over the time.
+        killed; git itself leaves each branch as it was or as it shall be.  Raises
+        PlainRefusal (503) when too many run already, GitFailed for all else.
         """
         try:
             async with (
@@ -161,13 +162,8 @@ class GitRunner:
                     await processes.end_session(process)
             if code != 0:
                 why = _complaint(complaints)
-                log.warning(
-                    "git %s of %s ended with %d: %s",
-                    words[0],
-                    repository.name,
-                    code,
-                    why,
-                )
+                told = words[0], repository.name, code, why
+                log.warning("git %s of %s ended with %d: %s", *told)
                 raise GitFailed(why)
 
 

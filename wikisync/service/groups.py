@@ -29,7 +29,7 @@ async def show_group(call: Call) -> web.Response:
 async def list_groups(call: Call) -> web.Response:
     """``GET /groups``: every group that the caller may know of."""
     caller = await call.caller()
-    groups = await call.service.records.ask(Tables.groups, caller.user_id)
+    groups = await call.ask(Tables.groups, caller.user_id)
     return _answer(call, caller, groups, OtherEndpoint.GROUPS)
 
 
@@ -37,12 +37,9 @@ async def create_group(call: Call) -> web.Response:
     """``POST /groups``: its creator is its owner; in another for its maintainers."""
     values = call.values(OtherEndpoint.GROUP_CREATE)
     caller = await call.signed_in()
-    records = call.service.records
     parent: Group | None = None
     if values.get("parent_id") is not None:
-        parent = await records.ask(
-            Tables.group, str(values["parent_id"]), caller.user_id
-        )
+        parent = await call.ask(Tables.group, str(values["parent_id"]), caller.user_id)
         if parent is None or not caller.sees(parent):
             raise not_found("Group")
         if not parent.membership(caller.user).has(AccessLevel.MAINTAINER):
@@ -50,11 +47,11 @@ async def create_group(call: Call) -> web.Response:
     problems = _problems(values, parent)
     if not problems:
         above = "" if parent is None else f"{parent.full_path}/"
-        group_id = await records.ask(
+        group_id = await call.ask(
             _add_group, above + values["path"], caller.person.id, values
         )
         if group_id is not None:
-            group = await records.ask(Tables.group, str(group_id), caller.user_id)
+            group = await call.ask(Tables.group, str(group_id), caller.user_id)
             assert group is not None, "it was made just now"
             return json_answer(group_view(call, group), status=201)
         problems = {"path": ["has already been taken"]}
@@ -132,7 +129,7 @@ def group_view(call: Call, group: Group) -> dict[str, object]:
 async def _list_below(call: Call, endpoint: OtherEndpoint) -> web.Response:
     caller = await call.caller()
     group = await call.group(caller)
-    groups = await call.service.records.ask(
+    groups = await call.ask(
         Tables.groups,
         caller.user_id,
         below=group.id,

@@ -81,10 +81,7 @@ class Deliveries:
         await self._waiting.join()
 
     async def run(self) -> None:
-        """Deliver for ever, one after the other.
-
-        When cancelled, what still waits is not delivered.
-        """
+        """Deliver one after the other for ever; cancelled, what waits is left."""
         timeout = aiohttp.ClientTimeout(total=self._limits.seconds_max)
         async with aiohttp.ClientSession(timeout=timeout) as session:
             while True:

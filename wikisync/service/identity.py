@@ -77,7 +77,7 @@ async def list_users(call: Call) -> web.Response:
     wanted = str(values.get("search") or "").casefold()
     found = [
         user
-        for user in reversed(await call.service.records.ask(Tables.users))
+        for user in reversed(await call.ask(Tables.users))
         if (username is None or user.username.lower() == username.lower())
         and wanted in f"{user.username}\n{user.name}".casefold()
         and not (values.get("active") and user.is_blocked)

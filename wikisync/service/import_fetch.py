@@ -55,10 +55,7 @@ def address_problem(
 
 
 def shown(address: str) -> str:
-    """An address without user, password, query and fragment.
-
-    What cannot be taken apart is not shown at all.
-    """
+    """An address without user, password, query and fragment; empty for what is none."""
     parts = _parts(address)
     if parts is None:
         return ""
@@ -119,11 +116,8 @@ class FetchFailed(Exception):
 async def fetch_repository(address: str, folder: Path, imports: Imports) -> None:
     """Make the folder a copy of the repository: its branches and tags.
 
-    When it fails or is cancelled, the process is gone and part of the folder
-    may be there.
-
-    Raises:
-        FetchFailed: no repository there, too large, or not in time.
+    When it fails (FetchFailed) or is cancelled, the process is gone and part of the
+    folder may be there.
     """
     if has_query(address):
         # it would be an argument of a process, which everybody on the machine sees

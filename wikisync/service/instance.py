@@ -18,7 +18,6 @@ from wikisync.service.render_pool import RenderPool
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import Limits, Settings
 from wikisync.service.storage import WikiStorage
-from wikisync.service.tree_walk import TreeLimits
 
 
 class Service:
@@ -59,20 +58,12 @@ class Service:
         """Folder for bodies on their way in."""
         return self.data / "spool"
 
-    @property
-    def tree_limits(self) -> TreeLimits:
-        """How much one commit may hold."""
-        limits = self.settings.limits
-        return TreeLimits(
-            directories_max=limits.directories_max, entries_max=limits.entries_max
-        )
-
     def wiki(self, kind: OwnerKind, owner_id: int) -> WikiStorage:
         """The wiki of a project or group, by the owner's id."""
         key = (kind, owner_id)
         if key not in self._wikis:
             path = self.wiki_folder(owner_id, kind)
-            repository = WikiRepository(path, limits=self.tree_limits)
+            repository = WikiRepository(path, limits=self.limits)
             # a group has no activity
             note = partial(self._note_write, owner_id) if kind == "project" else None
             self._wikis[key] = WikiStorage(repository, note, self.grown.add)
@@ -82,7 +73,7 @@ class Service:
         """A project's own repository; the branch counts when it is made."""
         if project_id not in self._codes:
             folder = self.code_folder(project_id)
-            repository = WikiRepository(folder, first_branch, self.tree_limits)
+            repository = WikiRepository(folder, first_branch, self.limits)
             note = partial(self._note_write, project_id)
             self._codes[project_id] = WikiStorage(repository, note, self.grown.add)
         return self._codes[project_id]
@@ -118,10 +109,9 @@ class Service:
         self._wikis.pop(("project", project_id), None)
 
     def imports(self, *, is_fetched: bool) -> asyncio.Queue[int]:
-        """Projects whose repository is to be filled, in a queue of two.
+        """Projects whose repository is to be filled.
 
-        Those fetched from elsewhere wait apart: a server that does not answer
-        must not hold up the forks.
+        What comes from elsewhere waits apart: a silent server must not hold up forks.
         """
         return self._fetches if is_fetched else self._copies
 

@@ -11,7 +11,7 @@ step of such a creation, and nothing of anybody else's.
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -22,11 +22,11 @@ from wikisync.service.answers import PlainRefusal, Refusal
 from wikisync.service.code import folder_size, is_sound, read_facts
 from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import CommitPlan
-from wikisync.service.git_process import GitFailed, GitInput
+from wikisync.service.git_process import GitFailed, GitInput, ignore
 from wikisync.service.import_fetch import FetchFailed, fetch_repository, shown
 from wikisync.service.instance import Service
 from wikisync.service.listing import read_projects
-from wikisync.service.projects import facts as project_facts
+from wikisync.service.projects import facts
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.rows import Project
 from wikisync.service.tables import Tables
@@ -51,13 +51,10 @@ MEASURED_MAX = 100
 
 @asynccontextmanager
 async def running_jobs(service: Service) -> AsyncIterator[None]:
-    """Do the service's jobs while the block lasts, unfinished ones first.
-
-    Leaving the block interrupts them.
-    """
+    """Do the service's jobs while the block lasts, unfinished ones first."""
     async with beside(
-        purge_now_and_then(service),
-        measure_now_and_then(service),
+        _for_ever(purge, service, service.wait_for_purge),
+        _for_ever(measure_all, service, lambda: _measure_pause(service)),
         pack_now_and_then(service),
         service.deliveries.run(),
         *(
@@ -101,12 +98,10 @@ async def run_import(service: Service, project_id: int) -> None:
             await _remove_files(service, project_id)
             return
         await refresh_code(service, project_id)
-    except FetchFailed as error:
+    except (FetchFailed, GitRefused, Refusal, TreeTooLarge) as error:
         log.warning("cannot import project %s: %s", project.full_path, error)
-        await _end_import(service, project_id, "failed", str(error))
-    except (GitRefused, Refusal, TreeTooLarge) as error:
-        log.warning("cannot import project %s: %s", project.full_path, error)
-        text = "The repository could not be copied."
+        is_shown = isinstance(error, FetchFailed)
+        text = str(error) if is_shown else "The repository could not be copied."
         await _end_import(service, project_id, "failed", text)
     else:
         await _end_import(service, project_id, "finished")
@@ -115,9 +110,7 @@ async def run_import(service: Service, project_id: int) -> None:
 async def _fill(service: Service, project: Project) -> None:
     """Bring a repository's content from where the project's record says.
 
-    Raises:
-        FetchFailed: another server did not give it.
-        GitRefused: it cannot be read here.
+    Raises FetchFailed (another server did not give it) and GitRefused.
     """
     origin = project.origin
     assert origin.url is not None, "an import has a source"
@@ -161,63 +154,63 @@ async def _end_import(
 async def refresh_code(service: Service, project_id: int) -> None:
     """Read again what is shown of a repository, after it was changed."""
     repository = service.code(project_id).repository
-    facts = await asyncio.to_thread(read_facts, repository)
+    found = await asyncio.to_thread(read_facts, repository)
     await service.records.ask(
-        project_facts.set_code_facts, project_id, facts.columns(), facts.languages
+        facts.set_code_facts, project_id, found.columns(), found.languages
     )
 
 
-async def measure_now_and_then(service: Service) -> None:
-    """Keep the sizes of projects, for ever: those that changed, from time to time."""
+async def _for_ever(
+    work: Callable[[Service], Awaitable[None]],
+    service: Service,
+    pause: Callable[[], Awaitable[None]],
+) -> None:
+    """Do the work again after each pause; what fails is tried again then."""
     while True:
         try:
-            await measure_all(service)
+            await work(service)
         except Exception:
-            # what could not be measured now is tried again at the next interval
-            log.exception("projects cannot be measured")
-        await asyncio.sleep(service.settings.measure_interval_s)
+            log.exception("%s failed", work.__name__)
+        await pause()
+
+
+async def _measure_pause(service: Service) -> None:
+    await asyncio.sleep(service.settings.measure_interval_s)
 
 
 async def measure_all(service: Service) -> None:
     """Measure every project that changed."""
-    await service.records.ask(project_facts.forget_measures)
+    await service.records.ask(facts.forget_measures)
     while await measure(service):
         pass
 
 
 async def measure(service: Service, ids: list[int] | None = None) -> bool:
-    """Measure projects that changed since they were last measured.
-
-    Returns:
-        Whether there was any.
-    """
+    """Measure projects that changed since they were last measured; whether any did."""
     records = service.records
-    taken = await records.ask(project_facts.take_unmeasured, MEASURED_MAX, ids)
+    taken = await records.ask(facts.take_unmeasured, MEASURED_MAX, ids)
     for project_id in taken:
         code, wiki = service.code_folder(project_id), service.wiki_folder(project_id)
         figures = await asyncio.to_thread(_figures, code, wiki)
-        await records.ask(project_facts.set_sizes, project_id, figures)
+        await records.ask(facts.set_sizes, project_id, figures)
     return bool(taken)
 
 
 def _figures(code: Path, wiki: Path) -> dict[str, int]:
-    return {
-        "repository_size": folder_size(code),
-        "wiki_size": folder_size(wiki),
-        "repository_checksum_failed": int(not is_sound(code)),
-        "wiki_checksum_failed": int(not is_sound(wiki)),
-    }
+    sizes = {"repository_size": folder_size(code), "wiki_size": folder_size(wiki)}
+    broken = {"repository": not is_sound(code), "wiki": not is_sound(wiki)}
+    return sizes | {f"{name}_checksum_failed": int(is_) for name, is_ in broken.items()}
 
 
 async def pack_now_and_then(service: Service) -> None:
     """Let git pack repositories that changed and have many files, for ever."""
     given = GitInput(memory_bytes_max=service.settings.git.push_memory_bytes_max)
     while True:
-        await asyncio.sleep(service.settings.measure_interval_s)
+        await _measure_pause(service)
         while service.grown:
             repository = service.grown.pop()
             try:
-                await service.git.run(PACK, repository.path, _ignore, given)
+                await service.git.run(PACK, repository.path, ignore, given)
             except (GitFailed, PlainRefusal, OSError) as error:
                 # one repository's trouble must not end the packing of all others
                 log.warning("%s is not packed: %s", repository.path.name, error)
@@ -225,31 +218,11 @@ async def pack_now_and_then(service: Service) -> None:
             await asyncio.to_thread(repository.close_packs)
 
 
-async def _ignore(_chunk: bytes) -> None:
-    """Git is asked to be quiet."""
-
-
-async def purge_now_and_then(service: Service) -> None:
-    """Remove what is due, for ever."""
-    while True:
-        try:
-            await purge(service)
-        except Exception:
-            # what could not be removed now is tried again at the next interval
-            log.exception("the purge failed")
-        await service.wait_for_purge()
-
-
 async def purge(service: Service) -> None:
-    """Remove the projects whose days are over, files first.
-
-    When cancelled in the middle, the rest is removed by the next purge.
-    """
+    """Remove the projects whose days are over, files first; the next does the rest."""
     delay = timedelta(days=service.settings.deletion.delay_days)
     for project_id in await service.records.ask(project_tables.due_projects, delay):
-        await service.records.ask(
-            project_tables.set_columns, project_id, {"is_going": 1}
-        )
+        await service.records.ask(Tables.update, "project", project_id, {"is_going": 1})
         await _remove_files(service, project_id)
         await service.records.ask(project_tables.remove_project, project_id)
         log.info("project %d was removed", project_id)
@@ -269,8 +242,5 @@ COMMIT_MESSAGE = "Initialized from the project template"
 
 def template_files(name: str, project_name: str) -> Mapping[str, bytes]:
     """What a project made from a built-in template begins with, by path."""
-    text = (
-        f"# {project_name}\n\n"
-        f"This project was made from the template {BUILT_IN[name]} (`{name}`).\n"
-    )
-    return {"README.md": text.encode()}
+    text = f"This project was made from the template {BUILT_IN[name]} (`{name}`).\n"
+    return {"README.md": f"# {project_name}\n\n{text}".encode()}

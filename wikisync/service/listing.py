@@ -26,16 +26,23 @@ name one user, project or group by id."""
 
 SEARCH_CHARS_MIN = 3
 """Shorter words are only found when they are the whole value."""
-
-
 _TOPIC = "project_topic pt JOIN topic t ON t.id = pt.topic_id WHERE t"
-
-
 DEFAULT_STORAGE = "default"
+_COMPARED = {
+    "id_after": "id >",
+    "id_before": "id <",
+    "last_activity_after": "last_activity_at >=",
+    "last_activity_before": "last_activity_at <=",
+    "updated_after": "updated_at >=",
+    "updated_before": "updated_at <=",
+    "visibility": "visibility =",
+    "repository_storage": "repository_storage =",
+}
+"""Filter to the column that it is compared with, and how."""
 
 
 class ProjectQuery(Struct, frozen=True):
-    """Which projects are wanted, in which order."""
+    """Which projects are wanted, in which order; filters are called as parameters."""
 
     base: Base = "all"
     base_id: int = 0
@@ -46,28 +53,28 @@ class ProjectQuery(Struct, frozen=True):
     archived: bool | None = None
     id_after: int | None = None
     id_before: int | None = None
-    is_imported: bool = False
-    includes_hidden: bool = False
-    includes_going: bool = False
-    active_after: str | None = None
-    active_before: str | None = None
+    imported: bool = False
+    include_hidden: bool = False
+    include_pending_delete: bool = False
+    last_activity_after: str | None = None
+    last_activity_before: str | None = None
     updated_after: str | None = None
     updated_before: str | None = None
-    is_membership: bool = False
-    level_min: int = 0
-    is_owned: bool = False
-    is_repository_broken: bool = False
-    is_wiki_broken: bool = False
+    membership: bool = False
+    min_access_level: int | None = None
+    owned: bool = False
+    repository_checksum_failed: bool = False
+    wiki_checksum_failed: bool = False
     repository_storage: str | None = None
     search: str = ""
-    searches_namespaces: bool = False
-    is_starred: bool = False
+    search_namespaces: bool = False
+    starred: bool = False
     topic_id: int | None = None
     topics: tuple[str, ...] = ()
     visibility: str | None = None
-    has_issues: bool = False
-    has_merge_requests: bool = False
-    language: str | None = None
+    with_issues_enabled: bool = False
+    with_merge_requests_enabled: bool = False
+    with_programming_language: str | None = None
     custom_attributes: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -75,7 +82,7 @@ def find_project_ids(
     tables: Tables, query: ProjectQuery, caller: User | None, ids_max: int
 ) -> list[int]:
     """The ids of the first projects wanted, at most so many, in order."""
-    if caller is None and (query.is_membership or query.is_owned or query.is_starred):
+    if caller is None and (query.membership or query.owned or query.starred):
         return []
     values = tables.who(None if caller is None else caller.id)
     values["ids_max"] = ids_max
@@ -154,22 +161,17 @@ def _at_least(level: str) -> str:
 
 def _of_caller(query: ProjectQuery, values: dict[str, object]) -> list[str]:
     conditions: list[str] = []
-    least = 0
-    if query.is_membership:
-        least = int(AccessLevel.GUEST)
-    if query.is_owned:
-        least = int(AccessLevel.OWNER)
-    least = max(least, query.level_min)
-    if least:
-        values["least"] = least
+    levels = [query.min_access_level or 0, AccessLevel.GUEST * query.membership]
+    if least := max(*levels, AccessLevel.OWNER * query.owned):
+        values["least"] = int(least)
         conditions.append(_at_least("least"))
-    if query.is_starred:
+    if query.starred:
         conditions.append("p.id IN (SELECT project_id FROM star WHERE user_id = :user)")
-    if query.is_imported:
+    if query.imported:
         conditions.append("p.creator_id = :user AND p.import_type IS NOT NULL")
     for wanted, column in (
-        (query.has_issues, "issues_access_level"),
-        (query.has_merge_requests, "merge_requests_access_level"),
+        (query.with_issues_enabled, "issues_access_level"),
+        (query.with_merge_requests_enabled, "merge_requests_access_level"),
     ):
         if wanted:
             values["guest"] = int(AccessLevel.GUEST)
@@ -181,33 +183,21 @@ def _of_caller(query: ProjectQuery, values: dict[str, object]) -> list[str]:
 
 
 def _of_record(query: ProjectQuery, values: dict[str, object]) -> list[str]:
-    conditions: list[str] = []
-    if not query.includes_going:
-        conditions.append("p.is_going = 0")
-    if not query.includes_hidden:
-        conditions.append("p.is_hidden = 0")
-    if query.active is not None:
-        is_active = "p.is_archived = 0 AND p.marked_on IS NULL"
-        conditions.append(is_active if query.active else f"NOT ({is_active})")
-    if query.archived is not None:
-        conditions.append(f"p.is_archived = {int(query.archived)}")
-    if query.is_repository_broken:
-        conditions.append("p.repository_checksum_failed = 1")
-    if query.is_wiki_broken:
-        conditions.append("p.wiki_checksum_failed = 1")
-    for name, value, condition in (
-        ("id_after", query.id_after, "p.id > :id_after"),
-        ("id_before", query.id_before, "p.id < :id_before"),
-        ("active_after", query.active_after, "p.last_activity_at >= :active_after"),
-        ("active_before", query.active_before, "p.last_activity_at <= :active_before"),
-        ("updated_after", query.updated_after, "p.updated_at >= :updated_after"),
-        ("updated_before", query.updated_before, "p.updated_at <= :updated_before"),
-        ("visibility", query.visibility, "p.visibility = :visibility"),
-        ("storage", query.repository_storage, "p.repository_storage = :storage"),
-    ):
-        if value is not None:
+    is_active = "p.is_archived = 0 AND p.marked_on IS NULL"
+    switches = (
+        (not query.include_pending_delete, "p.is_going = 0"),
+        (not query.include_hidden, "p.is_hidden = 0"),
+        (query.active is True, is_active),
+        (query.active is False, f"NOT ({is_active})"),
+        (query.archived is not None, f"p.is_archived = {int(query.archived or 0)}"),
+        (query.repository_checksum_failed, "p.repository_checksum_failed = 1"),
+        (query.wiki_checksum_failed, "p.wiki_checksum_failed = 1"),
+    )
+    conditions = [condition for is_on, condition in switches if is_on]
+    for name, compared in _COMPARED.items():
+        if (value := getattr(query, name)) is not None:
             values[name] = value
-            conditions.append(condition)
+            conditions.append(f"p.{compared} :{name}")
     for at, (key, text) in enumerate(query.custom_attributes.items()):
         values |= {f"key{at}": key, f"value{at}": text}
         conditions.append(
@@ -224,8 +214,8 @@ def _of_labels(query: ProjectQuery, values: dict[str, object]) -> list[str]:
     ]
     if query.topic_id is not None:
         wanted.append((f"{_TOPIC}.id", query.topic_id))
-    if query.language is not None:
-        wanted.append(("language l WHERE l.name", query.language))
+    if query.with_programming_language is not None:
+        wanted.append(("language l WHERE l.name", query.with_programming_language))
     values |= {f"label{at}": value for at, (_, value) in enumerate(wanted)}
     return [
         f"p.id IN (SELECT project_id FROM {source} = :label{at})"
@@ -246,7 +236,7 @@ def _of_search(query: ProjectQuery, values: dict[str, object]) -> list[str]:
         values[f"word{at}"] = word
         conditions.append(f"instr(p.search, :word{at}) > 0")
     found = "(" + " AND ".join(conditions) + ")"
-    if query.searches_namespaces:
+    if query.search_namespaces:
         whole = " ".join(words)
         above, slash, own = whole.rpartition("/")
         values |= {"whole": whole, "above": "/" + above, "own": "\n" + own}

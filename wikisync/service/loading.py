@@ -63,10 +63,8 @@ async def load_folder(
 ) -> LoadedFolder:
     """Put a folder's users, groups, projects and wikis into the service.
 
-    When cancelled, the wikis loaded so far stay; loading again goes on.
-
-    Raises:
-        ServiceError: no such folder, nothing in it, or a wrong service.toml.
+    When cancelled, the wikis loaded so far stay; loading again goes on.  ServiceError
+    for no such folder, nothing in it, or a wrong service.toml.
     """
     manifest, root = await asyncio.to_thread(read_manifest, folder)
     records = service.records
@@ -136,10 +134,7 @@ def read_manifest(folder: Path) -> tuple[ServiceManifest, Path]:
 
 
 def scan_wiki(folder: Path) -> WikiFiles:
-    """The pages and attachments in a wiki's folder; links are not followed.
-
-    A file outside ``uploads`` is an attachment if a page links to it.
-    """
+    """The pages in a wiki's folder, with the files that they link to or uploaded."""
     files: dict[str, Path] = {}
     ignored: list[str] = []
     linked = _linked_paths(folder)
@@ -161,9 +156,8 @@ def load_wiki(
 ) -> tuple[list[str], bool]:
     """Bring what changed in a folder since its last load into the repository.
 
-    Returns:
-        Paths that changed on both sides, where the repository's text stays; and
-        whether anything of the repository changed.
+    Gives the paths that changed on both sides, where the repository's text stays, and
+    whether anything of the repository changed.
     """
     stored = repository.store_files(files)
     before = {file.path: file for file in repository.loaded().files}

@@ -60,11 +60,7 @@ class ServiceManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def parse_manifest(text: str, source: str) -> ServiceManifest:
-    """Read a manifest.
-
-    Raises:
-        ServiceError: names the key path that is wrong.
-    """
+    """Read a manifest; ServiceError names the key path that is wrong."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

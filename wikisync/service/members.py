@@ -51,15 +51,14 @@ async def add_member(call: Call, kind: OwnerKind) -> web.Response:
     caller, owner = await _admin(call, kind)
     level = int(str(values["access_level"]))
     _check_level(caller, owner, level)
-    records = call.service.records
     user: User | None
     if values.get("user_id") is not None:
-        user = await records.ask(Tables.user_by_id, values["user_id"])
+        user = await call.ask(Tables.user_by_id, values["user_id"])
     else:
-        user = await records.ask(Tables.user_named, str(values.get("username")))
+        user = await call.ask(Tables.user_named, str(values.get("username")))
     if user is None:
         raise answers.not_found("User")
-    direct = await records.ask(people.direct_members, kind, owner.id)
+    direct = await call.ask(people.direct_members, kind, owner.id)
     if any(one.id == user.id for one, _level, _day in direct):
         raise answers.Refusal(409, {"message": "Member already exists"})
     last_day = values.get("expires_at")
@@ -70,7 +69,7 @@ async def add_member(call: Call, kind: OwnerKind) -> web.Response:
 async def edit_member(call: Call, kind: OwnerKind) -> web.Response:
     """``PUT .../members/:user_id``: another level, another last day."""
     values = call.values(OtherEndpoint.MEMBER_EDIT)
-    user_id = _user_id(call)
+    user_id = call.number("user_id")
     caller, owner = await _admin(call, kind)
     user, before, last_day = await _direct(call, kind, owner, user_id)
     level = int(str(values["access_level"]))
@@ -85,17 +84,17 @@ async def edit_member(call: Call, kind: OwnerKind) -> web.Response:
 
 async def remove_member(call: Call, kind: OwnerKind) -> web.Response:
     """``DELETE .../members/:user_id``; members may remove themselves."""
-    user_id = _user_id(call)
+    user_id = call.number("user_id")
     caller = await call.signed_in()
     if user_id == caller.user_id:
-        owner = await _owner(call, caller, kind)
+        owner = await call.owner(caller, kind)
         await _direct(call, kind, owner, user_id)
     else:
         caller, owner = await _admin(call, kind)
         _user, level, _day = await _direct(call, kind, owner, user_id)
         _check_level(caller, owner, level)
     await _check_owner_left(call, kind, owner, user_id)
-    await call.service.records.ask(people.remove_member, kind, owner.id, user_id)
+    await call.ask(people.remove_member, kind, owner.id, user_id)
     return answers.no_content()
 
 
@@ -103,7 +102,7 @@ async def _answer_list(call: Call, kind: OwnerKind, *, is_deep: bool) -> web.Res
     values, window = call.list_values(
         OtherEndpoint.ALL_MEMBERS if is_deep else OtherEndpoint.MEMBERS
     )
-    owner = await _owner(call, await call.caller(), kind)
+    owner = await call.owner(await call.caller(), kind)
     wanted = str(values.get("query") or "").casefold()
     ids = values.get("user_ids")
     found = [
@@ -116,8 +115,8 @@ async def _answer_list(call: Call, kind: OwnerKind, *, is_deep: bool) -> web.Res
 
 
 async def _answer_one(call: Call, kind: OwnerKind, *, is_deep: bool) -> web.Response:
-    user_id = _user_id(call)
-    owner = await _owner(call, await call.caller(), kind)
+    user_id = call.number("user_id")
+    owner = await call.owner(await call.caller(), kind)
     for one in await _members(call, kind, owner, is_deep=is_deep):
         if one.id == user_id:
             return answers.json_answer(one)
@@ -127,7 +126,7 @@ async def _answer_one(call: Call, kind: OwnerKind, *, is_deep: bool) -> web.Resp
 async def _members(
     call: Call, kind: OwnerKind, owner: Owner, *, is_deep: bool
 ) -> list[MemberRecord]:
-    ask = call.service.records.ask
+    ask = call.ask
     direct = await ask(people.direct_members, kind, owner.id)
     if not is_deep:
         return [_record(call, *one) for one in direct]
@@ -146,16 +145,11 @@ def _record(call: Call, user: User, level: int, last_day: str | None) -> MemberR
     return MemberRecord(**shown, access_level=level, expires_at=last_day)
 
 
-async def _owner(call: Call, caller: Caller, kind: OwnerKind) -> Owner:
-    return await (call.project(caller) if kind == "project" else call.group(caller))
-
-
 async def _admin(call: Call, kind: OwnerKind) -> tuple[Caller, Owner]:
     """Who calls, and the project or group whose members it may change."""
     caller = await call.signed_in()
-    owner = await _owner(call, caller, kind)
-    if not owner.membership(caller.user).has(_ADMIN[kind]):
-        raise answers.forbidden()
+    owner = await call.owner(caller, kind)
+    _check_level(caller, owner, _ADMIN[kind])
     return caller, owner
 
 
@@ -167,7 +161,7 @@ def _check_level(caller: Caller, owner: Owner, level: int) -> None:
 async def _direct(
     call: Call, kind: OwnerKind, owner: Owner, user_id: int
 ) -> tuple[User, int, str | None]:
-    ask = call.service.records.ask
+    ask = call.ask
     for user, level, last_day in await ask(people.direct_members, kind, owner.id):
         if user.id == user_id:
             return user, level, last_day
@@ -177,8 +171,7 @@ async def _direct(
 async def _check_owner_left(
     call: Call, kind: OwnerKind, owner: Owner, user_id: int
 ) -> None:
-    """Refuse to leave a group without an owner."""
-    direct = await call.service.records.ask(people.direct_members, kind, owner.id)
+    direct = await call.ask(people.direct_members, kind, owner.id)
     owners = {user.id for user, level, _ in direct if level == AccessLevel.OWNER}
     if kind == "group" and owners == {user_id}:
         raise answers.forbidden()
@@ -192,16 +185,11 @@ async def _set(
     level: int,
     last_day: str | None,
 ) -> None:
-    """Note a membership.
-
-    Raises:
-        Refusal: 400 for less than a group above gives, and for a day that is over.
-    """
-    records = call.service.records
-    if last_day is not None and last_day < records.today():
+    """Note a membership; 400 for less than a group above gives, or a past day."""
+    if last_day is not None and last_day < call.service.records.today():
         raise answers.invalid("expires_at", "cannot be a date in the past")
     above = owner.namespace.id if isinstance(owner, Project) else owner.parent_id
-    inherited = await records.ask(people.inherited_level, above, user.id)
+    inherited = await call.ask(people.inherited_level, above, user.id)
     if inherited is not None and level < inherited[0]:
         name = AccessLevel(inherited[0]).name.capitalize()
         raise answers.invalid(
@@ -209,16 +197,9 @@ async def _set(
             f"should be greater than or equal to {name} inherited membership from"
             f" group {inherited[1]}",
         )
-    await records.ask(
+    await call.ask(
         Tables.add_member, kind, owner.id, user.id, level, expires_on=last_day
     )
-
-
-def _user_id(call: Call) -> int:
-    named = call.parameters_with_segments("user_id")
-    user_id = named.integer("user_id")
-    named.check()
-    return user_id or 0
 
 
 def _absent() -> answers.Refusal:

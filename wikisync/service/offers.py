@@ -13,22 +13,11 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
+from wikisync.contract import project_schema as records
 from wikisync.contract import routes, schema
 from wikisync.contract.parameters import parameters_of
-from wikisync.contract.project_schema import (
-    BranchRecord,
-    CustomAttributeRecord,
-    ImportRecord,
-    MemberRecord,
-    MembersImportRecord,
-    OwnerRecord,
-    ProjectGroupRecord,
-    ProjectRecord,
-    ShareRecord,
-    StarrerRecord,
-    UploadRecord,
-)
-from wikisync.contract.routes import ENDPOINTS, Endpoint, OtherEndpoint
+from wikisync.contract.routes import ENDPOINTS, Endpoint
+from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.core.model import OwnerKind
 from wikisync.service import (
     attachments,
@@ -46,29 +35,19 @@ from wikisync.service.access import Operation as WikiOperation
 from wikisync.service.answers import bytes_answer, unmatched_route
 from wikisync.service.call import Call
 from wikisync.service.openapi import FILE, NOTHING, Operation, describe
-from wikisync.service.projects import acts as project_acts
-from wikisync.service.projects import edits as project_edits
-from wikisync.service.projects import files as project_files
-from wikisync.service.projects import forks as project_forks
-from wikisync.service.projects import parts as project_parts
-from wikisync.service.projects import reading as projects
+from wikisync.service.projects import acts, edits, files, forks, parts, reading
 
 Handler = Callable[[Call], Awaitable[web.StreamResponse]]
 Admission = Callable[[Call], Awaitable[object]]
 """Refuses who may not send what a handler takes, by the head of the request alone."""
 WikiHandler = Callable[[Call, OwnerKind], Awaitable[web.StreamResponse]]
 T = TypeVar("T")
+V = TypeVar("V")
 
 # the first one fits the addresses of the second, too
-_GIT_PARTS: tuple[tuple[str, git_http.Part], ...] = (
-    (".wiki.git", "wiki"),
-    (".git", "code"),
-)
+_GIT_PARTS: dict[str, git_http.Part] = {".wiki.git": "wiki", ".git": "code"}
 USUAL_STATUS = {"GET": 200, "POST": 201, "PUT": 200, "DELETE": 204}
-_OWNERS: tuple[tuple[str, OwnerKind], ...] = (
-    ("projects", "project"),
-    ("groups", "group"),
-)
+_OWNERS: dict[str, OwnerKind] = {"projects": "project", "groups": "group"}
 _AVATAR_PATH = "/uploads/-/system/project/avatar/{id}/{file_name}"
 _UPLOAD_PATH = "/-/project/{id}/uploads/{secret}/{file_name}"
 GitHandler = Callable[[Call, git_http.Part], Awaitable[web.StreamResponse]]
@@ -92,41 +71,38 @@ _SETTINGS = [
     (row.name, _KINDS[row.type] | None, None)
     for row in parameters_of(Endpoint.EDIT).values()
     if row.type in _KINDS
-    and row.name not in {*ProjectRecord.__struct_fields__, "public_builds"}
+    and row.name not in {*records.ProjectRecord.__struct_fields__, "public_builds"}
 ]
 PROJECT = msgspec.defstruct(
-    "Project", _SETTINGS, bases=(ProjectRecord,), frozen=True, kw_only=True
+    "Project", _SETTINGS, bases=(records.ProjectRecord,), frozen=True, kw_only=True
 )
 """A project with all its settings."""
 PROJECTS = list[PROJECT]  # type: ignore[valid-type]
 NONE = tuple[()]
 """The answer of a list that is always empty."""
 _EMPTY = (
-    OtherEndpoint.EVENTS,
-    OtherEndpoint.ISSUES,
-    OtherEndpoint.MERGE_REQUESTS,
-    OtherEndpoint.LABELS,
-    OtherEndpoint.CLUSTER_AGENTS,
+    *(Other.EVENTS, Other.ISSUES, Other.MERGE_REQUESTS, Other.LABELS),
+    Other.CLUSTER_AGENTS,
 )
 _WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
-    (routes.WIKI_LIST, wikis.list_pages, list[schema.WikiPageRecord]),
-    (routes.WIKI_CREATE, wikis.create_page, schema.WikiPageRecord),
-    (routes.WIKI_UPLOAD, attachments.upload, schema.AttachmentRecord),
-    (routes.WIKI_GET, wikis.show_page, schema.WikiPageRecord),
-    (routes.WIKI_EDIT, wikis.edit_page, schema.WikiPageRecord),
+    (Other.PAGES.route, wikis.list_pages, list[schema.WikiPageRecord]),
+    (Other.PAGE_CREATE.route, wikis.create_page, schema.WikiPageRecord),
+    (Other.ATTACHMENT.route, attachments.upload, schema.AttachmentRecord),
+    (Other.PAGE.route, wikis.show_page, schema.WikiPageRecord),
+    (Other.PAGE_EDIT.route, wikis.edit_page, schema.WikiPageRecord),
     (routes.WIKI_DELETE, wikis.delete_page, NOTHING),
-    (routes.COMMENTS, comments.list_comments, list[schema.CommentRecord]),
+    (Other.COMMENTS.route, comments.list_comments, list[schema.CommentRecord]),
     (routes.COMMENT, comments.show_comment, schema.CommentRecord),
-    (routes.COMMENT_CREATE, comments.create_comment, schema.CommentRecord),
+    (Other.COMMENT_CREATE.route, comments.create_comment, schema.CommentRecord),
 )
 _OWNER_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
-    (routes.OWNER_SEARCH, search.search_owner, list[schema.BlobRecord]),
-    (routes.MEMBERS, members.list_members, list[MemberRecord]),
-    (routes.MEMBER_ADD, members.add_member, MemberRecord),
-    (routes.ALL_MEMBERS, members.list_all_members, list[MemberRecord]),
-    (routes.ANY_MEMBER, members.show_any_member, MemberRecord),
-    (routes.MEMBER, members.show_member, MemberRecord),
-    (routes.MEMBER_EDIT, members.edit_member, MemberRecord),
+    (Other.OWNER_SEARCH.route, search.search_owner, list[schema.BlobRecord]),
+    (Other.MEMBERS.route, members.list_members, list[records.MemberRecord]),
+    (Other.MEMBER_ADD.route, members.add_member, records.MemberRecord),
+    (Other.ALL_MEMBERS.route, members.list_all_members, list[records.MemberRecord]),
+    (routes.ANY_MEMBER, members.show_any_member, records.MemberRecord),
+    (routes.MEMBER, members.show_member, records.MemberRecord),
+    (Other.MEMBER_EDIT.route, members.edit_member, records.MemberRecord),
     (routes.MEMBER_REMOVE, members.remove_member, NOTHING),
 )
 """Of projects and groups alike, in both editions."""
@@ -136,81 +112,81 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.METADATA, identity.show_metadata, schema.MetadataRecord),
     (routes.CURRENT_USER, identity.show_user, schema.CurrentUserRecord),
     (routes.CURRENT_TOKEN, identity.show_token, schema.TokenRecord),
-    (routes.PROJECTS, projects.list_projects, PROJECTS),
-    (routes.PROJECT_CREATE, project_edits.create_project, PROJECT),
-    (routes.PROJECT_CREATE_FOR_USER, project_edits.create_project_for_user, PROJECT),
-    (routes.PROJECT, projects.show_project, PROJECT),
-    (routes.PROJECT_EDIT, project_edits.edit_project, PROJECT),
-    (routes.PROJECT_DELETE, project_acts.delete_project, schema.MessageRecord),
-    (routes.PROJECT_BRANCHES, project_parts.list_branches, list[BranchRecord]),
-    *((one.route, project_parts.empty_list(one), NONE) for one in _EMPTY),
-    (routes.PROJECT_USERS, projects.list_users, list[schema.UserRecord]),
-    (routes.PROJECT_GROUPS, projects.list_groups, list[ProjectGroupRecord]),
+    (Endpoint.LIST.route, reading.list_projects, PROJECTS),
+    (Endpoint.CREATE.route, edits.create_project, PROJECT),
+    (Endpoint.CREATE_FOR_USER.route, edits.create_project_for_user, PROJECT),
+    (Endpoint.SHOW.route, reading.show_project, PROJECT),
+    (Endpoint.EDIT.route, edits.edit_project, PROJECT),
+    (Endpoint.DELETE.route, acts.delete_project, schema.MessageRecord),
+    (Other.BRANCHES.route, parts.list_branches, list[records.BranchRecord]),
+    *((one.route, parts.empty_list(one), NONE) for one in _EMPTY),
+    (Endpoint.USERS.route, reading.list_users, list[schema.UserRecord]),
+    (Endpoint.GROUPS.route, reading.list_groups, list[records.ProjectGroupRecord]),
     (
-        routes.PROJECT_SHARE_LOCATIONS,
-        projects.list_share_locations,
-        list[ProjectGroupRecord],
+        Endpoint.SHARE_LOCATIONS.route,
+        reading.list_share_locations,
+        list[records.ProjectGroupRecord],
     ),
-    (routes.PROJECT_STARRERS, projects.list_starrers, list[StarrerRecord]),
-    (routes.PROJECT_LANGUAGES, projects.show_languages, dict[str, float]),
-    (routes.PROJECT_IMPORT, projects.show_import, ImportRecord),
-    (routes.PROJECT_FORKS, projects.list_forks, PROJECTS),
-    (routes.PROJECT_FORK, project_forks.fork_project, PROJECT),
-    (routes.PROJECT_STAR, project_acts.star_project, PROJECT),
-    (routes.PROJECT_UNSTAR, project_acts.unstar_project, PROJECT),
-    (routes.PROJECT_ARCHIVE, project_acts.archive_project, PROJECT),
-    (routes.PROJECT_UNARCHIVE, project_acts.unarchive_project, PROJECT),
-    (routes.PROJECT_TRANSFER, project_edits.transfer_project, PROJECT),
-    (routes.PROJECT_RESTORE, project_acts.restore_project, PROJECT),
-    (routes.PROJECT_SHARE, project_acts.share_project, ShareRecord),
-    (routes.PROJECT_UNSHARE, project_acts.unshare_project, NOTHING),
-    (routes.PROJECT_UPLOAD, project_files.upload_file, UploadRecord),
-    (routes.PROJECT_UPLOAD_GET, project_files.show_upload, FILE),
-    (routes.PROJECT_IMPORT_MEMBERS, project_acts.import_members, MembersImportRecord),
+    (Endpoint.STARRERS.route, reading.list_starrers, list[records.StarrerRecord]),
+    (Endpoint.LANGUAGES.route, reading.show_languages, dict[str, float]),
+    (routes.PROJECT_IMPORT, reading.show_import, records.ImportRecord),
+    (Endpoint.FORK_LIST.route, reading.list_forks, PROJECTS),
+    (Endpoint.FORK.route, forks.fork_project, PROJECT),
+    (Endpoint.STAR.route, acts.star_project, PROJECT),
+    (Endpoint.UNSTAR.route, acts.unstar_project, PROJECT),
+    (Endpoint.ARCHIVE.route, acts.archive_project, PROJECT),
+    (Endpoint.UNARCHIVE.route, acts.unarchive_project, PROJECT),
+    (Other.TRANSFER.route, edits.transfer_project, PROJECT),
+    (Endpoint.RESTORE.route, acts.restore_project, PROJECT),
+    (Endpoint.SHARE.route, acts.share_project, records.ShareRecord),
+    (Endpoint.UNSHARE.route, acts.unshare_project, NOTHING),
+    (Endpoint.UPLOAD.route, files.upload_file, records.UploadRecord),
+    (routes.PROJECT_UPLOAD_GET, files.show_upload, FILE),
+    (Endpoint.IMPORT_MEMBERS.route, acts.import_members, records.MembersImportRecord),
     (
         routes.PROJECT_CUSTOM_ATTRIBUTES,
-        project_acts.list_custom_attributes,
-        list[CustomAttributeRecord],
+        acts.list_custom_attributes,
+        list[records.CustomAttributeRecord],
     ),
     (
         routes.PROJECT_CUSTOM_ATTRIBUTE,
-        project_acts.show_custom_attribute,
-        CustomAttributeRecord,
+        acts.show_custom_attribute,
+        records.CustomAttributeRecord,
     ),
     (
-        routes.PROJECT_SET_CUSTOM_ATTRIBUTE,
-        project_acts.set_custom_attribute,
-        CustomAttributeRecord,
+        Other.SET_CUSTOM_ATTRIBUTE.route,
+        acts.set_custom_attribute,
+        records.CustomAttributeRecord,
     ),
-    (
-        routes.PROJECT_DELETE_CUSTOM_ATTRIBUTE,
-        project_acts.delete_custom_attribute,
-        NOTHING,
-    ),
-    (routes.USER_PROJECTS, projects.list_user_projects, PROJECTS),
-    (routes.USER_CONTRIBUTED_PROJECTS, projects.list_contributed_projects, PROJECTS),
-    (routes.USER_STARRED_PROJECTS, projects.list_starred_projects, PROJECTS),
-    (routes.USERS, identity.list_users, list[schema.UserRecord]),
-    (routes.USER, identity.show_user_of_id, OwnerRecord),
-    (routes.SEARCH, search.search_everywhere, list[schema.BlobRecord]),
-    (routes.GROUPS, groups.list_groups, list[schema.GroupRecord]),
-    (routes.GROUP_CREATE, groups.create_group, schema.GroupRecord),
+    (routes.PROJECT_DELETE_CUSTOM_ATTRIBUTE, acts.delete_custom_attribute, NOTHING),
+    (Endpoint.USER_LIST.route, reading.list_user_projects, PROJECTS),
+    (Endpoint.CONTRIBUTED_LIST.route, reading.list_contributed_projects, PROJECTS),
+    (Endpoint.STARRED_LIST.route, reading.list_starred_projects, PROJECTS),
+    (Other.USERS.route, identity.list_users, list[schema.UserRecord]),
+    (routes.USER, identity.show_user_of_id, records.OwnerRecord),
+    (Other.SEARCH.route, search.search_everywhere, list[schema.BlobRecord]),
+    (Other.GROUPS.route, groups.list_groups, list[schema.GroupRecord]),
+    (Other.GROUP_CREATE.route, groups.create_group, schema.GroupRecord),
     (routes.GROUP, groups.show_group, schema.GroupRecord),
-    (routes.GROUP_PROJECTS, groups.list_group_projects, PROJECTS),
-    (routes.GROUP_DESCENDANTS, groups.list_descendant_groups, list[schema.GroupRecord]),
-    (routes.GROUP_SUBGROUPS, groups.list_subgroups, list[schema.GroupRecord]),
+    (Other.GROUP_PROJECTS.route, groups.list_group_projects, PROJECTS),
+    (
+        Other.DESCENDANT_GROUPS.route,
+        groups.list_descendant_groups,
+        list[schema.GroupRecord],
+    ),
+    (Other.SUBGROUPS.route, groups.list_subgroups, list[schema.GroupRecord]),
 )
 """Each with what it answers, as a type that JSON is decoded into."""
-_STATUSES = {routes.PROJECT_DELETE: 202}
-_PAID = frozenset({routes.PROJECT_RESTORE})
+_STATUSES = {Endpoint.DELETE.route: 202}
+_PAID = frozenset({Endpoint.RESTORE.route})
 """Routes of the paid editions alone, beside those of groups' wikis."""
-_UNCHANGED = frozenset({routes.PROJECT_STAR, routes.PROJECT_UNSTAR})
+_UNCHANGED = frozenset({Endpoint.STAR.route, Endpoint.UNSTAR.route})
 """Changes that say so (304) where there is nothing to change."""
 
 _WRITES_WIKI = frozenset({wikis.create_page, wikis.edit_page, attachments.upload})
 _ADMISSIONS: dict[Handler, Admission] = {
-    project_files.upload_file: lambda call: call.project_for(Act.UPLOAD),
-    project_edits.edit_project: lambda call: call.project_for(Act.EDIT),
+    files.upload_file: lambda call: call.project_for(Act.UPLOAD),
+    edits.edit_project: lambda call: call.project_for(Act.EDIT),
 }
 
 
@@ -239,7 +215,7 @@ def route_table() -> list[tuple[str, str, Target]]:
             handle = _paid(handle)
         path = routes.API_PREFIX + route.template
         table.append((route.method, path, Target(handle, handler, admit=admit)))
-    for segment, kind in _OWNERS:
+    for segment, kind in _OWNERS.items():
         for route, wiki_handler, _answer in _WIKI_ROUTES:
             template = routes.API_PREFIX + route.template.replace("{owner}", segment)
             is_write = wiki_handler in _WRITES_WIKI
@@ -252,21 +228,21 @@ def route_table() -> list[tuple[str, str, Target]]:
             table.append((route.method, template, target))
         for route, owner_handler, _answer in _OWNER_ROUTES:
             template = routes.API_PREFIX + route.template.replace("{owner}", segment)
-            handle = _bound(kind, owner_handler)
+            handle = _bound(owner_handler, kind)
             if route.method != "GET":
                 handle = _after_sign_in(handle)
             table.append((route.method, template, Target(handle, owner_handler, kind)))
-    for suffix, part in _GIT_PARTS:
+    for suffix, part in _GIT_PARTS.items():
         for method, path, git_handler in _GIT_ROUTES:
-            handle = _of_part(part, git_handler)
+            handle = _bound(git_handler, part)
             target = Target(handle, git_handler, reads_own_body=method == "POST")
             table.append((method, "/{full_path}" + f"{suffix}/{path}", target))
-    code_file = project_parts.show_code_file
+    code_file = parts.show_code_file
     shows: list[tuple[str, Handler]] = [
-        (_UPLOAD_PATH, project_files.show_upload),
+        (_UPLOAD_PATH, files.show_upload),
         ("/{full_path}/-/blob/{path}", code_file),
         ("/{full_path}/-/raw/{path}", code_file),
-        (_AVATAR_PATH, project_files.show_avatar),
+        (_AVATAR_PATH, files.show_avatar),
         (attachments.SIGN_IN_PATH, attachments.show_sign_in),
     ]
     table += [("GET", path, Target(show, show)) for path, show in shows]
@@ -283,7 +259,7 @@ def operations(*, is_enterprise: bool) -> Iterator[Operation]:
     for route, handler, answer in _API_ROUTES:
         if is_enterprise or route not in _PAID:
             yield _operation(route, handler, answer, is_free=not is_enterprise)
-    for segment, kind in _OWNERS:
+    for segment, kind in _OWNERS.items():
         has_wiki = is_enterprise or kind != "group"
         for route, owner_handler, answer in (
             *(_WIKI_ROUTES if has_wiki else ()),
@@ -335,10 +311,6 @@ def _after_sign_in(handler: Handler) -> Handler:
     return handle
 
 
-def _of_part(part: git_http.Part, handler: GitHandler) -> Handler:
-    return lambda call: handler(call, part)
-
-
 async def _admit_writer(call: Call, kind: OwnerKind) -> None:
     """Refuse who may not write a wiki."""
     await call.wiki(kind, WikiOperation.WRITE)
@@ -347,17 +319,14 @@ async def _admit_writer(call: Call, kind: OwnerKind) -> None:
 def _for(
     kind: OwnerKind, handler: Callable[[Call, OwnerKind], Awaitable[T]]
 ) -> Callable[[Call], Awaitable[T]]:
-    handle = _bound(kind, handler)
+    handle = _bound(handler, kind)
     return _paid(handle) if kind == "group" else handle
 
 
 def _bound(
-    kind: OwnerKind, handler: Callable[[Call, OwnerKind], Awaitable[T]]
+    handler: Callable[[Call, V], Awaitable[T]], value: V
 ) -> Callable[[Call], Awaitable[T]]:
-    def handle(call: Call) -> Awaitable[T]:
-        return handler(call, kind)
-
-    return handle
+    return lambda call: handler(call, value)
 
 
 def _paid(handler: Callable[[Call], Awaitable[T]]) -> Callable[[Call], Awaitable[T]]:

@@ -39,11 +39,7 @@ def encode_list(pages: Sequence[PageFile]) -> bytes:
 
 
 class FullList:
-    """The JSON list of pages with their texts, part by part.
-
-    No part is much larger than ``PART_BYTES``, so that a list of any size takes no
-    memory, and nobody who leaves in the middle lets it be made to its end.
-    """
+    """The JSON list of pages with their texts, in parts, so that it takes no memory."""
 
     def __init__(
         self,

@@ -63,11 +63,11 @@ class Parameters:
                 self._invalid(name)
                 return None
 
-    def boolean(self, name: str) -> bool:
-        """A yes or no in any of the service's spellings."""
+    def boolean(self, name: str) -> bool | None:
+        """A yes or no in any of the service's spellings, or None when absent."""
         match self._raw.get(name):
             case None | "":
-                return False
+                return None
             case bool() as flag:
                 return flag
             case 0 | 1 as number:
@@ -78,14 +78,7 @@ class Parameters:
                 return False
             case _:
                 self._invalid(name)
-                return False
-
-    def maybe_boolean(self, name: str) -> bool | None:
-        """A yes or no, or None when absent."""
-        value = self._raw.get(name)
-        if value is None or value == "":
-            return None
-        return self.boolean(name)
+                return None
 
     def integer(self, name: str) -> int | None:
         """A whole number, or None when absent."""
@@ -138,7 +131,7 @@ class Parameters:
         value: object
         match row.type:
             case "boolean":
-                value = self.maybe_boolean(name)
+                value = self.boolean(name)
             case "integer":
                 value = self.integer(name)
             case "string":
@@ -311,10 +304,9 @@ def paginate(
     parameters: Mapping[str, object],
     counted_rows_max: int,
 ) -> tuple[Sequence[R], dict[str, str]]:
-    """The rows of the window, and the headers that lead to the others.
+    """The rows of the window, and the headers with links to the others.
 
-    The parameters of the request are repeated in the links.  A longer list than
-    ``counted_rows_max`` gets no totals, as counting is dear.
+    A longer list than ``counted_rows_max`` gets no totals, as counting is dear.
     """
     start = (window.page - 1) * window.per_page
     part = rows[start : start + window.per_page]
@@ -322,34 +314,25 @@ def paginate(
     previous = window.page - 1 if window.page > 1 else None
     following = window.page + 1 if window.page < pages else None
     is_counted = len(rows) <= counted_rows_max
-    links = {
-        "prev": previous,
-        "next": following,
-        "first": 1,
-        "last": pages if is_counted else None,
-    }
+    links = {"prev": previous, "next": following, "first": 1}
+    if is_counted:
+        links["last"] = pages
+    shown = {**parameters, "page": 0, "per_page": window.per_page}
     headers = {
         "X-Page": str(window.page),
         "X-Per-Page": str(window.per_page),
         "X-Next-Page": str(following or ""),
         "X-Prev-Page": str(previous or ""),
         "Link": ", ".join(
-            f'<{_address(url, parameters, window.per_page, page)}>; rel="{name}"'
-            for name, page in links.items()
-            if page is not None
+            f'<{address(url, shown | {"page": number})}>; rel="{name}"'
+            for name, number in links.items()
+            if number is not None
         ),
     }
     if is_counted:
         headers["X-Total"] = str(len(rows))
         headers["X-Total-Pages"] = str(pages)
     return part, headers
-
-
-def _address(
-    url: str, parameters: Mapping[str, object], per_page: int, page: int
-) -> str:
-    own = {"page": str(page), "per_page": str(per_page)}
-    return address(url, {**parameters, **own})
 
 
 def address(url: str, parameters: Mapping[str, object]) -> str:

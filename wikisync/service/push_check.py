@@ -12,7 +12,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from wikisync.service.committing import GitRefused
-from wikisync.service.git_process import GitFailed, GitInput, GitRunner
+from wikisync.service.git_process import GitFailed, GitInput, GitRunner, ignore
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import GitService
 from wikisync.service.tree_walk import TreeTooLarge
@@ -46,11 +46,8 @@ class Push(Struct, frozen=True):
         lines = [b"unpack ok\n"]
         lines += [f"ng {name} {text}\n".encode() for name in self.tips]
         report = b"".join(_packet(line) for line in lines) + FLUSH
-        return _packet(b"\x01" + report) + FLUSH if self._has_bands else report
-
-    @property
-    def _has_bands(self) -> bool:
-        return SIDE_BAND in self.abilities
+        has_bands = SIDE_BAND in self.abilities
+        return _packet(b"\x01" + report) + FLUSH if has_bands else report
 
 
 class PushRefused(Exception):
@@ -88,12 +85,9 @@ def read_push(body: Path, limits: GitService) -> Push | None:
 async def check_push(
     push: Push, body: Path, repository: WikiRepository, git: GitRunner, scratch: Path
 ) -> None:
-    """Unpack a push beside the repository, and refuse what is too much.
+    """Unpack a push beside the repository; PushRefused says what is too much.
 
     Nothing in the repository changes; the caller removes the scratch folder.
-
-    Raises:
-        PushRefused: what is too much.
     """
     limits = git.limits
     if len(push.tips) > limits.references_max:
@@ -114,10 +108,9 @@ async def check_push(
         memory_bytes_max=limits.push_memory_bytes_max,
     )
     try:
-        await git.run(("index-pack", *options), repository.path, _nothing, given)
-        count = _Count(limits)
-        given = GitInput(objects=objects)
-        await git.run(_SIZES, repository.path, count, given)
+        await git.run(("index-pack", *options), repository.path, ignore, given)
+        listed = GitInput(objects=objects)
+        await git.run(_SIZES, repository.path, _Count(limits), listed)
     except GitFailed as error:
         raise PushRefused(f"git cannot unpack it: {error}") from None
     tips = [bytes.fromhex(tip) for tip in push.tips.values() if tip != _NO_OBJECT]
@@ -147,19 +140,15 @@ class _Count:
         """Take in a part of the list."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         limits = self._limits
+        most = limits.file_bytes_max
         for line in lines:
             kind, _, size = line.partition(b" ")
-            if int(size) > limits.file_bytes_max:
-                most = limits.file_bytes_max
+            if int(size) > most:
                 raise PushRefused(f"a file in it has more than {most:,} bytes")
             self._left -= int(size) if kind == b"blob" else 0
         if self._left < 0:
-            most = limits.files_bytes_max
-            raise PushRefused(f"its files have more than {most:,} bytes in all")
-
-
-async def _nothing(_chunk: bytes) -> None:
-    """What git says of its pack is not read."""
+            every = limits.files_bytes_max
+            raise PushRefused(f"its files have more than {every:,} bytes in all")
 
 
 def _skip_part(file: BinaryIO) -> bool:

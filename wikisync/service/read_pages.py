@@ -51,12 +51,7 @@ or the API.</header>
 
 
 async def show(call: Call, kind: OwnerKind) -> web.StreamResponse:
-    """``GET .../-/wikis/:path``: a file as it is, or a page of the wiki.
-
-    Raises:
-        Refusal: 404 for everything else, so that it reveals nothing of what is there;
-            what the rendering refuses.
-    """
+    """``GET .../-/wikis/:path``: a file as it is, or a page; else 404."""
     path, owner = call.segments.get("path", HOME), call.segments["full_path"]
     if "path" in call.segments:
         with suppress(Refusal):

@@ -33,11 +33,7 @@ class Records:
         self._tables: Tables | None = None
 
     async def open(self) -> None:
-        """Connect, making the file if it is new.
-
-        Raises:
-            ServiceError: the file is no database of ours.
-        """
+        """Connect, making the file if it is new; ServiceError if it is none of ours."""
         await self._run(self._connect)
 
     async def ask(
@@ -46,10 +42,7 @@ class Records:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Call a method of ``Tables`` in its thread: ``ask(Tables.user, 3)``.
-
-        When cancelled, the question is still answered, unheard.
-        """
+        """Call a function of ``Tables`` in its thread, which ends it in any case."""
         tables = self._opened()
         return await self._run(lambda: question(tables, *args, **kwargs))
 

@@ -1,7 +1,6 @@
-"""Removing a project or a group at once, with all its files, from outside the service.
+"""Removing a project or a group at once, with all its files, from outside.
 
-For the administrator of a data folder, also while the service runs: what goes is
-hidden in the records before any file of it is touched.
+Also while the service runs: what goes is hidden in the records first.
 """
 
 import shutil
@@ -13,7 +12,7 @@ from msgspec import Struct
 from wikisync.errors import ServiceError
 from wikisync.service.instance import Service
 from wikisync.service.projects.people import groups_below, projects_below, remove_groups
-from wikisync.service.projects.tables import remove_project, set_columns
+from wikisync.service.projects.tables import remove_project
 from wikisync.service.tables import Tables
 
 
@@ -43,18 +42,14 @@ def to_remove(tables: Tables, path: str) -> Removal | None:
 
 
 def remove(tables: Tables, data: Path, removal: Removal) -> None:
-    """Remove it for ever.
+    """Remove it for ever; ServiceError where something came into the group meanwhile.
 
-    Ended in the middle, a service that runs removes the projects that are hidden
-    already, and the same call again removes the rest.
-
-    Raises:
-        ServiceError: something came into the group meanwhile.
+    Ended in the middle, the same call again removes the rest.
     """
     service = Service(data)
     with tables.transaction():
         for project_id, _path in removal.projects:
-            set_columns(tables, project_id, {"is_going": 1})
+            tables.update("project", project_id, {"is_going": 1})
     for project_id, _path in removal.projects:
         for folder in service.folders_of(project_id):
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,10 +1,8 @@
 """Rendering pages beside the service, so that no page holds it up.
 
-A few processes of their own each render one page after the other; a page that takes
-longer than the deadline is shown as its source, and the process ends with it.  It ends
-as well when the caller leaves.  The next page gets a new one.
-
-Read next: ``rendering``, what such a process does.
+A few processes each render one page after the other (``rendering``); a page over the
+deadline is shown as its source, and the process ends with it, as when the caller
+leaves.
 """
 
 import asyncio
@@ -55,36 +53,36 @@ class RenderPool:
         self._idle: list[Worker[str]] = []
 
     async def render(self, job: RenderJob, *, is_stranger: bool) -> str:
-        """The page's HTML, or its escaped source with a notice.
+        """The page's HTML, or its source with a notice; 503 when too many pages wait.
 
         When cancelled, the process that renders the page is gone.
-
-        Raises:
-            Refusal: 503 when too many pages wait to be rendered.
         """
         try:
             async with self._slots.taken(is_stranger=is_stranger):
-                html = await self._render(job)
+                rendered = await self._render(job)
         except NoSlot:
             raise busy("too many pages are being rendered", RETRY_AFTER_S) from None
-        return escaped_source(job.page.content) if html is None else html
+        if rendered is not None:
+            return rendered
+        source = html.escape(job.page.content)
+        return f"<p><em>{_NOTICE}</em></p>\n<pre>{source}</pre>"
 
     async def close(self) -> None:
-        """End the processes; nothing is being rendered any more."""
+        """End the processes."""
         while self._idle:
             await asyncio.to_thread(self._idle.pop().end)
 
     async def _render(self, job: RenderJob) -> str | None:
         worker = self._idle.pop() if self._idle else self._worker()
+        rendered = None
         try:
-            html = await worker.ask_async(job)
+            rendered = await worker.ask_async(job)
         except WorkerNotStarted:
             log.warning("the process that renders pages does not start")
-            html = None
         except WorkerLost:
-            html = None
+            pass
         self._idle.append(worker)
-        return html
+        return rendered
 
     def _worker(self) -> Worker[str]:
         command = python_worker(
@@ -92,8 +90,3 @@ class RenderPool:
         )
         seconds_max = self._limits.deadline_s
         return Worker(command, _HTML, wait_seconds_max=seconds_max, stderr=None)
-
-
-def escaped_source(source: str) -> str:
-    """What is shown of a page that cannot be rendered."""
-    return f"<p><em>{_NOTICE}</em></p>\n<pre>{html.escape(source)}</pre>"

@@ -30,8 +30,9 @@ from wikisync.service.committing import (
     tree_reader,
 )
 from wikisync.service.editing import CommitPlan
+from wikisync.service.settings import Limits
 from wikisync.service.tree import EMPTY, Directory, RepositoryFile, WikiTree
-from wikisync.service.tree_walk import USUAL_LIMITS, TreeLimits, walk
+from wikisync.service.tree_walk import USUAL_LIMITS, walk
 
 LOADED_REFERENCE = "refs/wikisync/loaded"
 COMMIT_ID = re.compile("[0-9a-fA-F]{4,40}")
@@ -52,7 +53,7 @@ class WikiRepository:
         self,
         path: Path,
         first_branch: str = DEFAULT_BRANCH,
-        limits: TreeLimits = USUAL_LIMITS,
+        limits: Limits = USUAL_LIMITS,
     ) -> None:
         self.path = path
         self._limits = limits
@@ -63,17 +64,10 @@ class WikiRepository:
         self._root = EMPTY
 
     def tree(self) -> WikiTree:
-        """The default branch as it is now.
-
-        Raises:
-            TreeTooLarge: it holds more than a wiki may.
-        """
-        with self._lock:
-            repository = self._open()
-            if repository is None:
-                return WikiTree()
-            commit = tip_of(repository, self.branch())
-            if commit is None:
+        """The default branch now; TreeTooLarge for more than a wiki may hold."""
+        with self._held() as repository:
+            commit = None if repository is None else tip_of(repository, self.branch())
+            if repository is None or commit is None:
                 return WikiTree()
             if self._tree is None or self._tree.commit != commit:
                 self._root = self._walk(repository, commit)
@@ -81,18 +75,14 @@ class WikiRepository:
             return self._tree
 
     def tree_at(self, commit_id: str) -> WikiTree | None:
-        """The files at a commit, by its id or how that begins, or None.
+        """The files at a commit, by its id or how that begins; else None.
 
-        No other name is resolved: git's own language of names has searches in it
-        that go through the whole history.
-
-        Raises:
-            TreeTooLarge: the commit holds more than a wiki may.
+        No other name is resolved: git's own language of names has searches in it that
+        go through the whole history.  Raises TreeTooLarge.
         """
         if COMMIT_ID.fullmatch(commit_id) is None:
             return None
-        with self._lock:
-            repository = self._open()
+        with self._held() as repository:
             if repository is None:
                 return None
             try:
@@ -110,16 +100,14 @@ class WikiRepository:
         """The contents of many files, in the same order."""
         if not blobs:
             return []
-        with self._lock:
-            repository = self._open()
+        with self._held() as repository:
             assert repository is not None, "an object id without a repository"
             read = repository.read
             return [read(pygit2.Oid(raw=blob))[1] for blob in blobs]
 
     def branch(self) -> str:
         """Name of the branch whose pages are shown."""
-        with self._lock:
-            repository = self._open()
+        with self._held() as repository:
             if repository is None:
                 return self._first_branch
             target = str(repository.lookup_reference("HEAD").target)
@@ -127,34 +115,27 @@ class WikiRepository:
 
     def has_branch(self, branch: str) -> bool:
         """Whether there is a branch of that name."""
-        with self._lock:
-            repository = self._open()
-            if repository is None:
-                return False
-            return f"refs/heads/{branch}" in repository.references
+        with self._held() as repository:
+            name = f"refs/heads/{branch}"
+            return repository is not None and name in repository.references
 
     def branches(self) -> list[tuple[str, CommitNote]]:
         """Every branch by name, with its last commit."""
-        with self._lock:
-            repository = self._open()
+        with self._held() as repository:
             if repository is None:
                 return []
-            branches = repository.branches.local
-            names = sorted(branches)
-            tips = (branches[name].peel(pygit2.Commit) for name in names)
-            return [(name, note_of(tip)) for name, tip in zip(names, tips, strict=True)]
+            found = repository.branches.local
+            return [(n, note_of(found[n].peel(pygit2.Commit))) for n in sorted(found)]
 
     def show_branch(self, branch: str) -> None:
         """Make a branch that is there the one whose files are shown."""
-        with self._lock:
-            repository = self._open()
+        with self._held() as repository:
             assert repository is not None, "a branch without a repository"
             repository.set_head(f"refs/heads/{branch}")
 
     def last_commit_of(self, path: str) -> str | None:
         """The commit that gave a file its present content, or None."""
-        with self._lock:
-            repository = self._open()
+        with self._held() as repository:
             tip = None if repository is None else tip_of(repository, self.branch())
             if repository is None or tip is None:
                 return None
@@ -168,8 +149,7 @@ class WikiRepository:
 
     def count_commits(self) -> int:
         """Commits on the default branch."""
-        with self._lock:
-            repository = self._open()
+        with self._held() as repository:
             tip = None if repository is None else tip_of(repository, self.branch())
             if repository is None or tip is None:
                 return 0
@@ -179,18 +159,13 @@ class WikiRepository:
         """The number of bytes of many files, in the same order; none is read."""
         if not blobs:
             return []
-        with self._lock:
-            repository = self._open()
+        with self._held() as repository:
             assert repository is not None, "an object id without a repository"
             header_of = repository.odb.read_header
             return [header_of(pygit2.Oid(raw=blob))[1] for blob in blobs]
 
     def fill_from(self, address: str, branch: str | None = None) -> None:
-        """Become a copy of another repository: one branch, or all and the tags.
-
-        Raises:
-            GitRefused: it cannot be read.
-        """
+        """Become a copy of another repository: one branch, or all; or GitRefused."""
         with self.copied_beside() as fresh:
             copy_repository(address, fresh, branch)
 
@@ -217,21 +192,13 @@ class WikiRepository:
             fresh.rename(self.path)
 
     def store_file(self, source: Path) -> bytes:
-        """Put a file's bytes into the object store without reading them whole.
-
-        Returns:
-            The raw object id, to be linked by a later change.
-        """
-        with self._lock:
-            repository = self._open() or self.create()
+        """Put a file into the object store, not read whole; its raw object id."""
+        with self._held() as held:
+            repository = held or self.create()
             return bytes(repository.create_blob_fromdisk(str(source)).raw)
 
     def store_files(self, files: Mapping[str, Path]) -> dict[str, RepositoryFile]:
-        """Put many files from disk into the object store, as ``store_file`` does.
-
-        Returns:
-            Each path with its blob, to be linked by a later change.
-        """
+        """Each path with its file in the object store, to be linked by a change."""
         return {
             path: RepositoryFile(path, self.store_file(source))
             for path, source in files.items()
@@ -239,8 +206,7 @@ class WikiRepository:
 
     def loaded(self) -> WikiTree:
         """The files that the last load of a folder brought."""
-        with self._lock:
-            repository = self._open()
+        with self._held() as repository:
             if repository is None or LOADED_REFERENCE not in repository.references:
                 return WikiTree()
             commit = repository.references[LOADED_REFERENCE].peel(pygit2.Commit)
@@ -273,15 +239,10 @@ class WikiRepository:
         *,
         branch: str | None = None,
     ) -> WikiTree:
-        """Commit what ``decide`` makes of the present tree.
+        """Commit what ``decide`` makes of the tree; gives the default branch then.
 
-        A change that alters nothing makes no commit.
-
-        Returns:
-            The default branch afterwards.
-
-        Raises:
-            GitRefused: git cannot hold such a path, or cannot write.
+        A change that alters nothing makes no commit.  GitRefused where git cannot hold
+        such a path, or cannot write.
         """
         with self._lock:
             change = decide(self.tree())
@@ -293,6 +254,12 @@ class WikiRepository:
         """The root of a commit; what is known of the present one is not read again."""
         root = tree_of(repository, commit)
         return walk(tree_reader(repository), root, self._root, self._limits)
+
+    @contextmanager
+    def _held(self) -> Iterator[pygit2.Repository | None]:
+        """The repository, if there is one, for this thread alone."""
+        with self._lock:
+            yield self._open()
 
     def _open(self) -> pygit2.Repository | None:
         if self._opened is None and self.path.exists():
@@ -309,19 +276,14 @@ class WikiRepository:
 
     def ensure(self) -> None:
         """Make the repository unless it is there."""
-        with self._lock:
-            if self._open() is None:
+        with self._held() as repository:
+            if repository is None:
                 self.create()
 
     def check_pushed(self, objects: Path, tips: Iterable[bytes]) -> None:
-        """Refuse commits whose files would be more than a wiki may hold.
-
-        Raises:
-            TreeTooLarge: what is too much in one of them.
-            GitRefused: one of them is no commit that can be read.
-        """
-        with self._lock:
-            repository, known = self._open(), self._root
+        """Refuse commits with too many files (TreeTooLarge), or none (GitRefused)."""
+        with self._held() as repository:
+            known = self._root
         assert repository is not None, "a push to no repository"
         # not the repository's own database: it would keep the folder in mind
         database = pygit2.Odb(str(objects))
@@ -340,8 +302,7 @@ class WikiRepository:
 
     def adopt_branch(self) -> None:
         """Where the default branch was never made, show the first there is."""
-        with self._lock:
-            repository = self._open()
+        with self._held() as repository:
             if repository is None or tip_of(repository, self.branch()) is not None:
                 return
             names = (str(name) for name in repository.references)
@@ -364,9 +325,7 @@ class WikiRepository:
 def root_of(tip: bytes, database: pygit2.Odb) -> bytes | None:
     """The raw id of the tree of a commit or tag; None of anything else.
 
-    Raises:
-        KeyError: an object is not there.
-        ValueError: an object is malformed.
+    Raises KeyError or ValueError for an object that is not there or malformed.
     """
     for _ in range(TAGS_MAX):
         kind, content = database.read(pygit2.Oid(raw=tip))

@@ -49,11 +49,7 @@ class Router(Generic[H]):
                 self._targets[resource.add_route(name, _unused)] = target
 
     async def match(self, request: web.BaseRequest) -> Match[H] | OtherMethods | None:
-        """The route for a request; None where no route has its path.
-
-        Raises:
-            Refusal: a segment is not UTF-8 or holds a NUL.
-        """
+        """The route for a request, None for no such path; 400 for a malformed one."""
         # it reads only the method and the path, which both classes have
         found = await self._dispatcher.resolve(cast(web.Request, request))
         match found.http_exception:
@@ -90,9 +86,8 @@ async def _unused(_request: web.Request) -> web.StreamResponse:
 
 def _pattern(template: str) -> str:
     def segment(name: re.Match[str]) -> str:
-        return (
-            f"{{{name[1]}:(?s:.+?)}}" if name[1] in GREEDY else f"{{{name[1]}:[^/]+}}"
-        )
+        kind = "(?s:.+?)" if name[1] in GREEDY else "[^/]+"
+        return f"{{{name[1]}:{kind}}}"
 
     # one trailing slash is tolerated; inside a slug it is dropped by the lookup
     return re.sub(r"\{(\w+)\}", segment, template) + f"{{{_SLASH_AT_END}:/?}}"

@@ -69,11 +69,7 @@ class RunningService:
         return await self.records.ask(Tables.add_token, user.id)
 
     async def load_folder(self, path: Path) -> LoadedFolder:
-        """Put a folder of wikis into the service; again is idempotent.
-
-        Raises:
-            ServiceError: no such folder, or its service.toml is wrong.
-        """
+        """Load a folder of wikis; again is idempotent.  Raises ServiceError."""
         return await load_folder(
             self.service, path, creator=ADMIN, token=self.first_token
         )
@@ -89,12 +85,7 @@ async def running_service(
     service_type: type[Service] = Service,
     app_type: type[App] = App,
 ) -> AsyncIterator[RunningService]:
-    """Run a service until the block ends.
-
-    Raises:
-        ServiceError: the folder cannot be written, another process has it, or
-            the port is taken.
-    """
+    """Run a service until the block ends; ServiceError if folder or port is taken."""
     with locked_folder(data) as was_open:
         service = service_type(data, settings)
         shutil.rmtree(service.spool, ignore_errors=True)
@@ -122,13 +113,9 @@ async def running_service(
 
 @contextmanager
 def locked_folder(data: Path) -> Iterator[bool]:
-    """Hold a data folder against other processes, for this user alone.
+    """Hold a data folder alone; gives whether others could read it until now.
 
-    Returns:
-        Whether others on this machine could read it until now.
-
-    Raises:
-        ServiceError: it cannot be made or written, or is held already.
+    Raises ServiceError if it cannot be made or written, or is held already.
     """
     try:
         was_open = make_private_folder(data)
@@ -169,7 +156,6 @@ async def _listen(
     host: str,
     port: int,
 ) -> str:
-    """The URL at which the service answers until the stack ends."""
     limits = service.settings.connections
     try:
         address = await stack.enter_async_context(listening(runner, host, port, limits))

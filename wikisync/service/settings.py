@@ -28,6 +28,8 @@ class Limits(Struct, frozen=True):
     """How many directories a page or an attachment may be in."""
     entries_max: int = 200_000
     """Files and directories of a wiki in all."""
+    name_bytes_max: int = 64 * MIB
+    """Their paths in all."""
     redirects_bytes_max: int = 512 * KIB
     attachment_bytes_max: int = 100 * MIB
     attachment_name_chars_max: int = 255

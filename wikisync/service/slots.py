@@ -17,18 +17,13 @@ class Slots:
     """Slots for one kind of work, taken in the order of asking."""
 
     def __init__(self, at_once: int, waiting_max: int, waiting_s: float) -> None:
-        """Make slots."""
         self._waiting_s = waiting_s
         self._all = _Share(at_once, waiting_max)
         self._strangers = _Share((at_once + 1) // 2, waiting_max // 2)
 
     @asynccontextmanager
     async def taken(self, *, is_stranger: bool) -> AsyncIterator[None]:
-        """Hold a slot while the block lasts.
-
-        Raises:
-            NoSlot: nobody else can wait, or it took too long.
-        """
+        """Hold a slot while the block lasts; NoSlot after too long, or for too many."""
         shares = [self._strangers, self._all] if is_stranger else [self._all]
         for share in shares:
             if share.is_full:

@@ -31,11 +31,7 @@ class WikiStorage:
             self._note_write(user_id)
 
     async def tree(self, version: str | None = None) -> WikiTree | None:
-        """The files now, or at a commit; None for a commit that is not there.
-
-        Raises:
-            Refusal: 503 for more files than a wiki may have.
-        """
+        """The files now, or at a commit (None: not there); 503 for too many of them."""
         try:
             if version is None:
                 return await asyncio.to_thread(self.repository.tree)
@@ -56,10 +52,8 @@ class WikiStorage:
     ) -> tuple[CommitPlan, WikiTree]:
         """Decide on the present tree and commit, while nobody else writes.
 
-        When cancelled, the commit is made whole or not at all.
-
-        Raises:
-            Refusal: ``decide`` refused, or git did (400 with git's words).
+        When cancelled, the commit is made whole or not at all.  Raises what ``decide``
+        refused, or 400 with git's words.
         """
         decided: list[CommitPlan] = []
 
@@ -92,9 +86,8 @@ class WikiStorage:
     ) -> tuple[bytes, WikiTree | None, WikiTree | None]:
         """Let git write by itself, while nobody else does.
 
-        Returns:
-            What ``push`` gave, and the files before and after it; None where they
-            cannot be read, which a push may mend.
+        Gives what ``push`` gave, and the files before and after it; None where they
+        cannot be read, which a push may mend.
         """
         async with self._writing:
             before = await asyncio.to_thread(self._readable_tree)

@@ -138,13 +138,10 @@ class Tables:
         """For the questions in other modules of the records."""
         self.db.row_factory = sqlite3.Row
         self.db.create_function("fold_search", 3, fold_search, deterministic=True)
-        for pragma in (
-            "journal_mode = WAL",
-            "synchronous = NORMAL",
-            "foreign_keys = ON",
-            "busy_timeout = 5000",
-        ):
-            self.db.execute(f"PRAGMA {pragma}")
+        self.db.executescript(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+            "PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000;"
+        )
         self._create(path)
 
     def close(self) -> None:
@@ -160,33 +157,16 @@ class Tables:
         if (known := self.user_named(username)) is not None:
             return known
         self._check_free(username)
-        stamp = self.stamp()
+        called = {"name": name or username, "created_at": self.stamp()}
+        user = {"username": username, "email": email or f"{username}@example.com"}
+        space = {"path": username, "full_path": username, "visibility": "public"}
         with self.transaction():
-            user_id = self.insert(
-                "user",
-                {
-                    "username": username,
-                    "name": name or username,
-                    "email": email or f"{username}@example.com",
-                    "is_admin": int(is_admin),
-                    "created_at": stamp,
-                },
-            )
-            self.insert(
-                "namespace",
-                {
-                    "kind": "user",
-                    "user_id": user_id,
-                    "path": username,
-                    "full_path": username,
-                    "name": name or username,
-                    "visibility": "public",
-                    "created_at": stamp,
-                },
-            )
-        user = self.user_named(username)
-        assert user is not None
-        return user
+            user_id = self.insert("user", called | user | {"is_admin": int(is_admin)})
+            owner = {"kind": "user", "user_id": user_id}
+            self.insert("namespace", called | space | owner)
+        made = self.user_named(username)
+        assert made is not None
+        return made
 
     def user_named(self, username: str) -> User | None:
         """The user of that name, whatever its case."""
@@ -212,17 +192,10 @@ class Tables:
     ) -> str:
         """Make a token and give its secret, for the only time."""
         secret = TOKEN_PREFIX + secrets.token_urlsafe(20)
-        self.insert(
-            "token",
-            {
-                "user_id": user_id,
-                "name": name,
-                "digest": digest_of_token(secret),
-                "scopes": " ".join(scopes),
-                "created_at": self.stamp(),
-                "expires_on": expires_on,
-            },
-        )
+        digest, stamp = digest_of_token(secret), self.stamp()
+        given = {"user_id": user_id, "name": name, "scopes": " ".join(scopes)}
+        made = {"digest": digest, "created_at": stamp, "expires_on": expires_on}
+        self.insert("token", given | made)
         return secret
 
     def revoke_token(self, token_id: int) -> bool:
@@ -379,10 +352,6 @@ class Tables:
             (user_id, kind, target_id, int(level), expires_on),
         )
 
-    def touch_project(self, project_id: int) -> None:
-        """Note activity in a project."""
-        self.update("project", project_id, {"last_activity_at": self.stamp()})
-
     def project(self, id_or_path: str, user_id: int | None) -> Project | None:
         """A project by number or full path, with the user's levels in it."""
         found = self._containers(PROJECTS + "WHERE {}", "p", id_or_path, user_id)
@@ -433,14 +402,10 @@ class Tables:
         values = self.who(user_id)
         # a path may be all digits only as a part of a longer one, so a bare
         # number is always an id
-        column = "full_path"
-        key: str | int = id_or_path
-        if is_number(id_or_path):
-            column, key = "id", id_of(id_or_path)
-        values["key"] = key
-        condition = f"{table}.{column} = :key"
-        row = self.db.execute(f"{LEVELS} {query.format(condition)}", values)
-        return cast("sqlite3.Row | None", row.fetchone())
+        is_id = is_number(id_or_path)
+        values["key"] = id_of(id_or_path) if is_id else id_or_path
+        condition = f"{table}.{'id' if is_id else 'full_path'} = :key"
+        return self.one(f"{LEVELS} {query.format(condition)}", values)
 
     def _parent_id(
         self, full_path: str, visibility: str, *, any_kind: bool = False

@@ -127,12 +127,10 @@ class Directory(Struct, frozen=True, dict=True):
 
     def twin_of(self, path: str) -> PageFile | None:
         """The first page at this extension-less path, ignoring case."""
-        key = fold(path)
         # of twins that differ in their directory, the earlier directory has the first
-        for directory in self.named(path.rpartition("/")[0]):
-            if (page := directory.pages_by_key.get(key)) is not None:
-                return page
-        return None
+        named = self.named(path.rpartition("/")[0])
+        found = (directory.pages_by_key.get(fold(path)) for directory in named)
+        return next(filter(None, found), None)
 
     def named(self, path: str) -> list[Directory]:
         """The directories of this path, ignoring case; twins in tree order.
@@ -171,10 +169,7 @@ EMPTY = Directory(b"", (), (), {}, {}, {})
 
 
 class WikiTree:
-    """Everything in a wiki's default branch at one commit.
-
-    Files are in the byte order of their paths.
-    """
+    """Everything in a wiki's default branch at one commit, in byte order of paths."""
 
     def __init__(self, commit: str | None = None, root: Directory = EMPTY) -> None:
         self.commit = commit
@@ -186,10 +181,7 @@ class WikiTree:
 
     def find(self, slug: str) -> PageFile | None:
         """The page that a slug reaches, by the service's tolerant lookup."""
-        for key in lookup_keys(slug):
-            if (page := self.twin_of(key)) is not None:
-                return page
-        return None
+        return next(filter(None, map(self.twin_of, lookup_keys(slug))), None)
 
     def twin_of(self, path: str) -> PageFile | None:
         """A page at this extension-less path, whatever its case or format."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct, field
 
 from wikisync.core.git_trees import DIRECTORY, tree_entries
+from wikisync.service.settings import Limits
 from wikisync.service.tree import EMPTY, Directory, PageFile, RepositoryFile, page_in
 
 Read = Callable[[bytes], bytes]
@@ -18,18 +19,7 @@ Entry = tuple[int, bytes, bytes]
 """Mode, name and raw object id."""
 
 
-class TreeLimits(Struct, frozen=True):
-    """How much one commit may hold."""
-
-    directories_max: int = 64
-    """How many directories a file may be in."""
-    entries_max: int = 200_000
-    """Files and directories in all."""
-    name_bytes_max: int = 64 * 1024 * 1024
-    """Their paths in all."""
-
-
-USUAL_LIMITS = TreeLimits()
+USUAL_LIMITS = Limits()
 
 
 class TreeTooLarge(Exception):
@@ -37,15 +27,12 @@ class TreeTooLarge(Exception):
 
 
 def walk(
-    read: Read, tree: bytes, known: Directory = EMPTY, limits: TreeLimits = USUAL_LIMITS
+    read: Read, tree: bytes, known: Directory = EMPTY, limits: Limits = USUAL_LIMITS
 ) -> Directory:
     """Read a directory depth first, which is the byte order of whole paths.
 
     What has not changed since ``known``, the same directory in an earlier commit, is
-    taken from that.
-
-    Raises:
-        TreeTooLarge: it holds more than the limits.
+    taken from that.  Raises TreeTooLarge.
     """
     if known.tree == tree:
         return known
@@ -104,7 +91,7 @@ class _Level(Struct):
 class _Budget:
     """What is left of the limits."""
 
-    def __init__(self, limits: TreeLimits) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._entries_left = limits.entries_max
         self._bytes_left = limits.name_bytes_max

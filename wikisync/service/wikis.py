@@ -169,9 +169,7 @@ async def _write(
 ) -> tuple[PageFile, bytes | None]:
     """Commit what ``decide`` wants, let the records follow, and announce it.
 
-    Returns:
-        The page as it is now, or was before it was deleted; and its text where
-        that is new.
+    Gives the page as it is, or was before it was deleted; and its text if that is new.
     """
     service = visit.call.service
     found: list[WikiTree] = []
@@ -206,17 +204,8 @@ def _announce(
     service = visit.call.service
     if not service.settings.hooks or not isinstance(visit.owner, Project):
         return
-    event = WikiEvent(
-        id=uuid4(),
-        action=action,
-        project=visit.owner,
-        user=visit.caller.person,
-        page=page,
-        repository=visit.wiki.repository,
-        message=message,
-        version=version,
-        base_url=service.url,
-    )
+    edit = uuid4(), action, visit.owner, visit.caller.person, page
+    event = WikiEvent(*edit, visit.wiki.repository, message, version, service.url)
     service.deliveries.announce(event, service.settings.hooks)
 
 
@@ -245,11 +234,7 @@ async def _read(
 
 
 def _front_matter(values: Mapping[str, Any]) -> str:
-    """The block that is put before the text; empty where none is sent.
-
-    Raises:
-        Refusal: 400 for one that is longer than what is read as one.
-    """
+    """The block that is put before the text, or nothing; 400 if it is too long."""
     title = (values.get("front_matter") or {}).get("title")
     if title is None:
         return ""

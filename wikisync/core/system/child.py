@@ -1,9 +1,8 @@
 """The child's half of a worker: frames, streams, jobs, and their ends in time.
 
-A frame is four bytes length, big endian, then JSON; both halves read and write it.
-
-It needs nothing but Python itself, so that a process which runs one engine loads
-nothing else.  ``worker`` is the parent's half.
+A frame is four bytes length, big endian, then JSON.  It needs nothing but Python
+itself, so that a process which runs one engine loads nothing else; ``worker`` is the
+parent's half.
 """
 
 import faulthandler
@@ -30,12 +29,7 @@ def write_frame(stream: IO[bytes], body: bytes) -> None:
 
 
 def read_frame(stream: IO[bytes], bytes_max: int = FRAME_BYTES_MAX) -> bytes:
-    """The body of the next frame.
-
-    Raises:
-        EOFError: the other side is gone, perhaps in the middle of a frame.
-        ValueError: the frame is longer than ``bytes_max``.
-    """
+    """The body of the next frame; EOFError without one, ValueError for a long one."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:
         raise EOFError
@@ -72,9 +66,9 @@ class PageError(Exception):
 def standard_streams() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """Where this worker's jobs come from, and where its answers go.
 
-    What a library prints by accident goes to standard error, so that it is not
-    taken for an answer.  The terminal interrupts every process of a command; what
-    that means is decided by the parent, which then ends this one.
+    What a library prints goes to standard error, so that it is not taken for an answer.
+    The terminal interrupts every process of a command; the parent decides what that
+    means.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
@@ -88,11 +82,7 @@ def send(stream: IO[bytes], message: Mapping[str, object]) -> None:
 
 
 class ProcessorTime:
-    """Ends this process when its blocks together have used so much processor time.
-
-    The default action of the signal ends it, also in the middle of a library that
-    is not Python's.
-    """
+    """Ends this process when its blocks have used so much processor time."""
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
@@ -124,8 +114,7 @@ def serve_pages(
     """Answer an engine's pages until the parent closes the pipe or a page fails.
 
     Each page names its own seconds of processor time.  ``seconds_max`` is by the clock:
-    the parent's comes first, this one ends a process whose parent has died, with a
-    trace in the open file ``nowhere``.
+    it ends a process whose parent has died, with a trace in the open file ``nowhere``.
     """
     write_frame(answers, READY)
     for frame in read_frames(requests):

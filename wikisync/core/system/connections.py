@@ -1,17 +1,10 @@
 """Connections of our servers: how many there may be, and how long one may dawdle.
 
-The embedded service, the preview and the listener of a watch answer through this
-module.  What aiohttp ends itself is left to it: a connection on which nobody asks for
-anything, or on which the head of a next request never ends.  Its protocol gets more:
-
-- an address has so many connections at once, and no more;
-- who begins with half a request, or sends half a body, is hung up on;
-- who does not read an answer is hung up on as well;
-- the work for a reader ends when the reader leaves;
-- nothing of a message that is no HTTP is logged or sent back: it may hold a token.
-
-None of it looks into the bytes: a handler says with ``under_way`` when a request
-begins and ends.
+What aiohttp ends itself is left to it.  Its protocol gets more: an address has so many
+connections and no more; who sends half a request or does not read an answer is hung up
+on; the work for a reader ends when the reader leaves; nothing of a message that is no
+HTTP is logged or sent back, for it may hold a token.  None of it looks into the bytes:
+a handler says with ``under_way`` when a request begins and ends.
 """
 
 import asyncio
@@ -70,15 +63,9 @@ USUAL_LIMITS = ConnectionLimits()
 async def listening(
     runner: web.BaseRunner, host: str, port: int, limits: ConnectionLimits | None = None
 ) -> AsyncIterator[tuple[str, int]]:
-    """Let a server answer at an address while the block lasts.
+    """Let a server answer at an address (port 0: a free one) while the block lasts.
 
-    Port 0 takes a free one.
-
-    Returns:
-        The address and the port.
-
-    Raises:
-        OSError: nothing can listen there.
+    Gives the address and the port; OSError where nothing can listen.
     """
     assert runner.server is not None, "the runner was not set up"
     # a runner makes its server itself, and takes no other kind
@@ -101,10 +88,7 @@ def base_url(address: tuple[str, int]) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address.
-
-    Names other than ``localhost`` may change, so they do not count.
-    """
+    """Whether only this machine can reach an address; of names only ``localhost``."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -115,8 +99,7 @@ def is_loopback(host: str) -> bool:
 def under_way(request: web.BaseRequest, *, ends_with_caller: bool) -> Iterator[None]:
     """Note that a request is carried out while the block lasts.
 
-    Raises:
-        CancelledError: the caller did, before the request could begin.
+    Raises CancelledError where the caller left before the request could begin.
     """
     transport = request.transport
     if transport is None and ends_with_caller:
@@ -280,10 +263,7 @@ class Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer what is no HTTP, and what a handler of ours failed at.
-
-        aiohttp would log the former with a traceback, and send it back.
-        """
+        """Answer what is no HTTP, which aiohttp would log and send back."""
         if not isinstance(exc, HttpProcessingError | web.RequestPayloadError):
             return super().handle_error(request, status, exc, message)
         log.debug("malformed request from %s: %s", request.remote, type(exc).__name__)

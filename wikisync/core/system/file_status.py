@@ -1,7 +1,6 @@
 """Whether a file is unchanged since it was read, told without reading it again.
 
-One rule for pages, loose files, attachments and everything that a site is built from:
-what a file held is believed for as long as its size, its two times and its inode stay.
+What a file held is believed for as long as its size, its two times and its inode stay.
 The inode tells a file that was put in its place; the time of the last change of
 anything tells a write after which a program set the other time back.
 """
@@ -54,10 +53,7 @@ def status_at(path: Path | None) -> FileStatus | None:
 def is_settled(status: FileStatus, read_at_ns: int) -> bool:
     """Whether what was read is believed later, as long as the status is this one.
 
-    A file that changed just before may change again and show the same times.
-
-    Args:
-        status: Of the file, taken before it was read.
-        read_at_ns: When the reading began.
+    A file that changed just before the reading began may change again and show the same
+    times; the status was taken before.
     """
     return read_at_ns - max(status.mtime_ns, status.ctime_ns) > SETTLED_NS

@@ -1,16 +1,11 @@
 """How a worker of ours begins, before anything but Python itself is imported.
 
-``processes`` runs this file by its path, in isolated mode::
-
-    python -I isolated.py START TARGET [WORD ...]
-
-START is JSON: ``package``, the folder of this package; ``path``, where its
-libraries are; ``memory_bytes_max``, or null.  TARGET is the module, or the path of
-the file, that is run with the words as a program.
-
-Isolated mode leaves out the current folder, ``PYTHONPATH`` and the site folder of
-the account, and with them ``usercustomize``.  Libraries that were installed there
-are found because the parent says where it found its own.
+``processes`` runs this file in isolated mode: ``python -I isolated.py START TARGET
+[WORD ...]``.  START is JSON: ``package``, the folder of this package; ``path``, where
+its libraries are; ``memory_bytes_max``, or null.  TARGET is the module, or the path of
+the file, that is run with the words.  Isolated mode leaves out the current folder,
+``PYTHONPATH`` and the site folder of the account; libraries that were installed there
+are found because the parent says where.
 """
 
 import importlib.machinery
@@ -57,8 +52,8 @@ def load_package(folder: str) -> None:
 def limit_process(memory_bytes_max: int | None) -> None:
     """Let the system refuse what goes beyond; where it knows no such limit, nothing.
 
-    What counts is memory that is written to, not addresses: engines reserve those
-    by the gigabyte.  A process that ends badly leaves no file with pages in it.
+    What counts is memory that is written to, not addresses: engines reserve those by
+    the gigabyte.  A process that ends badly leaves no file with pages in it.
     """
     try:
         import resource

@@ -1,8 +1,4 @@
-"""What the C library can do and Python has no function for: swaps, births, disks, tags.
-
-Only this module uses ``ctypes``.  Each function says what it does on a system that
-lacks the call.
-"""
+"""What the C library can do and Python has no function for, by ``ctypes``."""
 
 import ctypes
 import errno
@@ -40,10 +36,8 @@ class NotSupported(OSError):
 def swap_names(source_folder: int, source: str, target_folder: int, name: str) -> None:
     """Give two files or folders, in open folders of one disk, each other's name.
 
-    Raises:
-        NotSupported: the disk or the system cannot.
-        FileNotFoundError: one of the two is gone.
-        OSError: anything else; nothing has changed then.
+    Raises NotSupported, FileNotFoundError, or another OSError; nothing has changed
+    then.
     """
     _rename("swap", source_folder, source, target_folder, name)
 
@@ -51,13 +45,7 @@ def swap_names(source_folder: int, source: str, target_folder: int, name: str) -
 def rename_to_free(
     source_folder: int, source: str, target_folder: int, name: str
 ) -> None:
-    """Rename a file to a name that nothing has.
-
-    Raises:
-        FileExistsError: something has the name.
-        NotSupported: the disk or the system cannot.
-        OSError: anything else; nothing has changed then.
-    """
+    """Rename a file to a name that nothing has (FileExistsError); or NotSupported."""
     _rename("free", source_folder, source, target_folder, name)
 
 
@@ -119,10 +107,7 @@ _COPY_ACCESS_AND_ATTRIBUTES = 0x1 | 0x4
 def copy_attributes(old: int, new: int) -> None:
     """Copy access list and extended attributes (tags) between open files on macOS.
 
-    Nothing is copied on a system that lacks the call.
-
-    Raises:
-        OSError: the disk refuses them.
+    Nothing is copied elsewhere; OSError where the disk refuses them.
     """
     copy = getattr(ctypes.CDLL(None, use_errno=True), "fcopyfile", None)
     if copy is not None and copy(old, new, None, _COPY_ACCESS_AND_ATTRIBUTES) < 0:
@@ -134,10 +119,7 @@ def copy_attributes(old: int, new: int) -> None:
 
 
 def inode_and_birth(descriptor: int) -> tuple[int, int] | None:
-    """An open file's inode, and when it was made in nanoseconds since 1970.
-
-    None where the disk or the system does not know the birth.
-    """
+    """An open file's inode, and when it was made in ns since 1970; None if unknown."""
     if sys.platform != "linux":
         status = os.fstat(descriptor)
         born = getattr(status, "st_birthtime", 0.0)
@@ -176,13 +158,8 @@ def _statx() -> Callable[..., int] | None:
 def sync_disk(descriptor: int) -> bool:
     """Write everything of an open file's file system to its disk.
 
-    For thousands of files it is one journal commit instead of one each.
-
-    Returns:
-        False where the system has no such call; nothing is written then.
-
-    Raises:
-        OSError: the disk could not take it.
+    For thousands of files it is one journal commit instead of one each.  False where
+    the system has no such call; OSError where the disk could not take it.
     """
     if sys.platform != "linux":
         return False
@@ -196,11 +173,7 @@ def sync_disk(descriptor: int) -> bool:
 
 
 def check_watches_left(folder: str) -> None:
-    """Ask Linux for one watch of files more and give it back; elsewhere nothing.
-
-    Raises:
-        OSError: there is none left, so that others may have been refused before.
-    """
+    """Ask Linux for one watch of files more and give it back; or OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     if not hasattr(libc, "inotify_init1"):
         return

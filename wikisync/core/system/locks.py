@@ -1,7 +1,6 @@
 """Locks against other processes, on files and folders that are open.
 
-The system frees them with the process, so there is no stale lock.  A folder can be
-locked itself, where no file of ours may lie in it.
+The system frees them with the process, so there is no stale lock.
 """
 
 import fcntl
@@ -12,12 +11,7 @@ from pathlib import Path
 
 
 def lock(descriptor: int) -> None:
-    """Lock what is open until it is closed.
-
-    Raises:
-        BlockingIOError: another process has it.
-        OSError: its disk knows no locks.
-    """
+    """Lock what is open until it is closed; BlockingIOError if another has it."""
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -38,11 +32,7 @@ def close_locked(descriptor: int) -> None:
 
 
 def is_locked(descriptor: int) -> bool:
-    """Whether another process has locked what is open.
-
-    Raises:
-        OSError: its disk knows no locks.
-    """
+    """Whether another process has locked what is open; OSError on a lockless disk."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -52,12 +42,7 @@ def is_locked(descriptor: int) -> bool:
 
 
 def open_locked_folder(folder: Path, *, follows_links: bool = True) -> int:
-    """A folder, open and locked until it is closed.
-
-    Raises:
-        BlockingIOError: another process has it.
-        OSError: it cannot be opened, or its disk knows no locks.
-    """
+    """A folder, open and locked until it is closed; raises as ``lock``."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     descriptor = os.open(folder, flags if follows_links else flags | os.O_NOFOLLOW)
     try:

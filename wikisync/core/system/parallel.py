@@ -38,11 +38,9 @@ def in_order(
 ) -> Iterator[ResultT]:
     """The result of each item, in the order of the items.
 
-    What the work raises is raised where the result is wanted.  Each thread works on
-    ``ahead`` items before the first is wanted; ``meanwhile`` is done step by step while
-    a result is waited for.
-
-    Only a few results wait for one that takes long, so that memory stays flat.
+    Each thread works on ``ahead`` items before the first is wanted, and no more, so
+    that memory stays flat; ``meanwhile`` is done step by step while a result is waited
+    for.
     """
     rest, steps = iter(items), iter(meanwhile)
     with ThreadPoolExecutor(threads) as pool:
@@ -67,8 +65,7 @@ async def each(
 ) -> None:
     """Do the work for every item, that many at a time, in order of start.
 
-    Cancelling it cancels what is in flight; the first error does the same and is
-    raised as it is, not inside a group.
+    Cancelling it cancels what is in flight; so does the first error, raised as it is.
     """
     import asyncio  # slow to load, and a build of pages needs no event loop
 
@@ -126,9 +123,9 @@ async def finish_in_thread(
 ) -> T:
     """Run blocking work in a thread, and let it end also when cancelled.
 
-    ``asyncio.to_thread`` leaves the thread running when its caller is cancelled;
-    it would go on with descriptors that the caller closes and behind locks that
-    the caller gives back.  Here the cancellation is raised once the work is done.
+    ``asyncio.to_thread`` leaves the thread running when its caller is cancelled; it
+    would go on with descriptors that the caller closes and behind locks that it gives
+    back.
     """
     import asyncio
 

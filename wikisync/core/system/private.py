@@ -1,8 +1,6 @@
 """Folders and files for this user alone, whatever the umask says.
 
-Everything of ours that pages, tokens or their traces can lie in is made here: the
-``.wikisync`` of a workspace, caches, the data folder of the embedded service.  What
-is there already and belongs to this user loses the rights of everybody else.
+Everything of ours that pages, tokens or their traces can lie in is made here.
 """
 
 import errno
@@ -22,12 +20,8 @@ _LOOK = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 def make_private_folder(folder: Path) -> bool:
     """Make a folder, and those above it that are missing, for this user alone.
 
-    Returns:
-        Whether it was there already and others could use it until now.
-
-    Raises:
-        FileNotFoundError: another process removed it meanwhile.
-        OSError: it cannot be made, or something else has this name.
+    Gives whether it was there and others could use it until now; OSError where it
+    cannot be made (FileNotFoundError: another process removed it meanwhile).
     """
     try:
         return _make(folder)
@@ -48,10 +42,7 @@ def _make(folder: Path) -> bool:
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty file for this user alone, for a library that opens it by name.
-
-    Where it cannot be made, the library says why.
-    """
+    """Make an empty file for this user alone, for a library that says what is wrong."""
     try:
         os.close(os.open(path, _NEW_FILE, FILE_MODE))
     except FileExistsError:
@@ -63,8 +54,7 @@ def make_private_file(path: Path) -> None:
 def keep_private(path: Path) -> bool:
     """Take away everybody else's rights to a folder or file of this user's.
 
-    Returns:
-        Whether there were any; False where it is not there, or another user's.
+    Gives whether there were any; False where it is not there, or another user's.
     """
     with suppress(OSError):
         descriptor = os.open(path, _LOOK)
@@ -79,11 +69,7 @@ def keep_private(path: Path) -> bool:
 
 
 def read_private_file(path: Path, bytes_max: int) -> bytes:
-    """What a file of ours holds, whatever somebody put in its place.
-
-    Raises:
-        OSError: it is a link, a pipe or a device, is larger, or cannot be read.
-    """
+    """What a file of ours holds; OSError for a link, a pipe or a larger one."""
     descriptor = os.open(path, _LOOK | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
@@ -96,12 +82,9 @@ def read_private_file(path: Path, bytes_max: int) -> bytes:
 
 
 def write_private_file(path: Path, content: bytes) -> None:
-    """Put a file in the place of another one, in a folder of ours.
+    """Put a file in the place of another one, in a folder of ours; or OSError.
 
     Whoever reads it meanwhile sees a whole one; after a power cut there may be none.
-
-    Raises:
-        OSError: it cannot be written.
     """
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)

@@ -1,13 +1,9 @@
 """Every child process of wikisync: nothing else in the package starts one.
 
-A *worker* does part of our own work, on pages or repositories that nobody vouches
-for.  It gets pipes, the root folder as its current one and a few named variables:
-no token, no proxy's password, nothing of the folder in which the command runs.
-Workers in Python are isolated (``isolated``): they import what this process
-imports, and nothing that lies in the current folder.
-
-A *program* is one that the person chose: an editor, a merge tool, a command of
-``wikisync.toml``.  It gets the person's environment without our secrets.
+A *worker* does part of our own work, on pages or repositories that nobody vouches for:
+it gets pipes, the root folder as its current one and a few named variables, no token.
+Workers in Python are ``isolated``.  A *program* is one that the person chose (an
+editor, a command of ``wikisync.toml``); it gets their environment without our secrets.
 """
 
 from __future__ import annotations
@@ -73,11 +69,7 @@ def python_worker(
 def start_worker(
     command: Sequence[str], *, variables: Iterable[str] = (), stderr: Stream = DEVNULL
 ) -> Child:
-    """Start a worker with pipes for its input and output (``worker.Worker``).
-
-    Raises:
-        OSError: it cannot be started.
-    """
+    """Start a worker with pipes for its input and output (``worker.Worker``)."""
     return subprocess.Popen(  # noqa: S603 - our own interpreter and files
         command,
         cwd=ROOT,
@@ -97,8 +89,7 @@ def worker_environment(names: Iterable[str] = ()) -> dict[str, str]:
 def _import_path() -> list[str]:
     """Where this process finds modules, without the folder that it runs in.
 
-    Python puts that folder there for ``python -m``, and for an empty part of
-    ``PYTHONPATH``.
+    Python puts that there for ``python -m``, and for an empty part of ``PYTHONPATH``.
     """
     try:
         here = Path.cwd()
@@ -117,11 +108,7 @@ def _import_path() -> list[str]:
 
 
 def start_program(words: Sequence[str], stderr: Stream = DEVNULL) -> Child:
-    """Start a program of the person's that outlives the terminal.
-
-    Raises:
-        OSError: it cannot be started.
-    """
+    """Start a program of the person's that outlives the terminal; or OSError."""
     return subprocess.Popen(  # noqa: S603 - the person's own choice
         words,
         env=without_secrets(os.environ),
@@ -137,9 +124,9 @@ def with_limits(
 ) -> list[str]:
     """The command of a program that has limits, in bytes, as each of its children.
 
-    The shell sets them before it becomes the program, for what was set later would
-    come too late for the first child.  It reads none of the words, and goes on where
-    the system knows no such limit.
+    The shell sets them before it becomes the program, for what was set later would come
+    too late for the first child.  It reads none of the words, and goes on where the
+    system knows no such limit.
     """
     data = "unlimited" if memory is None else str(memory // 1024)
     # in blocks of 512 bytes
@@ -159,11 +146,8 @@ async def start_program_async(
 ) -> AsyncChild:
     """Start a program of the person's, for the event loop; no shell reads the words.
 
-    It has a session of its own, so that it can be killed with all that it starts
+    It has a session, so that it can be killed with all that it starts
     (``end_session``).
-
-    Raises:
-        OSError: it cannot be started.
     """
     import asyncio
 
@@ -212,11 +196,7 @@ def start_server(
 
 
 def run_program(words: Sequence[str]) -> int:
-    """Run a person's program in this terminal until it ends; its exit code.
-
-    Raises:
-        OSError: it cannot be started.
-    """
+    """Run a person's program in this terminal until it ends; its exit code."""
     environment = without_secrets(os.environ)
     return subprocess.run(words, env=environment, check=False).returncode  # noqa: S603 - the person's own choice
 
@@ -226,16 +206,8 @@ def output_of(
 ) -> tuple[int, bytes]:
     """Exit code and output of a person's program that reads nothing.
 
-    Ctrl-C ends the wait, also where an event loop runs, which would only note it.
-
-    Args:
-        words: The command.
-        seconds_max: After so long it is killed.
-        on_slow: Called once where it takes longer than ``SLOW_S``.
-
-    Raises:
-        OSError: it cannot be started.
-        TimeoutError: it takes too long.
+    Ctrl-C ends the wait, also where an event loop runs.  ``on_slow`` is called once
+    after ``SLOW_S``; after ``seconds_max`` it is killed (TimeoutError).
     """
     with interruptible(), _reading(words) as process:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -291,11 +263,7 @@ def interruptible() -> Iterator[None]:
 
 
 def open_browser(url: str) -> None:
-    """Show a page in the person's browser; whether one opens is not known.
-
-    Raises:
-        OSError: no process can be started.
-    """
+    """Show a page in the person's browser; whether one opens is not known."""
     # Python knows the browsers, but starts them with all that it knows itself
     script = "import sys, webbrowser; webbrowser.open(sys.argv[1])"
     run_program([sys.executable, "-I", "-c", script, url])
@@ -319,10 +287,7 @@ def worker_streams(process: Child) -> tuple[IO[bytes], IO[bytes]]:
 
 
 def end_worker(process: Child, seconds: float = 0.0) -> int:
-    """The exit code of a worker, which is gone then.
-
-    It gets so many seconds to end by itself, once its input has ended.
-    """
+    """The exit code of a worker, which is gone then, by itself if given the seconds."""
     source, target = worker_streams(process)
     if seconds:
         with contextlib.suppress(OSError):

@@ -1,13 +1,9 @@
 """A child process of ours that answers jobs: its deadline, its end, its successor.
 
-Pages, AsciiDoc engines, and the rendering and imports of the service all run in such
-a process, because what they work on may take any time and any memory.  It is started
-with the first job and kept; one that is lost is followed by another with the next
-job.  Frames and the child's half are ``child``.
-
-The clock here ends only a process that does not answer at all.  What a job may take
-of the processor is counted by the process itself, so that a busy machine makes no
-difference.
+It is started with the first job and kept; one that is lost is followed by another with
+the next job.  The clock here ends only a process that does not answer at all: what a
+job may take of the processor is counted by the process itself (``child``), so that a
+busy machine makes no difference.
 """
 
 from __future__ import annotations
@@ -98,17 +94,11 @@ class Worker(Generic[AnswerT]):
     def ask(
         self, job: object, reply: Callable[[AnswerT], object | None] = lambda _: None
     ) -> AnswerT:
-        """The last answer to a job; blocks until it is there.
+        """The last answer to a job; WorkerNotStarted, or WorkerLost.
 
-        Args:
-            job: Any value that this worker's jobs can be; JSON by default.
-            reply: What is sent back for an answer that is a question, in the same
-                way; ``MORE`` for one that is not the last, None for the last.  What
-                it raises ends the process, whose next answer would belong to no job.
-
-        Raises:
-            WorkerNotStarted: no process can be had on this machine.
-            WorkerLost: the process is gone.
+        ``reply`` is sent back for an answer that is a question; ``MORE`` for one that
+        is not the last, None for the last.  What it raises ends the process, whose next
+        answer would belong to no job.
         """
         message = self._encode(job)
         with self._lock:
@@ -169,11 +159,7 @@ class Worker(Generic[AnswerT]):
             raise
 
     def end(self, seconds: float = 0.0) -> None:
-        """End the process; a later job starts another one.
-
-        Args:
-            seconds: What it gets to end by itself before it is killed.
-        """
+        """End the process, by itself if it gets seconds; a later job starts another."""
         with self._lock:
             self._end(seconds)
 
@@ -259,8 +245,7 @@ class _Garbled(Exception):
 class Deadline:
     """Kills a process unless what is done with it ends in time.
 
-    A watching thread works with the pipes of every platform; waiting with a time
-    limit on a pipe does not.
+    A watching thread works with the pipes of every platform.
     """
 
     def __init__(self, process: processes.Child, seconds: float) -> None:
@@ -286,10 +271,7 @@ class Deadline:
 
 
 class _Watcher:
-    """The thread that waits for the deadlines of all workers.
-
-    A timer for each job would start a thread for each page.
-    """
+    """The thread that waits for the deadlines of all workers, not one for each page."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

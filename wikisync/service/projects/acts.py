@@ -12,8 +12,7 @@ from wikisync.contract.routes import Endpoint, OtherEndpoint
 from wikisync.service import answers
 from wikisync.service.access import Act
 from wikisync.service.call import Call, Caller
-from wikisync.service.projects import facts as project_facts
-from wikisync.service.projects import people as project_people
+from wikisync.service.projects import facts, people
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.reading import answer_project
 from wikisync.service.projects.tables import ProjectChange
@@ -68,7 +67,7 @@ async def restore_project(call: Call) -> web.Response:
     caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
     if project.marked_on is None:
         raise answers.bad_request("Project has not been marked for deletion")
-    await call.service.records.ask(project_tables.set_mark, project.id, is_marked=False)
+    await call.ask(project_tables.set_mark, project.id, is_marked=False)
     return await answer_project(call, caller, project.id, status=201)
 
 
@@ -80,13 +79,12 @@ async def share_project(call: Call) -> web.Response:
     level = int(str(values["group_access"]))
     expires_on = values.get("expires_at")
     _check_may_grant(caller, project, level)
-    records = call.service.records
     # a group that the caller may not see answers like one that is not there
-    group = await records.ask(Tables.group, str(group_id), caller.user_id)
+    group = await call.ask(Tables.group, str(group_id), caller.user_id)
     if group is None or not caller.sees(group):
         raise answers.Refusal(404, {"message": "404 Not Found"})
     space = project.namespace.id
-    above = await records.ask(project_people.ancestors, space, None)
+    above = await call.ask(people.ancestors, space, None)
     if group.id in {one.id for one in above}:
         raise answers.Refusal(
             409,
@@ -95,8 +93,8 @@ async def share_project(call: Call) -> web.Response:
                 " of its ancestors."
             },
         )
-    share = await records.ask(
-        project_people.add_share,
+    share = await call.ask(
+        people.add_share,
         project.id,
         group.id,
         level,
@@ -117,16 +115,13 @@ async def share_project(call: Call) -> web.Response:
 
 async def unshare_project(call: Call) -> web.Response:
     """``DELETE /projects/:id/share/:group_id``."""
-    named = call.parameters_with_segments("group_id")
-    group_id = named.integer("group_id")
-    named.check()
+    group_id = call.number("group_id")
     caller, project = await call.project_for(Act.EDIT)
     check_unmodified(call, project)
-    records = call.service.records
-    for share in await records.ask(project_people.shares, [project.id]):
+    for share in await call.ask(people.shares, [project.id]):
         if share.group_id == group_id:
             _check_may_grant(caller, project, share.access_level)
-    if not await records.ask(project_people.remove_share, project.id, group_id or 0):
+    if not await call.ask(people.remove_share, project.id, group_id):
         raise answers.not_found("Group Link")
     return answers.no_content()
 
@@ -136,13 +131,10 @@ async def import_members(call: Call) -> web.Response:
 
     A maintainer makes nobody an owner: what is above its own level is capped.
     """
-    named = call.parameters_with_segments("source_id", "project_id")
-    source_id = named.integer("project_id")
-    named.check()
+    source_id = call.number("source_id", "project_id")
     caller = await call.signed_in()
     target = await call.project(caller)
-    records = call.service.records
-    source = await records.ask(Tables.project, str(source_id), caller.user_id)
+    source = await call.ask(Tables.project, str(source_id), caller.user_id)
     if source is None or not caller.sees(source):
         raise answers.not_found("Project")
     own, other = target.membership(caller.user), source.membership(caller.user)
@@ -156,9 +148,7 @@ async def import_members(call: Call) -> web.Response:
         if own.is_admin
         else AccessLevel(min(own.level, AccessLevel.OWNER))
     )
-    await records.ask(
-        project_people.import_members, source.id, target.id, int(level_max)
-    )
+    await call.ask(people.import_members, source.id, target.id, int(level_max))
     return answers.json_answer({"status": "success"}, status=201)
 
 
@@ -180,17 +170,15 @@ async def set_custom_attribute(call: Call) -> web.Response:
     value = str(call.values(OtherEndpoint.SET_CUSTOM_ATTRIBUTE)["value"])
     project = await _for_admin(call)
     key = call.segments["key"]
-    await call.service.records.ask(
-        project_facts.set_custom_attribute, project.id, key, value
-    )
+    await call.ask(facts.set_custom_attribute, project.id, key, value)
     return answers.json_answer({"key": key, "value": value})
 
 
 async def delete_custom_attribute(call: Call) -> web.Response:
     """``DELETE /projects/:id/custom_attributes/:key``."""
     project = await _for_admin(call)
-    is_removed = await call.service.records.ask(
-        project_facts.set_custom_attribute, project.id, call.segments["key"], None
+    is_removed = await call.ask(
+        facts.set_custom_attribute, project.id, call.segments["key"], None
     )
     if not is_removed:
         raise answers.Refusal(404, {"message": "404 Not found"})
@@ -219,8 +207,8 @@ def _check_may_grant(caller: Caller, project: Project, level: int) -> None:
 
 async def _star(call: Call, *, is_starred: bool) -> web.Response:
     caller, project = await call.project_for(Act.STAR, is_archived_too=True)
-    question = project_people.star if is_starred else project_people.unstar
-    is_changed = await call.service.records.ask(question, caller.person.id, project.id)
+    question = people.star if is_starred else people.unstar
+    is_changed = await call.ask(question, caller.person.id, project.id)
     if not is_changed:
         return web.Response(status=304)
     return await answer_project(call, caller, project.id, status=201)
@@ -230,25 +218,19 @@ async def _archive(call: Call, *, is_archived: bool) -> web.Response:
     caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
     if project.is_archived is not is_archived:
         change = ProjectChange({"is_archived": int(is_archived)}, {})
-        await call.service.records.ask(
-            project_tables.change_project, project.id, change
-        )
+        await call.ask(project_tables.change_project, project.id, change)
     return await answer_project(call, caller, project.id, status=201)
 
 
 async def _remove(call: Call, project: Project) -> None:
     """Let a project go: from now on it is hidden, soon it is gone."""
-    await call.service.records.ask(
-        project_tables.set_columns, project.id, {"is_going": 1}
-    )
+    await call.ask(Tables.update, "project", project.id, {"is_going": 1})
     call.service.start_purge()
 
 
 async def _custom_attributes(call: Call) -> list[dict[str, str]]:
     project = await _for_admin(call)
-    found = await call.service.records.ask(
-        project_facts.custom_attributes, [project.id]
-    )
+    found = await call.ask(facts.custom_attributes, [project.id])
     return found.get(project.id, [])
 
 

@@ -53,9 +53,7 @@ async def create_project(call: Call) -> web.Response:
     values = read_attributes(call, Endpoint.CREATE)
     caller = await call.signed_in()
     user = caller.person
-    held = await call.service.records.ask(
-        project_tables.count_personal_projects, user.id
-    )
+    held = await call.ask(project_tables.count_personal_projects, user.id)
     if held >= user.projects_limit:
         text = (
             f"You've reached your limit of {user.projects_limit} projects created."
@@ -68,18 +66,15 @@ async def create_project(call: Call) -> web.Response:
 
 async def create_project_for_user(call: Call) -> web.Response:
     """``POST /projects/user/:user_id``: administrators only."""
-    named = call.parameters_with_segments("user_id")
-    owner_id = named.integer("user_id")
-    named.check()
+    owner_id = call.number("user_id")
     values = read_attributes(call, Endpoint.CREATE_FOR_USER)
     caller = await call.signed_in()
     if not caller.is_admin:
         raise answers.forbidden()
-    records = call.service.records
-    owner = await records.ask(Tables.user_by_id, owner_id or 0)
+    owner = await call.ask(Tables.user_by_id, owner_id)
     if owner is None:
         raise answers.not_found("User")
-    held = await records.ask(project_tables.count_personal_projects, owner.id)
+    held = await call.ask(project_tables.count_personal_projects, owner.id)
     if held >= owner.projects_limit:
         text = f"Personal project creation is limited to {owner.projects_limit}."
         raise _invalid({"limit_reached": [text]})
@@ -113,9 +108,7 @@ async def edit_project(call: Call) -> web.Response:
         raise _invalid({"base": [text]})
     change = ProjectChange(columns, _kept(values, caller), values.get("topics"))
     try:
-        await call.service.records.ask(
-            project_tables.change_project, project.id, change
-        )
+        await call.ask(project_tables.change_project, project.id, change)
     except Taken as taken:
         raise _invalid(validation.taken_problems(taken.fields)) from taken
     if branch:
@@ -134,15 +127,14 @@ async def transfer_project(call: Call) -> web.Response:
     """``PUT /projects/:id/transfer``: to another namespace; the id stays."""
     wanted = str(call.values(OtherEndpoint.TRANSFER)["namespace"])
     caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
-    records = call.service.records
     named = id_of(wanted) if is_number(wanted) else wanted
-    space = await records.ask(project_tables.namespace, named)
+    space = await call.ask(project_tables.namespace, named)
     if space is None or not await may_create(call, caller, caller.person, space):
         raise answers.not_found("Namespace")
     if space.id == project.namespace.id:
         raise answers.bad_request("Failed to transfer project Project is already in it")
     try:
-        await records.ask(project_tables.transfer_project, project.id, space)
+        await call.ask(project_tables.transfer_project, project.id, space)
     except Taken as taken:
         text = "Project with same name or path in target namespace already exists"
         raise answers.bad_request(f"Failed to transfer project {text}") from taken
@@ -199,9 +191,8 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
         import_url=source.address,
         import_branch=source.branch,
     )
-    records = call.service.records
     try:
-        project_id = await records.ask(project_tables.create_project, new)
+        project_id = await call.ask(project_tables.create_project, new)
     except Taken as taken:
         raise _invalid(validation.taken_problems(taken.fields)) from taken
     if wants_readme:
@@ -228,11 +219,10 @@ async def _add_readme(
 
 async def _space(call: Call, caller: Caller, owner: User, values: Values) -> Namespace:
     """The namespace that a new project is for, if the caller may use it."""
-    records = call.service.records
     wanted = values.get("namespace_id")
     if wanted is None:
-        return await records.ask(project_tables.namespace_of_user, owner.id)
-    space = await records.ask(project_tables.namespace, wanted)
+        return await call.ask(project_tables.namespace_of_user, owner.id)
+    space = await call.ask(project_tables.namespace, wanted)
     if space is None or not await may_create(call, caller, owner, space):
         raise _invalid({"namespace": ["is not valid"]})
     return space
@@ -242,7 +232,7 @@ async def may_create(call: Call, caller: Caller, owner: User, space: Namespace) 
     """Whether the caller may make a project there, for its owner to be."""
     if space.kind == "user":
         return space.user_id == owner.id or caller.is_admin
-    group = await call.service.records.ask(Tables.group, str(space.id), caller.user_id)
+    group = await call.ask(Tables.group, str(space.id), caller.user_id)
     assert group is not None, "a namespace of a group is one"
     membership = group.membership(caller.user)
     return membership.has(CREATE_LEVEL)
@@ -259,9 +249,7 @@ async def _source(call: Call, caller: Caller, values: Values) -> _Source:
             raise _invalid({"import_url": [problem]})
         return _Source(URL_TYPE, address)
     if template_id := values.get("template_project_id"):
-        template = await call.service.records.ask(
-            Tables.project, str(template_id), caller.user_id
-        )
+        template = await call.ask(Tables.project, str(template_id), caller.user_id)
         if template is None or not reads_code(template, caller):
             text = f"{template_id} is unknown or invalid"
             raise _invalid({"template_project_id": [text]})
@@ -286,13 +274,10 @@ async def _custom_template(
     group_id = values.get("group_with_project_templates_id")
     if not values.get("use_custom_template") or group_id is None:
         return None
-    records = call.service.records
-    space = await records.ask(project_tables.namespace, group_id)
+    space = await call.ask(project_tables.namespace, group_id)
     if space is None:
         return None
-    found = await records.ask(
-        Tables.project, f"{space.full_path}/{name}", caller.user_id
-    )
+    found = await call.ask(Tables.project, f"{space.full_path}/{name}", caller.user_id)
     return found if found is not None and reads_code(found, caller) else None
 
 
@@ -313,9 +298,7 @@ async def _edit_problems(
     if visibility:
         source = None
         if project.forked_from is not None:
-            found = await call.service.records.ask(
-                Tables.project, str(project.forked_from), None
-            )
+            found = await call.ask(Tables.project, str(project.forked_from), None)
             source = None if found is None else found.visibility
         problems |= validation.visibility_problems(
             visibility, group=group_visibility(project.namespace), source=source

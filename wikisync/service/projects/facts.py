@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from wikisync.service.projects.tables import json_list, set_columns
+from wikisync.service.projects.tables import json_list
 from wikisync.service.rows import from_row
 from wikisync.service.tables import Tables
 
@@ -33,7 +33,7 @@ def set_code_facts(
 ) -> None:
     """Keep what the code repository holds."""
     with tables.transaction():
-        set_columns(tables, project_id, {**columns, "is_measured": 0})
+        tables.update("project", project_id, {**columns, "is_measured": 0})
         tables.db.execute("DELETE FROM language WHERE project_id = ?", (project_id,))
         tables.db.executemany(
             "INSERT INTO language VALUES (?, ?, ?)",
@@ -70,10 +70,7 @@ def take_unmeasured(
 
 
 def set_sizes(tables: Tables, project_id: int, figures: Mapping[str, int]) -> None:
-    """Keep what a project was measured to be, but for its uploads, which are known.
-
-    One that changed meanwhile is still to be measured.
-    """
+    """Keep what a project was measured to be; one that changed meanwhile is not yet."""
     tables.db.execute(
         "UPDATE project SET repository_size = :repository_size, wiki_size = :wiki_size,"
         " repository_checksum_failed = :repository_checksum_failed,"
@@ -97,19 +94,11 @@ def add_upload(
     tables: Tables, project_id: int, user_id: int, secret: str, name: str, size: int
 ) -> Upload:
     """Note a file that was sent."""
+    sent = {"secret": secret, "name": name, "size": size, "user_id": user_id}
+    made = {"project_id": project_id, "created_at": tables.stamp()}
     with tables.transaction():
-        upload_id = tables.insert(
-            "upload",
-            {
-                "project_id": project_id,
-                "secret": secret,
-                "name": name,
-                "size": size,
-                "user_id": user_id,
-                "created_at": tables.stamp(),
-            },
-        )
-        set_columns(tables, project_id, {"is_measured": 0})
+        upload_id = tables.insert("upload", sent | made)
+        tables.update("project", project_id, {"is_measured": 0})
     return Upload(upload_id, secret, name)
 
 

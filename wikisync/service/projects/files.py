@@ -19,8 +19,7 @@ from wikisync.service.attachments import clean_name, markdown_link, send_file
 from wikisync.service.call import Call
 from wikisync.service.instance import Service
 from wikisync.service.parameters import SentFile
-from wikisync.service.projects import facts as project_facts
-from wikisync.service.projects import tables as project_tables
+from wikisync.service.projects import facts
 from wikisync.service.rows import Project
 from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
@@ -40,7 +39,7 @@ async def upload_file(call: Call) -> web.Response:
     target = service.uploads_folder(project.id) / secret / name
     await asyncio.to_thread(replace_file, sent.path, target)
     found = await service.records.ask(
-        project_facts.add_upload, project.id, caller.person.id, secret, name, sent.size
+        facts.add_upload, project.id, caller.person.id, secret, name, sent.size
     )
     url = f"/uploads/{secret}/{name}"
     markdown = markdown_link(name, url)
@@ -57,11 +56,8 @@ async def upload_file(call: Call) -> web.Response:
 async def show_upload(call: Call) -> web.StreamResponse:
     """The file's bytes, for whoever may see the project."""
     project = await _seen_project(call)
-    found = await call.service.records.ask(
-        project_facts.upload,
-        project.id,
-        call.segments["secret"],
-        call.segments["file_name"],
+    found = await call.ask(
+        facts.upload, project.id, call.segments["secret"], call.segments["file_name"]
     )
     if found is None:
         raise unmatched_route()
@@ -108,7 +104,7 @@ async def keep_avatar(service: Service, project_id: int, sent: SentFile) -> None
     await asyncio.to_thread(
         replace_file, sent.path, service.avatar_folder(project_id) / name
     )
-    await service.records.ask(project_tables.set_columns, project_id, {"avatar": name})
+    await service.records.ask(Tables.update, "project", project_id, {"avatar": name})
 
 
 async def copy_avatar(service: Service, source: Project, project_id: int) -> None:
@@ -122,12 +118,12 @@ async def copy_avatar(service: Service, source: Project, project_id: int) -> Non
     except FileNotFoundError:
         return
     change = {"avatar": source.avatar}
-    await service.records.ask(project_tables.set_columns, project_id, change)
+    await service.records.ask(Tables.update, "project", project_id, change)
 
 
 async def remove_avatar(service: Service, project_id: int) -> None:
     """Take the project's picture away, if it has one."""
-    await service.records.ask(project_tables.set_columns, project_id, {"avatar": None})
+    await service.records.ask(Tables.update, "project", project_id, {"avatar": None})
     folder = service.avatar_folder(project_id)
     await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
@@ -144,9 +140,7 @@ async def show_avatar(call: Call) -> web.StreamResponse:
 async def _seen_project(call: Call) -> Project:
     """The project named in the path; to who may not see it there is no such address."""
     caller = await call.caller()
-    found = await call.service.records.ask(
-        Tables.project, call.segments["id"], caller.user_id
-    )
+    found = await call.ask(Tables.project, call.segments["id"], caller.user_id)
     if found is None or not caller.sees(found):
         raise unmatched_route()
     return found

@@ -39,14 +39,13 @@ async def fork_project(call: Call) -> web.Response:
     if not _may_fork(source, caller):
         raise unmatched_message()
     space = await _fork_space(call, caller, values)
-    records = call.service.records
     branch = values.get("branches") or None
     repository = call.service.code(source.id).repository
     if branch and not await asyncio.to_thread(repository.has_branch, branch):
         raise not_found("Source Branch")
     new = _new_fork(call, caller, source, space, values)
     try:
-        fork_id = await records.ask(project_tables.create_project, new)
+        fork_id = await call.ask(project_tables.create_project, new)
     except Taken as taken:
         raise conflict(
             validation.sentences(validation.taken_problems(taken.fields))
@@ -60,11 +59,7 @@ async def fork_project(call: Call) -> web.Response:
 def _new_fork(
     call: Call, caller: Caller, source: Project, space: Namespace, values: edits.Values
 ) -> NewProject:
-    """The fork to be made, like its source but for what was asked.
-
-    Raises:
-        Refusal: 409 with everything that is wrong.
-    """
+    """The fork to be made, like its source but for what was asked; or 409."""
     path = values.get("path") or source.path
     name = values.get("name") or source.name
     problems = validation.name_problems(name) | validation.path_problems(path)
@@ -111,15 +106,14 @@ def unmatched_message() -> Refusal:
 
 
 async def _fork_space(call: Call, caller: Caller, values: edits.Values) -> Namespace:
-    records = call.service.records
     wanted = values.get("namespace_id") or values.get("namespace_path")
     if not wanted:
-        return await records.ask(project_tables.namespace_of_user, caller.person.id)
-    space = await records.ask(project_tables.namespace, wanted)
+        return await call.ask(project_tables.namespace_of_user, caller.person.id)
+    space = await call.ask(project_tables.namespace, wanted)
     if space is None:
         raise not_found("Namespace")
     if space.kind == "group":
-        group = await records.ask(Tables.group, str(space.id), caller.user_id)
+        group = await call.ask(Tables.group, str(space.id), caller.user_id)
         assert group is not None, "a namespace of a group is one"
         refuse(caller.judge(group), "Namespace")
     if not await edits.may_create(call, caller, caller.person, space):

@@ -1,8 +1,4 @@
-"""What a project's links lead to: its branches and files, and empty lists.
-
-This service has no events, issues, merge requests, labels or agents; a project has none
-of them, and says so.
-"""
+"""What a project's links lead to: its branches and files, and empty lists."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -52,13 +48,10 @@ def empty_list(endpoint: OtherEndpoint) -> Callable[[Call], Awaitable[web.Respon
 async def show_code_file(call: Call) -> web.StreamResponse:
     """A file of a project's repository, by the address of its page on the web.
 
-    The bytes alone: text as plain text, all else to be kept.  On the default branch,
-    which is what addresses in answers name.
+    The bytes alone: text as plain text, all else to be kept; of the default branch.
     """
     caller = await call.caller()
-    project = await call.service.records.ask(
-        Tables.project, call.segments["full_path"], caller.user_id
-    )
+    project = await call.ask(Tables.project, call.segments["full_path"], caller.user_id)
     if (
         project is None
         or judge_repository(project, caller, is_push=False) is not Verdict.ALLOWED

@@ -170,8 +170,8 @@ def members(
 ) -> tuple[tuple[User, int], ...]:
     """Who is a member with which level, by id.
 
-    By the project itself, by the groups above it, and by the groups that it is
-    shared with and those above them, there with no more than the share allows.
+    By the project itself, by the groups above it, and by the groups that it is shared
+    with and those above them, there with no more than the share allows.
     """
     values: dict[str, object] = {
         "project": project_id,
@@ -260,10 +260,7 @@ def unstar(tables: Tables, user_id: int, project_id: int) -> bool:
 def starrers(
     tables: Tables, project_id: int, search: str, viewer: User | None
 ) -> tuple[tuple[str, User], ...]:
-    """Since when who starred a project, the latest first.
-
-    Only administrators and they themselves see people with a private profile.
-    """
+    """Since when who starred a project; private profiles for themselves and admins."""
     rows = tables.db.execute(
         "SELECT s.starred_since, u.* FROM star s JOIN user u ON u.id = s.user_id"
         " WHERE s.project_id = :project"

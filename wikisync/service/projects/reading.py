@@ -13,8 +13,7 @@ from wikisync.service import answers, jobs
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base, ProjectQuery, find_project_ids, read_projects
 from wikisync.service.parameters import Window, keyset_headers, paginate
-from wikisync.service.projects import facts as project_facts
-from wikisync.service.projects import people as project_people
+from wikisync.service.projects import facts, people
 from wikisync.service.projects.views import (
     Extras,
     import_view,
@@ -81,8 +80,7 @@ async def answer_project(
     values = values or {}
     if values.get("statistics"):
         await jobs.measure(call.service, [project_id])
-    records = call.service.records
-    found = await records.ask(read_projects, [project_id], caller.user_id)
+    found = await call.ask(read_projects, [project_id], caller.user_id)
     if not found:
         raise answers.not_found("Project")
     extras = await read_extras(call, caller, found, values, is_single=True)
@@ -93,8 +91,8 @@ async def answer_project(
 async def list_users(call: Call) -> web.Response:
     """``GET /projects/:id/users``: its members, inherited ones too."""
     values, _caller, project, window = await read_part(call, Endpoint.USERS)
-    found = await call.service.records.ask(
-        project_people.members,
+    found = await call.ask(
+        people.members,
         project.id,
         project.namespace.id,
         str(values.get("search") or ""),
@@ -107,17 +105,14 @@ async def list_users(call: Call) -> web.Response:
 async def list_groups(call: Call) -> web.Response:
     """``GET /projects/:id/groups``: those above it, and shared ones when asked."""
     values, caller, project, window = await read_part(call, Endpoint.GROUPS)
-    records = call.service.records
     groups = list(
-        await records.ask(
-            project_people.ancestors, project.namespace.id, caller.user_id
-        )
+        await call.ask(people.ancestors, project.namespace.id, caller.user_id)
     )
     if values.get("with_shared"):
         least = int(values.get("shared_min_access_level") or 0)
-        shares = await records.ask(project_people.shares, [project.id])
+        shares = await call.ask(people.shares, [project.id])
         ids = [share.group_id for share in shares if share.access_level >= least]
-        shared = await records.ask(project_people.groups_by_id, ids, caller.user_id)
+        shared = await call.ask(people.groups_by_id, ids, caller.user_id)
         known = {group.id for group in groups}
         groups += [
             group for group in shared if group.id not in known and caller.sees(group)
@@ -130,22 +125,18 @@ async def list_groups(call: Call) -> web.Response:
 
 
 async def list_share_locations(call: Call) -> web.Response:
-    """``GET /projects/:id/share_locations``: groups it can still be shared with.
-
-    Those that the caller is a member of; all of them for an administrator.
-    """
+    """``GET /projects/:id/share_locations``: the caller's groups to share with."""
     values, caller, project, window = await read_part(call, Endpoint.SHARE_LOCATIONS)
     if caller.user is None:
         raise answers.unauthorized()
     membership = project.membership(caller.user)
     if not membership.has(AccessLevel.MAINTAINER):
         return answer_part(call, [], window)
-    records = call.service.records
     space = project.namespace.id
-    above = await records.ask(project_people.ancestors, space, caller.user_id)
-    shares = await records.ask(project_people.shares, [project.id])
+    above = await call.ask(people.ancestors, space, caller.user_id)
+    shares = await call.ask(people.shares, [project.id])
     taken = {group.id for group in above} | {share.group_id for share in shares}
-    groups = await records.ask(Tables.groups, caller.user_id)
+    groups = await call.ask(Tables.groups, caller.user_id)
     wanted = [
         group
         for group in groups
@@ -159,11 +150,8 @@ async def list_share_locations(call: Call) -> web.Response:
 async def list_starrers(call: Call) -> web.Response:
     """``GET /projects/:id/starrers``."""
     values, caller, project, window = await read_part(call, Endpoint.STARRERS)
-    found = await call.service.records.ask(
-        project_people.starrers,
-        project.id,
-        str(values.get("search") or ""),
-        caller.user,
+    found = await call.ask(
+        people.starrers, project.id, str(values.get("search") or ""), caller.user
     )
     entries = [
         {"starred_since": since, "user": user_record(call, user)}
@@ -176,7 +164,7 @@ async def show_languages(call: Call) -> web.Response:
     """``GET /projects/:id/languages``: percent of the bytes by language."""
     caller = await call.caller()
     project = await call.project(caller)
-    found = await call.service.records.ask(project_facts.languages, project.id)
+    found = await call.ask(facts.languages, project.id)
     return answers.json_answer(found)
 
 
@@ -236,11 +224,7 @@ async def answer_list(
 
 
 def read_query(endpoint: AnyEndpoint, values: Values, caller: Caller) -> ProjectQuery:
-    """What the typed parameters of a list ask for.
-
-    Raises:
-        Refusal: 400 for filters that do not go together.
-    """
+    """What the typed parameters of a list ask for; 400 if two do not go together."""
     order_by = values.get("order_by") or "created_at"
     search = str(values.get("search") or "").strip()
     is_admin = caller.is_admin
@@ -261,50 +245,31 @@ def read_query(endpoint: AnyEndpoint, values: Values, caller: Caller) -> Project
             " must be paired"
         )
     topics = str(values.get("topic") or "").split(",")
-    custom = values.get("custom_attributes") if is_admin else None
-    storage = values.get("repository_storage") if is_admin else None
     is_above_levels = caller.user is None or (
         is_admin and endpoint is Endpoint.USER_LIST
     )
-    return ProjectQuery(
-        order_by=order_by,
-        is_descending=values.get("sort") != "asc",
-        active=values.get("active"),
-        archived=values.get("archived"),
-        id_after=values.get("id_after"),
-        id_before=values.get("id_before"),
-        is_imported=bool(values.get("imported")) and caller.user is not None,
-        includes_hidden=is_admin and bool(values.get("include_hidden")),
-        includes_going=is_admin and bool(values.get("include_pending_delete")),
-        active_after=values.get("last_activity_after"),
-        active_before=values.get("last_activity_before"),
-        updated_after=values.get("updated_after"),
-        updated_before=values.get("updated_before"),
-        is_membership=is_membership,
-        level_min=0 if is_above_levels else int(values.get("min_access_level") or 0),
-        is_owned=bool(values.get("owned")),
-        is_repository_broken=bool(values.get("repository_checksum_failed")),
-        is_wiki_broken=bool(values.get("wiki_checksum_failed")),
-        repository_storage=storage or None,
-        search=search,
-        searches_namespaces=bool(values.get("search_namespaces")),
-        is_starred=bool(values.get("starred")),
-        topic_id=values.get("topic_id"),
-        topics=tuple(topic.strip() for topic in topics if topic.strip()),
-        visibility=values.get("visibility"),
-        has_issues=bool(values.get("with_issues_enabled")),
-        has_merge_requests=bool(values.get("with_merge_requests_enabled")),
-        language=values.get("with_programming_language") or None,
-        custom_attributes={k: str(v) for k, v in (custom or {}).items()},
-    )
+    roles = {row.name: row.role for row in parameters_of(endpoint).values()}
+    filters = {
+        name: value
+        for name, value in values.items()
+        if name in ProjectQuery.__struct_fields__
+        and value not in (None, "")
+        and (is_admin or roles[name] != "admin")
+    }
+    own = {
+        "order_by": order_by,
+        "is_descending": values.get("sort") != "asc",
+        "imported": bool(values.get("imported")) and caller.user is not None,
+        "membership": is_membership,
+        "min_access_level": 0 if is_above_levels else values.get("min_access_level"),
+        "search": search,
+        "topics": tuple(topic.strip() for topic in topics if topic.strip()),
+    }
+    return ProjectQuery(**(filters | own))
 
 
 def check_filters(query: ProjectQuery, filters_max: int) -> None:
-    """Refuse a list that would be compared with each project too many times.
-
-    Raises:
-        Refusal: 400 naming the parameters.
-    """
+    """Refuse (400) a list that would be compared with each project too many times."""
     counts = {
         "search": len(query.search.split()),
         "topic": len(query.topics),
@@ -328,32 +293,29 @@ async def read_extras(
     is_single: bool = False,
 ) -> Extras:
     """What views need beside the projects, each kind asked for once."""
-    records = call.service.records
     ids = [project.id for project in projects]
-    shares: dict[int, list[project_people.Share]] = {}
-    every = await records.ask(project_people.shares, ids)
+    shares: dict[int, list[people.Share]] = {}
+    every = await call.ask(people.shares, ids)
     for share in every:
         shares.setdefault(share.project_id, []).append(share)
     visible: frozenset[int] = frozenset()
     if every:
-        groups = await records.ask(
-            project_people.groups_by_id,
-            {share.group_id for share in every},
-            caller.user_id,
+        groups = await call.ask(
+            people.groups_by_id, {share.group_id for share in every}, caller.user_id
         )
         visible = frozenset(group.id for group in groups if caller.sees(group))
     owners: dict[int, User] = {}
     for owner_id in {project.owner_id for project in projects} - {None}:
-        owner = await records.ask(Tables.user_by_id, cast("int", owner_id))
+        owner = await call.ask(Tables.user_by_id, cast("int", owner_id))
         if owner is not None:
             owners[owner.id] = owner
     custom = None
     if caller.is_admin and values.get("with_custom_attributes"):
-        custom = await records.ask(project_facts.custom_attributes, ids)
+        custom = await call.ask(facts.custom_attributes, ids)
     sources: dict[int, Project] = {}
     if is_single:
         wanted = [p.forked_from for p in projects if p.forked_from is not None]
-        found = await records.ask(read_projects, wanted, caller.user_id)
+        found = await call.ask(read_projects, wanted, caller.user_id)
         sources = {source.id: source for source in found if caller.sees(source)}
     return Extras(
         shares=shares,
@@ -400,11 +362,10 @@ async def _answer_ids(
     values: Values,
     headers: dict[str, str],
 ) -> web.Response:
-    records = call.service.records
     is_simple = bool(values.get("simple")) or caller.user is None
     if values.get("statistics") and not is_simple:
         await jobs.measure(call.service, list(ids))
-    found = await records.ask(read_projects, ids, caller.user_id)
+    found = await call.ask(read_projects, ids, caller.user_id)
     if is_simple:
         bodies = [simple_view(call, caller, project) for project in found]
     else:

@@ -74,11 +74,7 @@ def count_personal_projects(tables: Tables, user_id: int) -> int:
 
 
 def create_project(tables: Tables, new: NewProject) -> int:
-    """Make a project and note its creator's contribution; gives its id.
-
-    Raises:
-        Taken: its name or path is in use in the namespace.
-    """
+    """Make a project and note its creator's contribution; its id, or Taken."""
     full_path = f"{new.namespace.full_path}/{new.path}"
     with tables.transaction():
         _check_free(tables, new.namespace.id, full_path, new.name, 0)
@@ -108,11 +104,7 @@ def create_project(tables: Tables, new: NewProject) -> int:
 
 
 def change_project(tables: Tables, project_id: int, change: ProjectChange) -> None:
-    """Change a project; a new path leaves a redirect at the old one.
-
-    Raises:
-        Taken: its new name or path is in use in the namespace.
-    """
+    """Change a project; a new path leaves a redirect at the old one.  Raises Taken."""
     with tables.transaction():
         row = tables.one("SELECT * FROM project WHERE id = ?", (project_id,))
         if row is None:
@@ -136,11 +128,7 @@ def change_project(tables: Tables, project_id: int, change: ProjectChange) -> No
 
 
 def transfer_project(tables: Tables, project_id: int, space: Namespace) -> None:
-    """Move a project to another namespace, with a redirect at its old path.
-
-    Raises:
-        Taken: its name or path is in use there.
-    """
+    """Move a project to another namespace, with a redirect; or Taken."""
     with tables.transaction():
         row = tables.one("SELECT * FROM project WHERE id = ?", (project_id,))
         if row is None:
@@ -148,17 +136,8 @@ def transfer_project(tables: Tables, project_id: int, space: Namespace) -> None:
         full_path = f"{space.full_path}/{row['path']}"
         _check_free(tables, space.id, full_path, row["name"], project_id)
         _leave_redirect(tables, project_id, row["full_path"], full_path)
-        columns = {
-            "namespace_id": space.id,
-            "full_path": full_path,
-            "updated_at": tables.stamp(),
-        }
-        tables.update("project", project_id, columns)
-
-
-def set_columns(tables: Tables, project_id: int, columns: Mapping[str, object]) -> None:
-    """Change columns of a project that are not for people, such as measures."""
-    tables.update("project", project_id, columns)
+        moved = {"namespace_id": space.id, "full_path": full_path}
+        tables.update("project", project_id, moved | {"updated_at": tables.stamp()})
 
 
 def moved_project(tables: Tables, full_path: str) -> int | None:
@@ -181,8 +160,8 @@ def contribute(tables: Tables, user_id: int, project_id: int) -> None:
 def note_write(tables: Tables, user_id: int, project_id: int) -> None:
     """Note activity in a project, and that its sizes are to be measured again."""
     with tables.transaction():
-        tables.touch_project(project_id)
-        set_columns(tables, project_id, {"is_measured": 0})
+        now = {"last_activity_at": tables.stamp(), "is_measured": 0}
+        tables.update("project", project_id, now)
         contribute(tables, user_id, project_id)
 
 
@@ -211,14 +190,9 @@ def unfinished_imports(tables: Tables) -> tuple[tuple[int, str | None], ...]:
 
 def set_mark(tables: Tables, project_id: int, *, is_marked: bool) -> None:
     """Mark a project for deletion today, or not any more."""
-    tables.update(
-        "project",
-        project_id,
-        {
-            "marked_on": tables.today() if is_marked else None,
-            "updated_at": tables.stamp(),
-        },
-    )
+    day = tables.today() if is_marked else None
+    columns = {"marked_on": day, "updated_at": tables.stamp()}
+    tables.update("project", project_id, columns)
 
 
 def due_projects(tables: Tables, delay: timedelta) -> tuple[int, ...]:
@@ -236,18 +210,14 @@ def remove_project(tables: Tables, project_id: int) -> None:
         row = tables.one("SELECT full_path FROM project WHERE id = ?", (project_id,))
         if row is None:
             return
-        tables.db.execute(
-            "INSERT INTO gone_project VALUES (?, ?, ?)",
-            (project_id, row["full_path"], tables.stamp()),
-        )
-        tables.db.execute(
-            "DELETE FROM membership WHERE kind = 'project' AND target_id = ?",
-            (project_id,),
-        )
-        tables.db.execute(
-            "UPDATE project SET forked_from = NULL WHERE forked_from = ?", (project_id,)
-        )
-        tables.db.execute("DELETE FROM project WHERE id = ?", (project_id,))
+        gone = {"id": project_id, "path": row["full_path"], "now": tables.stamp()}
+        for statement in (
+            "INSERT INTO gone_project VALUES (:id, :path, :now)",
+            "DELETE FROM membership WHERE kind = 'project' AND target_id = :id",
+            "UPDATE project SET forked_from = NULL WHERE forked_from = :id",
+            "DELETE FROM project WHERE id = :id",
+        ):
+            tables.db.execute(statement, gone)
 
 
 def json_list(ids: Iterable[int | str]) -> str:

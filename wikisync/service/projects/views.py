@@ -14,9 +14,10 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct, field
 
-from wikisync.contract import routes
 from wikisync.contract.parameters import project_attributes
 from wikisync.contract.project_schema import AccessLevel, ImportRecord
+from wikisync.contract.routes import Endpoint
+from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.contract.schema import UserRecord
 from wikisync.service.access import FeatureLevel, Membership, may_read_code
 from wikisync.service.attributes import (
@@ -34,14 +35,14 @@ from wikisync.service.rendering import render_description
 from wikisync.service.rows import Group, Namespace, Project, User
 
 _LINKED = {
-    "self": routes.PROJECT,
-    "issues": routes.PROJECT_ISSUES,
-    "merge_requests": routes.PROJECT_MERGE_REQUESTS,
-    "repo_branches": routes.PROJECT_BRANCHES,
-    "labels": routes.PROJECT_LABELS,
-    "events": routes.PROJECT_EVENTS,
-    "members": routes.MEMBERS,
-    "cluster_agents": routes.PROJECT_CLUSTER_AGENTS,
+    "self": Endpoint.SHOW.route,
+    "issues": Other.ISSUES.route,
+    "merge_requests": Other.MERGE_REQUESTS.route,
+    "repo_branches": Other.BRANCHES.route,
+    "labels": Other.LABELS.route,
+    "events": Other.EVENTS.route,
+    "members": Other.MEMBERS.route,
+    "cluster_agents": Other.CLUSTER_AGENTS.route,
 }
 _PAID = frozenset(
     {
