@@ -16,7 +16,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from wikisync.core.messages import NoMessages, SilentProgress
+from wikisync.core.messages import Messages, SilentProgress
 from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import WikisyncError
 from wikisync.site.model import SiteOptions
@@ -77,7 +77,7 @@ class Workspace:
         )
         run = asyncio.run(
             sync_run.sync_workspace(
-                self._found, pages, request, None, NoMessages(), _environment(token)
+                self._found, pages, request, None, Messages(), _environment(token)
             )
         )
         return SyncResult(
@@ -201,9 +201,7 @@ def wikis(
             return tuple(one.owner for one in (await find_wikis(client, named)).wikis)
 
     selection = Selection(tuple(projects), tuple(groups), is_all, tuple(excluded))
-    client, named = open_selected(
-        url, None, selection, NoMessages(), _environment(token)
-    )
+    client, named = open_selected(url, None, selection, Messages(), _environment(token))
     return asyncio.run(found())
 
 
@@ -240,7 +238,7 @@ def clone(
     """
     selection = Selection(tuple(projects), tuple(groups), is_all, tuple(excluded))
     client, selection = open_selected(
-        url, None, selection, NoMessages(), _environment(token)
+        url, None, selection, Messages(), _environment(token)
     )
     pulled = asyncio.run(
         cloning.clone(
@@ -310,7 +308,7 @@ def export(
         cache=None if cache is None else Path(cache),
         allow_emptying=allow_emptying,
     )
-    exported = exporting.export_wikis(request, NoMessages(), _environment(token))
+    exported = exporting.export_wikis(request, Messages(), _environment(token))
     report = exported.report
     return ExportResult(
         index=exported.index,

@@ -13,8 +13,8 @@ from wikisync.api import git
 from wikisync.api.answers import Answer
 from wikisync.api.client import Client
 from wikisync.api.git import ADVERTISEMENT, WikiHistory
-from wikisync.api.packs import NotAPack, objects_in
 from wikisync.api.request import Request
+from wikisync.api.trees import NotAPack, objects_in
 from wikisync.core.model import WikiOwner, digest_of
 
 pytestmark = needs_git

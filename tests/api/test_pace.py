@@ -11,8 +11,7 @@ from tests.api.faketime import budget_at
 from tests.support.limiting import FixedWindow, TokenBucket
 from tests.sync.virtual import VirtualLoop, run_virtually
 from wikisync.api.answers import Purpose
-from wikisync.api.budget import Budget, TransientFailure
-from wikisync.api.pace import Pace, Window, window_of
+from wikisync.api.budget import Budget, Pace, TransientFailure, Window, window_of
 from wikisync.api.request import Request
 from wikisync.errors import RateLimited
 

@@ -5,8 +5,8 @@ import zlib
 
 import pytest
 
-from wikisync.api import packs
-from wikisync.api.packs import NotAPack, id_of, objects_in
+from wikisync.api import trees as packs
+from wikisync.api.trees import NotAPack, id_of, objects_in
 
 COMMIT, TREE, DELTA = 1, 2, 7
 MIB = 1 << 20

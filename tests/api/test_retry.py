@@ -2,8 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wikisync.api.budget import TransientFailure, pause_s
-from wikisync.api.pace import parse_retry_after
+from wikisync.api.budget import TransientFailure, parse_retry_after, pause_s
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import RateLimited, Unavailable
 

@@ -9,7 +9,7 @@ from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.service import jobs
-from wikisync.service.projects import facts as project_facts
+from wikisync.service.projects import tables as project_tables
 from wikisync.service.tables import Tables
 
 PROJECTS = "/api/v4/projects"
@@ -433,7 +433,7 @@ async def test_list_by_size_waits_for_a_part_of_what_changed(
         await service.add_code(f"docs/{name}", {"a.py": b"pass"})
 
     await api.get(f"{PROJECTS}?order_by=storage_size")
-    unmeasured = await service.ask(project_facts.take_unmeasured, 9)
+    unmeasured = await service.ask(project_tables.take_unmeasured, 9)
 
     assert len(unmeasured) == 1
 
@@ -443,7 +443,7 @@ async def test_project_that_changes_while_it_is_measured_is_measured_again(
 ) -> None:
     await service.add_project("docs/a")
     await service.add_code("docs/a", {"a.py": b"pass"})
-    await service.ask(project_facts.take_unmeasured, 9)
+    await service.ask(project_tables.take_unmeasured, 9)
     await api.post(f"{PROJECTS}/1/wikis", json={"title": "a", "content": "b"})
     figures = dict.fromkeys(
         (
@@ -454,7 +454,7 @@ async def test_project_that_changes_while_it_is_measured_is_measured_again(
         ),
         0,
     )
-    await service.ask(project_facts.set_sizes, 1, figures)
+    await service.ask(project_tables.set_sizes, 1, figures)
 
     found = (await api.get(f"{PROJECTS}?order_by=storage_size&statistics=1")).json
 

@@ -4,7 +4,7 @@ import pytest
 
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.errors import ServiceError
-from wikisync.service.manifest import level_of, parse_manifest
+from wikisync.service.loading import level_of, parse_manifest
 
 GOOD = """
 [[user]]

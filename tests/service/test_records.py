@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import ServiceError
-from wikisync.service.records import Records
+from wikisync.service.instance import Records
 from wikisync.service.tables import Tables
 
 

@@ -13,7 +13,6 @@ import pytest
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
 from wikisync.contract.project_schema import AccessLevel
-from wikisync.service.projects import facts as project_facts
 from wikisync.service.projects import people as project_people
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.tables import Tables
@@ -250,12 +249,12 @@ async def _places(
     mate = await ask(Tables.user_named, "mate")
     assert mate is not None
     secret = f"{found['id']:032x}"
-    await ask(project_facts.add_upload, found["id"], 1, secret, "a.txt", 1)
+    await ask(project_tables.add_upload, found["id"], 1, secret, "a.txt", 1)
     file = service.running.service.uploads_folder(found["id"]) / secret / "a.txt"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"x")
     await ask(project_tables.set_mark, found["marked"], is_marked=True)
-    await ask(project_facts.set_custom_attribute, found["marked"], "k", "v")
+    await ask(project_tables.set_custom_attribute, found["marked"], "k", "v")
     crew = await ask(Tables.group, "crew", None)
     assert crew is not None
     await ask(project_people.add_share, found["shared"], crew.id, 30, None)

@@ -10,7 +10,7 @@ import pytest
 
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.errors import ServiceError
-from wikisync.service.projects.facts import forget_measures, take_unmeasured
+from wikisync.service.projects.tables import forget_measures, take_unmeasured
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
 

@@ -19,7 +19,7 @@ from tests.support.quirky_service import OTHER_PROJECT_ID, QuirkyService
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.decoding import json_decoder
 from wikisync.markup.frontmatter import split_front_matter
-from wikisync.service import answers, attachments, git_http, identity, read_pages, wikis
+from wikisync.service import answers, attachments, git_http, identity, wikis
 from wikisync.service.access import Operation
 from wikisync.service.app import App
 from wikisync.service.call import Call, Caller
@@ -27,7 +27,7 @@ from wikisync.service.instance import Service
 from wikisync.service.offers import Target
 from wikisync.service.page_ids import page_ids
 from wikisync.service.projects import reading
-from wikisync.service.storage import WikiStorage
+from wikisync.service.repository import WikiStorage
 
 CUT_TEXT_BYTES = 1024 * 1024
 """Where lists cut a page's text under ``truncates-list-content``."""
@@ -337,7 +337,7 @@ _HANDLES: Mapping[object, Handle] = {
     git_http.upload_pack: _git,
     git_http.receive_pack: _git,
     reading.show_project: _project,
-    read_pages.show: _file,
+    wikis.show_for_browser: _file,
     wikis.list_pages: _list,
     wikis.show_page: _show,
     wikis.create_page: _create,

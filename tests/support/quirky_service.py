@@ -13,8 +13,8 @@ from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.hooks import Deliveries, WikiEvent
 from wikisync.service.instance import Service
+from wikisync.service.repository import WikiStorage
 from wikisync.service.settings import KIB, Hook, Limits, Settings
-from wikisync.service.storage import WikiStorage
 from wikisync.service.tree import WikiTree
 
 OTHER_PROJECT_ID = 1_000_000

@@ -36,9 +36,9 @@ from wikisync.service import jobs
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.loading import LoadedFolder
+from wikisync.service.repository import WikiStorage
 from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Hook, Settings
-from wikisync.service.storage import WikiStorage
 from wikisync.service.tables import Tables
 
 T = TypeVar("T")

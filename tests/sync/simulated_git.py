@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tests.sync.persons import Copy, World
-from wikisync.api.packs import id_of
+from wikisync.api.trees import id_of
 from wikisync.core.model import EXTENSIONS
 
 COMMIT, TREE, BLOB, CHANGED = 1, 2, 3, 7

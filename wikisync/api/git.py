@@ -23,9 +23,8 @@ from wikisync import errors
 from wikisync.api.address import encode_path
 from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
-from wikisync.api.packs import NotAPack, Objects, objects_in
 from wikisync.api.request import Request
-from wikisync.api.tree_cache import TreeCache
+from wikisync.api.trees import NotAPack, Objects, TreeCache, objects_in
 from wikisync.core.contents import is_pointer
 from wikisync.core.git_trees import TreeMissing
 from wikisync.core.model import AttachmentPath, WikiOwner

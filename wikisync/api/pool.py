@@ -21,9 +21,8 @@ from yarl import URL
 from wikisync import errors
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import NOT_THE_API_HINT, Answer, NotHandedOut, Purpose
-from wikisync.api.budget import Clock, TransientFailure
+from wikisync.api.budget import Clock, TransientFailure, parse_retry_after
 from wikisync.api.network import password_wanted, translating
-from wikisync.api.pace import parse_retry_after
 from wikisync.api.proxy import Proxy
 from wikisync.api.refusals import AUTHENTICATION_HINT, error_of
 from wikisync.api.request import Request, headers_of

@@ -1,17 +1,35 @@
-"""The directory trees of a wiki's commits: which pages two of them differ in.
+"""Commits and trees of a wiki's git repository, and which pages two trees differ in.
 
-Pure.  A tree object lists names with the ids of what is below them, so two directories
-of one id are the same and are not opened.  What a file is as a page of the service is
-not said here: a page that changed is read from the service.
+Pure, but for the cache.  An answer to a fetch is a few packets and then a pack (git's
+documented version 2): libgit2 reads packs from files with an index alone, and cannot
+ask for commits and trees without their files, so the few objects are read here.
+
+Two directories of one id are the same and are not opened.  What a file is as a page of
+the service is not said here: a page that changed is read from the service.  The trees
+that the last scan saw are kept in a file; without it, or where it is damaged, the list
+of pages is read once more.
 """
 
+import hashlib
+import logging
 import re
-from collections.abc import Collection, Mapping, Set
+import threading
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Set
+from contextlib import suppress
+from pathlib import Path
 
+import msgspec
 from msgspec import Struct, field
 
+from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.git_trees import DIRECTORY, TreeMissing, tree_entries
 from wikisync.core.model import EXTENSIONS, Slug, split_extension
+from wikisync.core.system.private import (
+    make_private_folder,
+    private_opener,
+    read_private_file,
+)
 
 UPLOADS = b"uploads"
 """The directory of attachments at the top."""
@@ -198,3 +216,297 @@ def _one_of(
     if len(found) > 1:
         raise OddTree(f"{slug} is the name of several pages")
     return found[0] if found else None
+
+
+CONTENT_BYTES_MAX = 256 * 1024 * 1024
+"""Of all objects of an answer, unpacked."""
+
+SHORT_ID_BYTES = 20
+"""An id of the common kind; the other one is longer."""
+
+_COMMIT, _TREE, _OFFSET_DELTA, _REFERENCE_DELTA = 1, 2, 6, 7
+_KINDS = {_COMMIT: b"commit", _TREE: b"tree"}
+_SAID = (b"NAK", b"ACK ", b"shallow ", b"unshallow ")
+"""What a server says before the pack."""
+_PACKET_LENGTH = 4
+_PACK_HEADER = 12
+_PIECE_BYTES = 4096
+_HEXADECIMAL = re.compile("[0-9a-f]+")
+_COPY_ALL = 0x10000
+"""A delta that copies no bytes by its word copies so many."""
+
+
+class NotAPack(ValueError):
+    """An answer that cannot be read as a pack."""
+
+
+class Objects(Struct):
+    """Commits and trees by their ids; files are left out."""
+
+    commits: dict[bytes, bytes] = field(default_factory=dict)
+    trees: dict[bytes, bytes] = field(default_factory=dict)
+
+    def parents(self) -> Mapping[str, tuple[str, ...]]:
+        """The ids of the commits in hexadecimal, each with those of its parents."""
+        return {one.hex(): _listed(b"parent", c) for one, c in self.commits.items()}
+
+    def root_of(self, commit: str) -> bytes | None:
+        """The id of a commit's tree; None where the commit is not here."""
+        content = self.commits.get(bytes.fromhex(commit))
+        if content is None:
+            return None
+        for named in _listed(b"tree", content):
+            if len(named) == len(commit) and _HEXADECIMAL.fullmatch(named):
+                return bytes.fromhex(named)
+        raise NotAPack("a commit without a tree")
+
+
+def objects_in(
+    answer: bytes, *, id_bytes: int, held: Mapping[bytes, bytes] | None = None
+) -> Objects:
+    """The commits and trees of an answer: packets, then a pack without offset deltas.
+
+    ``id_bytes`` is the length of ids, 20 or 32; ``held`` are trees by id that the
+    answer may give changes of.  NotAPack for anything else.
+    """
+    found = Objects()
+    of_kind = {_COMMIT: found.commits, _TREE: found.trees}
+    deltas: list[tuple[bytes, bytes]] = []
+    for entry in _pack_entries(_pack_of(answer), id_bytes):
+        if entry.kind in of_kind:
+            name = id_of(_KINDS[entry.kind], entry.content, id_bytes)
+            of_kind[entry.kind][name] = entry.content
+        elif entry.kind == _REFERENCE_DELTA:
+            deltas.append((entry.base, entry.content))
+    # a delta may stand before what it was made of, and many are of files
+    room = CONTENT_BYTES_MAX
+    is_going_on = True
+    while deltas and is_going_on:
+        waiting, deltas = deltas, []
+        for base, delta in waiting:
+            kind = _COMMIT if base in found.commits else _TREE
+            whole = of_kind[kind].get(base) or (held or {}).get(base)
+            if whole is None:
+                deltas.append((base, delta))
+                continue
+            content = _patched(whole, delta, room)
+            room -= len(content)
+            of_kind[kind][id_of(_KINDS[kind], content, id_bytes)] = content
+        is_going_on = len(deltas) < len(waiting)
+    return found
+
+
+class _PackEntry(Struct, frozen=True):
+    kind: int
+    base: bytes
+    """The id of what a delta is to be applied to."""
+    content: bytes
+
+
+def _pack_of(answer: bytes) -> memoryview:
+    """What follows the packets, in which the server says what both have."""
+    at = 0
+    while (head := bytes(answer[at : at + _PACKET_LENGTH])) != b"PACK":
+        try:
+            length = int(head, 16)
+        except ValueError:
+            raise NotAPack("no packet") from None
+        said = bytes(answer[at + _PACKET_LENGTH : at + length])
+        if length and not said.startswith(_SAID):
+            raise NotAPack(said.decode("utf-8", "replace"))
+        at += max(length, _PACKET_LENGTH)
+    return memoryview(answer)[at:]
+
+
+def _pack_entries(pack: memoryview, id_bytes: int) -> Iterator[_PackEntry]:
+    """Every object of a pack, in order."""
+    count, at = int.from_bytes(pack[8:_PACK_HEADER]), _PACK_HEADER
+    room = CONTENT_BYTES_MAX
+    for _ in range(count):
+        kind = int.from_bytes(pack[at : at + 1]) >> 4 & 7
+        _, at = _number(pack, at)
+        base = b""
+        if kind == _OFFSET_DELTA:
+            raise NotAPack("an offset delta that nobody asked for")
+        if kind == _REFERENCE_DELTA:
+            base, at = bytes(pack[at : at + id_bytes]), at + id_bytes
+        content, at = _inflated(pack, at)
+        room -= len(content)
+        if room < 0:
+            raise NotAPack("too large")
+        yield _PackEntry(kind, base, content)
+
+
+def _inflated(pack: memoryview, at: int) -> tuple[bytes, int]:
+    """An object's content, and where the next one begins."""
+    unpacking, content = zlib.decompressobj(), bytearray()
+    while not unpacking.eof:
+        piece = pack[at : at + _PIECE_BYTES]
+        if not piece or len(content) > CONTENT_BYTES_MAX:
+            raise NotAPack("cut, or too large")
+        try:
+            content += unpacking.decompress(piece)
+        except zlib.error as exc:
+            raise NotAPack(str(exc)) from exc
+        at += len(piece) - len(unpacking.unused_data)
+    return bytes(content), at
+
+
+def id_of(kind: bytes, content: bytes, id_bytes: int) -> bytes:
+    """The id of an object: of a ``commit``, a ``tree`` or a ``blob``."""
+    whole = b"%s %d\0%s" % (kind, len(content), content)
+    name = "sha1" if id_bytes == SHORT_ID_BYTES else "sha256"
+    return hashlib.new(name, whole, usedforsecurity=False).digest()
+
+
+def file_id(text: str, id_bytes: int) -> bytes:
+    """The id of a file with this text; empty where the length of an id is not known."""
+    if not id_bytes:
+        return b""
+    return id_of(b"blob", text.encode("utf-8", "surrogatepass"), id_bytes)
+
+
+def _listed(word: bytes, commit: bytes) -> tuple[str, ...]:
+    """What the head of a commit says by this word."""
+    lines = commit.partition(b"\n\n")[0].splitlines()
+    named = (line.partition(b" ") for line in lines)
+    return tuple(
+        what.decode("ascii", "replace") for one, _, what in named if one == word
+    )
+
+
+def _patched(base: bytes, delta: bytes, bytes_max: int) -> bytes:
+    """What a delta makes of its base: parts of that, and what it brings itself."""
+    _, at = _number(delta, 0)
+    size, at = _number(delta, at)
+    if size > bytes_max:
+        raise NotAPack("too large")
+    made = bytearray()
+    while at < len(delta) and len(made) <= size:
+        word, at = delta[at], at + 1
+        if not word & 0x80:
+            made += delta[at : at + word]
+            at += word
+            continue
+        start = count = 0
+        for bit in range(7):
+            if word >> bit & 1:
+                if at >= len(delta):
+                    raise NotAPack("a delta is cut")
+                if bit < 4:
+                    start |= delta[at] << 8 * bit
+                else:
+                    count |= delta[at] << 8 * (bit - 4)
+                at += 1
+        made += base[start : start + (count or _COPY_ALL)]
+    if len(made) != size:
+        raise NotAPack("a delta makes another size than it says")
+    return bytes(made)
+
+
+def _number(content: bytes | memoryview, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and where it ends."""
+    number = shift = 0
+    for byte in content[at:]:
+        number |= (byte & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if not byte & 0x80:
+            return number, at
+    raise NotAPack("cut")
+
+
+log = logging.getLogger(__name__)
+
+FILE_BYTES_MAX = 256 * 1024 * 1024
+COMMITS_KEPT = 8
+"""The newest ones: a process that is ended goes on from an earlier one than it saw."""
+
+
+class _Kept(Struct, frozen=True, array_like=True):
+    """Some commits, each with the id of its root, and their trees."""
+
+    roots: dict[str, bytes]
+    trees: dict[bytes, bytes]
+
+
+_KEPT = msgpack_decoder(_Kept)
+
+
+class TreeCache:
+    """The trees of one commit of a wiki."""
+
+    def __init__(self, file: Path | None = None, *, is_kept: bool = True) -> None:
+        """Name the file, None for none; one that is not kept stays as it is."""
+        self._file = file
+        self._is_kept = is_kept and file is not None
+        self._is_loaded = file is None
+        self._loading = threading.Lock()
+        self.head = ""
+        """The commit; empty where none is known."""
+        self.root = b""
+        self.trees: dict[bytes, bytes] = {}
+        """Those of the commit, and of those before it."""
+        self._roots: dict[str, bytes] = {}
+
+    def load(self, head: str) -> bytes:
+        """The id of the tree of this commit, from memory or file; or TreeMissing."""
+        with self._loading:  # single reads of one scan ask at the same time
+            if not self._is_loaded:
+                self._read(head)
+                self._is_loaded = True
+        if not head or self.head != head:
+            raise TreeMissing(f"the trees of {head or 'no commit'} are not here")
+        return self.root
+
+    def take(self, head: str, root: bytes | None, more: Mapping[bytes, bytes]) -> None:
+        """Keep the trees of a commit; TreeMissing if ``more`` lacks new ones."""
+        fresh = {one: more[one] for one in more.keys() - self.trees.keys()}
+        root = require_whole(self.trees | fresh, root, fresh)
+        newest = [one for one in self._roots if one != head][1 - COMMITS_KEPT :]
+        roots = {one: self._roots[one] for one in newest} | {head: root}
+        trees: dict[bytes, bytes] = {}
+        for one in roots.values():
+            trees |= reachable(self.trees | fresh, one)
+        self.head, self.root, self.trees, self._roots = head, root, trees, roots
+        if self._file is not None and self._is_kept:
+            try:
+                _write(self._file, _Kept(self._roots, self.trees))
+            except OSError as error:
+                log.info("%s cannot be written: %s", self._file, error)
+
+    def forget(self) -> None:
+        """Keep nothing; the file is written anew by the next commit."""
+        self.head, self.root, self.trees, self._roots = "", b"", {}, {}
+        self._is_loaded = True
+
+    def _read(self, head: str) -> None:
+        assert self._file is not None, "there is nothing to read"
+        try:
+            content = read_private_file(self._file, FILE_BYTES_MAX)
+        except OSError:
+            return
+        try:
+            kept = _KEPT.decode(content)
+        except msgspec.DecodeError:
+            return
+        trees = kept.trees
+        if head in kept.roots and all(
+            id_of(b"tree", trees[one], len(one)) == one for one in trees
+        ):
+            self.head, self.root = head, kept.roots[head]
+            self.trees, self._roots = trees, kept.roots
+
+
+def _write(file: Path, kept: _Kept) -> None:
+    make_private_folder(file.parent)
+    made = file.with_suffix(".new")
+    with suppress(FileNotFoundError):
+        made.unlink()
+    try:
+        with open(made, "wb", opener=private_opener) as stream:
+            stream.write(msgspec.msgpack.encode(kept))
+        made.replace(file)
+    except OSError:
+        with suppress(OSError):
+            made.unlink()
+        raise

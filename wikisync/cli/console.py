@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from wikisync.api.secret import without_tokens
-from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.messages import Messages, Progress, SilentProgress
 from wikisync.core.model import Problem
 from wikisync.core.system.processes import interruptible
 from wikisync.core.terminal import VisibleLines, one_line, visible_line
@@ -44,7 +44,7 @@ def _in_stdout(text: str) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-class Console:
+class Console(Messages):
     """Where a command prints to; made once per run."""
 
     def __init__(self, *, quiet: bool = False) -> None:

@@ -18,7 +18,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import flag
 from wikisync.core.system.private import keep_private
 from wikisync.errors import ServiceError, UsageError, command_line
-from wikisync.service.manifest import PATH_PART
+from wikisync.service.loading import PATH_PART
 from wikisync.service.removal import remove, to_remove
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables

@@ -16,11 +16,9 @@ class Progress(Protocol):
 
     def start(self, label: str, total: int | None) -> None:
         """Begin a step; ``total`` is None where nobody can know it."""
-        ...
 
     def advance(self, steps: int = 1) -> None:
         """Some items of the current step are done."""
-        ...
 
 
 class SilentProgress:
@@ -33,52 +31,24 @@ class SilentProgress:
         """Nothing is shown."""
 
 
-class Messages(Protocol):
-    """Takes the sentences of a piece of work, in order."""
+class Messages:
+    """Takes the sentences of a piece of work, in order; here nobody reads them."""
 
     def note(self, text: str) -> None:
         """A line that a person may want to know."""
-        ...
 
     def warn(self, text: str) -> None:
         """A line that a person should act on."""
-        ...
 
     def problems(self, problems: Iterable[Problem]) -> None:
         """One line a problem, with its hint where it has one."""
-        ...
 
     def error(self, error: WikisyncError) -> None:
         """What went wrong with one of several things, with its hint."""
-        ...
 
     def progress(self) -> contextlib.AbstractContextManager[Progress]:
         """Shows the progress of one step while the block lasts."""
-        ...
-
-    def ask(self, question: str) -> bool | None:
-        """A person's answer; None where nobody can be asked."""
-        ...
-
-
-class NoMessages:
-    """For callers that read the result instead: nothing is shown, nobody is asked."""
-
-    def note(self, text: str) -> None:
-        """Nothing is shown."""
-
-    def warn(self, text: str) -> None:
-        """Nothing is shown."""
-
-    def problems(self, problems: Iterable[Problem]) -> None:
-        """Nothing is shown."""
-
-    def error(self, error: WikisyncError) -> None:
-        """Nothing is shown."""
-
-    def progress(self) -> contextlib.AbstractContextManager[Progress]:
-        """Nothing is shown."""
         return contextlib.nullcontext(SilentProgress())
 
     def ask(self, question: str) -> bool | None:
-        """Nobody can be asked."""
+        """A person's answer; None where nobody can be asked."""

@@ -16,6 +16,7 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator, Mapping, MutableMapping, Sequence
 from hashlib import blake2b
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -101,6 +102,11 @@ class PartsAnswer(web.Response):
     def __init__(self, parts: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
         super().__init__(body=parts, headers=JSON_HEADERS | dict(headers))
         self.parts = parts
+
+
+def fields_of(record: object, names: str) -> dict[str, Any]:
+    """Attributes of a record that the API calls so, too."""
+    return {name: getattr(record, name) for name in names.split()}
 
 
 def no_content(headers: Mapping[str, str] | None = None) -> web.Response:

@@ -18,8 +18,8 @@ from wikisync.service.committing import Author
 from wikisync.service.instance import Service
 from wikisync.service.parameters import Parameters, Window, read_window
 from wikisync.service.projects.tables import moved_project
+from wikisync.service.repository import WikiStorage
 from wikisync.service.rows import Group, Project, Token, User
-from wikisync.service.storage import WikiStorage
 from wikisync.service.tables import Tables, id_of, is_number
 
 P = ParamSpec("P")

@@ -15,8 +15,7 @@ from wikisync.core.git_trees import DIRECTORY, TreeMissing, tree_entries
 from wikisync.core.system.private import make_private_folder
 from wikisync.service.answers import disk_error, disk_refusal
 from wikisync.service.editing import CommitPlan
-from wikisync.service.tree import RepositoryFile
-from wikisync.service.tree_walk import Read
+from wikisync.service.tree import Read, RepositoryFile
 
 FILE_MODE = 0o100644
 _MOVED = "not the first parent"

@@ -30,9 +30,9 @@ from wikisync.service.git_process import GitFailed, GitInput
 from wikisync.service.page_ids import moves_between, update_page_ids
 from wikisync.service.projects.views import level_of_feature
 from wikisync.service.push_check import PushRefused, check_push, read_push
+from wikisync.service.repository import WikiStorage
 from wikisync.service.rows import Project
 from wikisync.service.settings import KIB, MIB
-from wikisync.service.storage import WikiStorage
 from wikisync.service.tables import Tables
 from wikisync.service.tree import WikiTree
 

@@ -9,7 +9,13 @@ from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.errors import ServiceError
 from wikisync.service.access import Visibility
-from wikisync.service.answers import bad_request, forbidden, json_answer, not_found
+from wikisync.service.answers import (
+    bad_request,
+    fields_of,
+    forbidden,
+    json_answer,
+    not_found,
+)
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base
 from wikisync.service.projects.reading import answer_list, answer_part
@@ -116,14 +122,8 @@ async def list_group_projects(call: Call) -> web.Response:
 
 def group_view(call: Call, group: Group) -> dict[str, object]:
     """A group as the API shows it."""
-    return project_group_view(call, group) | {
-        "path": group.path,
-        "description": group.description,
-        "visibility": group.visibility,
-        "created_at": group.created_at,
-        "parent_id": group.parent_id,
-        "wiki_access_level": group.wiki_access_level,
-    }
+    own = "path description visibility created_at parent_id wiki_access_level"
+    return project_group_view(call, group) | fields_of(group, own)
 
 
 async def _list_below(call: Call, endpoint: OtherEndpoint) -> web.Response:

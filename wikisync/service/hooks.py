@@ -18,6 +18,7 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
+from wikisync.service.answers import fields_of
 from wikisync.service.import_fetch import shown
 from wikisync.service.pages import decode_text
 from wikisync.service.repository import WikiRepository
@@ -139,13 +140,8 @@ def payload(event: WikiEvent, content: str, branch: str) -> dict[str, object]:
     web_url = f"{event.base_url}/{event.project.full_path}"
     return {
         "object_kind": "wiki_page",
-        "user": {
-            "id": event.user.id,
-            "name": event.user.name,
-            "username": event.user.username,
-            "avatar_url": None,
-            "email": "[REDACTED]",
-        },
+        "user": fields_of(event.user, "id name username")
+        | {"avatar_url": None, "email": "[REDACTED]"},
         "project": _project(event, web_url),
         "wiki": {
             "web_url": f"{web_url}/-/wikis/home",
@@ -167,10 +163,7 @@ def _encode(event: WikiEvent) -> bytes:
 def _project(event: WikiEvent, web_url: str) -> dict[str, object]:
     project = event.project
     ssh_url, http_url = f"{_ssh(event)}.git", f"{web_url}.git"
-    return {
-        "id": project.id,
-        "name": project.name,
-        "description": project.description,
+    return fields_of(project, "id name description default_branch") | {
         "web_url": web_url,
         "avatar_url": None,
         "git_ssh_url": ssh_url,
@@ -178,7 +171,6 @@ def _project(event: WikiEvent, web_url: str) -> dict[str, object]:
         "namespace": project.namespace.name,
         "visibility_level": RANKS[project.visibility],
         "path_with_namespace": project.full_path,
-        "default_branch": project.default_branch,
         "ci_config_path": None,
         "homepage": web_url,
         "url": ssh_url,
@@ -189,10 +181,7 @@ def _project(event: WikiEvent, web_url: str) -> dict[str, object]:
 
 def _attributes(event: WikiEvent, content: str, wiki_url: str) -> dict[str, object]:
     url = f"{wiki_url}/{quote(event.page.slug)}"
-    attributes: dict[str, object] = {
-        "slug": event.page.slug,
-        "title": event.page.title,
-        "format": event.page.format,
+    attributes = fields_of(event.page, "slug title format") | {
         "message": event.message,
         # pictures by their whole address, for receivers that show the text
         "content": _PICTURE.sub(rf"![\g<alt>]({wiki_url}/\g<path>)", content),

@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 from wikisync.contract import schema
 from wikisync.contract.project_schema import OwnerRecord
 from wikisync.contract.routes import OtherEndpoint
-from wikisync.service.answers import forbidden, json_answer, unmatched_route
+from wikisync.service.answers import fields_of, forbidden, json_answer, unmatched_route
 from wikisync.service.call import Call
 from wikisync.service.projects.reading import answer_part
 from wikisync.service.projects.views import user_record
@@ -56,12 +56,9 @@ async def show_token(call: Call) -> web.Response:
     assert token is not None, "who is signed in has one"
     return json_answer(
         schema.TokenRecord(
-            id=token.id,
-            name=token.name,
+            **fields_of(token, "id name created_at user_id"),
             revoked=token.is_revoked,
-            created_at=token.created_at,
             scopes=tuple(sorted(token.scopes)),
-            user_id=caller.user_id,
             expires_at=token.expires_on,
         )
     )

@@ -1,23 +1,30 @@
 """A running service's parts together: settings, records, wikis, address.
 
-No state is kept anywhere else; two services in one process do not meet.
+No state is kept anywhere else; two services in one process do not meet.  One thread
+owns the records' connection, so that the loop never waits for a disk.
 """
 
 import asyncio
 import contextlib
+import logging
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 from wikisync.core.model import OwnerKind
+from wikisync.errors import ServiceError
 from wikisync.service.committing import DEFAULT_BRANCH
 from wikisync.service.git_process import GitRunner
 from wikisync.service.hooks import Deliveries
 from wikisync.service.projects.tables import note_write
-from wikisync.service.records import Records
 from wikisync.service.render_pool import RenderPool
-from wikisync.service.repository import WikiRepository
+from wikisync.service.repository import WikiRepository, WikiStorage
 from wikisync.service.settings import Limits, Settings
-from wikisync.service.storage import WikiStorage
+from wikisync.service.tables import Tables
 
 
 class Service:
@@ -135,3 +142,77 @@ class Service:
 
     def _note_write(self, project_id: int, user_id: int) -> None:
         self.records.note(note_write, user_id, project_id)
+
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Records:
+    """The tables behind the one thread that owns their connection."""
+
+    def __init__(
+        self, path: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._path = path
+        self._now = now
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="records")
+        self._tables: Tables | None = None
+
+    async def open(self) -> None:
+        """Connect, making the file if it is new; ServiceError if it is none of ours."""
+        await self._run(self._connect)
+
+    async def ask(
+        self,
+        question: Callable[Concatenate[Tables, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Call a function of ``Tables`` in its thread, which ends it in any case."""
+        tables = self._opened()
+        return await self._run(lambda: question(tables, *args, **kwargs))
+
+    def note(
+        self,
+        change: Callable[Concatenate[Tables, P], None],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
+        """Have something noted that nobody waits for; who asks later finds it noted."""
+        done = self._thread.submit(change, self._opened(), *args, **kwargs)
+        done.add_done_callback(_log_failure)
+
+    def today(self) -> str:
+        """The present date, ``YYYY-MM-DD``."""
+        return self._now().date().isoformat()
+
+    async def close(self) -> None:
+        """Close the connection and end the thread."""
+        if self._tables is not None:
+            await self._run(self._tables.close)
+        self._thread.shutdown(wait=False)
+
+    def _opened(self) -> Tables:
+        assert self._tables is not None, "records are open while the service runs"
+        return self._tables
+
+    def _connect(self) -> None:
+        try:
+            self._tables = Tables(self._path, self._now)
+        except sqlite3.Error as error:
+            raise ServiceError(
+                f"cannot use {self._path} as the service's records: {error}",
+                hint="choose another --data folder, or restore the file",
+            ) from error
+
+    async def _run(self, call: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+
+def _log_failure(done: Future[None]) -> None:
+    error = done.exception()
+    if error is not None:
+        log.error("the records do not take a note: %r", error)

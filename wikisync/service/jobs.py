@@ -26,11 +26,10 @@ from wikisync.service.git_process import GitFailed, GitInput, ignore
 from wikisync.service.import_fetch import FetchFailed, fetch_repository, shown
 from wikisync.service.instance import Service
 from wikisync.service.listing import read_projects
-from wikisync.service.projects import facts
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.rows import Project
 from wikisync.service.tables import Tables
-from wikisync.service.tree_walk import TreeTooLarge
+from wikisync.service.tree import TreeTooLarge
 
 log = logging.getLogger(__name__)
 
@@ -156,7 +155,7 @@ async def refresh_code(service: Service, project_id: int) -> None:
     repository = service.code(project_id).repository
     found = await asyncio.to_thread(read_facts, repository)
     await service.records.ask(
-        facts.set_code_facts, project_id, found.columns(), found.languages
+        project_tables.set_code_facts, project_id, found.columns(), found.languages
     )
 
 
@@ -180,7 +179,7 @@ async def _measure_pause(service: Service) -> None:
 
 async def measure_all(service: Service) -> None:
     """Measure every project that changed."""
-    await service.records.ask(facts.forget_measures)
+    await service.records.ask(project_tables.forget_measures)
     while await measure(service):
         pass
 
@@ -188,11 +187,11 @@ async def measure_all(service: Service) -> None:
 async def measure(service: Service, ids: list[int] | None = None) -> bool:
     """Measure projects that changed since they were last measured; whether any did."""
     records = service.records
-    taken = await records.ask(facts.take_unmeasured, MEASURED_MAX, ids)
+    taken = await records.ask(project_tables.take_unmeasured, MEASURED_MAX, ids)
     for project_id in taken:
         code, wiki = service.code_folder(project_id), service.wiki_folder(project_id)
         figures = await asyncio.to_thread(_figures, code, wiki)
-        await records.ask(facts.set_sizes, project_id, figures)
+        await records.ask(project_tables.set_sizes, project_id, figures)
     return bool(taken)
 
 

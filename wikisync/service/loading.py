@@ -1,37 +1,122 @@
 """Loading a folder of wikis into the service, as often as one likes.
 
-The files last loaded are remembered in each repository, so that loading again
-carries over only what changed in the folder since, and never undoes what was
-edited through the service.  One load of a wiki is one commit.
+``service.toml`` says which users, groups and projects the folder brings; every key is
+checked.  The files last loaded are remembered in each repository, so that loading again
+carries over only what changed in the folder since, and never undoes what was edited
+through the service.  One load of a wiki is one commit.
 """
 
 import asyncio
 import os
 import re
+import tomllib
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
+from wikisync.contract.project_schema import AccessLevel
 from wikisync.core import model
+from wikisync.core.decoding import convert
 from wikisync.core.mentions import linked_ways, ways_lead_to
 from wikisync.errors import ServiceError
 from wikisync.folder.naming import attachment_path, is_hidden, parse_path
+from wikisync.service.access import FeatureLevel, Visibility
 from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import CommitPlan
 from wikisync.service.instance import Service
-from wikisync.service.manifest import (
-    MANIFEST,
-    GroupEntry,
-    ProjectEntry,
-    ServiceManifest,
-    level_of,
-    parse_manifest,
-)
 from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree
+
+MANIFEST = "service.toml"
+
+Role = Literal["guest", "planner", "reporter", "developer", "maintainer", "owner"]
+
+PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
+"""What a group, project or user may be called in addresses."""
+
+
+class UserEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Someone who may sign in."""
+
+    username: str
+    name: str = ""
+    email: str = ""
+    admin: bool = False
+
+
+class GroupEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A group, with or without a wiki."""
+
+    path: str
+    name: str = ""
+    description: str = ""
+    visibility: Visibility = "private"
+    wiki_access_level: FeatureLevel = "enabled"
+    wiki: str | None = None
+    """Folder of its wiki's files, relative to the manifest."""
+    members: dict[str, Role] = {}
+
+
+class ProjectEntry(GroupEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A project, with or without a wiki."""
+
+    archived: bool = False
+
+
+class ServiceManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything in the file; groups come before the projects in them."""
+
+    user: tuple[UserEntry, ...] = ()
+    group: tuple[GroupEntry, ...] = ()
+    project: tuple[ProjectEntry, ...] = ()
+
+
+def parse_manifest(text: str, source: str) -> ServiceManifest:
+    """Read a manifest; ServiceError names the key path that is wrong."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ServiceError(f"{source} is not TOML: {error}") from error
+    try:
+        manifest = convert(values, ServiceManifest)
+    except msgspec.ValidationError as error:
+        raise ServiceError(f"{source}: {error}") from error
+    _check_manifest(manifest, source)
+    return manifest
+
+
+def level_of(role: Role) -> AccessLevel:
+    """The access level that a role stands for."""
+    return AccessLevel[role.upper()]
+
+
+def _check_manifest(manifest: ServiceManifest, source: str) -> None:
+    usernames = {user.username for user in manifest.user}
+    seen: set[str] = set()
+    tables = (("group", manifest.group), ("project", manifest.project))
+    for table, entries in tables:
+        for at, entry in enumerate(entries):
+            path = f"{table}[{at}]"
+            if not all(PATH_PART.fullmatch(part) for part in entry.path.split("/")):
+                raise ServiceError(
+                    f"{source}: {path}.path: {entry.path!r} is not a path",
+                    hint="use letters, digits, '_', '-', '.' and '/' between groups",
+                )
+            if entry.path.lower() in seen:
+                raise ServiceError(f"{source}: {path}.path: {entry.path} comes twice")
+            seen.add(entry.path.lower())
+            for username in entry.members:
+                if username not in usernames:
+                    raise ServiceError(
+                        f"{source}: {path}.members.{username}: no such user",
+                        hint=f'add [[user]] with username = "{username}"',
+                    )
+
 
 LOCAL_GROUP = "local"
 

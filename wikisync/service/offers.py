@@ -26,7 +26,6 @@ from wikisync.service import (
     groups,
     identity,
     members,
-    read_pages,
     search,
     wikis,
 )
@@ -35,7 +34,7 @@ from wikisync.service.access import Operation as WikiOperation
 from wikisync.service.answers import bytes_answer, unmatched_route
 from wikisync.service.call import Call
 from wikisync.service.openapi import FILE, NOTHING, Operation, describe
-from wikisync.service.projects import acts, edits, files, forks, parts, reading
+from wikisync.service.projects import acts, edits, parts, reading
 
 Handler = Callable[[Call], Awaitable[web.StreamResponse]]
 Admission = Callable[[Call], Awaitable[object]]
@@ -131,7 +130,7 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (Endpoint.LANGUAGES.route, reading.show_languages, dict[str, float]),
     (routes.PROJECT_IMPORT, reading.show_import, records.ImportRecord),
     (Endpoint.FORK_LIST.route, reading.list_forks, PROJECTS),
-    (Endpoint.FORK.route, forks.fork_project, PROJECT),
+    (Endpoint.FORK.route, acts.fork_project, PROJECT),
     (Endpoint.STAR.route, acts.star_project, PROJECT),
     (Endpoint.UNSTAR.route, acts.unstar_project, PROJECT),
     (Endpoint.ARCHIVE.route, acts.archive_project, PROJECT),
@@ -140,8 +139,8 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (Endpoint.RESTORE.route, acts.restore_project, PROJECT),
     (Endpoint.SHARE.route, acts.share_project, records.ShareRecord),
     (Endpoint.UNSHARE.route, acts.unshare_project, NOTHING),
-    (Endpoint.UPLOAD.route, files.upload_file, records.UploadRecord),
-    (routes.PROJECT_UPLOAD_GET, files.show_upload, FILE),
+    (Endpoint.UPLOAD.route, parts.upload_file, records.UploadRecord),
+    (routes.PROJECT_UPLOAD_GET, parts.show_upload, FILE),
     (Endpoint.IMPORT_MEMBERS.route, acts.import_members, records.MembersImportRecord),
     (
         routes.PROJECT_CUSTOM_ATTRIBUTES,
@@ -185,7 +184,7 @@ _UNCHANGED = frozenset({Endpoint.STAR.route, Endpoint.UNSTAR.route})
 
 _WRITES_WIKI = frozenset({wikis.create_page, wikis.edit_page, attachments.upload})
 _ADMISSIONS: dict[Handler, Admission] = {
-    files.upload_file: lambda call: call.project_for(Act.UPLOAD),
+    parts.upload_file: lambda call: call.project_for(Act.UPLOAD),
     edits.edit_project: lambda call: call.project_for(Act.EDIT),
 }
 
@@ -239,15 +238,17 @@ def route_table() -> list[tuple[str, str, Target]]:
             table.append((method, "/{full_path}" + f"{suffix}/{path}", target))
     code_file = parts.show_code_file
     shows: list[tuple[str, Handler]] = [
-        (_UPLOAD_PATH, files.show_upload),
+        (_UPLOAD_PATH, parts.show_upload),
         ("/{full_path}/-/blob/{path}", code_file),
         ("/{full_path}/-/raw/{path}", code_file),
-        (_AVATAR_PATH, files.show_avatar),
+        (_AVATAR_PATH, parts.show_avatar),
         (attachments.SIGN_IN_PATH, attachments.show_sign_in),
     ]
     table += [("GET", path, Target(show, show)) for path, show in shows]
     for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
-        target = Target(_for(kind, read_pages.show), read_pages.show, kind)
+        target = Target(
+            _for(kind, wikis.show_for_browser), wikis.show_for_browser, kind
+        )
         table += [
             ("GET", prefix + "/-/wikis" + path, target) for path in ("", "/{path}")
         ]

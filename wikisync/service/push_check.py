@@ -15,7 +15,7 @@ from wikisync.service.committing import GitRefused
 from wikisync.service.git_process import GitFailed, GitInput, GitRunner, ignore
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import GitService
-from wikisync.service.tree_walk import TreeTooLarge
+from wikisync.service.tree import TreeTooLarge
 
 FLUSH = b"0000"
 SIDE_BAND = "side-band-64k"

@@ -1,20 +1,23 @@
 """One wiki's bare git repository, by pygit2.
 
-Synchronous, called from worker threads; a lock of its own makes each method
-whole even if a caller stopped waiting for it.  One ``CommitPlan`` is one commit.
+Synchronous, called from worker threads (``WikiStorage`` does, one write at a time); a
+lock of its own makes each method whole even if a caller stopped waiting for it.  One
+``CommitPlan`` is one commit.
 """
 
+import asyncio
 import os
 import re
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pygit2
 
 from wikisync.core.system.private import make_private_folder
+from wikisync.service.answers import invalid, unreadable
 from wikisync.service.committing import (
     DEFAULT_BRANCH,
     Author,
@@ -31,8 +34,15 @@ from wikisync.service.committing import (
 )
 from wikisync.service.editing import CommitPlan
 from wikisync.service.settings import Limits
-from wikisync.service.tree import EMPTY, Directory, RepositoryFile, WikiTree
-from wikisync.service.tree_walk import USUAL_LIMITS, walk
+from wikisync.service.tree import (
+    EMPTY,
+    USUAL_LIMITS,
+    Directory,
+    RepositoryFile,
+    TreeTooLarge,
+    WikiTree,
+    walk,
+)
 
 LOADED_REFERENCE = "refs/wikisync/loaded"
 COMMIT_ID = re.compile("[0-9a-fA-F]{4,40}")
@@ -352,3 +362,96 @@ def _blob_at(commit: pygit2.Commit, path: str) -> pygit2.Oid | None:
         return commit.tree[path].id
     except KeyError:
         return None
+
+
+class WikiStorage:
+    """One repository: a wiki's, or a project's own."""
+
+    def __init__(
+        self,
+        repository: WikiRepository,
+        note_write: Callable[[int], None] | None,
+        note_change: Callable[[WikiRepository], None],
+    ) -> None:
+        self.repository = repository
+        self._note_write = note_write
+        self._note_change = note_change
+        self._writing = asyncio.Lock()
+
+    def note_write(self, user_id: int) -> None:
+        """Record that this user wrote, which is activity in a project."""
+        if self._note_write is not None:
+            self._note_write(user_id)
+
+    async def tree(self, version: str | None = None) -> WikiTree | None:
+        """The files now, or at a commit (None: not there); 503 for too many of them."""
+        try:
+            if version is None:
+                return await asyncio.to_thread(self.repository.tree)
+            return await asyncio.to_thread(self.repository.tree_at, version)
+        except TreeTooLarge as error:
+            raise unreadable(str(error)) from error
+
+    async def read(self, blob: bytes) -> bytes:
+        """A file's content by its object id."""
+        return await asyncio.to_thread(self.repository.read, blob)
+
+    async def change(
+        self,
+        decide: Callable[[WikiTree], CommitPlan],
+        author: Author,
+        *,
+        branch: str | None = None,
+    ) -> tuple[CommitPlan, WikiTree]:
+        """Decide on the present tree and commit, while nobody else writes.
+
+        When cancelled, the commit is made whole or not at all.  Raises what ``decide``
+        refused, or 400 with git's words.
+        """
+        decided: list[CommitPlan] = []
+
+        def decide_once(tree: WikiTree) -> CommitPlan:
+            decided.append(decide(tree))
+            return decided[-1]
+
+        # waiting here and not in the threads keeps one busy wiki from taking
+        # every thread there is
+        async with self._writing:
+            try:
+                tree = await asyncio.to_thread(
+                    self.repository.change, decide_once, author, branch=branch
+                )
+            except GitRefused as error:
+                raise invalid("base", str(error)) from error
+            except TreeTooLarge as error:
+                raise unreadable(str(error)) from error
+        self._note_change(self.repository)
+        return decided[-1], tree
+
+    async def make(self) -> None:
+        """Let there be a repository, though nothing is in it."""
+        if not self.repository.path.exists():
+            async with self._writing:
+                await asyncio.to_thread(self.repository.ensure)
+
+    async def receive(
+        self, push: Callable[[], Awaitable[bytes]]
+    ) -> tuple[bytes, WikiTree | None, WikiTree | None]:
+        """Let git write by itself, while nobody else does.
+
+        Gives what ``push`` gave, and the files before and after it; None where they
+        cannot be read, which a push may mend.
+        """
+        async with self._writing:
+            before = await asyncio.to_thread(self._readable_tree)
+            report = await push()
+            await asyncio.to_thread(self.repository.adopt_branch)
+            after = await asyncio.to_thread(self._readable_tree)
+        self._note_change(self.repository)
+        return report, before, after
+
+    def _readable_tree(self) -> WikiTree | None:
+        try:
+            return self.repository.tree()
+        except TreeTooLarge:
+            return None

@@ -19,8 +19,8 @@ from wikisync.service.call import Call, Caller, Owner, judge
 from wikisync.service.listing import ProjectQuery, find_project_ids, read_projects
 from wikisync.service.pages import decode_text
 from wikisync.service.projects.reading import answer_part
+from wikisync.service.repository import WikiStorage
 from wikisync.service.rows import Group, Project
-from wikisync.service.storage import WikiStorage
 from wikisync.service.tables import Tables
 from wikisync.service.tree import PageFile
 

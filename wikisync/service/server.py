@@ -17,10 +17,9 @@ from wikisync.core.system.locks import lock, unlock
 from wikisync.core.system.private import make_private_folder, private_opener
 from wikisync.errors import ServiceError
 from wikisync.service.app import App
-from wikisync.service.instance import Service
+from wikisync.service.instance import Records, Service
 from wikisync.service.jobs import running_jobs
 from wikisync.service.loading import LoadedFolder, load_folder
-from wikisync.service.records import Records
 from wikisync.service.settings import Settings
 from wikisync.service.tables import Tables
 

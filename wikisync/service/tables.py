@@ -1,6 +1,6 @@
 """All SQL of the service's records, on one SQLite connection; ``schema.sql`` makes it.
 
-Synchronous, and belongs to the thread that made it; ``records`` is that thread.
+Synchronous, and belongs to the thread that made it (``instance.Records``).
 Tokens are kept as SHA-256 digests only: a lost one cannot be read back.
 """
 

@@ -1,7 +1,13 @@
-"""Wiki pages of projects and groups: list, read, create, edit, delete."""
+"""Wiki pages of projects and groups: list, read, create, edit, delete.
+
+For a browser they are shown, only to be read, where *Edit* and *View* of a website
+lead and the real service has its web interface; a token may stand in the query.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from html import escape
 from typing import Any
 from uuid import uuid4
 
@@ -10,19 +16,32 @@ from aiohttp import web
 from msgspec import Struct
 
 from wikisync.contract.routes import OtherEndpoint
+from wikisync.core.decoding import json_decoder
 from wikisync.core.model import Format, OwnerKind
+from wikisync.core.packaged import packaged_text
 from wikisync.markup import frontmatter
 from wikisync.markup.links import REDIRECTS_PATH
-from wikisync.service import answers, editing
+from wikisync.service import answers, attachments, editing
 from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.hooks import Action, WikiEvent
 from wikisync.service.page_ids import moves_of_rename, update_page_ids
 from wikisync.service.pages import FullList, ShownPage, encode_list, shown_page
 from wikisync.service.render_pool import RenderJob
+from wikisync.service.repository import WikiStorage
 from wikisync.service.rows import Project
-from wikisync.service.storage import WikiStorage
 from wikisync.service.tree import PageFile, WikiTree
+
+_SHOWN = json_decoder(ShownPage)
+HOME = "home"
+EDIT = "/edit"
+_POLICY = (
+    "default-src 'none'; img-src 'self' data: https:; media-src 'self';"
+    " style-src 'unsafe-inline'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
+_PAGE = packaged_text(__package__, "page.html")
+"""A page in the browser, as a format."""
 
 
 class _Visit(Struct, frozen=True):
@@ -250,3 +269,31 @@ def _redirects(wiki: WikiStorage, tree: WikiTree) -> bytes:
 
 def _message(caller: Caller, verb: str, title: str) -> str:
     return f"{caller.person.username} {verb} page: {title}"
+
+
+async def show_for_browser(call: Call, kind: OwnerKind) -> web.StreamResponse:
+    """``GET .../-/wikis/:path``: a file as it is, or a page; else 404."""
+    path, owner = call.segments.get("path", HOME), call.segments["full_path"]
+    if "path" in call.segments:
+        with suppress(answers.Refusal):
+            return await attachments.show_file(call, kind)
+    segments = {"id": owner, "slug": path.removesuffix(EDIT)}
+    raw = {**call.raw, "render_html": "true"}
+    asked = msgspec.structs.replace(call, segments=segments, raw=raw)
+    try:
+        answer = await show_page(asked, kind)
+    except answers.Refusal as refusal:
+        if refusal.status in {401, 403, 404}:
+            raise answers.unmatched_route() from None
+        raise
+    if answer.status != 200:
+        return answer
+    assert isinstance(answer.body, bytes)
+    page = _SHOWN.decode(answer.body)
+    title = escape(page.title)
+    heading = "" if page.content.startswith("<h1") else f"<h1>{title}</h1>\n"
+    text = _PAGE.format(
+        title=title, path=escape(owner), heading=heading, content=page.content
+    )
+    headers = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
+    return web.Response(text=text, content_type="text/html", headers=headers)

@@ -15,7 +15,7 @@ from typing import Any
 
 from wikisync import errors
 from wikisync.config import WikiSection
-from wikisync.core.messages import NoMessages
+from wikisync.core.messages import Messages
 from wikisync.core.model import WRITABLE_FORMATS, Format, Slug, digest_of
 from wikisync.folder.naming import parse_path
 from wikisync.folder.scan import ListedFile, read_patterns, scan_pages
@@ -141,7 +141,7 @@ class Agent:
             }
             try:
                 found = await read_revisions(
-                    opened, section, slug, self._token_file, NoMessages()
+                    opened, section, slug, self._token_file, Messages()
                 )
             except errors.WikisyncError as error:
                 answer["revisions_unknown"] = error.message
@@ -340,7 +340,7 @@ class Agent:
                 [f"{section.folder}/{slug}"],
                 SyncRequest(),
                 self._token_file,
-                NoMessages(),
+                Messages(),
                 os.environ,
             )
         except errors.WikisyncError as error:

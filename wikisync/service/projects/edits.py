@@ -16,7 +16,6 @@ from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import Endpoint, OtherEndpoint
 from wikisync.service import answers, jobs, validation
 from wikisync.service.access import Act, Visibility
-from wikisync.service.attributes import COLUMNS, KEPT
 from wikisync.service.call import Call, Caller
 from wikisync.service.committing import DEFAULT_BRANCH
 from wikisync.service.editing import CommitPlan
@@ -25,13 +24,14 @@ from wikisync.service.jobs import BUILT_IN, BUILT_IN_TYPE, TEMPLATE_TYPE, URL_TY
 from wikisync.service.listing import DEFAULT_STORAGE
 from wikisync.service.parameters import SentFile
 from wikisync.service.projects import tables as project_tables
-from wikisync.service.projects.files import check_avatar, keep_avatar, remove_avatar
+from wikisync.service.projects.parts import check_avatar, keep_avatar, remove_avatar
 from wikisync.service.projects.reading import answer_project
 from wikisync.service.projects.tables import NewProject, ProjectChange, Taken
 from wikisync.service.projects.views import reads_code
 from wikisync.service.repository import is_branch_name
 from wikisync.service.rows import Namespace, Project, User
 from wikisync.service.tables import Tables, id_of, is_number
+from wikisync.service.validation import COLUMNS, KEPT
 
 Values = Mapping[str, Any]
 

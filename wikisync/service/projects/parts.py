@@ -1,23 +1,49 @@
-"""What a project's links lead to: its branches and files, and empty lists."""
+"""What a project's links lead to: branches, files, uploads, its picture, empty lists.
+
+A file that is sent goes from the request to disk and from there to the answer, never
+whole through memory.  This service has no events, issues, merge requests, labels or
+agents; a project has none of them, and says so.
+"""
 
 import asyncio
+import secrets
+import shutil
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path, PurePosixPath
 
 from aiohttp import web
 
 from wikisync.contract.project_schema import BranchRecord, CommitRecord
-from wikisync.contract.routes import OtherEndpoint
-from wikisync.service.access import Verdict, judge_code
-from wikisync.service.answers import forbidden, too_large, unmatched_route, weak_etag
-from wikisync.service.attachments import file_headers
+from wikisync.contract.routes import Endpoint, OtherEndpoint
+from wikisync.core.system.private import make_private_file, make_private_folder
+from wikisync.service.access import Act, Verdict, judge_code
+from wikisync.service.answers import (
+    bad_request,
+    forbidden,
+    json_answer,
+    too_large,
+    unmatched_route,
+    weak_etag,
+)
+from wikisync.service.attachments import (
+    clean_name,
+    file_headers,
+    markdown_link,
+    send_file,
+)
 from wikisync.service.call import Call, Caller
 from wikisync.service.committing import CommitNote
+from wikisync.service.instance import Service
+from wikisync.service.parameters import SentFile
+from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.reading import answer_part, read_part
 from wikisync.service.projects.views import level_of_feature
 from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import Project
+from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
 from wikisync.service.tree import is_regular
+from wikisync.service.validation import Problems
 
 SHORT_ID_CHARS = 8
 
@@ -128,3 +154,138 @@ def _is_text(content: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return b"\0" not in content
+
+
+async def upload_file(call: Call) -> web.Response:
+    """``POST /projects/:id/uploads``."""
+    sent = call.values(Endpoint.UPLOAD)["file"]
+    assert isinstance(sent, SentFile), "check refuses a missing file"
+    caller, project = await call.project_for(Act.UPLOAD)
+    service = call.service
+    name = clean_name(sent.name, service.settings.limits.attachment_name_chars_max)
+    if not name:
+        raise bad_request("The file name cannot be empty")
+    secret = secrets.token_hex(16)
+    target = service.uploads_folder(project.id) / secret / name
+    await asyncio.to_thread(replace_file, sent.path, target)
+    found = await service.records.ask(
+        project_tables.add_upload, project.id, caller.person.id, secret, name, sent.size
+    )
+    url = f"/uploads/{secret}/{name}"
+    markdown = markdown_link(name, url)
+    body = {
+        "id": found.id,
+        "alt": markdown.partition("](")[0].lstrip("!").removeprefix("["),
+        "url": url,
+        "full_path": f"/-/project/{project.id}{url}",
+        "markdown": markdown,
+    }
+    return json_answer(body, status=201)
+
+
+async def show_upload(call: Call) -> web.StreamResponse:
+    """The file's bytes, for whoever may see the project."""
+    project = await _seen_project(call)
+    found = await call.ask(
+        project_tables.upload,
+        project.id,
+        call.segments["secret"],
+        call.segments["file_name"],
+    )
+    if found is None:
+        raise unmatched_route()
+    folder = call.service.uploads_folder(project.id)
+    return await send_file(folder / found.secret / found.name)
+
+
+# by the file's first bytes; what calls itself a picture and is none goes nowhere
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"II*\0", "image/tiff"),
+    (b"MM\0*", "image/tiff"),
+    (b"\0\0\1\0", "image/vnd.microsoft.icon"),
+)
+_TYPES = tuple(dict.fromkeys(kind for _begin, kind in _SIGNATURES))
+_EXTENSIONS = frozenset({"png", "jpg", "jpeg", "gif", "bmp", "tiff", "ico"})
+_NAME_CHARS_MAX = 255
+
+
+def check_avatar(sent: SentFile, bytes_max: int) -> Problems:
+    """What is wrong with a picture."""
+    if sent.size > bytes_max:
+        text = f"is too big (should be at most {bytes_max // KIB} KiB)"
+        return {"avatar": [text]}
+    extension = PurePosixPath(sent.name).suffix[1:].lower()
+    with sent.path.open("rb") as file:
+        begin = file.read(8)
+    is_picture = any(begin.startswith(signature) for signature, _kind in _SIGNATURES)
+    if extension not in _EXTENSIONS or not is_picture:
+        text = (
+            "file format is not supported. Please try one of the following"
+            f" supported formats: {', '.join(_TYPES)}"
+        )
+        return {"avatar": [text]}
+    return {}
+
+
+async def keep_avatar(service: Service, project_id: int, sent: SentFile) -> None:
+    """Make a checked file the project's picture."""
+    name = clean_name(sent.name, _NAME_CHARS_MAX)
+    await asyncio.to_thread(
+        replace_file, sent.path, service.avatar_folder(project_id) / name
+    )
+    await service.records.ask(Tables.update, "project", project_id, {"avatar": name})
+
+
+async def copy_avatar(service: Service, source: Project, project_id: int) -> None:
+    """Give another project the same picture; none if its file is gone."""
+    assert source.avatar is not None, "only a picture is copied"
+    picture = service.avatar_folder(source.id) / source.avatar
+    try:
+        await asyncio.to_thread(
+            replace_file, picture, service.avatar_folder(project_id) / source.avatar
+        )
+    except FileNotFoundError:
+        return
+    change = {"avatar": source.avatar}
+    await service.records.ask(Tables.update, "project", project_id, change)
+
+
+async def remove_avatar(service: Service, project_id: int) -> None:
+    """Take the project's picture away, if it has one."""
+    await service.records.ask(Tables.update, "project", project_id, {"avatar": None})
+    folder = service.avatar_folder(project_id)
+    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def show_avatar(call: Call) -> web.StreamResponse:
+    """The picture, for whoever may see the project."""
+    project = await _seen_project(call)
+    name = call.segments["file_name"]
+    if project.avatar != name:
+        raise unmatched_route()
+    return await send_file(call.service.avatar_folder(project.id) / name)
+
+
+async def _seen_project(call: Call) -> Project:
+    """The project named in the path; to who may not see it there is no such address."""
+    caller = await call.caller()
+    found = await call.ask(Tables.project, call.segments["id"], caller.user_id)
+    if found is None or not caller.sees(found):
+        raise unmatched_route()
+    return found
+
+
+def replace_file(source: Path, target: Path) -> None:
+    """Put a file alone into its folder, whole or not at all."""
+    make_private_folder(target.parent)
+    fresh = target.with_name(f".{secrets.token_hex(4)}.new")
+    make_private_file(fresh)
+    shutil.copyfile(source, fresh)
+    fresh.replace(target)
+    for other in target.parent.iterdir():
+        if other != target:
+            other.unlink(missing_ok=True)

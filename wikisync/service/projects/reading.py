@@ -13,7 +13,8 @@ from wikisync.service import answers, jobs
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base, ProjectQuery, find_project_ids, read_projects
 from wikisync.service.parameters import Window, keyset_headers, paginate
-from wikisync.service.projects import facts, people
+from wikisync.service.projects import people
+from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.views import (
     Extras,
     import_view,
@@ -164,7 +165,7 @@ async def show_languages(call: Call) -> web.Response:
     """``GET /projects/:id/languages``: percent of the bytes by language."""
     caller = await call.caller()
     project = await call.project(caller)
-    found = await call.ask(facts.languages, project.id)
+    found = await call.ask(project_tables.languages, project.id)
     return answers.json_answer(found)
 
 
@@ -311,7 +312,7 @@ async def read_extras(
             owners[owner.id] = owner
     custom = None
     if caller.is_admin and values.get("with_custom_attributes"):
-        custom = await call.ask(facts.custom_attributes, ids)
+        custom = await call.ask(project_tables.custom_attributes, ids)
     sources: dict[int, Project] = {}
     if is_single:
         wanted = [p.forked_from for p in projects if p.forked_from is not None]

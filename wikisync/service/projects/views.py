@@ -20,19 +20,20 @@ from wikisync.contract.routes import Endpoint
 from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.contract.schema import UserRecord
 from wikisync.service.access import FeatureLevel, Membership, may_read_code
-from wikisync.service.attributes import (
-    SHOWN,
-    SWITCHES,
-    all_attributes,
-    attribute_of,
-    expiration_policy,
-)
+from wikisync.service.answers import fields_of
 from wikisync.service.call import Call, Caller
 from wikisync.service.code import license_by_key
 from wikisync.service.import_fetch import shown
 from wikisync.service.projects.people import Share
 from wikisync.service.rendering import render_description
 from wikisync.service.rows import Group, Namespace, Project, User
+from wikisync.service.validation import (
+    SHOWN,
+    SWITCHES,
+    all_attributes,
+    attribute_of,
+    expiration_policy,
+)
 
 _LINKED = {
     "self": Endpoint.SHOW.route,
@@ -54,6 +55,9 @@ _PAID = frozenset(
 _NO_SIZES = (
     *("lfs_objects_size", "job_artifacts_size", "pipeline_artifacts_size"),
     *("packages_size", "snippets_size"),
+)
+_PLAIN = (
+    "id description name path created_at topics star_count last_activity_at visibility"
 )
 _ON_FOR_ALL = frozenset({"enabled", "public"})
 _ON_FOR_MEMBERS = _ON_FOR_ALL | {"private"}
@@ -77,23 +81,14 @@ class Extras(Struct, frozen=True):
 def simple_view(call: Call, caller: Caller, project: Project) -> dict[str, object]:
     """A project as everyone may see it."""
     url = f"{call.service.url}/{project.full_path}"
-    body: dict[str, object] = {
-        "id": project.id,
-        "description": project.description,
-        "name": project.name,
+    body: dict[str, object] = fields_of(project, _PLAIN) | {
         "name_with_namespace": f"{project.namespace.full_name} / {project.name}",
-        "path": project.path,
         "path_with_namespace": project.full_path,
-        "created_at": project.created_at,
-        "tag_list": list(project.topics),
-        "topics": list(project.topics),
+        "tag_list": project.topics,
         "ssh_url_to_repo": f"git@{_host(call)}:{project.full_path}.git",
         "http_url_to_repo": f"{url}.git",
         "web_url": url,
         "avatar_url": avatar_url(call, project),
-        "star_count": project.star_count,
-        "last_activity_at": project.last_activity_at,
-        "visibility": project.visibility,
         "namespace": namespace_view(call, project.namespace),
     }
     if _reads_code(project, project.membership(caller.user)):
@@ -138,13 +133,8 @@ def project_view(
         "import_status": project.origin.status,
         "public_jobs": attributes["public_builds"],
         "shared_with_groups": [
-            {
-                "group_id": share.group_id,
-                "group_name": share.group_name,
-                "group_full_path": share.group_full_path,
-                "group_access_level": share.access_level,
-                "expires_at": share.expires_on,
-            }
+            fields_of(share, "group_id group_name group_full_path")
+            | {"group_access_level": share.access_level, "expires_at": share.expires_on}
             for share in extras.shares.get(project.id, ())
             if share.group_id in extras.visible_groups
         ],
@@ -189,51 +179,30 @@ def project_view(
 
 def user_record(call: Call, user: User) -> UserRecord:
     """A user inside other answers."""
-    return UserRecord(
-        id=user.id,
-        username=user.username,
-        name=user.name,
-        state=user.state,
-        web_url=f"{call.service.url}/{user.username}",
-    )
+    shown = fields_of(user, "id username name state")
+    return UserRecord(**shown, web_url=f"{call.service.url}/{user.username}")
 
 
 def project_group_view(call: Call, group: Group) -> dict[str, object]:
     """A group that a project is in, or may be shared with."""
-    return {
-        "id": group.id,
-        "web_url": f"{call.service.url}/groups/{group.full_path}",
-        "name": group.name,
-        "avatar_url": None,
-        "full_name": group.full_name,
-        "full_path": group.full_path,
-    }
+    url = f"{call.service.url}/groups/{group.full_path}"
+    shown = fields_of(group, "id name full_name full_path")
+    return shown | {"web_url": url, "avatar_url": None}
 
 
 def namespace_view(call: Call, space: Namespace) -> dict[str, object]:
     """What a project is in."""
     groups = "/groups" if space.kind == "group" else ""
-    return {
-        "id": space.id,
-        "name": space.name,
-        "path": space.path,
-        "kind": space.kind,
-        "full_path": space.full_path,
-        "parent_id": space.parent_id,
-        "avatar_url": None,
-        "web_url": f"{call.service.url}{groups}/{space.full_path}",
-    }
+    url = f"{call.service.url}{groups}/{space.full_path}"
+    shown = fields_of(space, "id name path kind full_path parent_id")
+    return shown | {"web_url": url, "avatar_url": None}
 
 
 def import_view(project: Project, membership: Membership) -> ImportRecord:
     """How far an import is."""
     return ImportRecord(
-        id=project.id,
-        description=project.description,
-        name=project.name,
-        path=project.path,
+        **fields_of(project, "id description name path created_at"),
         path_with_namespace=project.full_path,
-        created_at=project.created_at,
         import_status=project.origin.status,
         import_type=project.origin.type,
         import_error=_import_error(project, membership),
