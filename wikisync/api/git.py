@@ -24,7 +24,8 @@ from wikisync.api.address import encode_path
 from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
 from wikisync.api.request import Request
-from wikisync.api.trees import NotAPack, Objects, TreeCache, objects_in
+from wikisync.api.tree_cache import TreeCache
+from wikisync.api.trees import NotAPack, Objects, objects_in
 from wikisync.core.contents import is_pointer
 from wikisync.core.git_trees import TreeMissing
 from wikisync.core.model import AttachmentPath, WikiOwner

@@ -7,8 +7,8 @@ that are absent (Q9) are read singly, as are all pages if the service gives no l
 Every text comes from the REST API, whichever way says that it changed: the service may
 give it otherwise than git (Q8), and what is compared has to be of one kind.
 
-Read next: ``scan``, what a list is worth and what is kept from one scan to the next;
-``trees``, what git says.
+Read next: ``scan``, what a list is worth; ``trees``, what git says; ``known``, what is
+kept from one scan to the next.
 """
 
 import asyncio
@@ -22,12 +22,13 @@ from msgspec.structs import replace
 
 from wikisync import errors
 from wikisync.api.git import WikiHistory
-from wikisync.api.scan import UNREADABLE, KnownPages, Mark, Scan, whole_page
+from wikisync.api.known import KnownPages, Mark
+from wikisync.api.scan import UNREADABLE, Scan, whole_page
+from wikisync.api.tree_cache import TreeCache
 from wikisync.api.trees import (
     NotAPack,
     OddTree,
     PageChanges,
-    TreeCache,
     file_id,
     file_of,
     other_files,

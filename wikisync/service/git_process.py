@@ -162,8 +162,8 @@ class GitRunner:
                     await processes.end_session(process)
             if code != 0:
                 why = _complaint(complaints)
-                told = words[0], repository.name, code, why
-                log.warning("git %s of %s ended with %d: %s", *told)
+                ended = words[0], repository.name, code, why
+                log.warning("git %s of %s ended with %d: %s", *ended)
                 raise GitFailed(why)
 
 
