@@ -134,7 +134,6 @@ def _owner_path(path: str) -> str:
 
 
 def _normal(text: str) -> str:
-    """An address as a service's is written: host in ASCII, path encoded."""
     if not text:
         raise UsageError(
             "the URL of the service is empty", hint=f"give it like {EXAMPLE}"

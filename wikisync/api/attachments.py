@@ -123,7 +123,6 @@ class AttachmentSource:
         )
 
     async def _admits_to_lack(self, path: AttachmentPath) -> bool:
-        """Whether the file route says of a file of this kind that it is not there."""
         name = path.rpartition(".")[2]
         nowhere = AttachmentPath(f"uploads/{NOWHERE}/nothing.{name}")
         async with aclosing(self._wiki.read_attachment(nowhere)) as chunks:

@@ -394,7 +394,6 @@ class _Slots:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def acquire(self) -> None:
-        """Wait for a slot."""
         slot = asyncio.get_running_loop().create_future()
         self._waiting.append(slot)
         self._fill()
@@ -406,7 +405,6 @@ class _Slots:
             raise
 
     def release(self) -> None:
-        """Give a slot back."""
         self.used -= 1
         self._fill()
 

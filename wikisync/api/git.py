@@ -266,7 +266,6 @@ class RemoteRepository:
         )
 
     async def _renew(self, *, is_known: bool, waits: bool = True) -> None:
-        """Fetch the newest commit if it is not here yet."""
         if self._failure is not None:
             is_refused = isinstance(self._failure, NoRepository)
             if not self._is_due(REFUSED_S if is_refused else RETRY_S):
@@ -410,7 +409,6 @@ async def _advertised_now(client: Client, owner: WikiOwner) -> Advertised:
 
 
 async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Advertised:
-    """The newest commit, and what the server can do; or NoRepository."""
     path, purpose = f"{_path(owner)}/info/refs", _purpose(client, owner)
     request = Request(
         "GET", path, purpose, "service=git-upload-pack", is_git=True, waits=waits

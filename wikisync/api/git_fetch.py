@@ -201,7 +201,6 @@ def _may_grow(folder: Path) -> bool:
 
 
 def _left_over(packs: Path) -> Iterator[Path]:
-    """Files of a fetch that was cut short."""
     if packs.is_dir():
         yield from (one for one in packs.iterdir() if one.suffix not in _PACK_FILES)
 

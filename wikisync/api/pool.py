@@ -254,7 +254,6 @@ class Pool:
     async def _redirected(
         self, response: aiohttp.ClientResponse, request: Request, url: URL
     ) -> URL:
-        """Where a read goes on; only within the service's own origin."""
         purpose, shown = request.purpose, without_secrets(url)
         target = self._target(response, url)
         if target is None:

@@ -511,7 +511,6 @@ _LISTED: Mapping[Endpoint, str] = {
 
 
 def _values(endpoint: Endpoint, given: Values) -> dict[str, object]:
-    """The values as they are sent, ``also`` taken apart."""
     also = cast("Values | None", given.get("also"))
     named = {name: value for name, value in given.items() if name != "also"}
     return check_values(endpoint, named, also)
@@ -526,7 +525,6 @@ def _uploading(
     *,
     progress: Progress | None = None,
 ) -> Request:
-    """The request with a file and other values as its multipart body."""
     fields = fields_of(values or {})
     return replace(
         request,

@@ -103,7 +103,6 @@ def error_of(
 def _made(
     kind: type[E], answer: Answer, purpose: Purpose, reason: str, hint: str | None
 ) -> E:
-    """An error with what the service says of it."""
     return kind(
         f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
         url=answer.url,
@@ -143,7 +142,6 @@ def _refused_in_front(answer: Answer, purpose: Purpose) -> errors.RefusedInFront
 
 
 def _title_of(answer: Answer) -> str:
-    """The title of a web page, on one line; empty where it has none."""
     if "html" not in answer.content_type:
         return ""
     body = bytes(answer.body[:TITLE_WITHIN_BYTES]).decode("utf-8", "replace")
@@ -300,7 +298,6 @@ def _scope_missing(named: str, purpose: Purpose) -> tuple[str, str]:
 
 
 def _least(purpose: Purpose) -> str:
-    """The scope that is enough for a request."""
     return "api" if purpose.is_write else "read_api"
 
 

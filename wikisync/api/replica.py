@@ -267,7 +267,6 @@ class WikiReplica:
         return self._written(record, page)
 
     def _written(self, record: WikiPageRecord, sent: Page) -> Page:
-        """What the service says that it holds now."""
         if record.content is None:
             raise errors.ProtocolViolation(
                 f"page {record.slug} of {self._wiki.owner} came back without its text",
@@ -304,7 +303,6 @@ class WikiReplica:
         return self._taken(target, namesake)
 
     async def _held(self, slug: Slug, expected: Digest) -> Page:
-        """The page as it is now, if it is what it was."""
         try:
             held = await self.read(slug)
         except errors.NotFound as error:
@@ -314,7 +312,6 @@ class WikiReplica:
         return held
 
     async def _namesake(self, slug: Slug) -> Slug | None:
-        """The page that the service finds under a name, or None."""
         try:
             namesake = Slug((await self._wiki.get_page(slug)).slug)
         except errors.NotFound:

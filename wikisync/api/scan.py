@@ -105,7 +105,6 @@ class Scan(Struct):
         )
 
     def _sort(self, record: WikiPageRecord) -> None:
-        """Put one listed page where it belongs."""
         slug = model.Slug(record.slug)
         if slug.startswith("uploads/"):
             if not _UPLOADED.match(slug):

@@ -267,7 +267,6 @@ class Scanning:
         return now, dict.fromkeys((*changes.there, *changes.gone), 0)
 
     async def _brought(self, head: str) -> str:
-        """The commit, if its trees are here for the next scan to begin with."""
         if not head:
             return ""
         try:
@@ -356,7 +355,6 @@ class Scanning:
 
 
 def _refuse_shared_identities(scan: Scan) -> None:
-    """Leave to the list what says of two pages that they are one."""
     read = {slug: one for slug, one in scan.identities.items() if one}
     if not read:
         return

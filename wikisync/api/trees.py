@@ -306,7 +306,6 @@ def _pack_of(answer: bytes) -> memoryview:
 
 
 def _pack_entries(pack: memoryview, id_bytes: int) -> Iterator[_PackEntry]:
-    """Every object of a pack, in order."""
     count, at = int.from_bytes(pack[8:_PACK_HEADER]), _PACK_HEADER
     room = CONTENT_BYTES_MAX
     for _ in range(count):
@@ -325,7 +324,6 @@ def _pack_entries(pack: memoryview, id_bytes: int) -> Iterator[_PackEntry]:
 
 
 def _inflated(pack: memoryview, at: int) -> tuple[bytes, int]:
-    """An object's content, and where the next one begins."""
     unpacking, content = zlib.decompressobj(), bytearray()
     while not unpacking.eof:
         piece = pack[at : at + _PIECE_BYTES]
@@ -363,7 +361,6 @@ def _listed(word: bytes, commit: bytes) -> tuple[str, ...]:
 
 
 def _patched(base: bytes, delta: bytes, bytes_max: int) -> bytes:
-    """What a delta makes of its base: parts of that, and what it brings itself."""
     _, at = _number(delta, 0)
     size, at = _number(delta, at)
     if size > bytes_max:
@@ -392,7 +389,6 @@ def _patched(base: bytes, delta: bytes, bytes_max: int) -> bytes:
 
 
 def _number(content: bytes | memoryview, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and where it ends."""
     number = shift = 0
     for byte in content[at:]:
         number |= (byte & 0x7F) << shift

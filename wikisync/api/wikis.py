@@ -370,7 +370,6 @@ def _page_body(
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether UTF-8 can carry the text: it holds no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -251,7 +251,6 @@ def load_config(path: Path, environment: Mapping[str, str] | None = None) -> Con
 
 
 def _read(path: Path, environment: Mapping[str, str]) -> bytes:
-    """The file's content, where it is a file and this user's."""
     # a pipe would be waited for
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -353,7 +352,6 @@ def _wiki(table: Table) -> WikiSection | None:
 
 
 def _section(table: Table, kind: type[S]) -> S:
-    """A section by what is known of its keys."""
     default = kind()
     values: dict[str, Any] = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
@@ -447,8 +445,6 @@ def _render_wiki(wiki: WikiSection) -> str:
 
 
 def _render_section(lines: str, section: Struct) -> str:
-    """The section of a new file with the values that are not the defaults."""
-
     def render(line: re.Match[str]) -> str:
         held = getattr(section, line[1])
         if held is None or _toml(held) == line[2]:

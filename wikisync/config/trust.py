@@ -175,7 +175,6 @@ def _own_users(environment: Mapping[str, str]) -> frozenset[int]:
 
 
 def _owners(path: Path, status: os.stat_result) -> Iterator[tuple[Path, int]]:
-    """Everything that decides on what the file says, and whose it is."""
     yield path, status.st_uid
     yield path, path.lstat().st_uid
     yield path.parent, path.parent.stat().st_uid

@@ -101,10 +101,7 @@ def rules_of(endpoint: AnyEndpoint) -> Rules:
 def parameters_of(
     endpoint: AnyEndpoint, *, is_free: bool = False
 ) -> Mapping[str, Parameter]:
-    """What an endpoint accepts, by name, in the order of the table.
-
-    The free edition knows nothing of the paid ones' parameters.
-    """
+    """What an endpoint accepts (in the free edition), by name, as in the table."""
     if is_free:
         every = parameters_of(endpoint)
         free = {name: row for name, row in every.items() if row.tier == "free"}

@@ -70,7 +70,6 @@ class _Operation(StrEnum):
     route: Route
 
     def __new__(cls, name: str, method: Method, template: str) -> Self:
-        """A member that is its name."""
         made = str.__new__(cls, name)
         made._value_ = name
         made.route = Route(method, template)

@@ -29,10 +29,7 @@ class AnsweredRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def sent(self) -> dict[str, object]:
-        """Every attribute as the service sent it, null and unknown ones included.
-
-        A new mapping at each call, with unchecked addresses.
-        """
+        """Every attribute as sent, unchecked, in a new mapping; null and unknown."""
         body: bytes = self.__dict__.get(_SENT, b"{}")
         return _ATTRIBUTES.decode(body)
 
@@ -79,7 +76,6 @@ def _check_of(name: str, *, is_address: bool) -> Callable[[str], object] | None:
 
 
 def _is_path(address: str) -> bool:
-    """Whether an address is a path of the service, or one of http or https."""
     is_path = address.isprintable() and not _HOST_OR_SCHEME.match(address)
     return is_path or bool(web_address(address))
 

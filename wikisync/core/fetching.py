@@ -79,7 +79,6 @@ class Fetching:
                     self._failed.append(first)
 
     async def _fetched(self, path: AttachmentPath) -> Unfetched | None:
-        """Fetch one file; returns what is wrong with it."""
         if self._failures_in_row >= UNAVAILABLE_MAX:
             message = "the service does not answer"
             return Unfetched(Problem("attachment-missing", path, message, MISSING_HINT))

@@ -134,7 +134,6 @@ def _time(commit: pygit2.Commit) -> int:
 def _changes(
     repository: pygit2.Repository, commit: pygit2.Commit, below: str, page_of: PageOf
 ) -> Iterator[Version]:
-    """What a commit made of pages."""
     parents = commit.parents
     old = _tree(parents[0], below) if parents else None
     new = _tree(commit, below)

@@ -120,10 +120,7 @@ def mentioned_attachments(source: str) -> tuple[AttachmentPath, ...]:
 
 
 def linked_ways(source: str) -> tuple[str, ...]:
-    """Everything in a text that may be a link's way to a file that is no page.
-
-    Decoded, once each; a way that starts at the wiki's root may have a slash in front.
-    """
+    """Everything in a text that may be a link's way to a file, decoded, once each."""
     found: dict[str, None] = {}
     end = 0
     while (hit := _NAMED.search(source, end)) is not None:
@@ -189,10 +186,7 @@ def _is_way(way: str) -> bool:
 
 
 def ways_lead_to(slug: Slug, ways: Sequence[str]) -> Iterator[str]:
-    """The paths in the wiki that ways on a page may lead to, in Unicode's form C.
-
-    From the page's folder, and from the root: formats differ in that.
-    """
+    """The paths that ways on a page may lead to, from its folder and from the root."""
     folder = slug.rpartition("/")[0]
     for way in ways:
         for start in {"" if way.startswith("/") else folder, ""}:
@@ -240,7 +234,6 @@ def unmet_mentions(
 
 
 def _folder_of(path: AttachmentPath) -> str:
-    """The folder that all spellings of a mention have."""
     return path.rpartition("/")[0]
 
 
@@ -266,7 +259,6 @@ def _likelihood(path: AttachmentPath) -> tuple[bool, int]:
 
 
 def _is_file_name(name: str) -> bool:
-    """Whether a decoded name is one plain component of a path."""
     return (
         bool(name)
         and name not in {".", ".."}

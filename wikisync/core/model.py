@@ -172,10 +172,7 @@ def temporary_name(slug: Slug, target: Slug) -> Slug:
 def renames_under_way(
     missing: Iterable[Slug], names: Iterable[Slug]
 ) -> dict[Slug, Slug]:
-    """Pages between the two writes of such a rename, by their old names.
-
-    ``missing`` are names that pages had, ``names`` those of new ones.
-    """
+    """Pages between the two writes of such a rename, by their old, missing names."""
     ends = TEMPORARY_NAME_DIGITS + 1
     found = {
         name_key(name[:-ends]): name for name in names if name[-ends : -ends + 1] == "-"

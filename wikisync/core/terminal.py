@@ -43,10 +43,7 @@ class VisibleLines(logging.Formatter):
 
 
 def one_line(text: str, chars_max: int | None = CHARS_MAX) -> str:
-    """A text as part of a sentence: words with one space between them.
-
-    Control characters become spaces; a longer line is cut and ends in an ellipsis.
-    """
+    """A text as part of a sentence: one line of words, cut with an ellipsis."""
     if chars_max is not None:
         text = text[: 4 * chars_max]
     shown = "".join(

@@ -96,10 +96,7 @@ def judge_wiki(
     *,
     delete_level: int = AccessLevel.MAINTAINER,
 ) -> Verdict:
-    """Whether the caller may do the operation on the wiki.
-
-    A disabled wiki is closed to everyone, administrators too, and says so (403).
-    """
+    """Whether the caller may do the operation; a disabled wiki is closed to all."""
     if judge_container(door.visibility, membership) is Verdict.HIDDEN:
         return Verdict.HIDDEN
     if not _may_read(door, membership):
@@ -149,10 +146,7 @@ def judge_project(
 def may_read_code(
     visibility: Visibility, repository: FeatureLevel, membership: Membership
 ) -> bool:
-    """Whether the caller may see the files of a project's own repository.
-
-    Guests of a private project may not, though they see the project.
-    """
+    """Whether the caller may see a project's files; guests of a private one not."""
     if repository == "disabled":
         return False
     if membership.has(AccessLevel.REPORTER):
@@ -165,10 +159,7 @@ def may_read_code(
 def judge_code(
     door: WikiDoor, repository: FeatureLevel, membership: Membership, *, is_push: bool
 ) -> Verdict:
-    """Whether the caller may have a project's own repository, or write to it.
-
-    Planners write wikis, but no code.
-    """
+    """Whether the caller may have a project's repository, or write to it."""
     if judge_container(door.visibility, membership) is Verdict.HIDDEN:
         return Verdict.HIDDEN
     if not may_read_code(door.visibility, repository, membership):
@@ -180,10 +171,7 @@ def judge_code(
 
 
 def scope_allows(scopes: frozenset[str], *, is_reading: bool) -> bool:
-    """Whether a token's scopes reach to this API at all.
-
-    ``read_api`` is for GET and HEAD; git scopes are for git.
-    """
+    """Whether a token's scopes reach to this API; ``read_api`` for GET and HEAD."""
     return "api" in scopes or (is_reading and "read_api" in scopes)
 
 

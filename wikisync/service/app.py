@@ -138,7 +138,6 @@ async def _admit(call: Call, target: Target, limits: Limits) -> int:
 def _dress(
     service: Service, request: web.BaseRequest, response: web.Response
 ) -> web.Response:
-    """Add the entity tag, and compress or leave out the body when asked."""
     body = response.body if isinstance(response.body, bytes) else b""
     if response.status == 200 and request.method in {"GET", "HEAD"}:
         etag = response.headers.setdefault("ETag", answers.weak_etag(body))

@@ -36,10 +36,7 @@ def read_query(request: web.BaseRequest, limits: Limits) -> dict[str, object]:
 
 
 def announced_size(request: web.BaseRequest) -> int | None:
-    """The size of a body that will be read, if that is certain before.
-
-    It is not for a body in chunks, and for a compressed one.
-    """
+    """The size of a body, unless that is not certain: in chunks, or compressed."""
     if "Content-Encoding" in request.headers:
         return None
     return request.content_length

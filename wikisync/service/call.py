@@ -196,7 +196,6 @@ class Call(Struct, frozen=True):
         return found
 
     async def _lead_on(self, caller: Caller) -> None:
-        """Refuse the old path of a project with its new address."""
         records, old_path = self.service.records, self.segments["id"]
         project_id = await records.ask(moved_project, old_path)
         if project_id is None:

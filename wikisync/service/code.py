@@ -105,10 +105,7 @@ def language_of(path: str) -> str | None:
 
 
 def shares_of(sizes: Iterable[tuple[str, int]]) -> dict[str, float]:
-    """Percentages by language, the largest first.
-
-    Sizes are paths with the bytes of each file.
-    """
+    """Percentages by language, the largest first, of paths with the bytes of each."""
     totals: dict[str, int] = {}
     for path, size in sizes:
         language = language_of(path)

@@ -102,7 +102,6 @@ async def _page(call: Call, kind: OwnerKind) -> tuple[Caller, Owner, int]:
 
 
 async def _read(call: Call, kind: OwnerKind) -> list[CommentRecord]:
-    """The comments of a page that the caller may read, the oldest first."""
     caller, owner, page_id = await _page(call, kind)
     found = await call.ask(_comments, page_id)
     return [

@@ -38,10 +38,7 @@ class GitRefused(Exception):
 def commit_change(
     repository: pygit2.Repository, change: CommitPlan, author: Author, branch: str
 ) -> None:
-    """Commit a change to a branch, which may be new; none where nothing changes.
-
-    Raises GitRefused for a path that git cannot hold, OSError of the disk.
-    """
+    """Commit a change to a branch, maybe a new one; GitRefused, OSError of the disk."""
     reference = f"refs/heads/{branch}"
     tip = tip_of(repository, branch) or tip_of(repository, _head_branch(repository))
     is_new_branch = reference not in repository.references

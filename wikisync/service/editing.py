@@ -178,7 +178,6 @@ def check_free(
 def _children(
     tree: WikiTree, old: str, new: str
 ) -> dict[str, tuple[str, RepositoryFile]]:
-    """Where everything below a renamed page goes: old path to (new path, file)."""
     depth = old.count("/") + 1
     moved: dict[str, tuple[str, RepositoryFile]] = {}
     for file in tree.below(old):

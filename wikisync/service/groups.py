@@ -66,7 +66,6 @@ async def create_group(call: Call) -> web.Response:
 
 
 def _problems(values: Mapping[str, Any], parent: Group | None) -> Problems:
-    """What is wrong with a new group."""
     found = {
         name: texts
         for name, texts in path_problems(values["path"]).items()

@@ -33,10 +33,7 @@ HOSTLESS = frozenset({"file"})
 def address_problem(
     address: str, schemes: Collection[str], hosts: Collection[str] | None = None
 ) -> str | None:
-    """What is wrong with an address, in the service's words; None if nothing.
-
-    Servers are ``name`` or ``name:port``; None allows all.
-    """
+    """What is wrong with an address; hosts are ``name`` or ``name:port``, None all."""
     parts = _parts(address)
     if parts is None:
         return f"{_BLOCKED}URI is invalid"

@@ -107,10 +107,6 @@ async def run_import(service: Service, project_id: int) -> None:
 
 
 async def _fill(service: Service, project: Project) -> None:
-    """Bring a repository's content from where the project's record says.
-
-    Raises FetchFailed (another server did not give it) and GitRefused.
-    """
     origin = project.origin
     assert origin.url is not None, "an import has a source"
     code = service.code(project.id)
@@ -131,7 +127,6 @@ async def _fill(service: Service, project: Project) -> None:
 
 
 async def _begin_with_template(service: Service, project: Project, name: str) -> None:
-    """Commit a built-in template's files; a repeated commit changes nothing."""
     creator = await service.records.ask(Tables.user_by_id, project.creator_id)
     author = Author(creator.name, creator.email) if creator else Author("", "")
     change = CommitPlan(COMMIT_MESSAGE, writes=template_files(name, project.name))

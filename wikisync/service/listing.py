@@ -208,7 +208,6 @@ def _of_record(query: ProjectQuery, values: dict[str, object]) -> list[str]:
 
 
 def _of_labels(query: ProjectQuery, values: dict[str, object]) -> list[str]:
-    """Topics and the language."""
     wanted: list[tuple[str, object]] = [
         (f"{_TOPIC}.name", name) for name in query.topics
     ]

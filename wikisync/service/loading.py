@@ -24,6 +24,7 @@ from wikisync.core.mentions import linked_ways, ways_lead_to
 from wikisync.errors import ServiceError
 from wikisync.folder.naming import attachment_path, is_hidden, parse_path
 from wikisync.service.access import FeatureLevel, Visibility
+from wikisync.service.answers import fields_of
 from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import CommitPlan
 from wikisync.service.instance import Service
@@ -189,10 +190,7 @@ async def load_folder(
 
 
 def read_manifest(folder: Path) -> tuple[ServiceManifest, Path]:
-    """The manifest of a folder, and the folder that its paths count from.
-
-    A folder without one that holds pages is one project, ``local/<its name>``.
-    """
+    """The manifest of a folder (of one project without), and where its paths begin."""
     if not folder.is_dir():
         raise ServiceError(
             f"no folder {folder} to load",
@@ -273,29 +271,17 @@ async def _add_owner(
 ) -> tuple[model.OwnerKind, int]:
     records = service.records
     kind: model.OwnerKind
+    values = fields_of(entry, "name description visibility wiki_access_level")
     if isinstance(entry, ProjectEntry):
-        kind = "project"
+        kind, values["description"] = "project", entry.description or None
+        values |= {"creator_id": author.id, "is_archived": entry.archived}
         owner_id = await records.ask(
-            Tables.add_project,
-            entry.path,
-            creator_id=author.id,
-            name=entry.name,
-            description=entry.description or None,
-            visibility=entry.visibility,
-            wiki_access_level=entry.wiki_access_level,
-            is_archived=entry.archived,
-            update=True,
+            Tables.add_project, entry.path, update=True, **values
         )
     else:
         kind = "group"
         owner_id = await records.ask(
-            Tables.add_group,
-            entry.path,
-            name=entry.name,
-            description=entry.description,
-            visibility=entry.visibility,
-            wiki_access_level=entry.wiki_access_level,
-            update=True,
+            Tables.add_group, entry.path, update=True, **values
         )
     for username, role in entry.members.items():
         user = await records.ask(Tables.user_named, username)

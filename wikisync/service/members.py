@@ -146,7 +146,6 @@ def _record(call: Call, user: User, level: int, last_day: str | None) -> MemberR
 
 
 async def _admin(call: Call, kind: OwnerKind) -> tuple[Caller, Owner]:
-    """Who calls, and the project or group whose members it may change."""
     caller = await call.signed_in()
     owner = await call.owner(caller, kind)
     _check_level(caller, owner, _ADMIN[kind])

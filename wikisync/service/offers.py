@@ -313,7 +313,6 @@ def _after_sign_in(handler: Handler) -> Handler:
 
 
 async def _admit_writer(call: Call, kind: OwnerKind) -> None:
-    """Refuse who may not write a wiki."""
     await call.wiki(kind, WikiOperation.WRITE)
 
 

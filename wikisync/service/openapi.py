@@ -202,7 +202,6 @@ def _operation(one: Operation, schema: Schema | None) -> Schema:
 
 
 def _description(docstring: str) -> str:
-    """What the first sentences say beside the address."""
     first = inspect.cleandoc(docstring).partition("\n\n")[0]
     text = " ".join(_ADDRESS.sub("", first).split()).replace("``", "")
     return text[:1].upper() + text[1:]

@@ -38,10 +38,7 @@ def update_page_ids(
     moved: Mapping[str, str],
     gone: Iterable[str],
 ) -> None:
-    """Let ids follow their pages.
-
-    ``moved`` is old slug to new slug, all at once: ``a`` and ``b`` may swap.
-    """
+    """Let ids follow their pages, by old slug to new slug; two may swap."""
     owner = (kind, owner_id)
     with tables.transaction():
         known: dict[str, int] = {}

@@ -155,7 +155,6 @@ class Parameters:
         return value
 
     def _moment(self, name: str) -> str | None:
-        """A point in time as the records write it: UTC, milliseconds."""
         text = self.text(name)
         if not text:
             return None
@@ -304,10 +303,7 @@ def paginate(
     parameters: Mapping[str, object],
     counted_rows_max: int,
 ) -> tuple[Sequence[R], dict[str, str]]:
-    """The rows of the window, and the headers with links to the others.
-
-    A longer list than ``counted_rows_max`` gets no totals, as counting is dear.
-    """
+    """The rows of the window, and the headers with links; few rows are counted."""
     start = (window.page - 1) * window.per_page
     part = rows[start : start + window.per_page]
     pages = max(1, -(-len(rows) // window.per_page))

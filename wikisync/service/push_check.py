@@ -85,10 +85,7 @@ def read_push(body: Path, limits: GitService) -> Push | None:
 async def check_push(
     push: Push, body: Path, repository: WikiRepository, git: GitRunner, scratch: Path
 ) -> None:
-    """Unpack a push beside the repository; PushRefused says what is too much.
-
-    Nothing in the repository changes; the caller removes the scratch folder.
-    """
+    """Unpack a push in a scratch folder; PushRefused says what is too much."""
     limits = git.limits
     if len(push.tips) > limits.references_max:
         raise PushRefused(f"it names more than {limits.references_max} branches")
@@ -137,7 +134,6 @@ class _Count:
         self._left = limits.files_bytes_max
 
     async def __call__(self, chunk: bytes) -> None:
-        """Take in a part of the list."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         limits = self._limits
         most = limits.file_bytes_max

@@ -53,10 +53,7 @@ class RenderPool:
         self._idle: list[Worker[str]] = []
 
     async def render(self, job: RenderJob, *, is_stranger: bool) -> str:
-        """The page's HTML, or its source with a notice; 503 when too many pages wait.
-
-        When cancelled, the process that renders the page is gone.
-        """
+        """The page's HTML, or its source with a notice; 503 for too many pages."""
         try:
             async with self._slots.taken(is_stranger=is_stranger):
                 rendered = await self._render(job)

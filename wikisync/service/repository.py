@@ -261,7 +261,6 @@ class WikiRepository:
             return self.tree()
 
     def _walk(self, repository: pygit2.Repository, commit: str) -> Directory:
-        """The root of a commit; what is known of the present one is not read again."""
         root = tree_of(repository, commit)
         return walk(tree_reader(repository), root, self._root, self._limits)
 
@@ -333,10 +332,7 @@ class WikiRepository:
 
 
 def root_of(tip: bytes, database: pygit2.Odb) -> bytes | None:
-    """The raw id of the tree of a commit or tag; None of anything else.
-
-    Raises KeyError or ValueError for an object that is not there or malformed.
-    """
+    """The raw id of the tree of a commit or tag, if it is one; KeyError, ValueError."""
     for _ in range(TAGS_MAX):
         kind, content = database.read(pygit2.Oid(raw=tip))
         first, _, _rest = bytes(content[:HEADER_BYTES]).partition(b"\n")

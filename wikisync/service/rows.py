@@ -224,7 +224,6 @@ def _columns(row: sqlite3.Row) -> dict[str, Any]:
 
 
 def _part(columns: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The columns of a record inside the record."""
     return {
         name.removeprefix(prefix): value
         for name, value in columns.items()

@@ -70,7 +70,6 @@ async def _search(
 async def _owners(
     call: Call, caller: Caller, kind: OwnerKind | None
 ) -> Sequence[Owner]:
-    """Whose wikis are meant, the group's own before those of what is in it."""
     ask = call.service.records.ask
     if kind == "project":
         return [await call.project(caller)]
@@ -94,7 +93,6 @@ async def _owners(
 def _find(
     wiki: WikiStorage, owner: Owner, pages: Sequence[PageFile], wanted: str
 ) -> tuple[list[BlobRecord], int]:
-    """What is found in some pages of a wiki, in their order, and the bytes read."""
     repository = wiki.repository
     found: list[BlobRecord] = []
     blobs = repository.read_many([page.blob for page in pages])

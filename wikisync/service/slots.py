@@ -50,7 +50,6 @@ class _Share:
 
     @property
     def is_full(self) -> bool:
-        """Whether nobody else may as much as wait."""
         return self._people >= self._people_max
 
     def __enter__(self) -> None:

@@ -22,10 +22,7 @@ from wikisync.service.settings import Limits
 
 
 def path_of_new_title(title: str, current: str) -> str:
-    """The path that an edit's title asks for, given the page's present one.
-
-    A bare leaf stays in its directory, a title with a slash counts from the root.
-    """
+    """The path that an edit's title asks for; without a slash in its folder."""
     wanted = path_of_title(title)
     directory, slash, _leaf = current.rpartition("/")
     if not wanted or "/" in title or not slash:
@@ -49,10 +46,7 @@ def fold(path: str) -> str:
 
 
 def file_path(path: str, format: Format, present: str = "") -> str:  # noqa: A002
-    """The file of a page in the repository.
-
-    A present extension is kept, in lower case, when it already means the format.
-    """
+    """The file of a page; a present extension that means the format is kept."""
     split = split_extension(present) if present else None
     if split is not None and split[1] is format:
         return path + present[len(split[0]) :].lower()
@@ -138,10 +132,7 @@ class Directory(Struct, frozen=True, dict=True):
         return next(filter(None, found), None)
 
     def named(self, path: str) -> list[Directory]:
-        """The directories of this path, ignoring case; twins in tree order.
-
-        The directory itself has the empty path.
-        """
+        """The directories of this path, ignoring case, in tree order; "" for itself."""
         level, way = [self], ""
         for part in fold(path).split("/") if path else ():
             if not level:
@@ -279,13 +270,11 @@ class _Level(Struct):
     below: dict[str, Directory] = field(default_factory=dict)
 
     def add(self, path: str, directory: Directory) -> None:
-        """Take in a directory of this one that has been read."""
         self.below[path] = directory
         self.files += directory.files
         self.pages += directory.pages
 
     def directory(self) -> Directory:
-        """What was read."""
         return Directory(
             self.tree,
             tuple(self.files),
@@ -305,18 +294,15 @@ class _Budget:
         self._bytes_left = limits.name_bytes_max
 
     def entries(self, content: bytes) -> Iterator[Entry]:
-        """The entries of a tree object, which is no larger than all names may be."""
         self._check_bytes(len(content))
         return tree_entries(content)
 
     def take(self, path: str) -> None:
-        """Count one file or directory."""
         self._entries_left -= 1
         self._bytes_left -= len(path)
         self._check()
 
     def take_known(self, directory: Directory) -> None:
-        """Count what is known of an earlier commit, which was counted then."""
         self._entries_left -= len(directory.files)
         self._check()
 

@@ -236,7 +236,6 @@ async def _show(
     html: str | None = None,
     status: int = 200,
 ) -> web.Response:
-    """Answer with a page, its HTML instead of its text if there is any."""
     shown = await _read(visit, page, content)
     if html is not None:
         shown = msgspec.structs.replace(shown, content=html)

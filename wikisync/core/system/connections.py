@@ -63,10 +63,7 @@ USUAL_LIMITS = ConnectionLimits()
 async def listening(
     runner: web.BaseRunner, host: str, port: int, limits: ConnectionLimits | None = None
 ) -> AsyncIterator[tuple[str, int]]:
-    """Let a server answer at an address (port 0: a free one) while the block lasts.
-
-    Gives the address and the port; OSError where nothing can listen.
-    """
+    """Let a server answer at an address, which it gives, while the block lasts."""
     assert runner.server is not None, "the runner was not set up"
     # a runner makes its server itself, and takes no other kind
     runner.server.__class__ = _Server
@@ -97,10 +94,7 @@ def is_loopback(host: str) -> bool:
 
 @contextmanager
 def under_way(request: web.BaseRequest, *, ends_with_caller: bool) -> Iterator[None]:
-    """Note that a request is carried out while the block lasts.
-
-    Raises CancelledError where the caller left before the request could begin.
-    """
+    """Note a request while the block lasts; CancelledError if its caller is gone."""
     transport = request.transport
     if transport is None and ends_with_caller:
         raise asyncio.CancelledError
@@ -286,7 +280,6 @@ class Connection(web.RequestHandler):
         self._timer = self._loop.call_later(self._check_s, self._check)
 
     def _late(self) -> str:
-        """What has taken too long, if something has."""
         assert self._wire is not None
         now = self._loop.time()
         if self._stalled is not None:
@@ -312,7 +305,6 @@ class Connection(web.RequestHandler):
 
 
 def _counted_address(peer: object) -> str:
-    """The address under which a connection is counted."""
     if not isinstance(peer, tuple) or not peer:
         return ""
     try:

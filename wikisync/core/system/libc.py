@@ -34,11 +34,7 @@ class NotSupported(OSError):
 
 
 def swap_names(source_folder: int, source: str, target_folder: int, name: str) -> None:
-    """Give two files or folders, in open folders of one disk, each other's name.
-
-    Raises NotSupported, FileNotFoundError, or another OSError; nothing has changed
-    then.
-    """
+    """Give two files or folders, in open folders of one disk, each other's name."""
     _rename("swap", source_folder, source, target_folder, name)
 
 
@@ -105,10 +101,7 @@ _COPY_ACCESS_AND_ATTRIBUTES = 0x1 | 0x4
 
 
 def copy_attributes(old: int, new: int) -> None:
-    """Copy access list and extended attributes (tags) between open files on macOS.
-
-    Nothing is copied elsewhere; OSError where the disk refuses them.
-    """
+    """Copy access list and extended attributes (tags) between open files on macOS."""
     copy = getattr(ctypes.CDLL(None, use_errno=True), "fcopyfile", None)
     if copy is not None and copy(old, new, None, _COPY_ACCESS_AND_ATTRIBUTES) < 0:
         code = ctypes.get_errno()

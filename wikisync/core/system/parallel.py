@@ -63,10 +63,7 @@ def in_order(
 async def each(
     items: Iterable[ItemT], work: Callable[[ItemT], Awaitable[None]], *, in_flight: int
 ) -> None:
-    """Do the work for every item, that many at a time, in order of start.
-
-    Cancelling it cancels what is in flight; so does the first error, raised as it is.
-    """
+    """Do the work for every item, that many at a time; the first error ends all."""
     import asyncio  # slow to load, and a build of pages needs no event loop
 
     waiting = iter(items)
@@ -99,10 +96,7 @@ async def gather(
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Take the first error out of a task group's exception group.
-
-    An error of Python or a library says more than those of wikisync in the group.
-    """
+    """Take the first error out of a task group, a foreign one before our own."""
     try:
         yield
     except BaseExceptionGroup as group:

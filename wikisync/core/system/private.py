@@ -52,10 +52,7 @@ def make_private_file(path: Path) -> None:
 
 
 def keep_private(path: Path) -> bool:
-    """Take away everybody else's rights to a folder or file of this user's.
-
-    Gives whether there were any; False where it is not there, or another user's.
-    """
+    """Take away everybody else's rights to a file of this user's, if there are any."""
     with suppress(OSError):
         descriptor = os.open(path, _LOOK)
         try:

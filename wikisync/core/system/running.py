@@ -15,10 +15,7 @@ from wikisync.core.system.libc import memory_trimmer
 
 @asynccontextmanager
 async def beside(*works: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
-    """Do work while the block lasts; its end cancels what is not done.
-
-    What the block raises leaves it as it is, in no group of errors.
-    """
+    """Do work while the block lasts; its errors leave it as they are, in no group."""
     failure: BaseException | None = None
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(work) for work in works]

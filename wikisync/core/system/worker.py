@@ -75,10 +75,7 @@ class Worker(Generic[AnswerT]):
         variables: Iterable[str] = (),
         stderr: processes.Stream = processes.DEVNULL,
     ) -> None:
-        """Nothing is started before the first job, or ``prepare``.
-
-        The process whose last answer ``is_spent`` is ended before the next job.
-        """
+        """Start nothing yet; after an answer that ``is_spent`` the process is ended."""
         self._command = command
         self._answers = answers
         self._encode = encode
@@ -139,10 +136,7 @@ class Worker(Generic[AnswerT]):
             self._lock.release()
 
     async def ask_async(self, job: object) -> AnswerT:
-        """The same beside the event loop, for a job without questions.
-
-        When cancelled, the process is gone, and the worker takes no other job.
-        """
+        """The same beside the event loop; cancelled, process and worker are done."""
         import asyncio  # a build of pages needs no event loop
 
         # the loop's own threads are few, and a job may take minutes
@@ -233,7 +227,6 @@ class Worker(Generic[AnswerT]):
             process.kill()
 
     def _end(self, seconds: float = 0.0) -> int | None:
-        """The exit code of the process, which is gone then."""
         process, self._process = self._process, None
         return None if process is None else processes.end_worker(process, seconds)
 
@@ -243,10 +236,7 @@ class _Garbled(Exception):
 
 
 class Deadline:
-    """Kills a process unless what is done with it ends in time.
-
-    A watching thread works with the pipes of every platform.
-    """
+    """Kills a process unless what is done with it ends in time."""
 
     def __init__(self, process: processes.Child, seconds: float) -> None:
         self.is_over = False
@@ -280,7 +270,6 @@ class _Watcher:
         self._thread: threading.Thread | None = None
 
     def watch(self, deadline: Deadline, due: float) -> None:
-        """Let a deadline expire at a time of the monotonic clock."""
         with self._changed:
             self._due[deadline] = due
             # a forked process has none of the threads of its parent

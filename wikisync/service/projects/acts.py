@@ -12,7 +12,7 @@ from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import Endpoint, OtherEndpoint
 from wikisync.service import answers, validation
 from wikisync.service.access import Act, Visibility
-from wikisync.service.answers import Refusal, not_found, refuse
+from wikisync.service.answers import not_found, refuse
 from wikisync.service.call import Call, Caller
 from wikisync.service.projects import edits, people
 from wikisync.service.projects import tables as project_tables
@@ -257,7 +257,7 @@ async def fork_project(call: Call) -> web.Response:
     values = edits.read_attributes(call, Endpoint.FORK)
     caller, source = await call.project_for(Act.STAR, is_archived_too=True)
     if not _may_fork(source, caller):
-        raise unmatched_message()
+        raise answers.Refusal(404, {"message": "404 Not Found"})
     space = await _fork_space(call, caller, values)
     branch = values.get("branches") or None
     repository = call.service.code(source.id).repository
@@ -267,9 +267,7 @@ async def fork_project(call: Call) -> web.Response:
     try:
         fork_id = await call.ask(project_tables.create_project, new)
     except Taken as taken:
-        raise conflict(
-            validation.sentences(validation.taken_problems(taken.fields))
-        ) from taken
+        raise _conflict(validation.taken_problems(taken.fields)) from taken
     if source.avatar is not None:
         await copy_avatar(call.service, source, fork_id)
     call.service.start_import(fork_id)
@@ -279,7 +277,6 @@ async def fork_project(call: Call) -> web.Response:
 def _new_fork(
     call: Call, caller: Caller, source: Project, space: Namespace, values: edits.Values
 ) -> NewProject:
-    """The fork to be made, like its source but for what was asked; or 409."""
     path = values.get("path") or source.path
     name = values.get("name") or source.name
     problems = validation.name_problems(name) | validation.path_problems(path)
@@ -288,7 +285,7 @@ def _new_fork(
         {"description": description}, call.service.settings.limits.description_chars_max
     )
     if problems:
-        raise conflict(validation.sentences(problems))
+        raise _conflict(problems)
     attributes = {
         name: value
         for name, value in source.attributes.items()
@@ -315,14 +312,8 @@ def _new_fork(
     )
 
 
-def conflict(message: object) -> Refusal:
-    """What the service says when it cannot make a fork."""
-    return Refusal(409, {"message": message})
-
-
-def unmatched_message() -> Refusal:
-    """Something that is not for this caller, without a name for it."""
-    return Refusal(404, {"message": "404 Not Found"})
+def _conflict(problems: validation.Problems) -> answers.Refusal:
+    return answers.Refusal(409, {"message": validation.sentences(problems)})
 
 
 async def _fork_space(call: Call, caller: Caller, values: edits.Values) -> Namespace:

@@ -218,7 +218,6 @@ async def _add_readme(
 
 
 async def _space(call: Call, caller: Caller, owner: User, values: Values) -> Namespace:
-    """The namespace that a new project is for, if the caller may use it."""
     wanted = values.get("namespace_id")
     if wanted is None:
         return await call.ask(project_tables.namespace_of_user, owner.id)
@@ -239,7 +238,6 @@ async def may_create(call: Call, caller: Caller, owner: User, space: Namespace) 
 
 
 async def _source(call: Call, caller: Caller, values: Values) -> _Source:
-    """Where the repository is to come from, if from anywhere."""
     if address := values.get("import_url"):
         imports = call.service.settings.imports
         if not imports.hosts:
@@ -270,7 +268,6 @@ async def _source(call: Call, caller: Caller, values: Values) -> _Source:
 async def _custom_template(
     call: Call, caller: Caller, values: Values, name: str
 ) -> Project | None:
-    """The project of that name in the group with the templates."""
     group_id = values.get("group_with_project_templates_id")
     if not values.get("use_custom_template") or group_id is None:
         return None

@@ -33,6 +33,14 @@ _ADMIN_ORDERS = parameters_of(Endpoint.LIST)["order_by"].choice_roles
 """Orders of projects that are for administrators alone."""
 
 
+_NO_KEYSET = "Keyset pagination is not yet available for this type of request"
+_OFFSET = (
+    "Offset pagination has a maximum allowed offset of {} for requests that return"
+    " objects of type Project. Remaining records can be retrieved using keyset"
+    " pagination."
+)
+
+
 async def list_projects(call: Call) -> web.Response:
     """``GET /projects``; anonymous callers get public ones in the simple view."""
     return await answer_list(call, Endpoint.LIST)
@@ -188,9 +196,10 @@ async def answer_list(
     check_filters(query, limits.filters_max)
     is_keyset = values.get("pagination") == "keyset"
     if is_keyset and query.order_by != "id":
-        raise keyset_refused()
+        raise answers.Refusal(405, {"error": _NO_KEYSET})
     if not is_keyset and window.page * window.per_page > limits.offset_rows_max:
-        raise offset_refused(limits.offset_rows_max)
+        text = _OFFSET.format(limits.offset_rows_max)
+        raise answers.Refusal(405, {"error": text})
     if query.order_by in _ADMIN_ORDERS:
         # of very many that changed the rest is measured soon, and not waited for
         await jobs.measure(service)
@@ -327,22 +336,6 @@ async def read_extras(
         with_license=bool(values.get("license")),
         sources=sources,
     )
-
-
-def offset_refused(rows_max: int) -> answers.Refusal:
-    """A page too far into a list."""
-    text = (
-        f"Offset pagination has a maximum allowed offset of {rows_max} for requests"
-        " that return objects of type Project. Remaining records can be retrieved"
-        " using keyset pagination."
-    )
-    return answers.Refusal(405, {"error": text})
-
-
-def keyset_refused() -> answers.Refusal:
-    """A walk by id of a list in another order."""
-    text = "Keyset pagination is not yet available for this type of request"
-    return answers.Refusal(405, {"error": text})
 
 
 async def _answer_user_list(call: Call, endpoint: Endpoint, base: Base) -> web.Response:

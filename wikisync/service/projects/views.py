@@ -185,9 +185,13 @@ def user_record(call: Call, user: User) -> UserRecord:
 
 def project_group_view(call: Call, group: Group) -> dict[str, object]:
     """A group that a project is in, or may be shared with."""
-    url = f"{call.service.url}/groups/{group.full_path}"
-    shown = fields_of(group, "id name full_name full_path")
-    return shown | {"web_url": url, "avatar_url": None}
+    return {
+        "id": group.id,
+        "web_url": f"{call.service.url}/groups/{group.full_path}",
+        "name": group.name,
+        "avatar_url": None,
+        **fields_of(group, "full_name full_path"),
+    }
 
 
 def namespace_view(call: Call, space: Namespace) -> dict[str, object]:
@@ -237,7 +241,6 @@ def level_of_feature(project: Project, name: str) -> FeatureLevel:
 def _features(
     project: Project, membership: Membership, attributes: Mapping[str, object]
 ) -> dict[str, object]:
-    """The levels of the features, and whether each is on for the caller."""
     levels: dict[str, object] = {name: attributes.get(name) for name in SHOWN["levels"]}
     levels |= {
         "issues_access_level": project.issues_access_level,
@@ -252,7 +255,6 @@ def _features(
 def _for_roles(
     project: Project, membership: Membership, attributes: Mapping[str, object]
 ) -> dict[str, object]:
-    """What only people with some role are shown."""
     shown: dict[str, object] = {}
     if _reads_code(project, membership):
         shown["ci_config_path"] = attributes["ci_config_path"]
