@@ -8,6 +8,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from typing import TypeVar
 
 import aiohttp
 
@@ -17,6 +18,8 @@ from wikisync.api.proxy import Proxy
 from wikisync.errors import NoAnswerInTime, ProtocolViolation, RemoteError, Unavailable
 
 _OF_PROXIES = (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)
+_LATE = "no answer in time"
+U = TypeVar("U", bound=Unavailable)
 WRITE_HINT = "it is unknown whether the change was made; check before repeating it"
 
 
@@ -47,9 +50,9 @@ def _translated(
             error = _unreachable(exc, purpose, url)
             return TransientFailure(error) if is_known_host else error
         case aiohttp.ConnectionTimeoutError() if not is_known_host:
-            return _late(purpose, url)
+            return _unanswered(NoAnswerInTime, purpose, url, _LATE)
         case TimeoutError():
-            return TransientFailure(_late(purpose, url))
+            return TransientFailure(_unanswered(NoAnswerInTime, purpose, url, _LATE))
         case aiohttp.ClientPayloadError():
             return TransientFailure(
                 CutAnswer(
@@ -65,7 +68,8 @@ def _translated(
                 hint="check the port of the URL, and http against https",
             )
         case aiohttp.ClientConnectionError() | OSError():
-            return TransientFailure(_broken(purpose, url))
+            broken = "the connection broke"
+            return TransientFailure(_unanswered(Unavailable, purpose, url, broken))
         case _:
             return ProtocolViolation(
                 f"cannot {purpose.action}: {url} cannot be requested or read:"
@@ -138,17 +142,6 @@ def _unreachable(
     return Unavailable(f"cannot {purpose.action}: {reason}", url=url, hint=hint)
 
 
-def _late(purpose: Purpose, url: str) -> NoAnswerInTime:
-    return NoAnswerInTime(
-        f"cannot {purpose.action}: no answer in time ({url})",
-        url=url,
-        hint=WRITE_HINT if purpose.is_write else "try again later",
-    )
-
-
-def _broken(purpose: Purpose, url: str) -> Unavailable:
-    return Unavailable(
-        f"cannot {purpose.action}: the connection broke ({url})",
-        url=url,
-        hint=WRITE_HINT if purpose.is_write else "try again later",
-    )
+def _unanswered(kind: type[U], purpose: Purpose, url: str, reason: str) -> U:
+    hint = WRITE_HINT if purpose.is_write else "try again later"
+    return kind(f"cannot {purpose.action}: {reason} ({url})", url=url, hint=hint)

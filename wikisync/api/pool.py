@@ -145,12 +145,15 @@ class Pool:
         started = self._clock()
         shown = without_secrets(url)
         form = request.form() if request.form else nullcontext()
+        # a file on its way to the service is expected to take long
+        waits_for = request.purpose.action
+        notice = nullcontext() if request.form else self._late_notice(waits_for)
         translated = translating(
             request.purpose, shown, is_known_host=self._is_known_host, proxy=self._proxy
         )
         plain = request.packets if request.json is None else request.json
         async with form as body:
-            with translated, self._notice_of(request):
+            with translated, notice:
                 async with asyncio.timeout(self._headers_within_s(request)):
                     response = await self._http.request(
                         request.method,
@@ -168,7 +171,8 @@ class Pool:
                     name = response.headers.get("x-request-id", "")
                     if self._token is not None:
                         name = self._token.redact(name)
-                    log_answer(request, shown, response.status, name, spent_s)
+                    asked = request.method, shown, response.status, spent_s * 1000
+                    log.debug("%s %s -> %d in %.0f ms %s", *asked, one_line(name))
                     yield response
 
     def _headers(self, request: Request) -> dict[str, str]:
@@ -177,12 +181,6 @@ class Pool:
             # without a tunnel the proxy reads, and removes, what is meant for it
             headers.update(self._proxy.headers)
         return headers
-
-    def _notice_of(self, request: Request) -> AbstractContextManager[None]:
-        """A file on its way to the service is expected to take long."""
-        return (
-            nullcontext() if request.form else self._late_notice(request.purpose.action)
-        )
 
     def _headers_within_s(self, request: Request) -> float:
         settings = self._settings
@@ -336,20 +334,6 @@ class Pool:
         name = url.path.lower()
         if response.content_type in HTML_TYPES and not name.endswith(HTML_NAMES):
             raise _not_handed_out(purpose, url, "answers with a web page instead")
-
-
-def log_answer(
-    request: Request, url: str, status: int, name: str, seconds: float
-) -> None:
-    """Note how long the service took, and its name for the request."""
-    log.debug(
-        "%s %s -> %d in %.0f ms %s",
-        request.method,
-        url,
-        status,
-        seconds * 1000,
-        one_line(name),
-    )
 
 
 def failure_of(

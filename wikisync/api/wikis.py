@@ -121,20 +121,12 @@ class Wiki:
     ) -> WikiPageRecord:
         """Create a page; the service makes its slug from the title.
 
-        Args:
-            title: full path, ``dir/page``; spaces become hyphens.
-            content: the whole text.
-            format: one that the service takes for writing.
-            message: of the commit; the service's own otherwise.
-            front_matter_title: the service puts front matter with this title before
-                the text, which must have none; services before 17 ignore it.
+        The title is a full path, ``dir/page``, whose spaces become hyphens; the message
+        is of the commit.  With ``front_matter_title`` the service puts front matter
+        before the text, which must have none; services before 17 ignore it.
 
-        Returns:
-            The page as created: adopt its slug.
-
-        Raises:
-            Rejected: the title is taken, too long or blank; the content is too
-                long; the format cannot be written.
+        Gives the page as created: adopt its slug.  Rejected for a title that is taken,
+        too long or blank, a content that is too long, a format that cannot be written.
         """
         purpose = self._purpose(f"create page {one_line(title)}", "page", is_write=True)
         body = _page_body(
@@ -161,27 +153,14 @@ class Wiki:
     ) -> WikiPageRecord:
         """Edit a page.  Give all three, or the service may change what is left out.
 
-        Without a title it may move the page to the root of the wiki, and without
-        a format it may turn the page into markdown (Q2, Q3).
+        Without a title it may move the page to the root of the wiki, and without a
+        format it may turn the page into markdown (Q2, Q3).  Another title renames the
+        page and what is below it; another format renames the file, and converts no
+        text; the rest is as in ``create_page``.  With ``last_commit_sha``, the commit
+        that the page was read at, the edit is refused if the page changed since.
 
-        Args:
-            slug: as listed.
-            title: full path; another one renames the page and what is below it.
-            content: the whole text.
-            format: another one renames the file; the text is not converted.
-            message: of the commit; the service's own otherwise.
-            front_matter_title: the service puts front matter with this title before
-                the text, which must have none; services before 17 ignore it.
-            last_commit_sha: the commit that the page was read at; the edit is refused
-                if the page changed since.
-
-        Returns:
-            The page as it is now: adopt its slug.
-
-        Raises:
-            NotFound: there is no such page.
-            Rejected: the service refused it, a page of that title exists, the page
-                changed after ``last_commit_sha``, or no change is given.
+        Gives the page as it is now: adopt its slug.  Raises NotFound, and Rejected also
+        where no change is given.
         """
         purpose = self._purpose(f"edit page {one_line(slug)}", "page", is_write=True)
         body = _page_body(
@@ -249,16 +228,10 @@ class Wiki:
     async def list_comments(self, page_id: int) -> tuple[CommentRecord, ...]:
         """What people wrote below a page, the oldest first; answers stand in between.
 
-        The service's own notes of changes are left out.  ``internal`` comments are
-        in it as far as the token may read them.
-
-        Args:
-            page_id: ``wiki_page_meta_id`` of the page's record; services before 18
-                give none, and have no such comments.
-
-        Raises:
-            NotFound: there is no such page, or the service has no comments on pages.
-            AuthenticationFailed: there is no token, without which none are shown.
+        The page is named by the ``wiki_page_meta_id`` of its record, which services
+        before 18 lack, with such comments.  The service's own notes of changes are left
+        out; ``internal`` comments are in it as far as the token may read them.  Raises
+        NotFound, and AuthenticationFailed without a token.
         """
         query = encode_query(
             {

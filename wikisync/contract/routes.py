@@ -40,6 +40,9 @@ def encode_segment(value: str | int) -> str:
     return encoded
 
 
+_ATTRIBUTE = "/projects/{id}/custom_attributes/{key}"
+_BELOW = "/groups/{id}/descendant_groups"
+_NOTES = "/{owner}/{id}/wiki_pages/{page_id}/notes"
 DESCRIPTION = Route("GET", "/openapi.json")
 VERSION = Route("GET", "/version")
 METADATA = Route("GET", "/metadata")
@@ -49,10 +52,8 @@ CURRENT_TOKEN = Route("GET", "/personal_access_tokens/self")
 PROJECT_IMPORT = Route("GET", "/projects/{id}/import")
 PROJECT_UPLOAD_GET = Route("GET", "/projects/{id}/uploads/{secret}/{file_name}")
 PROJECT_CUSTOM_ATTRIBUTES = Route("GET", "/projects/{id}/custom_attributes")
-PROJECT_CUSTOM_ATTRIBUTE = Route("GET", "/projects/{id}/custom_attributes/{key}")
-PROJECT_DELETE_CUSTOM_ATTRIBUTE = Route(
-    "DELETE", "/projects/{id}/custom_attributes/{key}"
-)
+PROJECT_CUSTOM_ATTRIBUTE = Route("GET", _ATTRIBUTE)
+PROJECT_DELETE_CUSTOM_ATTRIBUTE = Route("DELETE", _ATTRIBUTE)
 USER = Route("GET", "/users/{user_id}")
 GROUP = Route("GET", "/groups/{id}")
 
@@ -82,8 +83,7 @@ class Endpoint(_Operation):
     LIST = "list_projects", "GET", "/projects"
     USER_LIST = "list_user_projects", "GET", "/users/{user_id}/projects"
     CONTRIBUTED_LIST = (
-        "list_contributed_projects",
-        "GET",
+        *("list_contributed_projects", "GET"),
         "/users/{user_id}/contributed_projects",
     )
     STARRED_LIST = "list_starred_projects", "GET", "/users/{user_id}/starred_projects"
@@ -108,8 +108,7 @@ class Endpoint(_Operation):
     UNSHARE = "unshare_project", "DELETE", "/projects/{id}/share/{group_id}"
     UPLOAD = "upload_file", "POST", "/projects/{id}/uploads"
     IMPORT_MEMBERS = (
-        "import_project_members",
-        "POST",
+        *("import_project_members", "POST"),
         "/projects/{id}/import_project_members/{source_id}",
     )
 
@@ -122,19 +121,11 @@ class OtherEndpoint(_Operation):
     PAGE_CREATE = "create_page", "POST", "/{owner}/{id}/wikis"
     PAGE_EDIT = "edit_page", "PUT", "/{owner}/{id}/wikis/{slug}"
     ATTACHMENT = "upload_attachment", "POST", "/{owner}/{id}/wikis/attachments"
-    COMMENTS = "list_comments", "GET", "/{owner}/{id}/wiki_pages/{page_id}/notes"
-    COMMENT_CREATE = (
-        "create_comment",
-        "POST",
-        "/{owner}/{id}/wiki_pages/{page_id}/notes",
-    )
+    COMMENTS = "list_comments", "GET", _NOTES
+    COMMENT_CREATE = "create_comment", "POST", _NOTES
     GROUPS = "list_groups", "GET", "/groups"
     SUBGROUPS = "list_subgroups", "GET", "/groups/{id}/subgroups"
-    DESCENDANT_GROUPS = (
-        "list_descendant_groups",
-        "GET",
-        "/groups/{id}/descendant_groups",
-    )
+    DESCENDANT_GROUPS = "list_descendant_groups", "GET", _BELOW
     GROUP_PROJECTS = "list_group_projects", "GET", "/groups/{id}/projects"
     MEMBERS = "list_members", "GET", "/{owner}/{id}/members"
     ALL_MEMBERS = "list_all_members", "GET", "/{owner}/{id}/members/all"
@@ -151,11 +142,7 @@ class OtherEndpoint(_Operation):
     LABELS = "list_labels", "GET", "/projects/{id}/labels"
     CLUSTER_AGENTS = "list_cluster_agents", "GET", "/projects/{id}/cluster_agents"
     TRANSFER = "transfer_project", "PUT", "/projects/{id}/transfer"
-    SET_CUSTOM_ATTRIBUTE = (
-        "set_custom_attribute",
-        "PUT",
-        "/projects/{id}/custom_attributes/{key}",
-    )
+    SET_CUSTOM_ATTRIBUTE = "set_custom_attribute", "PUT", _ATTRIBUTE
 
 
 AnyEndpoint = Endpoint | OtherEndpoint
