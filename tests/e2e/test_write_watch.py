@@ -75,7 +75,8 @@ async def test_before_the_first_sync_a_page_says_so_and_comes_by_itself(
         assert answer is not None
         assert answer.status == 503
         await page.get_by_role("heading", name="Not synced yet").wait_for()
-        await page.get_by_text("The first sync makes it").wait_for()
+        await page.get_by_text("comes with the first sync").wait_for()
+        assert not await page.get_by_role("alert").is_visible()
         desk.folder.mkdir()
         desk.file("home").write_text("# Welcome\n")
         await page.get_by_role("heading", name="Welcome").wait_for()

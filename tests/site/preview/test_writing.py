@@ -1,14 +1,17 @@
 """Writing in the browser: saves that are merged, new names, the trash, and who may."""
 
+import asyncio
 import base64
 import io
 import re
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from tests.support.preview import FOREIGN, Desk, Reader
@@ -16,7 +19,8 @@ from wikisync.core.model import Format
 from wikisync.errors import PreconditionFailed, SiteError, UsageError
 from wikisync.site.preview.moves import plan_moves
 from wikisync.site.preview.routes import file_path
-from wikisync.site.preview.server import PreviewOptions
+from wikisync.site.preview.server import PreviewOptions, running_preview
+from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk
 
 PAGE = "# Guide\n\nFirst words.\n\nMiddle words.\n\nLast words.\n"
@@ -41,10 +45,13 @@ async def writing(
     desk: Desk, options: PreviewOptions | None = None
 ) -> AsyncIterator[Writer]:
     async with desk.previewing(options) as reader:
-        found = re.search(r'data-token="([^"]+)"', (await reader.get(""))[1])
-        assert found is not None
-        headers = {"Origin": reader.origin, "X-Wikisync-Token": found[1]}
-        yield Writer(reader, headers)
+        yield Writer(reader, await headers_of(reader))
+
+
+async def headers_of(reader: Reader) -> dict[str, str]:
+    found = re.search(r'data-token="([^"]+)"', (await reader.get(""))[1])
+    assert found is not None
+    return {"Origin": reader.origin, "X-Wikisync-Token": found[1]}
 
 
 @pytest.fixture
@@ -65,6 +72,35 @@ def save(wiki: WikiDesk, text: str, base: str | None = PAGE) -> Any:
 def test_a_save_replaces_the_text_that_was_read(wiki: WikiDesk) -> None:
     assert save(wiki, "# New\n").outcome == "saved"
     assert (wiki.root / "guide.md").read_text() == "# New\n"
+
+
+async def test_a_save_waits_for_the_first_look_at_the_files(desk: Desk) -> None:
+    """It was told that the file of the page was gone."""
+    looked = threading.Event()
+
+    def inputs() -> PreviewInputs:
+        looked.wait()
+        return desk.inputs()
+
+    async with (
+        running_preview(inputs, desk.root / "cache") as preview,
+        aiohttp.ClientSession() as session,
+    ):
+        reader = Reader(preview, session)
+        try:
+            writer = Writer(reader, await headers_of(reader))
+            wish = {
+                "at": "guide.html",
+                "text": "New.\n",
+                "base": "## Part\n\nWords of the guide.\n",
+            }
+            async with asyncio.TaskGroup() as tasks:
+                saving = tasks.create_task(writer.ask("save", **wish))
+                assert (await reader.get("guide.html"))[0] == 503
+                looked.set()
+        finally:
+            looked.set()
+    assert saving.result()[1]["outcome"] == "saved"
 
 
 def test_another_text_in_the_file_is_merged_and_told(wiki: WikiDesk) -> None:

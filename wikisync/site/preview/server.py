@@ -340,6 +340,9 @@ class Preview:
         reason = self._guard.refusal(request)
         if reason is None and request.method not in SAFE_METHODS:
             reason = self._guard.refusal_of_change(request)
+            # a page that is not read yet is not gone
+            if reason is None:
+                await self._ready.wait()
         try:
             answer = await handler(request) if reason is None else said(403, reason)
         except web.HTTPException as exc:
@@ -368,22 +371,22 @@ class Preview:
             found = await self._in_thread(self._site.answer, path)
         except WikisyncError as exc:
             key = (await self._in_thread(self._site.look, path)).key
-            if self._options.decisions and not all(
-                root.exists() for root in self._site.roots()
-            ):
-                return self._own_page(path, *self._first_sync(exc), 503, key)
+            if self._is_first_sync:
+                notes = [self._states.wiki(owner) for owner in self._site.owners]
+                said = [f"{one.note}." for one in notes if one and one.note]
+                line = " ".join(["This page comes with the first sync.", *said])
+                return self._own_page(path, "Not synced yet", line, 503, key)
             title = "This page cannot be shown"
             return self._own_page(path, title, exc.message, 500, key)
         if isinstance(found, SourceFile):
             return await _send_file(request, found, content_type(path))
         return self._rendered(path, found)
 
-    def _first_sync(self, error: WikisyncError) -> tuple[str, str]:
-        """What there is to say while a folder of the workspace is not there."""
-        notes = [self._states.wiki(owner) for owner in self._site.owners]
-        said = [one.note for one in notes if one is not None and one.note]
-        line = "The first sync makes it, and this page comes by itself."
-        return "Not synced yet", " ".join([f"{error.message}.", line, *said])
+    @property
+    def _is_first_sync(self) -> bool:
+        """Whether nothing was shown yet as the sync has not made a folder."""
+        is_workspace = self._options.decisions is not None
+        return is_workspace and self._site.is_waiting_for_folder
 
     def _rendered(self, path: str, found: Rendered) -> web.Response:
         if found.type == "text/html":
@@ -425,6 +428,7 @@ class Preview:
         text = (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width">'
+            '<meta name="color-scheme" content="light dark">'
             f"<title>{escape(title)}</title></head><body><main>"
             f"<h1>{escape(title)}</h1><p>{escape(line)}</p></main></body></html>"
         )
@@ -454,7 +458,8 @@ class Preview:
             key=look.key,
             frame=look.frame,
             is_failing=look.is_failing,
-            problems=tuple(map(_shown, look.problems)),
+            # the page itself says what it waits for
+            problems=() if self._is_first_sync else tuple(map(_shown, look.problems)),
             file=look.file,
             is_conflict=bool(look.conflict),
             state=status.state if status else "",

@@ -215,6 +215,12 @@ class LiveSite:
         except (OSError, sqlite3.Error, BodyDamaged) as exc:
             self.failure = SiteError(f"changes cannot be applied: {exc}")
 
+    @property
+    def is_waiting_for_folder(self) -> bool:
+        """Whether there was no site yet as the folder of a wiki is not there."""
+        wikis = self._inputs.wikis if self._inputs and not self._world else ()
+        return not all(wiki.folder.exists() for wiki in wikis)
+
     def roots(self) -> tuple[Path, ...]:
         """Folders whose changes matter, whether they exist or not."""
         if self._inputs is None:

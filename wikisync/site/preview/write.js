@@ -32,7 +32,7 @@ const SHEET = `
 	.said.bad { border-left: 5px solid #c1121f; }
 	.switch { display: none; }
 	@media (max-width: 50rem) {
-		.write { right: 0; } .write.page { bottom: auto; contain: none; border-bottom: 1px solid var(--line); } .write.page .source, .write.page .said, .write.page .only-text, .write:not(.page) ~ .bar { display: none; }
+		.write { right: 0; } .write.page { bottom: auto; contain: none; border-bottom: 1px solid var(--line); } .write.page .source, .write.page .said, .write.page .wrong, .write.page .only-text, .write:not(.page) ~ .bar { display: none; }
 		.switch { display: inline-block; }
 	}
 	.cm-editor { height: 100%; } .cm-editor.cm-focused { outline: 2px solid var(--link); outline-offset: -2px; }
@@ -439,6 +439,7 @@ class Editor extends Desk {
 		if (!this.isDirty) return;
 		this.isSaving = true;
 		this.isAsked = false;
+		let isRefused = false;
 		const text = this.text_;
 		this.say("Saving");
 		try {
@@ -446,14 +447,15 @@ class Editor extends Desk {
 			if (this.isClosed) return this.forgetSaved(written, text);
 			await this.wrote(written, text);
 		} catch (refusal) {
+			isRefused = true;
 			this.say(`Not saved: ${refusal.message}${refusal.hint ? `; ${refusal.hint}` : ""}`, true);
 		}
 		this.isSaving = false;
 		this.keep();
 		this.saveButton.disabled = !this.isDirty;
 		this.view.focus();
-		// more was typed, and saved, before the answer came
-		if (this.isAsked && this.base === text) await this.save();
+		// it was saved again, with what was typed or not, before the answer came
+		if (this.isAsked && (isRefused || this.base === text)) await this.save();
 	}
 
 	async wrote(written, text) {
