@@ -225,8 +225,8 @@ def _unauthorized(answer: Answer, purpose: Purpose) -> errors.AuthenticationFail
     if not purpose.has_token:
         reason, hint = "no token is set, and the service requires one", TOKEN_HINT
     elif "expired" in text or "revoked" in text:
-        became = "has expired" if "expired" in text else "was revoked"
-        reason = f"the token {became}"
+        is_expired = "expired" in text
+        reason = "the token has expired" if is_expired else "the token was revoked"
         hint = f"create a new token and replace the old one in: {ACCESS_SOURCES}"
     else:
         reason = "the service does not know this token"
