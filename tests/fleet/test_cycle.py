@@ -277,7 +277,7 @@ async def test_emptied_wiki_halts_until_a_person_approves(fleet: Fleet) -> None:
     await fleet.work()
     assert "are missing from the wiki" in await fleet.problem()
     assert fleet.page("page1")
-    await fleet.hint()
+    await fleet.discover()
     assert "project-1" not in await fleet.rows.due()
     await fleet.rows.approve([PATH])
     await fleet.work()

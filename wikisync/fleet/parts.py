@@ -251,8 +251,12 @@ def _failed(folder: Path) -> ServiceError:
 
 
 def _free_ports(count: int) -> list[int]:
+    """Below those that the system gives to connections, which would take them."""
+    ports: list[int] = []
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        while len(ports) < count:
+            one = stack.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                one.bind(("127.0.0.1", 10_000 + secrets.randbelow(20_000)))
+                ports.append(one.getsockname()[1])
+    return ports

@@ -1,0 +1,97 @@
+"""What a fleet costs: processor time of one and of two workers, and of the database.
+
+    python -m benchmarks.fleet [--wikis N] [--pages N]
+
+Service, database, object storage and workers share the machine, so times of a clock say
+little; processor time is what each would need on a machine of its own.  The tables tell
+the first publication, and cycles in which nothing changed (``fleet retry``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import tempfile
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from tests.fleet.test_cycle import Fleet
+from tests.fleet.test_processes import Workers
+from tests.support.service import embedded_service
+from wikisync.fleet.parts import bucket_server, database_server
+from wikisync.fleet.rows import Rows, pool_for
+from wikisync.fleet.runner import make_fleet
+
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_s(pid: int, *, with_children: bool = False) -> float:
+    """Processor time of a process, and of the children that it waited for."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if with_children else 13])) * TICK_S
+
+
+def database_cpu_s(url: str) -> float:
+    """That of all processes of the server."""
+    (folder,) = parse_qs(urlsplit(url).query)["host"]
+    pid = int(Path(folder, "data/postmaster.pid").read_text().split()[0])
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return cpu_s(pid, with_children=True) + sum(map(cpu_s, map(int, children)))
+
+
+async def done(fleet: Fleet) -> None:
+    """Wait until nothing is due."""
+    while (await fleet.rows.counts()).due:  # noqa: ASYNC110 - of other processes
+        await asyncio.sleep(0.1)
+
+
+async def measure(folder: Path, count: int, wikis: int, pages: int) -> None:
+    """Print two rows of the table, for so many workers."""
+    async with AsyncExitStack() as stack:
+        database = stack.enter_context(database_server())
+        bucket = stack.enter_context(bucket_server(folder / "s3"))
+        os.environ.update(bucket.environment)
+        service = await stack.enter_async_context(embedded_service(folder))
+        pool = await stack.enter_async_context(pool_for(database.url))
+        fleet = Fleet(service, Rows(pool), bucket, folder)
+        await stack.enter_async_context(fleet.client)
+        for number in range(wikis):
+            texts = {
+                f"page{one}": f"# Page {one}\n\n{'Words. ' * 500}"
+                for one in range(pages)
+            }
+            await service.add_project(f"docs/{number}", texts, visibility="public")
+        await make_fleet(fleet.rows, fleet.settings)
+        await fleet.discover()
+        workers = Workers(database.url, folder)
+        stack.callback(workers.end)
+        for _ in range(count):
+            workers.start(fleet)
+        for what in ("first", "nothing changed"):
+            before = sum(cpu_s(one.pid) for one in workers.all)
+            server, begun = database_cpu_s(database.url), time.monotonic()
+            if what != "first":
+                await fleet.hint()
+            await done(fleet)
+            passed = time.monotonic() - begun
+            cpu = sum(cpu_s(one.pid) for one in workers.all) - before
+            queue_ms = (database_cpu_s(database.url) - server) * 1000 / wikis
+            print(
+                f"| {count} | {what} | {passed:.1f} s | {cpu:.1f} s |"
+                f" {cpu * 1000 / wikis:.0f} ms | {queue_ms:.0f} ms |"
+            )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--wikis", type=int, default=40)
+    parser.add_argument("--pages", type=int, default=20)
+    options = parser.parse_args()
+    print("| workers | what | time | CPU of workers | a wiki | PostgreSQL, a wiki |")
+    print("|--:|---|--:|--:|--:|--:|")
+    for workers in (1, 2):
+        with tempfile.TemporaryDirectory() as name:
+            asyncio.run(measure(Path(name), workers, options.wikis, options.pages))
