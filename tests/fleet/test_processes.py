@@ -76,7 +76,7 @@ async def test_wiki_of_a_killed_worker_is_published_by_another(
     workers.start(fleet)
 
     async def is_done() -> bool:
-        return not await fleet.rows.due() and fleet.page() is not None
+        return not (await fleet.rows.counts()).due
 
     await until(is_done)
     await fleet.audit()

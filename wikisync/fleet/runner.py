@@ -195,6 +195,7 @@ class FleetRunner:
             try:
                 await self._life_ends.wait()
             finally:
+                self._life_ends.set()
                 for task in others:
                     task.cancel()
                 if not self._is_ending:
@@ -249,13 +250,15 @@ class FleetRunner:
         self._looped = time.monotonic()
 
     async def _now_and_then(self, *acts: Idle) -> None:
-        while True:
+        # a statement that is cancelled may end with an error of the database
+        while not self._life_ends.is_set():
             try:
                 for act in acts:
                     await act()
             except (psycopg.Error, ConnectorException) as error:
                 log.warning("the database is away: %s", error)
-            await asyncio.sleep(self._sweep_s)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._life_ends.wait(), self._sweep_s)
 
     async def _sweep(self, app: procrastinate.App, worker: JobWorker) -> None:
         """Bury the dead, and queue what is due; one runner at a time."""
