@@ -9,11 +9,7 @@ from jinja2 import Environment, FunctionLoader
 from jinja2.sandbox import SandboxedEnvironment
 
 from wikisync.site import theme_compiled
-from wikisync.site.theme_compiled import (
-    CompiledTemplates,
-    ThemeEnvironment,
-    compiled_templates,
-)
+from wikisync.site.theme_compiled import CompiledTemplates, compiled_templates
 from wikisync.site.theme_layers import builtin_folder
 
 OUR_FOLDER = builtin_folder() / "default" / "templates"
@@ -142,5 +138,5 @@ def test_code_that_is_damaged_or_in_no_folder_is_compiled(
 
 
 def test_code_lies_where_python_keeps_that_of_the_package() -> None:
-    folder = Path(compiled_templates(ThemeEnvironment)._files.directory)
+    folder = Path(compiled_templates(Environment)._files.directory)
     assert folder == Path(theme_compiled.__spec__.cached or "").parent

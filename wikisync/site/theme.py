@@ -185,7 +185,6 @@ class Theme:
         return self._is_ours and self._page_count > PAGES_APART
 
     def _flat_page(self, name: str, lang: str) -> FlatTemplate:
-        """A template of pages as one, in a language."""
         from wikisync.site.theme_flat import flat_template
 
         if (name, lang) not in self._flat_pages:
@@ -204,7 +203,6 @@ class Theme:
             ) from None
 
     def _strings_in(self, lang: str) -> Mapping[str, str]:
-        """All strings as a site of that language shows them."""
         if lang not in self._shown_strings:
             chain = ("en", lang.partition("-")[0], lang)
             shown = [self._strings.get(name, {}) for name in chain]
@@ -380,14 +378,11 @@ def _make_environment(
     theme: Theme, layers: tuple[theme_layers.Layer, ...], *, is_ours: bool
 ) -> Environment:
     """Jinja with our layers; sandboxed as soon as one layer is not our own."""
-    from jinja2 import ChoiceLoader, PrefixLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PrefixLoader, StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    # subclasses of Jinja's, so that they are loaded with it
-    from wikisync.site.theme_compiled import (
-        SandboxedThemeEnvironment,
-        ThemeEnvironment,
-        compiled_templates,
-    )
+    # a subclass of Jinja's, so that it is loaded with it
+    from wikisync.site.theme_compiled import compiled_templates
 
     class NoSuchValue(StrictUndefined):
         """What a template gets for a name that does not exist."""
@@ -407,7 +402,7 @@ def _make_environment(
         if layer.manifest
     }
     prefixes["!theme"] = ChoiceLoader(loaders[first:])
-    kind = ThemeEnvironment if is_ours else SandboxedThemeEnvironment
+    kind = Environment if is_ours else ImmutableSandboxedEnvironment
     environment = kind(
         loader=ChoiceLoader([*loaders, PrefixLoader(prefixes)]),
         autoescape=True,
@@ -441,7 +436,6 @@ def _layer_loader(layer: theme_layers.Layer) -> BaseLoader:
 
 
 def _location(exc: Exception, layers: tuple[theme_layers.Layer, ...]) -> str | None:
-    """``file:line`` of the template where an error came from."""
     filename = getattr(exc, "filename", None)
     if filename:
         return f"{filename}:{getattr(exc, 'lineno', 0)}"

@@ -11,15 +11,12 @@ another machine; and only that of templates that came with wikisync.
 import contextlib
 import importlib.util
 import sys
-from collections.abc import MutableMapping
 from functools import cache
 from pathlib import Path
 from types import CodeType
-from typing import Any
 
-from jinja2 import Environment, Template
+from jinja2 import Environment
 from jinja2.bccache import Bucket, BytecodeCache, FileSystemBytecodeCache
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.theme_layers import builtin_folder
@@ -83,39 +80,3 @@ def compiled_templates(kind: type[Environment]) -> CompiledTemplates:
     """Those of one kind of environment, on the disk beside the code of this module."""
     folder = Path(importlib.util.cache_from_source(__file__)).parent
     return CompiledTemplates(folder, kind.__name__)
-
-
-class ThemeEnvironment(Environment):
-    """Jinja for thousands of pages, each made of a dozen templates.
-
-    The templates of an environment never change, nor do its globals after the
-    first of them is loaded.  Each ``include`` would look at both again.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._loaded: dict[str, Template] = {}
-
-    def get_template(
-        self,
-        name: str | Template,
-        parent: str | None = None,
-        globals: MutableMapping[str, Any] | None = None,  # noqa: A002 - as in Jinja
-    ) -> Template:
-        """The template of that name, loaded once."""
-        if globals or isinstance(name, Template):
-            return super().get_template(name, parent, globals)
-        known = self._loaded.get(name)
-        if known is None:
-            known = self._loaded[name] = super().get_template(name, parent)
-        return known
-
-    def make_globals(
-        self, d: MutableMapping[str, Any] | None
-    ) -> MutableMapping[str, Any]:
-        """What a template sees everywhere; a plain dict is quick to go through."""
-        return {**self.globals, **(d or {})}
-
-
-class SandboxedThemeEnvironment(ThemeEnvironment, ImmutableSandboxedEnvironment):
-    """The same for templates that are not our own."""

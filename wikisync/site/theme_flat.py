@@ -32,13 +32,8 @@ def flat_template(
 ) -> FlatTemplate:
     """A template with all that it is made of.
 
-    Args:
-        env: Where it is found.
-        name: Of a template that has nothing but blocks where it extends another one,
-            and constant names where it includes.
-        theme: What gives the texts, files and pictures that it names.
-        options: Of the theme.
-        lang: Of its texts.
+    It has nothing but blocks where it extends another one, and constant names where it
+    includes.
     """
     chain = [_parsed(env, name)]
     while extends := [*chain[-1].find_all(nodes.Extends)]:
@@ -54,7 +49,7 @@ def flat_template(
     generator.macros = {one.name: len(one.args) for one in tree.find_all(nodes.Macro)}
     generator.visit(tree)
     code = compile(source.getvalue(), f"<{name} and its parts>", "exec")
-    template = env.template_class.from_code(env, code, env.make_globals(None))
+    template = env.template_class.from_code(env, code, env.globals)
     return FlatTemplate(template)
 
 

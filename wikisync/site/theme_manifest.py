@@ -8,6 +8,7 @@ or a wrong type is an error that names the option and what would be right.
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -25,16 +26,20 @@ _WANTED = {
     "strings": "a list of strings",
     "color": "a colour such as #2553c4, or empty",
 }
-_MANIFEST_KEYS = (
-    "name",
-    "version",
-    "api",
-    "extends",
-    "license",
-    "description",
-    "options",
-)
-_OPTION_KEYS = ("type", "default", "choices", "help", "minimum", "maximum")
+_MANIFEST: Mapping[str, type] = {
+    **dict.fromkeys(("name", "version", "extends", "license", "description"), str),
+    "api": object,
+    "options": dict,
+}
+_OPTION: Mapping[str, type] = {
+    "type": object,
+    "default": object,
+    "choices": list,
+    "help": str,
+    "minimum": int,
+    "maximum": int,
+}
+_NAMES = {str: "a string", int: "an integer", list: "a list", dict: "a table"}
 
 
 class ThemeOption(Struct, frozen=True):
@@ -69,23 +74,16 @@ def parse_manifest(text: str, source: str) -> ThemeManifest:
         raise SiteError(
             f"{source} is not TOML: {exc}", hint="correct the line it names"
         ) from exc
-    _check_keys(table, _MANIFEST_KEYS, source)
+    _check(table, _MANIFEST, source, required=("name", "version"))
     if table.get("api") != THEME_API:
         raise SiteError(
             f"{source}: api is {table.get('api')!r}, this version knows {THEME_API}",
             hint=f"write api = {THEME_API}, or use a theme made for this version",
         )
+    fields = {key: table[key] for key in table.keys() - {"api", "options"}}
     options = table.get("options", {})
-    if not isinstance(options, dict):
-        raise SiteError(f"{source}: options is not a table")
-    return ThemeManifest(
-        name=_text(table, "name", source),
-        version=_text(table, "version", source),
-        extends=_text(table, "extends", source) if "extends" in table else None,
-        license=_text(table, "license", source, ""),
-        description=_text(table, "description", source, ""),
-        options={name: _option(name, options[name], source) for name in options},
-    )
+    fields["options"] = {name: _option(name, options[name], source) for name in options}
+    return ThemeManifest(**fields)
 
 
 def resolve_options(
@@ -168,52 +166,36 @@ def _typed(kind: str, value: object) -> OptionValue | None:
 
 def _option(name: str, table: object, source: str) -> ThemeOption:
     where = f"{source}: options.{name}"
-    if not isinstance(table, dict):
-        raise SiteError(f"{where} is not a table", hint="write [options.NAME]")
-    _check_keys(table, _OPTION_KEYS, where)
-    kind = table.get("type")
+    given = _check(table, _OPTION, where)
+    kind = given.get("type")
     if kind not in _KINDS:
         raise SiteError(
             f"{where}.type is {kind!r}", hint="it is one of " + ", ".join(_KINDS)
         )
-    default = _typed(kind, table.get("default"))
+    default = _typed(kind, given.get("default"))
     if default is None:
         raise SiteError(f"{where}.default is not of type {kind}")
-    choices = table.get("choices", [])
-    if not isinstance(choices, list):
-        raise SiteError(f"{where}.choices is not a list")
-    option = ThemeOption(
-        name=name,
-        kind=kind,
-        default=default,
-        help=_text(table, "help", where, ""),
-        choices=tuple(choices),
-        minimum=_bound(table, "minimum", where),
-        maximum=_bound(table, "maximum", where),
-    )
+    rest = {key: given[key] for key in given.keys() - {"type", "default", "choices"}}
+    choices = tuple(given.get("choices", ()))
+    option = ThemeOption(name, kind, default, choices=choices, **rest)
     checked_value(option, default)
     return option
 
 
-def _bound(table: Mapping[str, object], key: str, source: str) -> int | None:
-    value = table.get(key)
-    if value is not None and not isinstance(value, int):
-        raise SiteError(f"{source}.{key} must be an integer, it is {value!r}")
-    return value
-
-
-def _check_keys(table: Mapping[str, object], known: Sequence[str], source: str) -> None:
+def _check(
+    table: object, kinds: Mapping[str, type], source: str, required: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A table, none of whose keys is unknown or has a value of another type."""
+    if not isinstance(table, dict):
+        raise SiteError(f"{source} is not a table", hint="write [options.NAME]")
     for key in table:
-        if key not in known:
+        if key not in kinds:
             raise SiteError(
-                f"{source}: unknown key {key!r}", hint=did_you_mean(key, known)
+                f"{source}: unknown key {key!r}", hint=did_you_mean(key, kinds)
             )
-
-
-def _text(
-    table: Mapping[str, object], key: str, source: str, default: str | None = None
-) -> str:
-    value = table.get(key, default)
-    if not isinstance(value, str):
-        raise SiteError(f"{source}: {key} must be a string, it is {value!r}")
-    return value
+    for key in (*required, *table):
+        value = table.get(key)
+        if not isinstance(value, kinds[key]):
+            wanted = _NAMES[kinds[key]]
+            raise SiteError(f"{source}: {key} must be {wanted}, it is {value!r}")
+    return table
