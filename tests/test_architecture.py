@@ -677,7 +677,6 @@ MAKERS_OF_FOLDERS = {
     "core.system.private",
     "site.book.one_file",  # beside the file that it writes
     "site.output",
-    "site.linked_copy",  # of the version of a site
     "site.publish",
 }
 """Modules that make folders; what is ours alone is made by ``private``."""

@@ -10,8 +10,8 @@ from wikisync.markup import bounded
 from wikisync.markup.bounded import Wish
 from wikisync.site import attempts, index
 from wikisync.site.attempts import LATER_S, SOON_S, Attempts
+from wikisync.site.index import BoundedReader
 from wikisync.site.model import BuildReport
-from wikisync.site.reader import BoundedReader
 from wikisync.site.reading import Reading
 
 QUICK_S, FULL_S = 0.5, 0.8

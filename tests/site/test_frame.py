@@ -8,12 +8,12 @@ from tests.site.sites import wiki_source
 from wikisync.site.context import PageRef
 from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
 from wikisync.site.model import SiteOptions
-from wikisync.site.published import published_from
+from wikisync.site.published import PublishedWiki
 
 GROUP, PROJECT = wiki_source(Path(), "group:docs"), wiki_source(Path(), "docs/sub/b")
 WIKIS = [
-    published_from(GROUP, "docs/-/wikis/", 1),
-    published_from(PROJECT, "docs/sub/b/-/wikis/", 1),
+    PublishedWiki(**GROUP.info, prefix="docs/-/wikis/", pages=1),
+    PublishedWiki(**PROJECT.info, prefix="docs/sub/b/-/wikis/", pages=1),
 ]
 
 

@@ -71,7 +71,7 @@ def test_large_sitemap_is_an_index_of_parts() -> None:
 def test_long_list_is_cut_into_parts_that_know_each_other(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wikisync.site.generated.LIST_ITEMS_MAX", 3)
+    monkeypatch.setattr("wikisync.site.addresses.LIST_ITEMS_MAX", 3)
     studio.show_all()
     studio.add("".join(f"-- page-{number}.md --\nx\n" for number in range(8)))
     studio.build()

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from wikisync.site.model import SiteOptions
-from wikisync.site.options import options_text
+from wikisync.site.model import SiteOptions, options_text
 
 
 def test_options_as_text_hold_no_path_of_this_machine() -> None:

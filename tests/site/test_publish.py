@@ -18,10 +18,10 @@ from tests.support.archive import tree_bytes, unpack
 from wikisync.core.system.libc import NotSupported, swap_paths
 from wikisync.errors import SiteError
 from wikisync.site import publish as publish_module
-from wikisync.site.linked_copy import make_linked_copy
 from wikisync.site.publish import (
     AfterCommand,
     Published,
+    make_linked_copy,
     publish,
     publish_site,
     run_after,

@@ -13,7 +13,7 @@ from tests.site.sites import HANDBOOK, Studio
 from wikisync.core.system import file_status
 from wikisync.errors import UsageError
 from wikisync.folder import index
-from wikisync.site import addresses, generated, pages
+from wikisync.site import addresses, pages
 from wikisync.site.navigation import Tree
 from wikisync.site.theme import Theme
 
@@ -88,8 +88,7 @@ def test_page_of_an_unchanged_key_is_not_rendered(
 @pytest.fixture
 def two_wikis(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Studio:
     """One has a long list of its pages, a sidebar and no home."""
-    for module in (addresses, generated):
-        monkeypatch.setattr(module, "LIST_ITEMS_MAX", 2)
+    monkeypatch.setattr(addresses, "LIST_ITEMS_MAX", 2)
     texts = "".join(f"-- {name}.md --\nx\n" for name in ("_sidebar", *"abcd"))
     studio.add(texts, "docs/one")
     studio.add("-- home.md --\nx\n", "docs/two")

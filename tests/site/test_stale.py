@@ -17,7 +17,7 @@ from wikisync.site import output
 from wikisync.site.build import build_site
 from wikisync.site.cache import CACHE_NAME
 from wikisync.site.last_build import LastBuild
-from wikisync.site.pages import BACKLINKS_MAX, ComposedPage, WikiPages
+from wikisync.site.pages import BACKLINKS_MAX, PageJob, WikiPages
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.writing import SiteWriting
 
@@ -65,14 +65,16 @@ def pair(studio: Studio) -> Studio:
 def composed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Output paths of the pages that builds compose from now on."""
     paths = []
-    compose = WikiPages.composed
+    compose = WikiPages.job
 
-    def seen(pages: WikiPages, slug: Slug, backlinks: tuple[()]) -> ComposedPage:
-        page = compose(pages, slug, backlinks)
+    def seen(
+        pages: WikiPages, slug: Slug, backlinks: tuple[()], number: int
+    ) -> PageJob:
+        page = compose(pages, slug, backlinks, number)
         paths.append(page.path)
         return page
 
-    monkeypatch.setattr(WikiPages, "composed", seen)
+    monkeypatch.setattr(WikiPages, "job", seen)
     return paths
 
 

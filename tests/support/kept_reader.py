@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wikisync.site.reader import bounded_reader
+from wikisync.site.index import bounded_reader
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -391,13 +391,11 @@ def _hash(name: str, digits: int) -> str:
 
 
 def _folded_above(path: str) -> tuple[str, ...]:
-    """The folders above a path as a careless file system sees them."""
     return _folded_folders(path.rpartition("/")[0])
 
 
 @lru_cache(maxsize=4096)
 def _folded_folders(folder: str) -> tuple[str, ...]:
-    """A folder and those above it; none for the top."""
     return tuple(map(_fold, (folder, *folders_above(folder)))) if folder else ()
 
 

@@ -9,20 +9,17 @@ clean or not; a build that fails leaves the old site as it was.
 
 import gc
 import time
-from collections.abc import Callable, Sequence, Sized
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from wikisync.core.messages import Progress, SilentProgress
-from wikisync.core.model import Problem
 from wikisync.errors import SiteError
 from wikisync.site.addresses import wiki_prefix
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.last_build import BuildNote, LastBuild
-from wikisync.site.model import BuildReport, SiteOptions, WikiSource
-from wikisync.site.options import options_text
+from wikisync.site.model import BuildReport, SiteOptions, WikiSource, options_text
 from wikisync.site.output import is_untouched, open_output
 from wikisync.site.published import (
     MayLeave,
@@ -64,74 +61,61 @@ def build_site(
     theme = load_theme(
         options.theme, project=options.templates, options=options.theme_options
     )
-    progress = progress or SilentProgress()
+    shown = progress or SilentProgress()
     # at the top of the site they would be in the way of all others
-    kept = tuple(wiki for wiki in kept if wiki.prefix)
-    work = partial(
-        _built, sources, output, options, theme, may_leave, kept, progress, clock
-    )
+    staying = tuple(wiki for wiki in kept if wiki.prefix)
+
+    def built(store: Cache) -> BuildReport:
+        """Build with an open cache, where there is something to build."""
+        scanned = [
+            scan_wiki(source, store, page_templates=options.page_templates)
+            for source in sources
+        ]
+        inputs = _inputs_key(scanned, theme, options, staying)
+        last = LastBuild(store, output)
+        note = last.note
+        attempts = Attempts(
+            options.slow_pages_seconds, retries=options.retries, clock=clock
+        )
+        is_same = (
+            note.inputs == inputs
+            and not attempts.is_due(note.retry_at)
+            and _has_same_linked(scanned, note)
+        )
+        files = last.files()
+        if is_same and is_untouched(output, files):
+            _settle_linked(scanned, store)
+            return _report(note, scanned, unchanged=len(files))
+        place = open_output(output, files)
+        from wikisync.site.writing import SiteWriting  # slow to load: see there
+
+        build = SiteWriting(
+            store, scanned, theme, options, last, attempts, staying, shown
+        )
+        with place.staging():
+            _refuse_leaving(scanned, staying, place.wikis, may_leave)
+            build.write(place)
+            changes = place.commit(build.published)
+        build.sweep()
+        done = build.note(inputs, changes)
+        last.remember(done, changes.files, build.search, build.sound_wikis)
+        for wiki in scanned:
+            settle(wiki, store)
+        return _report(
+            done,
+            scanned,
+            written=changes.written,
+            unchanged=changes.unchanged,
+            removed=changes.removed,
+        )
+
     thresholds = gc.get_threshold()
     # facts are many, and in no circles: to look for these again and again is in vain
     gc.set_threshold(OBJECTS_PER_COLLECTION, *thresholds[1:])
     try:
-        return with_cache(cache, work)
+        return with_cache(cache, built)
     finally:
         gc.set_threshold(*thresholds)
-
-
-def _built(
-    sources: Sequence[WikiSource],
-    output: Path,
-    options: SiteOptions,
-    theme: Theme,
-    may_leave: MayLeave,
-    kept: Sequence[PublishedWiki],
-    progress: Progress,
-    clock: Callable[[], float],
-    store: Cache,
-) -> BuildReport:
-    """Build with an open cache, where there is something to build."""
-    scanned = [
-        scan_wiki(source, store, page_templates=options.page_templates)
-        for source in sources
-    ]
-    inputs = _inputs_key(scanned, theme, options, kept)
-    last = LastBuild(store, output)
-    note = last.note
-    attempts = Attempts(
-        options.slow_pages_seconds, retries=options.retries, clock=clock
-    )
-    is_same = (
-        note.inputs == inputs
-        and not attempts.is_due(note.retry_at)
-        and _has_same_linked(scanned, note)
-    )
-    files = last.files()
-    if is_same and is_untouched(output, files):
-        _settle_linked(scanned, store)
-        return _unchanged(note, files, folder_notes(scanned))
-    place = open_output(output, files)
-    from wikisync.site.writing import SiteWriting  # slow to load: see there
-
-    build = SiteWriting(store, scanned, theme, options, last, attempts, kept, progress)
-    with place.staging():
-        _refuse_leaving(scanned, kept, place.wikis, may_leave)
-        build.write(place)
-        changes = place.commit(build.published)
-    build.sweep()
-    done = build.note(inputs, changes)
-    last.remember(done, changes.files, build.search, build.sound_wikis)
-    for wiki in scanned:
-        settle(wiki, store)
-    return BuildReport(
-        pages=done.pages,
-        written=changes.written,
-        unchanged=changes.unchanged,
-        removed=changes.removed,
-        problems=done.problems,
-        broken_links=done.broken_links,
-        notes=folder_notes(scanned),
-    )
 
 
 def _refuse_leaving(
@@ -140,11 +124,7 @@ def _refuse_leaving(
     published: Sequence[PublishedWiki],
     may_leave: MayLeave,
 ) -> None:
-    """Refuse to remove a whole wiki from a site unasked.
-
-    Raises:
-        UsageError: a wiki would be removed that may not leave.
-    """
+    """Refuse to remove a whole wiki from a site unasked."""
     staying = [
         *((one.source.owner, one.source.origin, one.page_count) for one in scanned),
         *((wiki.owner, wiki.origin, wiki.pages) for wiki in kept),
@@ -203,7 +183,6 @@ def _inputs_key(
     options: SiteOptions,
     kept: Sequence[PublishedWiki],
 ) -> bytes:
-    """Hash of everything that a site is made from."""
     prints = [wiki.fingerprint for wiki in scanned]
     return hash_of(
         program_fingerprint(), theme.fingerprint, options_text(options), prints, kept
@@ -211,7 +190,6 @@ def _inputs_key(
 
 
 def _has_same_linked(scanned: Sequence[ScannedWiki], note: BuildNote) -> bool:
-    """Whether the loose files that pages link to are as they were."""
     return all(
         digest == (state.digest if (state := scanned[number].loose.get(path)) else "")
         for number, path, digest in note.linked
@@ -225,15 +203,14 @@ def _settle_linked(scanned: Sequence[ScannedWiki], store: Cache) -> None:
             settle(wiki, store)
 
 
-def _unchanged(
-    note: BuildNote, files: Sized, notes: tuple[Problem, ...]
+def _report(
+    note: BuildNote, scanned: Sequence[ScannedWiki], **files: int
 ) -> BuildReport:
+    """What a build did; ``files`` are its counts of them."""
     return BuildReport(
         pages=note.pages,
-        written=0,
-        unchanged=len(files),
-        removed=0,
         problems=note.problems,
         broken_links=note.broken_links,
-        notes=notes,
+        notes=folder_notes(scanned),
+        **files,
     )

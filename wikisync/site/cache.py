@@ -75,11 +75,7 @@ class _RowDamaged(sqlite3.DatabaseError):
 
 
 def with_cache(folder: Path, work: Callable[[Cache], T]) -> T:
-    """What some work with the cache in a folder gives.
-
-    Raises:
-        SiteError: as ``open_cache``, or by the work.
-    """
+    """What some work with the cache in a folder gives."""
     try:
         with open_cache(folder) as cache:
             return work(cache)
@@ -352,7 +348,6 @@ def _start_afresh(connection: sqlite3.Connection) -> None:
 
 
 def _is_damage(exc: sqlite3.Error) -> bool:
-    """Whether a file is no database, or a torn one."""
     if isinstance(exc, sqlite3.ProgrammingError):
         return False  # a fault of ours
     if isinstance(exc, sqlite3.OperationalError):

@@ -77,14 +77,10 @@ def newest(items: Iterable[ListingItem]) -> list[ListingItem]:
 def atom_feed(
     title: str, items: Sequence[ListingItem], *, at: str, page: str, base: str | None
 ) -> str:
-    """A feed of changes.
+    """A feed of changes, the newest first, at a path.
 
-    Args:
-        title: Of the feed.
-        items: The newest first.
-        at: Output path of the feed.
-        page: Of the list of the same changes.
-        base: Address of the site; links are relative without it.
+    The same changes are listed on a ``page``; links are relative without the address
+    of the site (``base``).
     """
 
     def link(path: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,28 +96,20 @@ def check_wikis(
     theme = load_theme(
         options.theme, project=options.templates, options=options.theme_options
     )
-    progress = progress or SilentProgress()
-    checked = partial(_checked, sources, options, theme, progress, is_external)
+    shown = progress or SilentProgress()
+
+    def checked(store: Cache) -> CheckReport:
+        found = read_wikis(sources, options, theme, shown, store)
+        problems = (
+            *site_problems(found.addresses, found.site.wikis, theme),
+            *_front_matter_problems(found),
+        )
+        external = tuple(_external(found)) if is_external else ()
+        for wiki in found.scanned:
+            settle(wiki, store)
+        return replace(_report(found.wikis, problems), external=external)
+
     return with_cache(cache, checked)
-
-
-def _checked(
-    sources: Sequence[WikiSource],
-    options: SiteOptions,
-    theme: Theme,
-    progress: Progress,
-    is_external: bool,
-    store: Cache,
-) -> CheckReport:
-    found = read_wikis(sources, options, theme, progress, store)
-    problems = (
-        *site_problems(found.addresses, found.site.wikis, theme),
-        *_front_matter_problems(found),
-    )
-    external = tuple(_external(found)) if is_external else ()
-    for wiki in found.scanned:
-        settle(wiki, store)
-    return replace(_report(found.wikis, problems), external=external)
 
 
 def _front_matter_problems(found: ReadWikis) -> Iterator[Problem]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from wikisync.site.context import SiteContext
 from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
 from wikisync.site.pages import WikiPages
-from wikisync.site.published import published_from
+from wikisync.site.published import PublishedWiki
 from wikisync.site.search import DocumentKey, SearchDocument
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class SiteComposer:
         fingerprint = theme.fingerprint
         limit = options.nav_links_max
         made = [
-            published_from(wiki.source, at.prefix, wiki.page_count)
+            PublishedWiki(**wiki.source.info, prefix=at.prefix, pages=wiki.page_count)
             for wiki, at in zip(scanned, addresses, strict=True)
         ]
         self.published = tuple(
@@ -213,10 +212,8 @@ def wiki_problems(
 
 def search_digest(composers: Sequence[WikiPages]) -> bytes:
     """Hash of everything that the search index is made from."""
-    digest = hashlib.sha256(program_fingerprint())
-    for document in search_keys(composers):
-        digest.update(msgspec.msgpack.encode(document))
-    return digest.digest()
+    packed = map(msgspec.msgpack.encode, search_keys(composers))
+    return hash_of(program_fingerprint(), *packed)
 
 
 def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:

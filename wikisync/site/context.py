@@ -151,26 +151,26 @@ class PageContext(Struct, frozen=True):
     """``page``: what is rendered, a wiki page or a generated one."""
 
     title: str
-    slug: str
-    format: str
     url: str
-    web_url: str | None
+    slug: str = ""
+    format: str = ""
+    web_url: str | None = None
     """The page on the service."""
-    edit_url: str | None
-    source_url: str | None
-    canonical_url: str | None
-    summary: str
-    meta: Mapping[str, object]
-    tags: tuple[PageRef, ...]
+    edit_url: str | None = None
+    source_url: str | None = None
+    canonical_url: str | None = None
+    summary: str = ""
+    meta: Mapping[str, object] = {}
+    tags: tuple[PageRef, ...] = ()
     """Each with the list of its pages."""
-    changed: str | None
-    first_seen: str | None
-    is_home: bool
-    is_section: bool
+    changed: str | None = None
+    first_seen: str | None = None
+    is_home: bool = False
+    is_section: bool = False
     """Other pages lie below it."""
-    features: frozenset[str]
+    features: frozenset[str] = frozenset()
     """``code``, ``math``, ``table``, ``mermaid``: what style it may need."""
-    noindex: bool
+    noindex: bool = False
     dir: str = "ltr"
     """``ltr`` or ``rtl``, by its text."""
     changed_by: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
@@ -95,18 +95,6 @@ def leading_to(changed: Collection[str], paths: Iterable[str]) -> set[str]:
     return set(filter(may_find, paths)) if names else set()
 
 
-class _Found(dict[str, Found]):
-    """What links of a wiki find, by their paths; each is looked up once."""
-
-    def __init__(self, look_up: Callable[[str], Found]) -> None:
-        super().__init__()
-        self._look_up = look_up
-
-    def __missing__(self, path: str) -> Found:
-        found = self[path] = self._look_up(path)
-        return found
-
-
 class WikiTable:
     """Every wiki of the site by its address on the service."""
 
@@ -129,7 +117,8 @@ class WikiTable:
             if not url.startswith("/")
         }
         self._indexes: dict[int, WikiIndex] = {}
-        self._found: dict[int, _Found] = {}
+        self._found: dict[int, Callable[[str], Found]] = {}
+        """What links of a wiki find at a path; each is looked up once."""
 
     def forget(self, number: int) -> None:
         """Let go of what was looked up for a wiki."""
@@ -142,15 +131,15 @@ class WikiTable:
         A path with a slash in front is that of a file in the wiki's folder, unless a
         page is called so.
         """
-        return self._found_of(number)[path]
+        return self._found_of(number)(path)
 
     def answers(
         self, number: int, targets: Iterable[str], paths: Iterable[str]
     ) -> bytes:
         """Hash of what is found at targets in a wiki and at paths inside it."""
         found = self._found_of(number)
-        texts = [found[name] for name in targets if not is_elsewhere(name)]
-        texts += [found[path] for path in paths]
+        texts = [found(name) for name in targets if not is_elsewhere(name)]
+        texts += map(found, paths)
         text = "\0".join(chain.from_iterable(texts))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
@@ -179,11 +168,10 @@ class WikiTable:
             unquote(fragment),
         )
 
-    def _found_of(self, number: int) -> _Found:
-        known = self._found.get(number)
-        if known is None:
-            known = self._found[number] = _Found(partial(self._look_up, number))
-        return known
+    def _found_of(self, number: int) -> Callable[[str], Found]:
+        if number not in self._found:
+            self._found[number] = cache(partial(self._look_up, number))
+        return self._found[number]
 
     def _look_up(self, number: int, path: str) -> Found:
         known, index = self.addresses[number], self._index(number)
@@ -276,11 +264,9 @@ class SiteLinks(WikiIndex):
         )
 
     def _folder_of(self, page_slug: Slug) -> str:
-        """Where the page's file lies, which need not be called as its slug is."""
         return self._folders.get(page_slug, page_slug.rpartition("/")[0])
 
     def _beside(self, folder: str, href: str, otherwise: Target) -> Target:
-        """The loose file that a link leads to from a folder."""
         path = file_path(folder, href)
         if path is None:
             return otherwise

@@ -10,24 +10,11 @@ from typing import TYPE_CHECKING
 
 from wikisync.core.version import __version__
 from wikisync.core.versions import iso_time
-from wikisync.site.addresses import (
-    ALL_PAGE,
-    CHANGES_PAGE,
-    INDEX_PAGE,
-    ORPHANS_PAGE,
-    REPORT_PAGE,
-    SEARCH_PAGE,
-    TAGS_PAGE,
-    WANTED_PAGE,
-    WikiAddresses,
-    feed_path,
-    wiki_changes_path,
-    wiki_list_path,
-)
+from wikisync.site import addresses as layout
 from wikisync.site.context import PageRef, SiteContext, WikiContext, WikiRef
 from wikisync.site.crosslinks import service_address
 from wikisync.site.groups import group_titles, group_tree, natural_path
-from wikisync.site.options import options_text
+from wikisync.site.model import options_text
 
 if TYPE_CHECKING:
     from wikisync.site.model import SiteOptions, WikiSource
@@ -78,26 +65,25 @@ def site_context(
         generator=f"wikisync {__version__}",
         options=dict(options.theme_options),
         noindex=all(wiki.visibility != "public" for wiki in named),
-        home_url=INDEX_PAGE,
-        search_url=SEARCH_PAGE,
-        tags_url=TAGS_PAGE,
-        all_url=ALL_PAGE,
-        report_url=REPORT_PAGE if options.has_report else None,
-        wanted_url=WANTED_PAGE if options.has_report else None,
-        orphans_url=ORPHANS_PAGE if options.has_report else None,
+        home_url=layout.INDEX_PAGE,
+        search_url=layout.SEARCH_PAGE,
+        tags_url=layout.TAGS_PAGE,
+        all_url=layout.ALL_PAGE,
+        report_url=layout.REPORT_PAGE if options.has_report else None,
+        wanted_url=layout.WANTED_PAGE if options.has_report else None,
+        orphans_url=layout.ORPHANS_PAGE if options.has_report else None,
         groups=group_tree(named, group_titles(wikis)),
-        changes_url=CHANGES_PAGE if has_changes else None,
-        feed_url=feed_path(CHANGES_PAGE) if has_changes else None,
+        changes_url=layout.CHANGES_PAGE if has_changes else None,
+        feed_url=layout.feed_path(layout.CHANGES_PAGE) if has_changes else None,
     )
 
 
 def _reference(wiki: PublishedWiki) -> WikiRef:
-    """The wiki among ``site.wikis``."""
     return WikiRef(
         title=wiki.title,
         kind=wiki.owner.kind,
         full_path=wiki.owner.full_path,
-        url=wiki.prefix + INDEX_PAGE,
+        url=wiki.prefix + layout.INDEX_PAGE,
         visibility=wiki.visibility,
         description=wiki.description,
     )
@@ -108,8 +94,10 @@ def wiki_context(
 ) -> WikiContext:
     """``wiki`` for the templates; ``homes`` is what ``group_homes`` gives."""
     pages = scanned.pages.values() if scanned and scanned.history else ()
-    changes = wiki_changes_path(wiki.owner, is_only=not wiki.prefix) if pages else None
-    home = wiki.prefix + INDEX_PAGE
+    changes = (
+        layout.wiki_changes_path(wiki.owner, is_only=not wiki.prefix) if pages else None
+    )
+    home = wiki.prefix + layout.INDEX_PAGE
     above = wiki.owner.full_path.split("/")[:-1]
     return WikiContext(
         title=wiki.title,
@@ -121,21 +109,21 @@ def wiki_context(
         description=wiki.description,
         home=home,
         page_count=wiki.pages,
-        all_url=wiki_list_path(wiki.owner, is_only=not wiki.prefix),
+        all_url=layout.wiki_list_path(wiki.owner, is_only=not wiki.prefix),
         groups=tuple(
             PageRef(name, homes.get("/".join(above[: depth + 1])))
             for depth, name in enumerate(above)
         ),
         changed=iso_time(max((page.dates.changed for page in pages), default=0)),
         changes_url=changes,
-        feed_url=feed_path(changes) if changes else None,
+        feed_url=layout.feed_path(changes) if changes else None,
     )
 
 
 def group_homes(wikis: Iterable[PublishedWiki]) -> dict[str, str]:
     """Path of each group whose own wiki is in the site to that wiki's home."""
     groups = (wiki for wiki in wikis if wiki.owner.kind == "group")
-    return {wiki.owner.full_path: wiki.prefix + INDEX_PAGE for wiki in groups}
+    return {wiki.owner.full_path: wiki.prefix + layout.INDEX_PAGE for wiki in groups}
 
 
 def wiki_labels(sources: Sequence[WikiSource]) -> list[str]:
@@ -149,6 +137,6 @@ def wiki_labels(sources: Sequence[WikiSource]) -> list[str]:
     ]
 
 
-def is_top(addresses: Sequence[WikiAddresses]) -> bool:
+def is_top(addresses: Sequence[layout.WikiAddresses]) -> bool:
     """Whether the site is one wiki whose pages lie at the top."""
     return len(addresses) == 1 and not addresses[0].prefix

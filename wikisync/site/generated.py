@@ -17,27 +17,8 @@ from msgspec.structs import replace
 from wikisync.core.model import Slug
 from wikisync.core.versions import iso_time
 from wikisync.markup.frontmatter import tag_key
+from wikisync.site import addresses as layout
 from wikisync.site import context as contexts
-from wikisync.site.addresses import (
-    ALL_PAGE,
-    INDEX_PAGE,
-    LIST_ITEMS_MAX,
-    NOT_FOUND_PAGE,
-    ORPHANS_PAGE,
-    REDIRECTS,
-    REDIRECTS_MAP,
-    REPORT_PAGE,
-    SEARCH_PAGE,
-    SITEMAP,
-    TAGS_PAGE,
-    WANTED_PAGE,
-    absolute_url,
-    home_slug,
-    list_id,
-    numbered,
-    relative_url,
-    tag_path,
-)
 from wikisync.site.changes import NEWEST_MAX, changed_pages
 from wikisync.site.crosslinks import ItemKey
 from wikisync.site.groups import group_tree, natural_path
@@ -131,12 +112,14 @@ class GeneratedPages:
             yield from self._orphans(report)
             yield from self._broken(report, problems)
         yield from self._tags(documents)
-        yield self._plain(SEARCH_PAGE, "search.html", self._translate("search"))
+        yield self._plain(layout.SEARCH_PAGE, "search.html", self._translate("search"))
         yield self.not_found()
 
     def not_found(self) -> GeneratedPage:
         """The page for addresses that lead nowhere."""
-        return self._plain(NOT_FOUND_PAGE, "404.html", self._translate("not_found"))
+        return self._plain(
+            layout.NOT_FOUND_PAGE, "404.html", self._translate("not_found")
+        )
 
     def _frame(
         self, path: str, title: str, wiki: WikiPages | None
@@ -151,21 +134,10 @@ class GeneratedPages:
         base = self._site.url
         return contexts.PageContext(
             title=title,
-            slug="",
-            format="",
             url=path,
-            web_url=None,
-            edit_url=None,
-            source_url=None,
-            canonical_url=absolute_url(base, path) if base else None,
-            summary="",
-            meta={},
-            tags=(),
-            changed=None,
-            first_seen=None,
-            is_home=path in {INDEX_PAGE, wiki.context.url if wiki else INDEX_PAGE},
-            is_section=False,
-            features=frozenset(),
+            canonical_url=layout.absolute_url(base, path) if base else None,
+            is_home=path
+            in {layout.INDEX_PAGE, wiki.context.url if wiki else layout.INDEX_PAGE},
             noindex=is_hidden,
             dir=self._site.dir,
         )
@@ -174,10 +146,10 @@ class GeneratedPages:
         return GeneratedPage(path, template, self._frame(path, title, self._only))
 
     def _index(self, changes: Sequence[contexts.ListingItem]) -> GeneratedPage:
-        frame = self._frame(INDEX_PAGE, self._site.title, None)
+        frame = self._frame(layout.INDEX_PAGE, self._site.title, None)
         groups = group_tree(self._contexts, self._titles)
         return GeneratedPage(
-            INDEX_PAGE,
+            layout.INDEX_PAGE,
             "index.html",
             {**frame, "groups": groups, "changes": tuple(changes)},
         )
@@ -200,7 +172,7 @@ class GeneratedPages:
             dates = wiki.wiki.pages[slug].source.dates
             changed, by = iso_time(dates.changed), dates.by
             item = contexts.ListingItem(
-                title, url, note=above, id=list_id(url), changed=changed, by=by
+                title, url, note=above, id=layout.list_id(url), changed=changed, by=by
             )
             items.append(item)
         yield from self._list(wiki.context.all_url, "all", "all_pages", items, wiki)
@@ -219,10 +191,9 @@ class GeneratedPages:
             )
             for wiki in self._contexts
         ]
-        yield from self._list(ALL_PAGE, "wikis", "all_wikis", items, self._only)
+        yield from self._list(layout.ALL_PAGE, "wikis", "all_wikis", items, self._only)
 
     def _tags(self, documents: Iterable[DocumentKey]) -> Iterator[GeneratedPage]:
-        """The list of all tags, and one for each with its pages."""
         tagged: defaultdict[str, list[contexts.ListingItem]] = defaultdict(list)
         names: dict[str, str] = {}
         for one in documents:
@@ -234,12 +205,12 @@ class GeneratedPages:
                 names.setdefault(tag_key(tag), tag)
         items = []
         for key in sorted(tagged, key=natural_key):
-            path, pages = tag_path(key), sorted(tagged[key], key=_by_title)
+            path, pages = layout.tag_path(key), sorted(tagged[key], key=_by_title)
             items.append(contexts.ListingItem(names[key], path, count=len(pages)))
             name = names[key]
             yield from self._list(path, "tag", "tag", pages, self._only, name=name)
         if items:
-            yield from self._list(TAGS_PAGE, "tags", "tags", items, self._only)
+            yield from self._list(layout.TAGS_PAGE, "tags", "tags", items, self._only)
 
     def _wanted(self, report: LinkReport) -> Iterator[GeneratedPage]:
         items = []
@@ -254,7 +225,7 @@ class GeneratedPages:
                     sources=tuple(map(self._refer, places)),
                 )
             )
-        yield from self._list(WANTED_PAGE, "wanted", "wanted", items, self._only)
+        yield from self._list(layout.WANTED_PAGE, "wanted", "wanted", items, self._only)
 
     def _orphans(self, report: LinkReport) -> Iterator[GeneratedPage]:
         items = []
@@ -262,7 +233,9 @@ class GeneratedPages:
             page = self._refer(place)
             name = self._name(place.wiki)
             items.append(contexts.ListingItem(page.title, page.url, wiki=name))
-        yield from self._list(ORPHANS_PAGE, "orphans", "orphans", items, self._only)
+        yield from self._list(
+            layout.ORPHANS_PAGE, "orphans", "orphans", items, self._only
+        )
 
     def _broken(
         self, report: LinkReport, problems: Sequence[Problem]
@@ -282,7 +255,7 @@ class GeneratedPages:
             )
         lines = tuple(str(problem) for problem in problems)
         yield from self._list(
-            REPORT_PAGE, "broken", "report", items, self._only, problems=lines
+            layout.REPORT_PAGE, "broken", "report", items, self._only, problems=lines
         )
 
     def _name(self, wiki: int) -> str:
@@ -300,11 +273,10 @@ class GeneratedPages:
         since: int = 0,
         name: str = "",
     ) -> Iterator[GeneratedPage]:
-        """A list as one page, or as several where it is long."""
         title = self._translate(title_key) + (f": {name}" if name else "")
         paths = _list_paths(path, len(items))
         for index, part in enumerate(paths):
-            start = index * LIST_ITEMS_MAX
+            start = index * layout.LIST_ITEMS_MAX
             pages = tuple(
                 contexts.ListingPart(number, other, other == part)
                 for number, other in enumerate(paths, start=1)
@@ -312,10 +284,10 @@ class GeneratedPages:
             listing = contexts.Listing(
                 kind=kind,
                 title=title,
-                items=tuple(items[start : start + LIST_ITEMS_MAX]),
+                items=tuple(items[start : start + layout.LIST_ITEMS_MAX]),
                 count=len(items),
                 pages=pages if len(paths) > 1 else (),
-                problems=problems[:LIST_ITEMS_MAX] if index == 0 else (),
+                problems=problems[: layout.LIST_ITEMS_MAX] if index == 0 else (),
                 since=iso_time(since),
             )
             frame = self._frame(part, title, wiki)
@@ -324,16 +296,15 @@ class GeneratedPages:
 
 def wiki_paths(wiki: contexts.WikiContext, scanned: ScannedWiki) -> list[str]:
     """The paths of the pages that ``of_wiki`` generates for a wiki."""
-    paths = [] if home_slug(scanned.pages) else [wiki.url]
+    paths = [] if layout.home_slug(scanned.pages) else [wiki.url]
     if wiki.changes_url:
         paths.append(wiki.changes_url)
     return paths + _list_paths(wiki.all_url, scanned.page_count)
 
 
 def _list_paths(path: str, items: int) -> list[str]:
-    """The paths of the parts of a list."""
-    count = max(-(-items // LIST_ITEMS_MAX), 1)
-    return [numbered(path, number) for number in range(1, count + 1)]
+    count = max(-(-items // layout.LIST_ITEMS_MAX), 1)
+    return [layout.numbered(path, number) for number in range(1, count + 1)]
 
 
 def _by_title(item: contexts.ListingItem) -> tuple[object, ...]:
@@ -358,16 +329,16 @@ def robots_text(site: contexts.SiteContext, wikis: Sequence[tuple[str, bool]]) -
     else:
         lines.append("Disallow:")
     if site.url and len(closed) < len(wikis):
-        lines.append(f"Sitemap: {absolute_url(site.url, SITEMAP)}")
+        lines.append(f"Sitemap: {layout.absolute_url(site.url, layout.SITEMAP)}")
     return "\n".join(lines) + "\n"
 
 
 def stub_page(site: contexts.SiteContext, at: str, to: str, moved: str) -> str:
     """What lies at the old address of a page: it leads on, from a file system too."""
-    link = relative_url(at, to)
+    link = layout.relative_url(at, to)
     base = site.url
     canonical = (
-        f'<link rel="canonical" href="{escape(absolute_url(base, to))}">\n'
+        f'<link rel="canonical" href="{escape(layout.absolute_url(base, to))}">\n'
         if base
         else ""
     )
@@ -401,8 +372,8 @@ def redirect_rules(
             key = f"{base}/{one}".replace("\\", "\\\\").replace('"', '\\"')
             entries.append(f'"{key}" "{target}";\n')
     if rules:
-        yield REDIRECTS, "".join(rules)
-        yield REDIRECTS_MAP, "".join(entries)
+        yield layout.REDIRECTS, "".join(rules)
+        yield layout.REDIRECTS_MAP, "".join(entries)
 
 
 def sitemaps(base: str, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -412,17 +383,17 @@ def sitemaps(base: str, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
         for start in range(0, len(paths), SITEMAP_URLS_MAX)
     ]
     if len(parts) == 1:
-        yield SITEMAP, _sitemap("urlset", "url", base, parts[0])
+        yield layout.SITEMAP, _sitemap("urlset", "url", base, parts[0])
         return
     names = [f"-/sitemap-{number}.xml" for number in range(1, len(parts) + 1)]
     for name, part in zip(names, parts, strict=True):
         yield name, _sitemap("urlset", "url", base, part)
-    yield SITEMAP, _sitemap("sitemapindex", "sitemap", base, names)
+    yield layout.SITEMAP, _sitemap("sitemapindex", "sitemap", base, names)
 
 
 def _sitemap(root: str, entry: str, base: str, paths: Iterable[str]) -> str:
     lines = [
-        f"<{entry}><loc>{escape(absolute_url(base, path))}</loc></{entry}>"
+        f"<{entry}><loc>{escape(layout.absolute_url(base, path))}</loc></{entry}>"
         for path in paths
     ]
     namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"

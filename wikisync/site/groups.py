@@ -67,8 +67,6 @@ def _group_of(kind: str, path: str) -> str:
 
 
 class _Group:
-    """A group while the tree is built."""
-
     def __init__(self, name: str, path: str) -> None:
         self.name = name
         self.path = path

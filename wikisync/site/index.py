@@ -9,7 +9,6 @@ on all addresses.  So a page that comes or goes costs those that name it.  Only 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 from collections import defaultdict
@@ -31,12 +30,13 @@ from msgspec import Struct
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Digest, Format, Page, Problem, Slug
 from wikisync.core.system.parallel import in_order, usable_cores
-from wikisync.markup.bounded import Wish
+from wikisync.markup.bounded import BoundedPages, Wish, one_per_process
 from wikisync.markup.context import PAGE_SECONDS_MAX
 from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.placeholders import values_of
 from wikisync.markup.record import PARSED_VERSION, MarkupOptions, ParsedPage
 from wikisync.markup.source import clean_source, shown_as_source
+from wikisync.site import reading as readings
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import cache_failed
 from wikisync.site.crosslinks import SiteLinks, WikiTable, changed_names, leading_to
@@ -50,11 +50,8 @@ from wikisync.site.facts import (
     unread_page,
 )
 from wikisync.site.fingerprint import hash_of, program_fingerprint
-from wikisync.site.finishing import Ids, finished, has_same_ids, ids_of
 from wikisync.site.includes import Includes
 from wikisync.site.kroki import Kroki
-from wikisync.site.reader import bounded_reader
-from wikisync.site.reading import Aim, OwnLinks, Reading, SearchedBody, reading_of
 from wikisync.site.search_texts import DocumentText
 from wikisync.site.sources import PageText
 
@@ -75,11 +72,23 @@ PAGES_PER_READ = 8
 BATCHES_AHEAD = 3
 """Of each process, parsed before the first of them is wanted."""
 
+_READINGS = msgpack_decoder(readings.Reading)
 _PARSED_PAGES = msgpack_decoder(ParsedPage)
 _TEXTS = msgpack_decoder(DocumentText)
-_SEARCHED = msgpack_decoder(SearchedBody)
+_SEARCHED = msgpack_decoder(readings.SearchedBody)
 _PARSED_FACTS = msgpack_decoder(ParsedFacts)
 _FINISHED_FACTS = msgpack_decoder(FinishedFacts)
+
+
+class BoundedReader(BoundedPages[readings.Reading]):
+    """Parses pages in worker processes, and keeps what a build takes of them."""
+
+    def __init__(self) -> None:
+        super().__init__("wikisync.site.reading_worker", _READINGS, readings.reading_of)
+
+
+bounded_reader = one_per_process(BoundedReader)
+"""The reader of this process."""
 
 
 class Indexer:
@@ -101,11 +110,12 @@ class Indexer:
         self.kroki = Kroki(self._options.kroki, cache.folder)
         self._slow: list[SourcePage] = []
         """Pages whose quick attempt did not end, and that had no other yet."""
-        self._program = hashlib.sha256(
-            program_fingerprint() + repr((PARSED_VERSION, self._options)).encode()
-        ).digest()
-        self._site = _addresses_digest(table.addresses)
-        self._bases = hashlib.sha256("\n".join(table.web_urls).encode()).digest()
+        self._program = hash_of(program_fingerprint(), PARSED_VERSION, self._options)
+        # a link to what is left out is another one than to what nobody has written
+        self._site = hash_of(
+            [(one.names, sorted(one.left_out.items())) for one in table.addresses]
+        )
+        self._bases = hash_of(table.web_urls)
         self._right: defaultdict[int, dict[Slug, FinishedFacts]] = defaultdict(dict)
         """Facts whose lookups have the answers of this table, by wiki."""
 
@@ -150,7 +160,7 @@ class Indexer:
             self._progress.advance()
         headings = {slug: page.parsed.ids for slug, page in kept.items()}
         links = SiteLinks(number, self._table, headings, scanned.folders)
-        ids = ids_of(headings, links)
+        ids = readings.ids_of(headings, links)
         done = dict(kept)
         for made in self._read_all(number, scanned, unknown, texts):
             page, slug = made.page, made.page.slug
@@ -179,7 +189,7 @@ class Indexer:
 
     def reading_key(self, scanned: ScannedWiki) -> bytes:
         """Hash of what the facts of a wiki's pages depend on besides their files."""
-        return hashlib.sha256(self._program + scanned.source.fingerprint()).digest()
+        return hash_of(self._program, scanned.source.fingerprint())
 
     @property
     def table_key(self) -> bytes:
@@ -195,13 +205,8 @@ class Indexer:
     ) -> None:
         """Take the links of a wiki's pages for resolved, where they still lead there.
 
-        Which loose files there are can have changed: who asked for one asks again.
-
-        Args:
-            number: Of the wiki.
-            pages: What the last build knew of them.
-            table_key: As it was then.
-            addresses: Those of the wiki then.
+        All but the number is as the last build knew it.  Which loose files there are
+        can have changed: who asked for one asks again.
         """
         is_same_site = table_key == self.table_key
         if not is_same_site and not table_key.endswith(self._bases):
@@ -278,7 +283,6 @@ class Indexer:
     def _kept(
         self, number: int, scanned: ScannedWiki, known: Mapping[Slug, IndexedPage]
     ) -> dict[Slug, IndexedPage]:
-        """The pages that are as they were, whatever other pages hold now."""
         right = self._right[number]
         return {
             slug: last
@@ -329,7 +333,7 @@ class Indexer:
             # the addresses of all pages are more than a few pages
             yield from self._parse_all(scanned, pages, texts, self._aim())
             return
-        own = OwnLinks(
+        own = readings.OwnLinks(
             number,
             self._table.web_urls,
             self._table.addresses[number],
@@ -341,7 +345,7 @@ class Indexer:
 
     def _aim(self, links: Place = b"") -> bytes:
         bodies = os.fsencode(self._cache.bodies.path.absolute())
-        return msgspec.msgpack.encode(Aim(bodies, links))
+        return msgspec.msgpack.encode(readings.Aim(bodies, links))
 
     def _parse_all(
         self,
@@ -350,7 +354,6 @@ class Indexer:
         texts: Includes,
         aim: bytes,
     ) -> Iterator[_Attempt]:
-        """Parse pages in as many processes as there are cores, a quick attempt each."""
 
         def attempt(batch: Sequence[SourcePage]) -> list[_Attempt]:
             return self._attempts_at(scanned, batch, texts, None, aim)
@@ -388,13 +391,8 @@ class Indexer:
     ) -> list[_Attempt]:
         """Parse pages one after the other; safe in any thread.
 
-        Args:
-            scanned: Their wiki.
-            pages: The pages.
-            texts: What they may include.
-            seconds: What each may take; 0: it is shown as source at once.  None: a
-                quick attempt, after which it is slow or done.
-            aim: Where the readings go.
+        ``seconds`` are what each may take; 0: it is shown as source at once.  None: a
+        quick attempt, after which it is slow or done.
         """
         options = self._options_for(scanned)
         read = PageText.all_of(scanned, pages)
@@ -431,10 +429,11 @@ class Indexer:
             )
         ]
 
-    def _refused(self, page: Page, aim: bytes) -> Reading:
-        """A page for which there is no time."""
+    def _refused(self, page: Page, aim: bytes) -> readings.Reading:
         source, reason = clean_source(page.content), self._attempts.refusal()
-        return reading_of(shown_as_source(page, source, reason, breach="time"), aim)
+        return readings.reading_of(
+            shown_as_source(page, source, reason, breach="time"), aim
+        )
 
     def _keep(self, made: _Attempt) -> tuple[bytes, ParsedFacts]:
         """Remember what came of an attempt; a slow page waits for a longer one."""
@@ -454,7 +453,7 @@ class Indexer:
             summary=reading.summary,
             problems=(*made.problems, *reading.problems),
             includes=made.includes,
-            text_key=hashlib.sha256(self._program + reading.text_digest).digest(),
+            text_key=hash_of(self._program, reading.text_digest),
             retry_at=retry_at,
             is_slow=is_slow,
             tags=reading.tags,
@@ -465,7 +464,6 @@ class Indexer:
         return made.key, facts
 
     def _options_for(self, scanned: ScannedWiki) -> MarkupOptions:
-        """The site's options with what this wiki's placeholders stand for."""
         if self._options.placeholders is None:
             return self._options
         source = scanned.source
@@ -479,10 +477,8 @@ class Indexer:
     def _parsed_key(
         self, page: SourcePage, digest: Digest, options: MarkupOptions
     ) -> bytes:
-        named = f"{digest}\0{page.format}\0{page.slug}"
-        if options.placeholders:
-            named += f"\0{sorted(options.placeholders.items())}"
-        return hashlib.sha256(self._program + _bytes(named)).digest()
+        placeholders = sorted((options.placeholders or {}).items())
+        return hash_of(self._program, digest, page.format, page.slug, placeholders)
 
     def _known_parse(
         self, key: bytes, slug: Slug, texts: Includes
@@ -506,30 +502,23 @@ class Indexer:
         parsed: ParsedFacts,
         last: IndexedPage | None,
         links: SiteLinks,
-        ids: Ids,
-        reading: Reading | None = None,
+        ids: readings.Ids,
+        reading: readings.Reading | None = None,
     ) -> IndexedPage:
-        """A page whose links are resolved, by the shortest way.
-
-        ``reading`` is what a worker made of it, where it was parsed just now.
-        """
+        """A page whose links are resolved, by the shortest way."""
         number, slug = links.number, page.slug
         if (
             last is not None
             and last.parsed is parsed
             and self._right[number].get(slug) is last.finished
-            and has_same_ids(last.finished, ids)
+            and readings.has_same_ids(last.finished, ids)
         ):
             return last
         folder = page.path.rpartition("/")[0]
-        rest = f"{number}\0{self._table.addresses[number].pages[slug]}\0{folder}\0"
-        key = hashlib.sha256(
-            parsed_key
-            + self._program
-            + self._bases
-            # what went over a limit has problems that it may lose again
-            + _bytes(rest + repr((parsed.includes, parsed.problems)))
-        ).digest()
+        url = self._table.addresses[number].pages[slug]
+        made_from = parsed_key, self._program, self._bases, number, url, folder
+        # what went over a limit has problems that it may lose again
+        key = hash_of(made_from, parsed.includes, parsed.problems)
         is_finished = reading is not None and reading.finished is not None
         facts = None if is_finished else self._known_finish(key, number, last, ids)
         if facts is None:
@@ -537,7 +526,7 @@ class Indexer:
                 facts, view = reading.finished, reading.view
             else:
                 body = self._parsed_body(parsed_key)
-                facts, html = finished(
+                facts, html = readings.finished(
                     *(body, links, self._table, ids, self._site),
                     lambda: clean_source(PageText.of(scanned, page).text),
                 )
@@ -549,9 +538,8 @@ class Indexer:
         return IndexedPage(page, parsed_key, parsed, key, facts)
 
     def _known_finish(
-        self, key: bytes, number: int, last: IndexedPage | None, ids: Ids
+        self, key: bytes, number: int, last: IndexedPage | None, ids: readings.Ids
     ) -> FinishedFacts | None:
-        """Facts of earlier, if the site still is as the links were resolved in."""
         if last is not None and last.finished_key == key:
             facts = last.finished
         elif (stored := self._cache.facts("finished", key)) is not None:
@@ -562,7 +550,7 @@ class Indexer:
         is_current = (
             facts.site in {b"", self._site}
             and answers(number, facts.targets, facts.asked) == facts.answers
-            and has_same_ids(facts, ids)
+            and readings.has_same_ids(facts, ids)
         )
         return facts if is_current else None
 
@@ -571,11 +559,9 @@ class Indexer:
 
 
 class _Attempt(Struct, frozen=True):
-    """What came of parsing one page."""
-
     page: SourcePage
     key: bytes
-    reading: Reading
+    reading: readings.Reading
     problems: tuple[Problem, ...]
     """Of the file."""
     includes: tuple[tuple[str, str], ...]
@@ -585,19 +571,5 @@ class _Attempt(Struct, frozen=True):
 
 
 def _is_same(last: IndexedPage, page: SourcePage) -> bool:
-    """Whether nothing but the page's own file can have changed it, and did not."""
     parsed = last.parsed
     return last.source == page and not parsed.includes and not parsed.problems
-
-
-def _addresses_digest(addresses: Iterable[WikiAddresses]) -> bytes:
-    digest = hashlib.sha256()
-    for wiki in addresses:
-        # a link to what is left out is another one than to what nobody has written
-        digest.update(wiki.names + hash_of(sorted(wiki.left_out.items())))
-    return digest.digest()
-
-
-def _bytes(text: str) -> bytes:
-    """Any text, also one that a broken name left without a proper encoding."""
-    return text.encode("utf-8", "surrogatepass")

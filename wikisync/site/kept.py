@@ -7,13 +7,7 @@ what the last search index holds.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from wikisync.site.addresses import (
-    ASSETS_FOLDER,
-    HISTORY_FOLDER,
-    SEARCH_FOLDER,
-    wiki_changes_path,
-    wiki_list_path,
-)
+from wikisync.site import addresses as layout
 from wikisync.site.published import PublishedWiki
 from wikisync.site.search import SearchDocument, read_documents, value_of
 from wikisync.site.search_words import document_words, packed_words
@@ -27,19 +21,19 @@ Read = Callable[[str], bytes | None]
 def kept_paths(known: Iterable[str], wikis: Sequence[PublishedWiki]) -> Iterator[str]:
     """Files of a site that its kept wikis need."""
     beginnings = [
-        folder + wiki.prefix for wiki in wikis for folder in ("", HISTORY_FOLDER)
+        folder + wiki.prefix for wiki in wikis for folder in ("", layout.HISTORY_FOLDER)
     ]
     lists = [
         of_wiki(wiki.owner, is_only=False).removesuffix(".html")
         for wiki in wikis
-        for of_wiki in (wiki_list_path, wiki_changes_path)
+        for of_wiki in (layout.wiki_list_path, layout.wiki_changes_path)
     ]
     for path in known:
         # a long list has more parts, -/all/docs/handbook-2.html, and changes a feed
         name = path.removesuffix(".html").removesuffix(".atom")
         stem, _, number = name.rpartition("-")
         is_list = name in lists or (stem in lists and number.isdigit())
-        if is_list or path.startswith((ASSETS_FOLDER, *beginnings)):
+        if is_list or path.startswith((layout.ASSETS_FOLDER, *beginnings)):
             yield path
 
 
@@ -47,12 +41,16 @@ def kept_documents(
     known: Iterable[str], wikis: Sequence[PublishedWiki], read: Read
 ) -> Iterator[SearchDocument]:
     """What the last search index says of the pages of kept wikis."""
-    names = sorted(path for path in known if path.startswith(SEARCH_FOLDER))
+    names = sorted(path for path in known if path.startswith(layout.SEARCH_FOLDER))
     shards: dict[str, object] = {}
     for name in names:
-        content = read(name) if name[len(SEARCH_FOLDER) :][:2] in {"d-", "x-"} else None
+        content = (
+            read(name)
+            if name[len(layout.SEARCH_FOLDER) :][:2] in {"d-", "x-"}
+            else None
+        )
         if content is not None:
-            shards[name.removeprefix(SEARCH_FOLDER)] = value_of(content)
+            shards[name.removeprefix(layout.SEARCH_FOLDER)] = value_of(content)
     labels = {wiki.prefix: wiki.title for wiki in wikis}
     for document in read_documents(shards):
         for prefix, title in labels.items():

@@ -126,7 +126,6 @@ class Kroki:
         return self._kept(slug, kind, name, content)
 
     def _kept(self, slug: Slug, kind: str, name: str, content: bytes) -> str | None:
-        """A drawing that is one, written down for the next build."""
         try:
             svg = content.decode("utf-8")
         except UnicodeDecodeError:

@@ -110,12 +110,8 @@ class LastBuild:
     ) -> None:
         """Say what a wiki is now.
 
-        Args:
-            name: Of the wiki.
-            note: What there is to know of it.
-            pages: Those that are not as the last build noted them; without a value
-                those that are gone.
-            is_whole: They are all that the wiki has.
+        ``pages`` are those that are not as the last build noted them, without a value
+        those that are gone; or all that the wiki has (``is_whole``).
         """
         value = summed(_of_program(name.encode()), note)
         self._rows("INSERT INTO new_wiki VALUES (?, ?)", name, value)

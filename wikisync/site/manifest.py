@@ -6,7 +6,6 @@ It is read as hostile input, and written a line for each file: there are many.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -23,8 +22,6 @@ MANIFEST_VERSION = 1
 MANIFEST_BYTES_MAX = 256 * 1024 * 1024
 """For a million files and more."""
 GENERATOR = "wikisync"
-_FILES, _END = b'\n],"files":[\n', b"\n]}\n"
-"""What stands around the lines of files."""
 
 _TYPES: Mapping[str, str] = {
     ".html": "text/html",
@@ -147,30 +144,20 @@ def _read(
     return manifest
 
 
-def manifest_text(
-    files: Mapping[str, FileState],
-    wikis: Sequence[PublishedWiki],
-    before: Mapping[str, FileState] = MappingProxyType({}),
-    text: bytes = b"",
-) -> bytes:
-    """The manifest of a site: sorted, one wiki and one file a line, no dates.
-
-    The lines of files that are the same in another manifest are taken out of it:
-    ``text``, of the files ``before``.
-    """
-    written = text.partition(_FILES)[2].removesuffix(_END).split(b",\n")
-    known = dict(zip(sorted(before), written, strict=True)) if text else {}
-    lines = []
+def manifest_lines(
+    files: Mapping[str, FileState], wikis: Sequence[PublishedWiki]
+) -> Iterator[bytes]:
+    """The manifest of a site: sorted, one wiki and one file a line, no dates."""
+    head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"wikis":[\n'
+    yield head.encode() + b",\n".join(msgspec.json.encode(wiki) for wiki in wikis)
+    before = b'\n],"files":[\n'
     for path in sorted(files):
         state = files[path]
-        if state is not before.get(path) or not (line := known.get(path)):
-            assert state.digest is not None, "what was put or kept is known"
-            entry = ManifestFile(path, state.size, state.digest, content_type(path))
-            line = msgspec.json.encode(entry)
-        lines.append(line)
-    head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"wikis":[\n'
-    named = b",\n".join(map(msgspec.json.encode, wikis))
-    return head.encode() + named + _FILES + b",\n".join(lines) + _END
+        assert state.digest is not None, "what was put or kept is known"
+        entry = ManifestFile(path, state.size, state.digest, content_type(path))
+        yield before + msgspec.json.encode(entry)
+        before = b",\n"
+    yield (b"" if len(files) else before) + b"\n]}\n"
 
 
 _NO_NAMES = frozenset({"", ".", ".."})

@@ -161,6 +161,25 @@ class BookRequest(Struct, frozen=True):
 NO_BOOKS = BookRequest()
 
 
+def options_text(options: SiteOptions) -> str:
+    """The options that pages depend on, as text; no path of this machine."""
+    return repr(
+        (
+            options.title,
+            options.url,
+            options.lang,
+            options.description,
+            sorted(options.theme_options.items()),
+            options.drop_prefix,
+            options.nav_links_max,
+            options.markup,
+            options.has_report,
+            options.sources,
+            options.history,
+        )
+    )
+
+
 class BrokenLink(Struct, frozen=True, order=True):
     """A link of a page that leads nowhere inside the exported wikis."""
 
@@ -180,9 +199,9 @@ class BuildReport(Struct, frozen=True):
 
     pages: int
     """Wiki pages in the site; a sidebar or footer is none."""
-    written: int
-    unchanged: int
-    removed: int
+    written: int = 0
+    unchanged: int = 0
+    removed: int = 0
     problems: tuple[Problem, ...] = ()
     broken_links: tuple[BrokenLink, ...] = ()
     notes: tuple[Problem, ...] = ()

@@ -195,11 +195,7 @@ class Tree:
     def _add_windows(
         self, digest: hashlib._Hash, start: int, windows: Iterable[Window]
     ) -> int:
-        """Add to a hash what windows show below one that starts there.
-
-        Returns:
-            Where the last one starts.
-        """
+        """Add to a hash what windows show below one that starts there."""
         keys = self._window_keys
         for window in windows:
             node = window[0]
@@ -266,14 +262,12 @@ class Tree:
         return frozenset(changed)
 
     def _neighbours(self) -> dict[Slug, tuple[object, object]]:
-        """What is shown of the pages before and after each page."""
         nodes = [self._by_path[slug] for slug in self.order]
         shown = [None, *((one.slug, one.title, one.url) for one in nodes), None]
         between = zip(shown[:-2], shown[2:], strict=True)
         return dict(zip(self.order, between, strict=True))
 
     def _node(self, path: str) -> Node:
-        """The node of a path, made with all above it where it is missing."""
         missing = []
         while path not in self._by_path:
             missing.append(path)
@@ -392,7 +386,6 @@ def _has_same_children(node: Node, old: Node) -> bool:
 
 
 def _first_listed(below: Node, share: int) -> int:
-    """Position of the first of so many entries around one of them."""
     assert below.parent is not None
     last = len(below.parent.children) - share
     return min(max(below.index - share // 2, 0), last)
@@ -401,7 +394,6 @@ def _first_listed(below: Node, share: int) -> int:
 def _opened(
     node: Node, start: int, share: int, below: Node | None, shown: NavNode | None
 ) -> NavNode:
-    """A node of the way with a window of its children around the one below."""
     children = tuple(
         shown if child is below and shown is not None else child.closed
         for child in node.children[start : start + share]

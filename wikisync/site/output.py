@@ -29,16 +29,10 @@ from wikisync.core.model import Digest, Problem, digest_of, folders_above
 from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import opened_below, read_below, read_chunks
+from wikisync.site import manifest as manifests
 from wikisync.site import output_place
 from wikisync.site.addresses import MANIFEST
-from wikisync.site.manifest import (
-    FileState,
-    manifest_head,
-    manifest_text,
-    named_files,
-    published_wikis,
-    unusable,
-)
+from wikisync.site.manifest import FileState
 from wikisync.site.published import PublishedWiki
 from wikisync.site.sources import SourceFile
 
@@ -46,7 +40,6 @@ Files = Mapping[str, FileState]
 """By output path, the manifest among them once a build is done."""
 NO_FILES: Files = {}
 """What is trusted of an output that nothing is known of."""
-_INTERRUPTED = f"{output_place.STAGING}/{output_place.STAGED_MANIFEST}"
 _TIMES_END = 1 << 63
 READ_BYTES_MAX = 64 * 1024 * 1024
 """Of a file of the last build that is read again."""
@@ -77,9 +70,11 @@ def open_output(root: Path, trusted: Files = NO_FILES) -> Output:
             f"output {root} is not a folder", hint="choose another path with -o"
         ) from exc
     except OSError as exc:
-        raise unusable(root, exc) from exc
+        raise manifests.unusable(root, exc) from exc
     if not os.access(root, os.W_OK | os.X_OK):
-        raise unusable(root, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+        raise manifests.unusable(
+            root, PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        )
     if has_files and not _is_ours(root):
         raise SiteError(
             f"output {root} is not empty and is not a wikisync site",
@@ -95,7 +90,7 @@ class Output:
         self.root = root
         self._top = os.fspath(root)
         """The folder."""
-        self._known: dict[str, FileState]
+        self._known: Files
         """What builds of ours put there; read while it is held, as what follows."""
         self.wikis: tuple[PublishedWiki, ...] = ()
         """Those that the site holds."""
@@ -127,13 +122,8 @@ class Output:
 
     @contextlib.contextmanager
     def _held_staging(self) -> Iterator[None]:
-        self._is_sound = _has_manifest_of(self.root, self._trusted)
-        if self._is_sound:
-            self._known = dict(self._trusted)
-            del self._known[MANIFEST]
-        else:
-            self._known = _named_files(self.root)
-        self.wikis = published_wikis(self.root)
+        self._known = _known_files(self.root, self._trusted)
+        self.wikis = manifests.published_wikis(self.root)
         try:
             with self._place.staging():
                 yield
@@ -142,17 +132,11 @@ class Output:
 
     def current(self, path: str) -> Digest | None:
         """Digest of what lies at a path now; None where nothing of ours does."""
-        full = self.root / path
-        state = self._trusted.get(path)
-        try:
-            found = full.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        if state and (state.size, state.mtime_ns) == (found.st_size, found.st_mtime_ns):
+        full, state = self.root / path, self._trusted.get(path)
+        if state and _is_as_left(self._top, path, state):
             return state.digest
-        return _file_digest(full)
+        is_file = full.is_file() and not full.is_symlink()
+        return _file_digest(full) if is_file else None
 
     def keep(self, path: str, key: bytes = b"") -> bool:
         """Take over a file if it still holds what the last build left in it.
@@ -210,9 +194,8 @@ class Output:
         """
         if key:
             self._keys[path] = key
-        digest = Digest(hashlib.sha256(content).hexdigest())
         number = self.new_number()
-        if self.put_staged(path, len(content), digest, number):
+        if self.put_staged(path, len(content), digest_of(content), number):
             self.staged.put(number, content)
 
     @property
@@ -290,7 +273,6 @@ class Output:
         return Changes(written, unchanged, removed, self.files, tuple(problems))
 
     def _is_kept(self, path: str, state: FileState) -> bool:
-        """Take over a file of the last build, unless something else changed it."""
         if path not in self._known:
             return False
         if _is_as_left(self._top, path, state):
@@ -302,12 +284,12 @@ class Output:
         return True
 
     def _stage_manifest(self, wikis: Sequence[PublishedWiki]) -> Digest:
-        """Write the new manifest; its digest."""
-        before = self.read(MANIFEST) if self._is_sound else None
-        text = manifest_text(self.files, wikis, self._known, before or b"")
+        digest = hashlib.sha256()
         with self.staged.file(output_place.STAGED_MANIFEST) as file:
-            file.write(text)
-        return digest_of(text)
+            for line in manifests.manifest_lines(self.files, wikis):
+                digest.update(line)
+                file.write(line)
+        return Digest(digest.hexdigest())
 
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
         if path in self._known:
@@ -361,7 +343,6 @@ class Output:
         return self.staged.file(output_place.staged_name(number))
 
     def _remove(self, paths: list[str], problems: list[Problem]) -> int:
-        """Remove files of an older build, and folders that this leaves empty."""
         removed = 0
         for path in paths:
             found, expected = self.current(path), self._known[path].digest
@@ -374,7 +355,6 @@ class Output:
         return removed
 
     def _settle(self, paths: Iterable[str]) -> None:
-        """Note the times of the files that were written, and of those restored."""
         for path in paths:
             found = os.lstat(f"{self._top}/{path}")
             # a file whose time is out of bounds is read again
@@ -397,7 +377,7 @@ def _held(root: Path) -> Iterator[int]:
             hint="wait until it finishes, or choose another folder with -o",
         ) from exc
     except OSError as exc:
-        raise unusable(root, exc) from exc
+        raise manifests.unusable(root, exc) from exc
     try:
         yield descriptor
     finally:
@@ -413,31 +393,28 @@ def is_untouched(root: Path, files: Files) -> bool:
 
 
 def _is_ours(root: Path) -> bool:
-    """Whether a build of ours put something into a folder.
+    """Whether a build of ours put something into a folder."""
+    return (
+        manifests.manifest_head(root) is not None
+        or (root / output_place.STAGING).is_dir()
+    )
 
-    Raises:
-        SiteError: something else is called like our manifest.
+
+def _known_files(root: Path, trusted: Files) -> Files:
+    """Files that builds of ours put here.
+
+    A manifest that an interrupted build left in staging counts as well; what its
+    files hold now is uncertain, so they come without a digest.
     """
-    return manifest_head(root) is not None or (root / output_place.STAGING).is_dir()
-
-
-def _has_manifest_of(root: Path, trusted: Files) -> bool:
-    """Whether the manifest names the files of the last build, which swapped all in."""
+    interrupted = f"{output_place.STAGING}/{output_place.STAGED_MANIFEST}"
     manifest = trusted.get(MANIFEST)
-    is_whole = not os.path.lexists(root / _INTERRUPTED)
-    return bool(is_whole and manifest and _is_as_left(str(root), MANIFEST, manifest))
-
-
-def _named_files(root: Path) -> dict[str, FileState]:
-    """Files that manifests name.
-
-    One that an interrupted build left in staging counts as well; what its files hold
-    now is uncertain, so they come without a digest.
-    """
+    is_whole = not os.path.lexists(root / interrupted)
+    if is_whole and manifest and _is_as_left(str(root), MANIFEST, manifest):
+        return {path: one for path, one in trusted.items() if path != MANIFEST}
     known: dict[str, FileState] = {}
-    for file in named_files(root, MANIFEST):
+    for file in manifests.named_files(root, MANIFEST):
         known[file.path] = FileState(0, Digest(file.sha256))
-    for file in named_files(root, _INTERRUPTED, is_optional=True):
+    for file in manifests.named_files(root, interrupted, is_optional=True):
         known[file.path] = FileState(0, None)
     return known
 
@@ -484,7 +461,6 @@ def _in_the_way(gone: Sequence[str], staged: Sequence[str]) -> list[str]:
 
 
 def _copy(source: int, name: str, target: BinaryIO) -> tuple[int, Digest]:
-    """Copy an open file and say what was copied: size in bytes and digest."""
     digest, size = hashlib.sha256(), 0
     for chunk in read_chunks(source, name):
         digest.update(chunk)

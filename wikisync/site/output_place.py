@@ -6,13 +6,11 @@ somebody puts one there meanwhile: nothing outside the folder is written or remo
 
 import contextlib
 import errno
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from wikisync.core.model import Digest
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import Folders, open_file, open_folder, opened_root
 
@@ -35,11 +33,15 @@ class Staging:
         descriptor = os.open(name, _WRITE_FLAGS, 0o666, dir_fd=self._folder)
         return os.fdopen(descriptor, "wb")
 
-    def put(self, number: int, content: bytes) -> Digest:
-        """Write a new file; the digest of what it holds."""
-        with self.file(staged_name(number)) as file:
-            file.write(content)
-        return Digest(hashlib.sha256(content).hexdigest())
+    def put(self, number: int, content: bytes) -> None:
+        """Write a new file; there are tens of thousands, so by few calls."""
+        name, rest = staged_name(number), memoryview(content)
+        descriptor = os.open(name, _WRITE_FLAGS, 0o666, dir_fd=self._folder)
+        try:
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        finally:
+            os.close(descriptor)
 
     def content(self, number: int) -> bytes:
         """What a file holds."""

@@ -4,7 +4,7 @@ A page's key is a hash of everything that its template can see.  The tree and th
 text come into it by hashes of their own.  A page whose key is that of the last build
 is neither composed nor rendered.
 
-Invariant: what ``composed`` takes, ``key`` covers.
+Invariant: what ``job`` takes, ``key`` covers.
 """
 
 from __future__ import annotations
@@ -23,17 +23,11 @@ from wikisync.core.model import Format, Problem, Slug
 from wikisync.core.versions import Version, iso_time, pages_of
 from wikisync.markup.frontmatter import tags_of
 from wikisync.markup.resolve import finish_page
+from wikisync.site import context as contexts
 from wikisync.site.addresses import absolute_url, home_slug, tag_path
-from wikisync.site.context import (
-    CommentContext,
-    PageContext,
-    PageRef,
-    SiteContext,
-    TocNode,
-    WikiContext,
-)
 from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable, service_address
 from wikisync.site.facts import decoded_view
+from wikisync.site.fingerprint import hash_of
 from wikisync.site.frame import text_direction
 from wikisync.site.history import history_path, shown_versions
 from wikisync.site.navigation import ReadingOrder, Tree, natural_key
@@ -52,21 +46,12 @@ CHILDREN_MAX = 200
 BACKLINKS_MAX = 100
 
 
-class ComposedPage(Struct, frozen=True):
-    """A page that is ready to be rendered, if it has to be."""
-
-    slug: Slug
-    path: str
-    """Output path."""
-    parts: Mapping[str, object]
-
-
 class Beside(NamedTuple):
     """What of the wiki's other pages stands around a page, as HTML."""
 
     sidebar: str | None
     wiki_footer: str | None
-    comments: tuple[CommentContext, ...] = ()
+    comments: tuple[contexts.CommentContext, ...] = ()
 
 
 class PageHistory(Struct, frozen=True):
@@ -84,7 +69,11 @@ class PageHistory(Struct, frozen=True):
 class PageJob(Struct, frozen=True):
     """A page that has to be rendered."""
 
-    composed: ComposedPage
+    slug: Slug
+    path: str
+    """Output path."""
+    parts: Mapping[str, object]
+    """What its template sees that follows from its wiki."""
     view: Place | None
     """Of its packed ``PageView``; None for its versions."""
     beside: Beside
@@ -101,7 +90,7 @@ class WikiFrame(Struct, frozen=True, dict=True):
     part of it: that names all wikis, and would be sent once for each of them.
     """
 
-    wiki: WikiContext
+    wiki: contexts.WikiContext
     titles: Mapping[Slug, str]
     """Of each page but those beside others."""
     urls: Mapping[Slug, str]
@@ -123,7 +112,7 @@ class WikiFrame(Struct, frozen=True, dict=True):
         }
 
     def template_context(
-        self, site: SiteContext, job: PageJob, bodies: Bodies
+        self, site: contexts.SiteContext, job: PageJob, bodies: Bodies
     ) -> dict[str, object]:
         """Everything that ``page.html`` or ``history.html`` sees."""
         if (history := job.history) is not None:
@@ -132,20 +121,20 @@ class WikiFrame(Struct, frozen=True, dict=True):
             around["since"] = (
                 history.since if len(versions) == len(history.rows) else None
             )
-            return {**job.composed.parts, **around}
+            return {**job.parts, **around}
         assert job.view is not None
         view = decoded_view(bodies.read(job.view))
-        page = job.composed.parts["page"]
-        assert isinstance(page, PageContext)
+        page = job.parts["page"]
+        assert isinstance(page, contexts.PageContext)
         return {
-            **job.composed.parts,
-            **self.around(job.composed.slug, job.beside),
+            **job.parts,
+            **self.around(job.slug, job.beside),
             "site": site,
             "page": structs.replace(
                 page,
                 meta=view.meta,
                 tags=tuple(
-                    PageRef(tag, tag_path(tag))
+                    contexts.PageRef(tag, tag_path(tag))
                     for tag in tags_of(Format(page.format), view.meta, "")
                 ),
                 features=frozenset(view.features),
@@ -161,8 +150,8 @@ class WikiPages:
     def __init__(
         self,
         wiki: IndexedWiki,
-        context: WikiContext,
-        site: SiteContext,
+        context: contexts.WikiContext,
+        site: contexts.SiteContext,
         indexer: Indexer,
         table: WikiTable,
         *,
@@ -194,11 +183,12 @@ class WikiPages:
         self._sidebars = PagesBeside("sidebar", scanned.sidebars, wiki, indexer, table)
         self._footers = PagesBeside("footer", scanned.footers, wiki, indexer, table)
         around = self._sidebars.key + self._footers.key
-        named = repr((shown, self._service, self._noindex, around))
-        self._key = hashlib.sha256(
-            settings_key + named.encode("utf-8", "surrogatepass")
-        ).digest()
-        self.references: Mapping[Slug, PageRef] = _References(titles, self._urls)
+        named = shown, self._service, self._noindex, around
+        self._key = hash_of(settings_key, named)
+        self.references = {
+            slug: contexts.PageRef(title, self._urls[slug])
+            for slug, title in titles.items()
+        }
         """Pages as others of the wiki link to them."""
 
     @property
@@ -234,7 +224,9 @@ class WikiPages:
         sidebar, footer = self._sidebars.html(slug, at), self._footers.html(slug, at)
         return Beside(sidebar, footer, self._shown_comments(slug, at))
 
-    def _shown_comments(self, slug: Slug, at: str) -> tuple[CommentContext, ...]:
+    def _shown_comments(
+        self, slug: Slug, at: str
+    ) -> tuple[contexts.CommentContext, ...]:
         """The comments on a page; parsed anew whenever it is rendered."""
         comments = self.wiki.scanned.source.comments.get(slug, ())
         if not comments:
@@ -251,7 +243,7 @@ class WikiPages:
             for index, one in enumerate(parsed, start=1)
         ]
         return tuple(
-            CommentContext(comment.author, comment.created, html)
+            contexts.CommentContext(comment.author, comment.created, html)
             for comment, html in zip(comments, htmls, strict=True)
         )
 
@@ -285,11 +277,11 @@ class WikiPages:
         """Title of a page as others show it."""
         return self._titles[slug]
 
-    def reference(self, slug: Slug) -> PageRef:
+    def reference(self, slug: Slug) -> contexts.PageRef:
         """A page as others of its wiki link to it."""
         return self.references[slug]
 
-    def reference_elsewhere(self, slug: Slug) -> PageRef:
+    def reference_elsewhere(self, slug: Slug) -> contexts.PageRef:
         """A page as other wikis link to it."""
         return structs.replace(self.reference(slug), wiki=self.label)
 
@@ -299,11 +291,8 @@ class WikiPages:
         Links of comments are resolved when they are shown, so all addresses count where
         there are some.
         """
-        digest = hashlib.sha256(self._key)
-        digest.update(self.label.encode("utf-8", "surrogatepass"))
-        if self.wiki.scanned.source.comments:
-            digest.update(self._indexer.table_key)
-        return digest.digest()
+        comments = self.wiki.scanned.source.comments
+        return hash_of(self._key, self.label, comments and self._indexer.table_key)
 
     def moved(
         self, titles: Mapping[Slug, str], urls: Mapping[Slug, str]
@@ -335,7 +324,7 @@ class WikiPages:
         before = structs.replace(self.wiki_frame, titles=in_tree, urls=urls)
         return self.tree.changed_since(before.tree)
 
-    def key(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> bytes:
+    def key(self, slug: Slug, backlinks: tuple[contexts.PageRef, ...]) -> bytes:
         """Hash of everything that a page is composed of and that its template sees.
 
         The page's address and its direction follow from what is in it, and the way
@@ -375,22 +364,22 @@ class WikiPages:
     def _versions(self) -> Mapping[Slug, Sequence[Version]]:
         return pages_of(self.wiki.scanned.versions)
 
-    def history_context(self, slug: Slug) -> PageContext:
+    def history_context(self, slug: Slug) -> contexts.PageContext:
         """What is around the versions of a page."""
         return structs.replace(
-            self._page_context(self.wiki.pages[slug]),
+            self.page_context(self.wiki.pages[slug]),
             canonical_url=None,
             noindex=True,
             dir=self._site.dir,
         )
 
-    def history_key(self, page: PageContext) -> bytes:
+    def history_key(self, page: contexts.PageContext) -> bytes:
         """Hash of everything that the page with the versions of a page shows."""
         key = self.wiki.pages[Slug(page.slug)].source.dates.key
         packed = msgspec.msgpack.encode(page, enc_hook=sorted)
-        return hashlib.sha256(self._key + key + packed).digest()
+        return hash_of(self._key, key, packed)
 
-    def history_job(self, page: PageContext, number: int) -> PageJob:
+    def history_job(self, page: contexts.PageContext, number: int) -> PageJob:
         """The versions of a page, to be rendered into the staged file of a number."""
         slug, path = Slug(page.slug), page.history_url
         assert path is not None
@@ -398,17 +387,20 @@ class WikiPages:
         known = self.wiki.scanned.versions
         since = iso_time(known.since) if rows[-1].kind != "created" else None
         history = PageHistory(rows, self._history, self.wiki.scanned.texts, since)
-        composed = ComposedPage(slug, path, {"page": page})
-        return PageJob(composed, None, Beside(None, None), number, history)
+        beside = Beside(None, None)
+        return PageJob(slug, path, {"page": page}, None, beside, number, history)
 
-    def composed(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> ComposedPage:
-        """A page with all that follows from its wiki, not yet with its text.
+    def job(
+        self, slug: Slug, backlinks: tuple[contexts.PageRef, ...], number: int = 0
+    ) -> PageJob:
+        """A page that is to be rendered into the staged file of a number.
 
         ``backlinks`` are the pages that link to it, in any order.
         """
+        page, path = self.wiki.pages[slug], self._urls[slug]
         before, after = self._around(slug)
         parts: dict[str, object] = {
-            "page": self._page_context(self.wiki.pages[slug]),
+            "page": self.page_context(page),
             "prev": self.reference(before) if before else None,
             "next": self.reference(after) if after else None,
             "ancestors": self.tree.ancestors(slug),
@@ -416,17 +408,14 @@ class WikiPages:
             "backlinks": _sorted_references(backlinks)[:BACKLINKS_MAX],
             "backlinks_more": max(len(backlinks) - BACKLINKS_MAX, 0),
         }
-        return ComposedPage(slug, self._urls[slug], parts)
+        view, beside = self._indexer.view_place(page), self._beside(slug, path)
+        return PageJob(slug, path, parts, view, beside, number)
 
-    def job(self, composed: ComposedPage, number: int = 0) -> PageJob:
-        """What has to be known to render a page into the staged file of a number."""
-        view = self._indexer.view_place(self.wiki.pages[composed.slug])
-        beside = self._beside(composed.slug, composed.path)
-        return PageJob(composed, view, beside, number)
-
-    def template_context(self, composed: ComposedPage) -> dict[str, object]:
+    def template_context(
+        self, slug: Slug, backlinks: tuple[contexts.PageRef, ...]
+    ) -> dict[str, object]:
         """Everything that ``page.html`` sees."""
-        job, bodies = self.job(composed), self._indexer.bodies
+        job, bodies = self.job(slug, backlinks), self._indexer.bodies
         return self.wiki_frame.template_context(self._site, job, bodies)
 
     def frame(self, slug: Slug, at: str) -> dict[str, object]:
@@ -435,11 +424,12 @@ class WikiPages:
         wiki = structs.replace(self.context, changed=None)
         return {**around, "site": self._site, "wiki": wiki}
 
-    def _page_context(self, page: IndexedPage) -> PageContext:
+    def page_context(self, page: IndexedPage) -> contexts.PageContext:
+        """A page without what is in it."""
         slug, url = page.slug, self._urls[page.slug]
         web_url = f"{self._service}/{quote(slug)}" if self._service else None
         dates = page.source.dates
-        return PageContext(
+        return contexts.PageContext(
             title=page.parsed.page_title,
             slug=slug,
             format=page.source.format,
@@ -449,13 +439,10 @@ class WikiPages:
             source_url=self._sources.get(slug),
             canonical_url=absolute_url(self._site.url, url) if self._site.url else None,
             summary=page.parsed.summary,
-            meta={},
-            tags=(),
             changed=iso_time(dates.changed),
             first_seen=iso_time(dates.first),
             is_home=slug == self._home,
             is_section=self.tree.is_section(slug),
-            features=frozenset(),
             noindex=self._noindex,
             dir=text_direction(
                 f"{page.parsed.page_title} {page.parsed.summary}", self._site.dir
@@ -466,48 +453,22 @@ class WikiPages:
         )
 
 
-class _References(dict["Slug", PageRef]):
-    """Each page as a link to it, made when the first one asks."""
-
-    def __init__(self, titles: Mapping[Slug, str], urls: Mapping[Slug, str]) -> None:
-        super().__init__()
-        self._titles, self._urls = titles, urls
-
-    def __missing__(self, slug: Slug) -> PageRef:
-        made = self[slug] = PageRef(self._titles[slug], self._urls[slug])
-        return made
-
-
-def _sorted_references(pages: Iterable[PageRef]) -> tuple[PageRef, ...]:
-    """Pages sorted by title."""
+def _sorted_references(
+    pages: Iterable[contexts.PageRef],
+) -> tuple[contexts.PageRef, ...]:
     return tuple(
         sorted(pages, key=lambda one: (natural_key(one.title), one.wiki, one.url or ""))
     )
 
 
-def toc_tree(entries: Iterable[TocEntry]) -> tuple[TocNode, ...]:
+def toc_tree(entries: Iterable[TocEntry]) -> tuple[contexts.TocNode, ...]:
     """Headings below each other by their levels; a skipped level is no step."""
-    top: list[_Heading] = []
-    open_ones: list[_Heading] = []
-    for entry in entries:
-        heading = _Heading(entry)
-        while open_ones and open_ones[-1].entry.level >= entry.level:
-            open_ones.pop()
-        (open_ones[-1].below if open_ones else top).append(heading)
-        open_ones.append(heading)
-    return tuple(heading.node() for heading in top)
-
-
-class _Heading:
-    """A heading while the list of contents is built."""
-
-    def __init__(self, entry: TocEntry) -> None:
-        self.entry = entry
-        self.below: list[_Heading] = []
-
-    def node(self) -> TocNode:
-        """The finished entry; at most six levels deep."""
-        entry = self.entry
-        children = tuple(heading.node() for heading in self.below)
+    following: list[contexts.TocNode] = []
+    for entry in reversed(list(entries)):
+        below = []
+        while following and following[-1].level > entry.level:
+            below.append(following.pop())
         text = shortened(entry.text, TITLE_CHARS_MAX)
-        return TocNode(entry.level, entry.id, text, children)
+        node = contexts.TocNode(entry.level, entry.id, text, tuple(below))
+        following.append(node)
+    return tuple(reversed(following))

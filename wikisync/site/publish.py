@@ -38,7 +38,6 @@ from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.site.build import build_site, checked_sources
-from wikisync.site.linked_copy import make_linked_copy
 from wikisync.site.output import open_output
 from wikisync.site.published import MayLeave, nothing_may_leave
 
@@ -192,8 +191,6 @@ def versions_folder(output: Path) -> Path:
 
 
 class _Place:
-    """A site and its versions on the disk."""
-
     def __init__(self, output: Path) -> None:
         self._output = output
         self._versions = versions_folder(output)
@@ -287,7 +284,6 @@ class _Place:
             shutil.rmtree(version)
 
     def _remove_next(self) -> None:
-        """Remove what an earlier call left of a version."""
         if os.path.lexists(self.next):
             shutil.rmtree(self.next)
 
@@ -295,7 +291,6 @@ class _Place:
         return self._output.is_symlink()
 
     def _kept_as(self) -> Path:
-        """Give what lies at ``next`` a number of its own."""
         last = self._numbered()[-1:]
         number = int(last[0].name) + 1 if last else 1
         version = self._versions / f"{number:0{_DIGITS}}"
@@ -327,6 +322,74 @@ class _Place:
             for path in self._versions.iterdir()
             if path.name.isdigit() and path.is_dir() and not path.is_symlink()
         )
+
+
+# The version before ---------------------------------------------------------------
+
+
+def make_linked_copy(source: Path, copy: Path) -> bool:
+    """Make a folder, which need not exist, equal to another one by links.
+
+    What has the same inode in both is the same file, so a second call goes on where an
+    interrupt ended the first.  No symbolic link is followed, and nobody may read the
+    copy meanwhile.
+
+    Returns:
+        Whether all files are shared: where a disk has no links, they are copied, and
+        would be copied again.
+
+    Raises:
+        OSError: A folder cannot be read, or the copy cannot be written.
+    """
+    if not os.path.lexists(copy):
+        copy.mkdir()
+        shutil.copystat(source, copy)
+    wanted = {entry.name: entry for entry in _entries(source)}
+    # inodes of two disks have nothing to do with each other
+    is_one_disk = source.stat().st_dev == copy.stat().st_dev
+    there = set()
+    is_shared = True
+    for entry in _entries(copy):
+        other = wanted.get(entry.name)
+        if other and _is_one_file(other, entry, is_one_disk=is_one_disk):
+            there.add(entry.name)
+        elif _is_folder(entry):
+            shutil.rmtree(entry)
+        else:
+            Path(entry).unlink()
+    for name, entry in wanted.items():
+        if _is_folder(entry):
+            is_shared &= make_linked_copy(Path(entry), copy / name)
+        elif name not in there:
+            is_shared &= _is_linked(entry.path, copy / name)
+    return is_shared
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return list(entries)
+
+
+def _is_one_file(
+    one: os.DirEntry[str], other: os.DirEntry[str], *, is_one_disk: bool
+) -> bool:
+    if _is_folder(one) or _is_folder(other):
+        return _is_folder(one) and _is_folder(other)
+    return is_one_disk and one.inode() == other.inode()
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def _is_linked(source: str, target: Path) -> bool:
+    """Give a file a second name, or copy it where that cannot be; whether it is one."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)
+        return False
+    return True
 
 
 # The command ----------------------------------------------------------------------

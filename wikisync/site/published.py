@@ -14,7 +14,7 @@ from wikisync.errors import UsageError
 from wikisync.site.model import WikiInfo, WikiOrigin
 
 if TYPE_CHECKING:
-    from wikisync.site.model import WikiSource
+    pass
 
 T = TypeVar("T")
 
@@ -106,8 +106,3 @@ def refuse_leaving(wikis: Sequence[PublishedWiki]) -> None:
         hint="add --replace to remove it from the site,"
         " or choose another folder with -o",
     )
-
-
-def published_from(source: WikiSource, prefix: str, pages: int) -> PublishedWiki:
-    """A wiki as the manifest of its site names it."""
-    return PublishedWiki(**source.info, prefix=prefix, pages=pages)

@@ -2,14 +2,15 @@
 
 It is made where the page is parsed, in a process of its own (``reading_worker``), which
 appends the texts to those of the cache and resolves links inside the page's wiki: the
-build gets a few hundred bytes of each page.
+build gets a few hundred bytes of each page.  It resolves those itself that name
+headings of other pages, other wikis or files beside the pages.
 """
 
 import hashlib
 import os
 import pickle
-from collections.abc import Mapping
-from functools import lru_cache, partial
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,13 +21,14 @@ from wikisync.core.model import Problem, Slug
 from wikisync.errors import Breach
 from wikisync.markup.frontmatter import tags_of
 from wikisync.markup.record import ParsedPage
+from wikisync.markup.resolve import finish_page
 from wikisync.markup.source import clean_source
 from wikisync.site import titles
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.bodies import NO_PLACE, Bodies, Place
-from wikisync.site.crosslinks import SiteLinks, WikiTable
-from wikisync.site.facts import FinishedFacts
-from wikisync.site.finishing import finished
+from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
+from wikisync.site.facts import BrokenRef, FinishedFacts, PageView
+from wikisync.site.fingerprint import hash_of
 from wikisync.site.loose import LooseStates
 from wikisync.site.search_texts import DocumentText
 from wikisync.site.search_words import document_words, packed_words
@@ -130,8 +132,6 @@ def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
 
 
 class _Desk:
-    """What a process has at hand for the readings of one aim."""
-
     def __init__(self, aim: Aim) -> None:
         self.bodies = Bodies(Path(os.fsdecode(aim.bodies)))
         self._links: SiteLinks | None = None
@@ -183,8 +183,87 @@ class _OwnTable(WikiTable):
             raise _NotHere
 
 
+Ids = Callable[[Slug], bytes]
+"""Hash of the ids of a page; empty where they are not known."""
+
+
+def finished(
+    parsed: ParsedPage,
+    links: SiteLinks,
+    table: WikiTable,
+    ids: Ids,
+    site: bytes,
+    source: Callable[[], str],
+) -> tuple[FinishedFacts, bytes]:
+    """A page with its links resolved: facts, and its packed ``PageView``.
+
+    ``source`` gives its text if a link is broken.
+    """
+    number = links.number
+    own = table.addresses[number].pages
+    crossings = links.crossings
+    links.asked.clear()
+    urls = PageUrls(own[parsed.slug], number, table)
+    page = finish_page(parsed, links, urls, source)
+    view = msgspec.msgpack.encode(
+        PageView(page.html, page.toc, tuple(sorted(page.features)), dict(page.meta))
+    )
+    named = {
+        link.target: ids(Slug(link.target))
+        for link in page.links
+        if link.kind == "page" and link.fragment and link.target in own
+    }
+    by_id = [ref.href for ref in parsed.refs if ref.href.startswith("id:")]
+    named |= {href: ids(Slug(href)) for href in by_id}
+    targets = dict.fromkeys(
+        link.target
+        for link in page.links
+        if link.kind == "page" and link.reason in {"", "no-heading"}
+    )
+    asked = [path for path in links.asked if path not in targets]
+    facts = FinishedFacts(
+        view_digest=hashlib.sha256(view).digest(),
+        targets=tuple(targets),
+        broken=tuple(
+            BrokenRef(link.href, link.reason, link.target, link.line)
+            for link in page.links
+            if link.is_broken
+        ),
+        attachments=tuple(page.attachments),
+        needs=tuple(sorted(named.items())),
+        asked=tuple(asked),
+        answers=table.answers(number, targets, asked),
+        site=site if links.crossings > crossings else b"",
+        names_files=any(path.startswith("/") for path in asked),
+    )
+    return facts, view
+
+
+def ids_of(headings: Mapping[Slug, frozenset[str]], links: SiteLinks) -> Ids:
+    """Hashes of the ids of pages, each made when it is asked for.
+
+    Of ``id:name``, an address of Org, it is the name of the page that has it.
+    """
+
+    @cache
+    def digest(slug: Slug) -> bytes:
+        if slug.startswith("id:"):
+            return (links.page_of_id(slug) or "").encode("utf-8", "surrogatepass")
+        if slug not in headings:
+            return b""
+        return hash_of(sorted(headings[slug]))
+
+    return digest
+
+
+def has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
+    """Whether the pages whose headings a page names have the same ones."""
+    return not facts.needs or all(
+        ids(Slug(slug)) == digest for slug, digest in facts.needs
+    )
+
+
 def _names_headings(page: ParsedPage) -> bool:
-    """Whether a link of a page may name a heading of another page."""
     hrefs = [ref.href for ref in page.refs]
     return any(href.find("#") > 0 or href.startswith("id:") for href in hrefs)
 

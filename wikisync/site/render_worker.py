@@ -25,7 +25,6 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
         for packed in read_frames(source):
             batch = pickle.loads(packed)  # noqa: S301 - from our own parent
             assert isinstance(batch, rendering.Batch)
-            answer: rendering.Answer
             try:
                 if batch.setting is not None:
                     place = opened_staging(batch.setting.output)
@@ -35,15 +34,14 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
                 assert renderer is not None, "the first batch brings the setting"
                 assert frame is not None, "and a frame"
                 pages = tuple(renderer.written(frame, job) for job in batch.pages)
-                answer = rendering.Staged(pages)
+                answer = rendering.Answer(pages)
             except WikisyncError as error:
-                answer = rendering.Failed(error.message, error.hint or "")
+                answer = rendering.Answer((), "theme", error.message, error.hint or "")
             except OSError as error:
-                answer = rendering.Unwritten(
-                    error.errno or 0, str(error.filename or "")
-                )
+                name, code = str(error.filename or ""), error.errno or 0
+                answer = rendering.Answer((), "writing", name, code=code)
             except BodyDamaged as error:
-                answer = rendering.Damaged(str(error))
+                answer = rendering.Answer((), "reading", str(error))
             write_frame(target, msgspec.msgpack.encode(answer))
 
 

@@ -11,12 +11,12 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from wikisync.core.decoding import msgpack_decoder
-from wikisync.core.model import Digest
+from wikisync.core.model import Digest, digest_of
 from wikisync.core.system.parallel import in_order, usable_cores
 from wikisync.core.system.processes import python_worker
 from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
@@ -77,34 +77,18 @@ class Written(NamedTuple):
     """Of the file in staging."""
 
 
-class Staged(Struct, frozen=True, array_like=True, tag="staged"):
-    """The rendered pages of a batch, in their order."""
+class Answer(Struct, frozen=True, array_like=True):
+    """The rendered pages of a batch, in their order, or what failed."""
 
-    pages: tuple[Written, ...]
-
-
-class Failed(Struct, frozen=True, array_like=True, tag="failed"):
-    """The theme fails for a page of a batch."""
-
-    message: str
-    hint: str
-
-
-class Unwritten(Struct, frozen=True, array_like=True, tag="unwritten"):
-    """A page of a batch cannot be written."""
-
-    code: int
-    """What the system says."""
-    name: str
+    pages: tuple[Written, ...] = ()
+    failed: Literal["", "theme", "writing", "reading"] = ""
+    message: str = ""
+    """Of writing, the name of the file."""
+    hint: str = ""
+    code: int = 0
+    """Of writing, what the system says."""
 
 
-class Damaged(Struct, frozen=True, array_like=True, tag="damaged"):
-    """The text of a page of a batch cannot be read any more."""
-
-    message: str
-
-
-Answer = Staged | Failed | Unwritten | Damaged
 _ANSWERS = msgpack_decoder(Answer)
 
 
@@ -125,12 +109,12 @@ class Renderer:
             OSError: it cannot be written.
         """
         context = frame.template_context(self._setting.site, job, self._bodies)
-        path = job.composed.path
+        path = job.path
         template = HISTORY_TEMPLATE if job.history else PAGE_TEMPLATE
         text = self._setting.theme.render(template, context, at=path)
         content = text.encode("utf-8", "replace")
-        digest = self._staging.put(job.number, content)
-        return Written(path, len(content), digest, job.number)
+        self._staging.put(job.number, content)
+        return Written(path, len(content), digest_of(content), job.number)
 
 
 def rendered_pages(
@@ -173,12 +157,11 @@ def rendered_pages(
 
 
 def _batches(jobs: Iterable[Framed]) -> Iterator[PagesOfWiki]:
-    """Pages that come one after the other and have one frame."""
     pages: list[PageJob] = []
     last: WikiFrame | None = None
     place = ""
     for frame, job in jobs:
-        before, place = place, job.composed.path.rpartition("/")[0]
+        before, place = place, job.path.rpartition("/")[0]
         if last is not None and (
             frame is not last
             or len(pages) == BATCH_PAGES_MAX
@@ -221,16 +204,17 @@ class _Renderers:
             answer: Answer = own.worker.ask(Batch(setting, named, pages))
         except (WorkerLost, WorkerNotStarted) as exc:
             raise SiteError(
-                f"the process that renders pages ended at {pages[0].composed.path}",
+                f"the process that renders pages ended at {pages[0].path}",
                 hint="look for a template of the theme that does not end",
             ) from exc
         own.frame = frame
-        if isinstance(answer, Failed):
-            raise SiteError(answer.message, hint=answer.hint)
-        if isinstance(answer, Unwritten):
-            raise OSError(answer.code, os.strerror(answer.code), answer.name)
-        if isinstance(answer, Damaged):
-            raise BodyDamaged(answer.message)
+        match answer.failed:
+            case "theme":
+                raise SiteError(answer.message, hint=answer.hint)
+            case "writing":
+                raise OSError(answer.code, os.strerror(answer.code), answer.message)
+            case "reading":
+                raise BodyDamaged(answer.message)
         return answer.pages
 
     def end(self) -> None:

@@ -174,14 +174,9 @@ def stale_pages(
     """The pages that another state of one wiki gives another key.
 
     A page is composed of its own text and links, of what is around it, and of the
-    titles of the pages that link to it.
-
-    Args:
-        wiki: As it is now.
-        before: Its pages as they were.
-        moved: Those that have another title or path now, or are new.
-        around: Those that have another navigation, or other neighbours; None: all
-            pages show something else.
+    titles of the pages that link to it.  Those ``moved`` have another title or path
+    now, or are new; those ``around`` another navigation or other neighbours.  None: all
+    pages show something else.
     """
     number = wiki.number
     stale = {ItemKey(number, slug) for slug in around or ()}
@@ -253,7 +248,6 @@ def encode_report(
 
 
 def _unreached(wiki: IndexedWiki) -> list[Slug]:
-    """The pages to which no other page of their wiki leads."""
     reached = {*wiki.scanned.beside, home_slug(wiki.pages) or ""}
     for slug, page in wiki.pages.items():
         targets = page.finished.targets

@@ -20,8 +20,10 @@ HEADING_WEIGHT = 3
 SHORT_CHARS_MAX = 3
 SCORES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-_COMBINING = re.compile(
-    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]"
+# compiled where a text needs them: an import would take 10 ms for it
+_COMBINING = (
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
+    "\u064b-\u065f\u0670]"
 )
 """Accents, and the optional vowel marks of Hebrew and Arabic."""
 _PAIRED = (
@@ -29,8 +31,8 @@ _PAIRED = (
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 """Scripts without spaces between words, and Hangul with its glued endings."""
-_WORDS = re.compile(rf"[{_PAIRED}]+|(?:(?![{_PAIRED}])[\w\u0900-\u0963\u0966-\u0dff])+")
-_PAIR = re.compile(f"[{_PAIRED}]{{2}}")
+_WORDS = rf"[{_PAIRED}]+|(?:(?![{_PAIRED}])[\w\u0900-\u0963\u0966-\u0dff])+"
+_PAIR = f"[{_PAIRED}]{{2}}"
 _ASCII_TABLE = "".join(
     chr(code).lower() if chr(code).isalnum() or chr(code) == "_" else " "
     for code in range(128)
@@ -46,7 +48,7 @@ def fold(text: str) -> str:
     """One spelling for all that look or mean the same: NFKC, no accents, lower."""
     if text.isascii():
         return text.lower()
-    apart = _COMBINING.sub("", unicodedata.normalize("NFKD", text))
+    apart = re.sub(_COMBINING, "", unicodedata.normalize("NFKD", text))
     return unicodedata.normalize("NFC", apart).lower()
 
 
@@ -124,8 +126,9 @@ def _count_ascii(text: str) -> Counter[str]:
 
 
 def _count_folded(folded: str) -> Counter[str]:
-    counts = Counter(_WORDS.findall(folded))
-    for run in [word for word in counts if len(word) > 1 and _PAIR.match(word)]:
+    counts = Counter(re.findall(_WORDS, folded))
+    pair = re.compile(_PAIR)
+    for run in [word for word in counts if len(word) > 1 and pair.match(word)]:
         times = counts.pop(run)
         for i in range(len(run) - 1):
             counts[run[i : i + 2]] += times

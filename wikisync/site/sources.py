@@ -31,6 +31,7 @@ from wikisync.markup.links import REDIRECTS_BYTES_MAX, REDIRECTS_PATH, parse_red
 from wikisync.markup.resolve import REASONS
 from wikisync.site import mirror
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
+from wikisync.site.fingerprint import hash_of
 from wikisync.site.folder_log import folder_log
 from wikisync.site.loose import LooseStates
 from wikisync.site.model import SourcePage, WikiSource
@@ -190,20 +191,19 @@ class ScannedWiki(Struct, frozen=True, dict=True):
 
         Of loose files it takes what its pages link to, which only they can tell.
         """
-        lines = [
-            f"\n{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
-            for page in (*self.pages.values(), *self.templates.values())
-        ]
-        lines += [f"\n{name}\0{why}" for name, why in sorted(self.left_out.items())]
-        lines += [
-            f"\n{path}\0{state.digest}" for path, state in self.attachments.items()
-        ]
-        loose = "\0".join(sorted(self.loose.names))
-        rest = repr((self.problems, sorted(self.redirects.items())))
-        text = "".join([*lines, f"\n{loose}\n", rest])
-        digest = hashlib.sha256(self.source.fingerprint() + self.history)
-        digest.update(text.encode("utf-8", "surrogatepass"))
-        return digest.digest()
+        return hash_of(
+            self.source.fingerprint(),
+            self.history,
+            [
+                f"{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
+                for page in (*self.pages.values(), *self.templates.values())
+            ],
+            sorted(self.left_out.items()),
+            [(path, state.digest) for path, state in self.attachments.items()],
+            sorted(self.loose.names),
+            self.problems,
+            sorted(self.redirects.items()),
+        )
 
 
 class PageText(Struct, frozen=True):

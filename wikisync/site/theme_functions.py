@@ -204,8 +204,6 @@ def _render_markdown(text: str) -> str:
 
 
 class _NoUrls:
-    """The addresses of a text that stands alone."""
-
     def page(self, slug: Slug, fragment: str) -> str:
         raise AssertionError(f"an empty index knows no page {slug}#{fragment}")
 

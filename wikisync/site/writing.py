@@ -18,19 +18,13 @@ from wikisync.core.messages import Progress
 from wikisync.core.model import Digest, Problem, Slug, digest_of
 from wikisync.markup.diagrams import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
+from wikisync.site import addresses as layout
 from wikisync.site import agents, composing
-from wikisync.site.addresses import (
-    LLMS,
-    LLMS_FULL,
-    NO_JEKYLL,
-    PAGES_JSON,
-    REPORT_JSON,
-    ROBOTS,
-)
+from wikisync.site import report as reports
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache
 from wikisync.site.changes import atom_feed, changed_pages, newest
-from wikisync.site.context import ListingItem, PageRef
+from wikisync.site.context import ListingItem, PageRef, SiteContext, WikiContext
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import hash_of, program_fingerprint
@@ -46,31 +40,20 @@ from wikisync.site.generated import (
 )
 from wikisync.site.groups import group_titles
 from wikisync.site.history import history_path
-from wikisync.site.index import Indexer
+from wikisync.site.index import Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.last_build import BuildNote, LastBuild
 from wikisync.site.model import BrokenLink, SiteOptions
 from wikisync.site.output import Changes, Output
 from wikisync.site.pages import PageJob, WikiFrame, WikiPages
 from wikisync.site.published import PublishedWiki
-from wikisync.site.reader import bounded_reader
 from wikisync.site.rendering import Setting, rendered_pages
-from wikisync.site.report import (
-    NO_NOTE,
-    LinkSums,
-    Stale,
-    WikiNote,
-    encode_report,
-    has_same_links,
-    links_of,
-    stale_pages,
-)
 from wikisync.site.search import DocumentKey, Load, SearchDocument
 from wikisync.site.search_writing import write_search
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.theme import Theme
 
-_NOTES = msgpack_decoder(WikiNote)
+_NOTES = msgpack_decoder(reports.WikiNote)
 _PAGES = msgpack_decoder(IndexedPage)
 _ITEMS = msgpack_decoder(list[ListingItem])
 
@@ -119,10 +102,10 @@ class SiteWriting:
         )
         self._composer: WikiPages | None = None
         """Of the wiki that was composed last."""
-        self._sums = LinkSums()
+        self._sums = reports.LinkSums()
         self._references: dict[ItemKey, PageRef] = {}
         """Pages that other wikis and the lists around all of them name."""
-        self._stale: list[Stale] = []
+        self._stale: list[reports.Stale] = []
         self._stale_elsewhere: defaultdict[int, set[Slug]] = defaultdict(set)
         """Pages of each wiki that the changes of others reach."""
         self._has_lost = False
@@ -178,18 +161,20 @@ class SiteWriting:
         deque(search, 0)
         if self._options.has_report:
             names = [wiki.source.owner.full_path for wiki in self._scanned]
-            output.put(REPORT_JSON, encode_report(names, report, self._problems))
+            output.put(
+                layout.REPORT_JSON, reports.encode_report(names, report, self._problems)
+            )
         self._write_files(output)
 
     # First pass -------------------------------------------------------------------
 
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
         """Know the pages of a wiki, and take from them what others need."""
-        note, self._notes[number] = self._notes[number], NO_NOTE
+        note, self._notes[number] = self._notes[number], reports.NO_NOTE
         self._has_same_history.append(note.history == scanned.history)
         inputs = self._inputs_of(number, scanned)
         if note.inputs == inputs and not self._attempts.is_due(note.retry_at):
-            self._stale.append(Stale())
+            self._stale.append(reports.Stale())
             self._progress.advance(len(scanned.pages))
         else:
             note = self._indexed(number, scanned, note, inputs)
@@ -207,12 +192,11 @@ class SiteWriting:
         for slug, page in note.references.items():
             self._references[ItemKey(number, slug)] = page
 
-    def _note_of(self, scanned: ScannedWiki) -> WikiNote:
+    def _note_of(self, scanned: ScannedWiki) -> reports.WikiNote:
         packed = self._last.wiki(scanned.source.owner.full_path)
-        return _NOTES.decode(packed) if packed else NO_NOTE
+        return _NOTES.decode(packed) if packed else reports.NO_NOTE
 
     def _inputs_of(self, number: int, scanned: ScannedWiki) -> bytes:
-        """Hash of all that is noted of a wiki but for what its pages include."""
         return hash_of(
             scanned.fingerprint,
             self._indexer.reading_key(scanned),
@@ -222,8 +206,8 @@ class SiteWriting:
         )
 
     def _indexed(
-        self, number: int, scanned: ScannedWiki, last: WikiNote, inputs: bytes
-    ) -> WikiNote:
+        self, number: int, scanned: ScannedWiki, last: reports.WikiNote, inputs: bytes
+    ) -> reports.WikiNote:
         """What there is to know of a wiki that is not as the last build noted it."""
         indexer, name = self._indexer, scanned.source.owner.full_path
         encoded = msgspec.msgpack.encode
@@ -243,14 +227,18 @@ class SiteWriting:
         around = None
         if last.frame == frame and not self._has_lost:
             around = composer.moved_around(titles, last.addresses.pages)
-        stale = stale_pages(wiki, before, moved, around)
+        stale = reports.stale_pages(wiki, before, moved, around)
         self._stale.append(stale)
         for place in stale.elsewhere:
             self._stale_elsewhere[place.wiki].add(Slug(place.name))
         links = last.links
         # they name wikis by their numbers, which the table tells
-        if self._has_lost or last.table != table or not has_same_links(wiki, before):
-            links = links_of(wiki)
+        if (
+            self._has_lost
+            or last.table != table
+            or not reports.has_same_links(wiki, before)
+        ):
+            links = reports.links_of(wiki)
         named = {
             slug
             for slug, page in pages.items()
@@ -260,7 +248,7 @@ class SiteWriting:
         is_all = not any(
             page.finished.names_files or page.parsed.includes for page in pages.values()
         )
-        note = WikiNote(
+        note = reports.WikiNote(
             inputs if is_all else b"",
             reading,
             table,
@@ -286,7 +274,6 @@ class SiteWriting:
         return note
 
     def _composer_of(self, number: int) -> WikiPages:
-        """The composer of a wiki whose pages are known."""
         if self._composer is None or self._composer.wiki.number != number:
             wiki = IndexedWiki(number, self._scanned[number], self._pages_of(number))
             self._composer = self._site.pages_of(wiki)
@@ -312,7 +299,11 @@ class SiteWriting:
             yield from self._page_jobs(output, composer, slugs)
             if not has_lists:
                 self._put_generated(output, generated.of_wiki(composer))
-                self._put_feed(output, composer)
+                wiki, site = composer.context, self._site.context
+                if wiki.feed_url != site.feed_url:
+                    items = list(changed_pages(composer, self._translate))
+                    title = f"{site.title}: {composer.label}"
+                    self._put_feed(output, wiki, title, items, hash_of("feed"))
         scanned = self._scanned[number]
         for name in (*scanned.attachments, *self._linked[number]):
             path = self._addresses[number].file(name)
@@ -336,7 +327,6 @@ class SiteWriting:
     def _page_jobs(
         self, output: Output, composer: WikiPages, slugs: Sequence[Slug]
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
-        """Those of some pages whose key is another one."""
         number = composer.wiki.number
         linked = self._sums.backlinks(composer.wiki, slugs)
         own, others = composer.references, self._references
@@ -350,8 +340,8 @@ class SiteWriting:
             )
             key = composer.key(slug, backlinks)
             if not output.keep(composer.url(slug), key):
-                page = composer.composed(slug, backlinks)
-                yield composer.wiki_frame, composer.job(page, output.new_number())
+                job = composer.job(slug, backlinks, output.new_number())
+                yield composer.wiki_frame, job
         # after the pages: those of one folder, which share texts, stay together
         for slug in slugs:
             if (path := composer.history_url(slug)) is None:
@@ -388,7 +378,6 @@ class SiteWriting:
         return not output.keep_all(dict.fromkeys(paths))
 
     def _generated(self) -> GeneratedPages:
-        """What makes the pages that no wiki has."""
         site, composer = self._site.context, self._site
         return GeneratedPages(
             site,
@@ -403,15 +392,18 @@ class SiteWriting:
     def _translate(self, key: str) -> str:
         return self._theme.text(key, self._options.lang)
 
-    def _put_feed(self, output: Output, composer: WikiPages) -> None:
-        """The feed of one wiki among others."""
-        wiki, site = composer.context, self._site.context
-        if wiki.feed_url and wiki.changes_url and wiki.feed_url != site.feed_url:
-            items = list(changed_pages(composer, self._translate))
-            title = f"{site.title}: {composer.label}"
-            at = {"at": wiki.feed_url, "page": wiki.changes_url}
-            text = atom_feed(title, items, **at, base=site.url)
-            output.put(wiki.feed_url, text.encode(), hash_of("feed"))
+    def _put_feed(
+        self,
+        output: Output,
+        at: SiteContext | WikiContext,
+        title: str,
+        items: Sequence[ListingItem],
+        key: bytes = b"",
+    ) -> None:
+        if at.feed_url and at.changes_url:
+            named = {"at": at.feed_url, "page": at.changes_url}
+            text = atom_feed(title, items, **named, base=self._site.context.url)
+            output.put(at.feed_url, text.encode(), key)
 
     def _put_generated(self, output: Output, pages: Iterable[GeneratedPage]) -> None:
         for page in pages:
@@ -443,12 +435,9 @@ class SiteWriting:
         """What is no page and of no wiki: files of the theme, and for robots."""
         for path, content in self._theme.assets().items():
             output.put(path, content)
-        output.put(NO_JEKYLL, b"")
+        output.put(layout.NO_JEKYLL, b"")
         site = self._site.context
-        if site.feed_url and site.changes_url:
-            at = {"at": site.feed_url, "page": site.changes_url}
-            text = atom_feed(site.title, self._changes, **at, base=site.url)
-            output.put(site.feed_url, text.encode())
+        self._put_feed(output, site, site.title, self._changes)
         self._write_redirects(output)
         self._write_for_programs(output)
         wikis = [
@@ -460,7 +449,7 @@ class SiteWriting:
         still = list(kept_paths(output.known, self._kept)) if self._kept else []
         for path in still:
             output.keep_published(path)
-        output.put(ROBOTS, robots_text(self._site.context, prefixes).encode())
+        output.put(layout.ROBOTS, robots_text(self._site.context, prefixes).encode())
         public = [
             path
             for (addresses, is_public), wiki in zip(wikis, self._scanned, strict=True)
@@ -489,18 +478,18 @@ class SiteWriting:
                 starmap(partial(agents.listed_pages, site), wikis)
             )
 
-        if not output.keep(PAGES_JSON, key):
-            output.put(PAGES_JSON, agents.pages_json(site, pages()))
+        if not output.keep(layout.PAGES_JSON, key):
+            output.put(layout.PAGES_JSON, agents.pages_json(site, pages()))
         if count := sum(len(addresses.sources) for addresses in self._addresses):
-            if not output.keep(LLMS, key):
+            if not output.keep(layout.LLMS, key):
                 output.put(
-                    LLMS, agents.llms_text(site, pages()).encode("utf-8", "replace")
+                    layout.LLMS,
+                    agents.llms_text(site, pages()).encode("utf-8", "replace"),
                 )
             text = agents.llms_full_text(site, pages(), count, output.content)
-            output.put(LLMS_FULL, text)
+            output.put(layout.LLMS_FULL, text)
 
     def _write_redirects(self, output: Output) -> None:
-        """What leads from the old addresses of pages to the new ones."""
         moved = self._theme.text("moved", self._options.lang)
         site = self._site.context
         ways: dict[str, str] = {}
@@ -579,7 +568,6 @@ class SiteWriting:
 
 
 def _either(kept: Mapping[bytes, SearchDocument], load: Load) -> Load:
-    """Documents that are there, or else those that can be loaded."""
     return lambda key: kept[key.key] if key.key in kept else load(key)
 
 

@@ -193,8 +193,7 @@ class Book:
             level = place.level + shift
             html = chapter_html(view.html, place.path, level, document)
             composer = self._read.site.wikis[place.part]
-            page = composer.composed(place.slug, ()).parts["page"]
-            assert isinstance(page, PageContext)
+            page = composer.page_context(self._page(place))
             has_title = html.lstrip().startswith("<h1") or [
                 one.level for one in toc_tree(view.toc)
             ] == [1]

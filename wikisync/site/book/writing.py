@@ -16,8 +16,8 @@ from wikisync.site.book.pdf import find_engine, write_pdf
 from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.checking import read_wikis
+from wikisync.site.index import bounded_reader
 from wikisync.site.model import BookRequest, BuildReport, SiteOptions, WikiSource
-from wikisync.site.reader import bounded_reader
 from wikisync.site.sources import settle
 from wikisync.site.theme import Theme, load_theme
 

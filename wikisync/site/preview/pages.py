@@ -320,7 +320,7 @@ def _composed(world: World, path: str) -> _Composed:
     key = hashlib.sha256(named).hexdigest()
 
     def context() -> Mapping[str, object]:
-        return composer.template_context(composer.composed(slug, backlinks))
+        return composer.template_context(slug, backlinks)
 
     return _Composed(key, "page.html", context, pictures)
 

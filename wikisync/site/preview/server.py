@@ -42,6 +42,7 @@ from wikisync.folder.safe_open import opened_below
 from wikisync.folder.watch import is_watched, log_notice, watch_folders
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import BodyDamaged
+from wikisync.site.index import bounded_reader
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.editor import Editor
 from wikisync.site.preview.guard import (
@@ -57,7 +58,6 @@ from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount, held
 from wikisync.site.preview.states import Decisions, PageStates, PageStatus
 from wikisync.site.preview.windows import News, Reading, Windows
 from wikisync.site.preview.writing import KnowAgain, WikiDesk
-from wikisync.site.reader import bounded_reader
 from wikisync.site.sources import SourceFile
 
 OWN = "/-/preview/"
