@@ -78,9 +78,10 @@ const unpack = async (packed) =>
 
 // Texts of a page, and those of its headings that are not beside its title.
 async function textsOf(slot, size) {
-	if (!loaded[`x-${slot}`] && (size *= 1024) > left()) return [[], []];
-	if (!loaded[`x-${slot}`]) spent += size;
-	const [packed, ...more] = (await load(`x-${slot}`))[slot];
+	const name = `x-${slot}`, cost = loaded[name] ? 0 : size * 1024;
+	if (cost > Math.max(0, left())) return [[], []];
+	spent += cost;
+	const [packed, ...more] = (await load(name))[slot];
 	return [await unpack(packed).catch(() => []), more];
 }
 
@@ -108,7 +109,7 @@ async function hit([slot, score], words) {
 	return [score * (1 + isTogether([title, lead, ...texts], words) / 2), make("li", parts)];
 }
 
-// Whether the words of a query stand side by side in a line of some.
+// Whether words stand side by side in a line.
 const isTogether = (lines, words) =>
 	words[1] &&
 	lines.some((line) => {
@@ -125,14 +126,13 @@ function searchIn(field, note, list, limit) {
 		const query = parse(field.value);
 		const isAsked = query.words[0] || query.tags[0];
 		spent = 0;
-		// more is asked for by a click
 		budget = most * Math.ceil(limit / 10);
 		let words = [], shown = [], pages = [], hits = [], say = "", isWhole, isMore;
 		try {
 			const [find, ranked] = (await load("find"))({ load, pair, wordsOf, stemOf, textsOf, left, rate });
 			const ask = async () => ([pages, isWhole, isMore] = await find(query, field.form.wiki?.value, near));
 			if (isAsked) await ask();
-			// a phrase that is in none of the first pages may be in the next ones
+			// a phrase may be in the next pages
 			for (; isMore && !pages[0] && budget < 4 * most; budget += most) await ask();
 			words = query.words.map(stemOf);
 			shown = await ranked(pages, words, limit);
