@@ -69,6 +69,10 @@ class Shelf:
     def put_by_another(self, path: str, content: bytes) -> None:
         obstore.put(self.server.store("site", self.name), path, content)
 
+    async def audit(self) -> None:
+        seen = await look(self.bucket, is_audit=True)
+        await upload(self.studio.site, self.bucket, seen)
+
     async def is_whole(self) -> bool:
         """Whether the bucket holds the site byte for byte, and nothing else."""
         site = self.studio.site
@@ -237,6 +241,20 @@ async def test_writer_that_froze_amid_its_upload_puts_no_old_byte_over_a_newer_o
         await shelf.send()
         thaw.set()
     assert old.result()
+    assert "Newer words" in (shelf.get("guide.html") or "")
+    # a page that only the older writer had may have come late
+    await shelf.audit()
+    assert await shelf.is_whole()
+
+
+async def test_late_page_that_no_record_has_leaves_the_bucket_with_an_audit(
+    shelf: Shelf,
+) -> None:
+    await shelf.send()
+    shelf.put_by_another("deleted.html", b"late")
+    await shelf.send()
+    assert shelf.get("deleted.html") == "late"
+    await shelf.audit()
     assert await shelf.is_whole()
 
 

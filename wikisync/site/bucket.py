@@ -271,8 +271,8 @@ def open_bucket(url: str) -> Bucket:
 async def look(bucket: Bucket, *, is_audit: bool = False) -> Seen:
     """What lies in a bucket, as far as it is ours.
 
-    An audit compares the record with the bucket, so that an upload puts right what
-    another program or a late write of a rival changed.
+    An audit takes all that is there for ours and compares the record with it, so that
+    an upload puts right what another program or a late write of a rival left.
 
     Raises:
         SiteError: it cannot be read.
@@ -295,6 +295,9 @@ async def look(bucket: Bucket, *, is_audit: bool = False) -> Seen:
             else Stored("", etags.get(path, ""))
             for path, one in record.files.items()
         }
+        if is_audit:
+            late = etags.keys() - files.keys() - {RECORD}
+            files |= {path: Stored("", etags[path]) for path in late}
         record = Record(record.number, files)
     return Seen(record, found[1])
 
