@@ -620,7 +620,7 @@ def test_the_codemap_has_a_sentence_for_each_module() -> None:
     assert re.search("^- `core/model.py`: .*[(]pure[)]$", text, re.MULTILINE)
 
 
-PRODUCT_LINES = 99_100
+PRODUCT_LINES = 96_300
 """No change may go over this without taking as much away; the goal is 88,000.
 
 Dates, versions, books and the editor came in by 96,000; agents, imports, copies,
