@@ -624,8 +624,8 @@ PRODUCT_LINES = 96_300
 """No change may go over this without taking as much away; the goal is 88,000.
 
 Dates, versions, books and the editor came in by 96,000; agents, imports, copies,
-buckets and the language server by 99,100.  What they need is to be taken away
-elsewhere."""
+buckets and the language server by 99,100; then 5,000 went and the fleet came in.  What
+a feature needs is to be taken away elsewhere."""
 
 
 def test_the_product_stays_within_its_budget_of_lines() -> None:
