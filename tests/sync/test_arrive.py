@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.copies import Copies
 from wikisync.core.model import Slug
-from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.sync.base.state import State
 
 HOME = Slug("home")
@@ -71,11 +71,15 @@ async def test_one_file_that_cannot_be_written_does_not_stop_the_others(
     assert result.pulled == 1
 
 
-async def test_a_full_disk_ends_the_cycle(state: State) -> None:
-    copies = await edited(state)
+def full_disk() -> FolderError:
     full = FolderError("the disk is full")
     full.__cause__ = OSError(errno.ENOSPC, "No space left on device")
-    failing(copies, "write home", full)
+    return full
+
+
+async def test_a_full_disk_ends_the_cycle(state: State) -> None:
+    copies = await edited(state)
+    failing(copies, "write home", full_disk())
     with pytest.raises(FolderError, match="disk is full"):
         await copies.cycle()
     copies.here.before = copies.there.before
@@ -96,6 +100,40 @@ async def test_a_removed_page_that_was_edited_meanwhile_stays(state: State) -> N
     copies.here.before = before
     await copies.rest()
     assert copies.texts()["home"] == "saved at the last moment\n"
+
+
+async def test_a_full_disk_ends_the_cycle_before_a_page_is_removed(
+    state: State,
+) -> None:
+    """A page goes to the trash first, which needs room."""
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    copies.there.remove("home")
+    failing(copies, "delete home", full_disk())
+    with pytest.raises(FolderError, match="disk is full"):
+        await copies.rest()
+    assert copies.here.texts() == PAGES
+    copies.here.before = copies.there.before
+    await copies.rest()
+    assert set(copies.texts()) == {"other", "third"}
+
+
+async def test_a_page_that_is_gone_before_it_is_removed_is_no_problem(
+    state: State,
+) -> None:
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    copies.there.remove("home")
+
+    async def before(entry: str) -> None:
+        if entry == "delete home":
+            copies.here.before = copies.there.before
+            copies.here.remove("home")
+            raise NotFound("home is gone")
+
+    copies.here.before = before
+    await copies.rest()
+    assert set(copies.texts()) == {"other", "third"}
 
 
 async def test_a_rename_whose_name_was_just_taken_is_decided_anew(state: State) -> None:

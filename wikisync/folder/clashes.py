@@ -1,6 +1,6 @@
 """Paths for many pages at once, no two the same for the disk.
 
-Most pages get the name that ``coding`` gives.  Two things can be in the way:
+Most pages get the name that ``naming`` gives.  Two things can be in the way:
 names that a disk folds into one, which is tried, and names that people made themselves.
 """
 

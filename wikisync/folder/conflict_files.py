@@ -61,7 +61,7 @@ class ConflictFiles:
         text: str,
         expected: model.Digest | None = None,
     ) -> str:
-        """Write the page's conflict file and return its path; raises as ``read``."""
+        """Write the page's conflict file over what is expected; return its path."""
         page = self._pages.path(slug)
         path = self.find(slug) or _beside(page or path_of(slug, page_format))
         content = text.encode("utf-8", "surrogatepass")

@@ -23,7 +23,7 @@ ATTENTION = "wikisync-attention"
 
 UPLOADS = "uploads"
 """Folder of the attachments, at the top of a wiki; nothing in it is a page."""
-CONFIG_FILE = "wikisync.toml"
+
 CONFIG_FILE = "wikisync.toml"
 """At the top of a folder that is a workspace; it may say where the token is."""
 

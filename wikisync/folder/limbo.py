@@ -4,8 +4,8 @@ Comparing a file and then replacing it loses what a program saves in between.
 Here the new file takes the other's name in one step, and then what came out is
 examined.  Is it not what was expected, it goes back in; what cannot go back
 stays here.  A program may also still hold the file open that came out, and write
-to it: a file stays here as long as that may be so (``writers``), and no longer.
-write to it: a file stays here as long as that may be so (``Writers``), and no longer.
+to it: a file stays here as long as that may be so (``Writers``), and no longer.
+
 The content of a file in limbo says what it is, also after a crash: the text that was
 expected, or our own, is no loss; any other is a *late save*, which a person made
 and which stands in no page.  So before any name is touched a record of both

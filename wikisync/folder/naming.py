@@ -488,7 +488,7 @@ def _is_canonical(
     *,
     is_top: bool,
 ) -> bool:
-    """Whether these names are what ``_encode`` writes for the component.
+    """Whether these names are what ``encode_component`` writes for the component.
 
     Which characters form C changes depends on the version of Unicode that
     Python has, so codes beyond ASCII are taken as right wherever they stand.

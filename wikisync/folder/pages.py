@@ -109,7 +109,6 @@ class PageFolder:
         ``SHRUNK_S`` where it is empty or has less than half of what it had.  What
         has not changed since the last snapshot, or was written by us, is not
         waited for.
-        waited for.
         """
         scanned = self.rescan()
         saved_ns = (now - max(quiet_s, SHRUNK_S)) * 1e9

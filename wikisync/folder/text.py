@@ -8,7 +8,6 @@ from wikisync.errors import FolderError
 
 def decode_page(content: bytes, path: str) -> str | Problem:
     """A page file's text, line ends and all; a problem where it is none."""
-    """A page file's text, line ends and all; a problem where it is none."""
     hint = "save it as UTF-8"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return Problem("page-not-text", path, "is not UTF-8 but UTF-16", hint)

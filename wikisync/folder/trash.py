@@ -98,7 +98,7 @@ class Trash:
         """The last file that was removed from each path; None while not asked for."""
 
     def keep(self, folder: int, name: str, path: str, why: str) -> Trashed:
-        """Keep a file that is about to be removed."""
+        """Keep a file that is to be removed; PreconditionFailed where it is gone."""
 
         def fill(entry: int, file: str) -> int:
             try:

@@ -81,7 +81,7 @@ class _LogFile(RotatingFileHandler):
 def logging_to(
     private: Path, log_format: LogFormat, *, bytes_max: int = LOG_BYTES_MAX
 ) -> Iterator[Path]:
-    """Log into the workspace, as far as it can be written, until the block ends."""
+    """Write the package's log into the workspace until the block ends; the file."""
     path = private / LOG_FILE
     try:
         make_private_folder(private)

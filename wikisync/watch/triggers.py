@@ -350,8 +350,8 @@ class _ListedWikis:
 async def answer(runner: Runner, name: str, question: Awaitable[T]) -> T | None:
     """What the service answers to a question between two cycles, None if it refuses.
 
-    Raises Later where it limits what is asked, and notes that it is away, which all
-    wikis meet.
+    Raises Later where it limits what is asked, and WikisyncError where it is away,
+    which all wikis meet and is noted.
     """
     try:
         return await guarded(name, question)
