@@ -174,7 +174,8 @@ async function ranked(pages, words, limit) {
 	const weighed = async ([slot, score]) => {
 		const [title, url, , sections, lead] = (await load(`d-${slot >> 2}`))[slot];
 		const path = `${title} ${decodeURIComponent(url).split("/-/wikis/").pop()}`;
-		const share = Math.max(...[path, lead, ...sections.map((it) => it[1])].map((it) => rate(it, words))) / words.length;
+		const rates = [path, ...sections.map((it) => it[1])].map((it) => rate(it, words));
+		const share = Math.max(...rates, rate(lead, words) * 0.8) / words.length;
 		const named = rate(title, words) ** 2 / words.length / wordsOf(title).length;
 		return [slot, score * (1 + share * share + named / 2 || 1)];
 	};

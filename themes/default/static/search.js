@@ -106,15 +106,15 @@ async function hit([slot, score], words) {
 	const start = first > 60 ? line.indexOf(" ", first - 60) + 1 : 0;
 	const parts = [link, marked("p", (start ? "… " : "") + line.slice(start, start + 200), words)];
 	if (headings[0]) parts.push(make("ul", headings.map(([, heading, id]) => make("li", linked(heading, "#" + encodeURIComponent(id))))));
-	return [score * (1 + isTogether([title, lead, ...texts], words) / 2), make("li", parts)];
+	return [score * (1 + isTogether([title, lead, ...sections.map((it) => it[1]), ...texts], words) / 2), make("li", parts)];
 }
 
-// Whether words stand side by side in a line.
+// Whether words stand side by side in a line, with a short one between them at most.
 const isTogether = (lines, words) =>
 	words[1] &&
 	lines.some((line) => {
 		const found = places(line, words);
-		return found.some((_, i) => words.every((word, k) => found[i + k]?.[2] === word && (!k || found[i + k][0] - found[i + k - 1][1] < 3)));
+		return found.some((_, i) => words.every((word, k) => found[i + k]?.[2] === word && (!k || found[i + k][0] - found[i + k - 1][1] < 6)));
 	});
 
 // The newest query wins.
