@@ -29,7 +29,7 @@ async def test_clone_tells_once_of_what_the_wiki_lacks_and_is_done(
     assert (first.code, again.code, synced.code, status.code) == (0, 0, 0, 0)
     assert first.err.count(LOST) == 2  # as what it is about, and as what was asked for
     assert LOST not in again.err + synced.err
-    assert "in sync, last good sync just now" in status.out
+    assert "in sync, last good sync " in status.out
     assert f"missing here: 1 attachment that pages mention ({LOST})" in status.out
 
 

@@ -357,6 +357,26 @@ async def test_page_that_was_deleted_comes_back_from_a_revision(cloned: Cloned) 
     assert cloned.read("guide.md") == PAGES["guide"]
 
 
+async def test_revision_of_a_page_comes_back_into_the_file_that_is_named(
+    cloned: Cloned,
+) -> None:
+    """The service calls the page otherwise; a second page would be a false one."""
+    await named(cloned)
+    listed = await cloned.run("log", "my-page", "--revisions", "--json")
+    first = listed.json[-1]["commit"]
+    (cloned.folder / "my page.md").unlink()
+    await cloned.run("sync")
+    ran = await cloned.run("restore", "handbook/my page.md", "--revision", first)
+    assert ran.code == 0, ran.err
+    assert cloned.read("my page.md") == "one\n"
+    assert "my-page.md" not in cloned.files()
+    cloned.age_sightings(100)
+    await cloned.run("sync")
+    wiki = await cloned.wiki()
+    assert wiki["my-page.md"] == "one\n"
+    assert "my page.md" not in wiki
+
+
 @pytest.mark.parametrize("revision", ["0000", "0", "abc", "zzzz"])
 async def test_revision_that_is_none_of_the_page_is_refused(
     cloned: Cloned, revision: str

@@ -466,7 +466,7 @@ async def test_attachment_that_is_not_on_the_wiki_is_told_once(cloned: Cloned) -
     assert (again.code, again.err) == (0, "")
     ran = await cloned.run("status")
     assert ran.code == 0
-    assert "in sync, last good sync just now" in ran.out
+    assert "in sync, last good sync " in ran.out
     assert f"({path})" in ran.out
 
 

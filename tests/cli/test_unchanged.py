@@ -79,6 +79,7 @@ async def test_a_workspace_that_was_never_synced_stays_so(
         ran = await run(*words, "-C", root)
         assert seen(root) == before, words
         assert "does not exist" not in ran.out + ran.err
+        assert "Traceback" not in ran.err
 
 
 def older(root: Path) -> None:
