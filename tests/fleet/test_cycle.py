@@ -510,6 +510,35 @@ def test_database_that_is_away_is_one_error(capsys: pytest.CaptureFixture[str]) 
     assert "error: cannot use the database: " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "url", ["postgres:/me:secret@127.0.0.1/none", "postgresql://me:secret%@h/none"]
+)
+def test_url_that_cannot_be_read_is_not_repeated(
+    capsys: pytest.CaptureFixture[str], url: str
+) -> None:
+    """It may hold a password."""
+    assert main(["fleet", "status", "--database", url]) == 1
+    said = capsys.readouterr().err
+    assert "error: cannot use the database: its URL is wrong\n" in said
+    assert "secret" not in said
+
+
+async def test_service_and_wikis_are_kept_without_what_addresses_have_more(
+    fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = fleet.service.url
+    words = ("--all", "--exclude", f"{url}/docs/other/-/wikis/home")
+    words += ("--site", "s3://site", "--state", "s3://state", "--database", database)
+    await said(capsys, "init", f"{url}/api/v4", *words)
+    settings = await fleet.rows.settings()
+    assert settings.service == url
+    assert settings.selection.excluded == ("docs/other",)
+    named = url.replace("//", "//me:secret@")
+    assert await asyncio.to_thread(main, ["fleet", "init", named, *words]) == 2
+    assert "secret" not in capsys.readouterr().err
+    assert (await fleet.rows.settings()).service == url
+
+
 def test_absent_extra_is_one_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

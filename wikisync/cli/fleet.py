@@ -16,6 +16,7 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.doctor import show_findings
+from wikisync.cli.options import flag, json_option
 from wikisync.cli.service_command import ServiceCommand, service_options, token_option
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.core.system.processes import end_server, start_server
@@ -42,7 +43,6 @@ database_option = click.option(
     help="PostgreSQL, like postgresql://host/wikisync."
     f" [default: ${DATABASE_VARIABLE}]",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 paths_argument = click.argument("paths", nargs=-1, metavar="[PATH]...")
 
 
@@ -85,6 +85,8 @@ def _with_rows(database: str, work: Callable[[Rows], Awaitable[T]]) -> T:
         return asyncio.run(run())
     except psycopg.Error as exc:
         said = str(exc).strip().partition("\n")[0]
+        if isinstance(exc, psycopg.ProgrammingError) and exc.sqlstate is None:
+            said = "its URL is wrong"  # the library repeats it, with the password
         raise ServiceError(
             f"cannot use the database: {said}", hint="check --database"
         ) from exc
@@ -132,6 +134,7 @@ def init(
 
     Workers that run must be started again to see a change.
     """
+    from wikisync.api.address import ServiceAddress
     from wikisync.config.sections import check_bucket
     from wikisync.fleet.rows import Settings
     from wikisync.fleet.runner import make_fleet
@@ -142,8 +145,9 @@ def init(
         if said := check_bucket(place):
             raise UsageError(f"{place} {said}")
     selection.check()
-
-    settings = Settings(url.rstrip("/"), selection, site, state, protected, requests)
+    address = ServiceAddress.parse(url)
+    service, selection = str(address).rstrip("/"), selection.named(address)
+    settings = Settings(service, selection, site, state, protected, requests)
     _with_rows(database, lambda rows: make_fleet(rows, settings))
     console.result("the fleet is ready: start workers with wikisync fleet run")
     return ExitCode.DONE
@@ -201,7 +205,7 @@ def run(
 @command.command("status", epilog="Example: wikisync fleet status --json")
 @database_option
 @json_option
-@click.option("--all", "is_all", is_flag=True, help="Show every wiki.")
+@flag("--all", "is_all", help="Show every wiki.")
 @click.pass_obj
 def status(console: Console, database: str, *, as_json: bool, is_all: bool) -> int:
     """Show workers, what is due, and wikis with problems."""
@@ -257,7 +261,7 @@ _again("approve", "Let halted wikis lose their pages: those at PATH, or all.")
 
 @command.command("drain", epilog="Example: wikisync fleet drain")
 @database_option
-@click.option("--end", is_flag=True, help="Let workers work again.")
+@flag("--end", help="Let workers work again.")
 @click.pass_obj
 def drain(console: Console, database: str, *, end: bool) -> int:
     """Let every worker finish its cycles and end, before an upgrade."""
