@@ -173,7 +173,7 @@ class Client:
         search: str | None = None,
         active_after: str | None = None,
     ) -> listing.Listing[ProjectRecord]:
-        """Every project the token may see, or that had activity, by rising id.
+        """Every project the token may see, or those active since then, by rising id.
 
         Keyset paging, because offset paging ends at 50,000 records.
         """

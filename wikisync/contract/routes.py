@@ -41,7 +41,9 @@ def encode_segment(value: str | int) -> str:
 
 
 _ATTRIBUTE = "/projects/{id}/custom_attributes/{key}"
-_BELOW = "/groups/{id}/descendant_groups"
+_CONTRIBUTED = "/users/{user_id}/contributed_projects"
+_DESCENDANTS = "/groups/{id}/descendant_groups"
+_IMPORT_MEMBERS = "/projects/{id}/import_project_members/{source_id}"
 _NOTES = "/{owner}/{id}/wiki_pages/{page_id}/notes"
 DESCRIPTION = Route("GET", "/openapi.json")
 VERSION = Route("GET", "/version")
@@ -82,10 +84,7 @@ class Endpoint(_Operation):
 
     LIST = "list_projects", "GET", "/projects"
     USER_LIST = "list_user_projects", "GET", "/users/{user_id}/projects"
-    CONTRIBUTED_LIST = (
-        *("list_contributed_projects", "GET"),
-        "/users/{user_id}/contributed_projects",
-    )
+    CONTRIBUTED_LIST = "list_contributed_projects", "GET", _CONTRIBUTED
     STARRED_LIST = "list_starred_projects", "GET", "/users/{user_id}/starred_projects"
     FORK_LIST = "list_forks", "GET", "/projects/{id}/forks"
     SHOW = "show_project", "GET", "/projects/{id}"
@@ -107,10 +106,7 @@ class Endpoint(_Operation):
     SHARE = "share_project", "POST", "/projects/{id}/share"
     UNSHARE = "unshare_project", "DELETE", "/projects/{id}/share/{group_id}"
     UPLOAD = "upload_file", "POST", "/projects/{id}/uploads"
-    IMPORT_MEMBERS = (
-        *("import_project_members", "POST"),
-        "/projects/{id}/import_project_members/{source_id}",
-    )
+    IMPORT_MEMBERS = "import_project_members", "POST", _IMPORT_MEMBERS
 
 
 class OtherEndpoint(_Operation):
@@ -125,7 +121,7 @@ class OtherEndpoint(_Operation):
     COMMENT_CREATE = "create_comment", "POST", _NOTES
     GROUPS = "list_groups", "GET", "/groups"
     SUBGROUPS = "list_subgroups", "GET", "/groups/{id}/subgroups"
-    DESCENDANT_GROUPS = "list_descendant_groups", "GET", _BELOW
+    DESCENDANT_GROUPS = "list_descendant_groups", "GET", _DESCENDANTS
     GROUP_PROJECTS = "list_group_projects", "GET", "/groups/{id}/projects"
     MEMBERS = "list_members", "GET", "/{owner}/{id}/members"
     ALL_MEMBERS = "list_all_members", "GET", "/{owner}/{id}/members/all"

@@ -29,7 +29,7 @@ class AnsweredRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def sent(self) -> dict[str, object]:
-        """Every attribute as sent, unchecked, in a new mapping; null and unknown."""
+        """Every attribute as sent, unchecked; null and unknown ones, too."""
         body: bytes = self.__dict__.get(_SENT, b"{}")
         return _ATTRIBUTES.decode(body)
 
