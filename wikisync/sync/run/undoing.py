@@ -178,14 +178,14 @@ async def put_back(
 
     PreconditionFailed where it was saved in this very moment.
     """
-    if current is None:
-        await local.write(page, expected=None)
-        return
-    await local.keep(page.slug, current.content, why)
     name = record or page.slug
-    # a person chose between the two: who saves that text again means it
-    kept = known.remember_replaced(
-        name, current.content, page.content, now, is_stale=True
-    )
-    await local.write(page, expected=current.digest)
-    known.confirm_replaced([kept])
+    before = known.text(name) if current is None else current.content
+    if current is not None:
+        await local.keep(page.slug, current.content, why)
+    kept = []
+    if before is not None:
+        # a person chose between the two: who saves that text again means it
+        noted = (name, before, page.content, now)
+        kept = [known.remember_replaced(*noted, is_stale=True)]
+    await local.write(page, expected=current and current.digest)
+    known.confirm_replaced(kept)
