@@ -527,8 +527,8 @@ async def test_service_and_wikis_are_kept_without_what_addresses_have_more(
     fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = fleet.service.url
-    words = ("--all", "--exclude", f"{url}/docs/other/-/wikis/home")
-    words += ("--site", "s3://site", "--state", "s3://state", "--database", database)
+    words = ["--all", "--exclude", f"{url}/docs/other/-/wikis/home"]
+    words += ["--site", "s3://site", "--state", "s3://state", "--database", database]
     await said(capsys, "init", f"{url}/api/v4", *words)
     settings = await fleet.rows.settings()
     assert settings.service == url

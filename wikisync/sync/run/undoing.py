@@ -187,5 +187,5 @@ async def put_back(
         # a person chose between the two: who saves that text again means it
         noted = (name, before, page.content, now)
         kept = [known.remember_replaced(*noted, is_stale=True)]
-    await local.write(page, expected=current and current.digest)
+    await local.write(page, expected=None if current is None else current.digest)
     known.confirm_replaced(kept)
