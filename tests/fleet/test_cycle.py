@@ -303,6 +303,67 @@ async def test_wiki_that_is_not_public_has_no_site_without_a_protected_place(
     assert got(fleet.server, f"{fleet.name}/protected/{PATH}/-/wikis/guide.html")
 
 
+async def test_wiki_for_members_of_a_public_project_is_not_public(fleet: Fleet) -> None:
+    await fleet.work()
+    await fleet.service.add_project(
+        PATH, visibility="public", wiki_access_level="private"
+    )
+    await fleet.discover()
+    await fleet.work()
+    assert fleet.page() is None
+    assert "it is not public" in await fleet.problem()
+
+
+async def test_wiki_that_was_made_private_after_it_was_listed_is_not_public(
+    fleet: Fleet,
+) -> None:
+    await fleet.work()
+    await fleet.service.add_project(PATH, visibility="private")
+    await fleet.write("Words for members.")
+    await fleet.work()
+    assert fleet.page() is None
+    assert await fleet.rows.due() == []
+
+
+async def test_site_is_removed_though_another_path_ends_alike(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    await fleet.service.add_group("handbook", {"home": "Words."}, visibility="public")
+    await fleet.discover()
+    await fleet.work()
+    await fleet.service.add_project(PATH, visibility="private")
+    await fleet.discover()
+    await fleet.work()
+    assert fleet.page() is None
+
+
+async def test_wiki_that_is_excluded_takes_its_site_along(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    await fleet.work()
+    selection = Selection(is_all=True, excluded=(PATH,))
+    fleet.settings = replace(fleet.settings, selection=selection)
+    await fleet.discover()
+    await fleet.work()
+    assert fleet.page() is None
+
+
+async def test_named_project_that_is_gone_keeps_no_other_waiting(fleet: Fleet) -> None:
+    await fleet.service.add_project("docs/other", {"home": "Words."})
+    selection = Selection(projects=(PATH, "docs/other"))
+    fleet.settings = replace(fleet.settings, selection=selection)
+    await fleet.discover()
+    await fleet.work()
+    await Projects(fleet.client).delete_project_permanently("docs/other")
+    await fleet.service.add_pages(WikiOwner("project", PATH), {"guide": "TWO"})
+    await fleet.discover()
+    await fleet.work()
+    assert "TWO" in (fleet.page() or "")
+    assert "docs/other" not in [one.path for one in await fleet.rows.shown()]
+
+
 async def test_project_that_is_gone_takes_its_site_along(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,6 +395,31 @@ async def test_path_that_another_project_took_keeps_its_site(
     assert "NEW" in (fleet.page() or "")
     assert "Words of ONE" in (fleet.page(path="docs/moved") or "")
     await fleet.audit()
+
+
+@pytest.mark.parametrize("first", [min, max])
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_path_that_a_project_without_pages_took_has_no_site(
+    fleet: Fleet,
+    monkeypatch: pytest.MonkeyPatch,
+    first: Callable[[list[str]], str],
+    *,
+    is_deleted: bool,
+) -> None:
+    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    await fleet.work()
+    projects = Projects(fleet.client)
+    await projects.edit_project(PATH, path="moved")
+    await fleet.service.add_project(PATH, visibility="public")
+    if is_deleted:
+        await projects.delete_project_permanently("docs/moved")
+    await fleet.discover()
+    keys = [key for key in await fleet.rows.due() if key.startswith("project")]
+    assert len(keys) == 2
+    await fleet.worker().run(first(keys))
+    await fleet.work()
+    assert fleet.page() is None
+    assert is_deleted or "Words of ONE" in (fleet.page(path="docs/moved") or "")
 
 
 async def test_what_a_late_write_left_in_the_bucket_is_put_right(fleet: Fleet) -> None:
@@ -447,6 +533,8 @@ async def test_settings_may_be_changed(
     await said(capsys, "init", url, "--all", *words, "s3://state")
     assert (await fleet.rows.settings()).site == "s3://site"
     await said(capsys, "init", url, "--all", *words, "http://state", code=2)
+    # readers of the sites would see the states, too
+    await said(capsys, "init", url, "--all", *words, "s3://site/state", code=2)
     await said(capsys, "init", url, *words, "s3://state", code=2)
 
 
@@ -465,7 +553,11 @@ async def test_workers_share_the_requests_of_a_minute(fleet: Fleet) -> None:
         for _ in range(3):
             group.create_task(ask(FleetBudget(fleet.rows, 1200)))
     assert 1 < len(made) <= 48
+    await fleet.rows._do("UPDATE fleet SET asked_at = '-infinity'")
     budget = FleetBudget(fleet.rows, 1200)
+    budget.refused(0.05)
+    await asyncio.sleep(0.06)
+    assert not await budget.take(), "the pause is over"
     budget.refused(30)
     await budget.take()
     assert await FleetBudget(fleet.rows, 1200).take() > 20

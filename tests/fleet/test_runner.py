@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.rows import LostClaim, Rows, Settings, key_of, pool_for
@@ -288,6 +289,24 @@ async def test_failed_wiki_waits_and_a_person_may_end_that(fleet: FleetBench) ->
         assert await rows.retry(["docs/2"]) == [KEYS[1]]
         assert await rows.approve([]) == [KEYS[2]]
         assert set(await rows.due()) == set(KEYS)
+
+
+async def test_change_that_is_noted_while_a_cycle_runs_means_one_more(
+    fleet: FleetBench,
+) -> None:
+    """The transaction of a long list begins before the cycle, and ends after it."""
+    moved = replace(WIKIS[0], owner=WikiOwner("project", "docs/moved"))
+    async with pool_for(fleet.database) as pool, asyncio.TaskGroup() as group:
+        rows = Rows(pool)
+        async with pool.connection() as cycle:
+            await cycle.execute("SELECT FROM fleet_wiki FOR UPDATE")
+            group.create_task(rows.put([moved]))
+            async with asyncio.timeout(WAIT_S):
+                while not await rows._one("SELECT pid FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110 - of the server
+                    await asyncio.sleep(0.01)
+            await cycle.execute("UPDATE fleet_wiki SET answered_at = clock_timestamp()")
+    async with pool_for(fleet.database) as pool:
+        assert await Rows(pool).due() == [KEYS[0]]
 
 
 async def test_older_claim_moves_nothing(fleet: FleetBench) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import obstore
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from yarl import URL
 
 from tests.site.sites import Studio
@@ -297,6 +299,22 @@ async def test_removal_that_is_refused_is_an_error_and_is_tried_again(
     assert shelf.get("guide.html")
     await shelf.send()
     assert await shelf.is_whole()
+
+
+async def test_removal_that_leads_elsewhere_is_an_error(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lead(_request: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"Location": "http://127.0.0.1:9"})
+
+    app = web.Application()
+    app.router.add_delete("/", lead)
+    async with TestServer(app) as server:
+        monkeypatch.setattr(
+            "wikisync.site.bucket._exact", lambda _url: server.make_url("/")
+        )
+        with pytest.raises(SiteError, match=r"the answer was 307$"):
+            await shelf.bucket.remove("guide.html", "tag")
 
 
 async def test_bucket_that_is_away_is_a_problem_and_is_tried_again(

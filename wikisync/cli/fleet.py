@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -144,6 +145,9 @@ def init(
     for place in filter(None, (site, state, protected)):
         if said := check_bucket(place):
             raise UsageError(f"{place} {said}")
+    for one, other in permutations(filter(None, (site, state, protected)), 2):
+        if f"{one}/".startswith(f"{other}/"):
+            raise UsageError(f"{one} lies in {other}: what is not public would be")
     selection.check()
     address = ServiceAddress.parse(url)
     service, selection = str(address).rstrip("/"), selection.named(address)

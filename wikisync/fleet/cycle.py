@@ -5,7 +5,7 @@ The order makes a cycle that ends anywhere harmless:
 1. claim the row; what an older claim writes later finds other tags in the bucket;
 2. look at what is published, *before* the wiki is read: what is written over was there
    before the text that is written;
-3. restore the state, read the wiki, build the site;
+3. restore the state, read the wiki, see that it still is public, build the site;
 4. see that the claim still holds, note the place in the row, and upload what changed,
    the manifest last;
 5. put the new state beside the old one, then move the row, which names it.
@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -44,7 +45,7 @@ from wikisync.site.build import build_site
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.mirror import Mirror, name_of, open_mirror
 from wikisync.site.model import SiteOptions, WikiSource
-from wikisync.workspace.discovery import is_switched_off, wiki_of
+from wikisync.workspace.discovery import FoundWiki, is_switched_off, wiki_of
 from wikisync.workspace.mirroring import Mirroring
 from wikisync.workspace.pulled import PulledWiki
 
@@ -118,7 +119,10 @@ class Cycle(Struct, frozen=True):
 
     async def _once(self, row: Row) -> None:
         if row.is_gone:
-            row = await self._asked_for(row)
+            # a wiki that no list has may only not have been listed
+            with suppress(NotFound):
+                if found := await self._now(row.wiki):
+                    row = replace(row, is_gone=False, wiki=found)
         place, problem = self._place(row)
         states = self._states(row)
         make_private_folder(states.folder)
@@ -141,16 +145,28 @@ class Cycle(Struct, frozen=True):
                 if not pages:
                     # it has some, and none could be read
                     raise SiteError(problem)
+                is_public = row.wiki.visibility == "public"
+                if is_public and (is_changed or row.place != place):
+                    # what was read may be from after it was made private
+                    found = await self._now(row.wiki)
+                    hidden = replace(row.wiki, visibility="private")
+                    now = replace(row, wiki=found or hidden)
+                    if self._place(now)[0] != place:
+                        await self._once(now)
+                        return
                 await self.at("build")
                 await finish_in_thread(_build, pulled, site)
+        # without pages, it removes what another wiki left that had its path
+        old = row.place or (place if seen and seen.record.files else "")
         place = place if pages else ""
         await self.at("check")
         await self.check()
         await self.rows.check(row)
+        taken = self.rows.is_taken
+        if old not in ("", place) and not await taken(row, old, self.settings):
+            left = open_bucket(old)
+            await upload(None, left, await look(left, is_audit=True), check=self._put)
         if row.place != place:
-            if row.place and not await self._is_taken(row):
-                old = open_bucket(row.place)
-                await upload(None, old, await look(old, is_audit=True), check=self._put)
             # a death after this leaves a site that the row knows of
             await self.rows.settle(row, place)
         await self.at("upload")
@@ -185,26 +201,18 @@ class Cycle(Struct, frozen=True):
         await self.at("put")
         await self.check()
 
-    async def _is_taken(self, row: Row) -> bool:
-        """Whether another wiki has taken the place that this one leaves."""
-        is_public = row.place.startswith(f"{self.settings.site}/")
-        return await self.rows.is_taken(row, is_public=is_public)
-
-    async def _asked_for(self, row: Row) -> Row:
-        """A wiki that no list has: whether it is gone, or only was not listed."""
-        wiki = row.wiki
-        try:
-            record = (
-                await self.client.group(wiki.id)
-                if wiki.owner.kind == "group"
-                else await self.client.project(wiki.id)
-            )
-        except NotFound:
-            return row
-        if is_switched_off(record):
-            return row
+    async def _now(self, wiki: FoundWiki) -> FoundWiki | None:
+        """A wiki as the service has it now; None where it is to have no site."""
+        record = (
+            await self.client.group(wiki.id)
+            if wiki.owner.kind == "group"
+            else await self.client.project(wiki.id)
+        )
         found = wiki_of(self.client, record, asked_by=wiki.origin.asked_by)
-        return replace(row, is_gone=False, wiki=found)
+        selection = self.settings.selection.named(self.client.address)
+        asked_by = wiki.origin.asked_by if wiki.is_named else ""
+        is_meant = selection.means(found.owner, asked_by)
+        return found if is_meant and not is_switched_off(record) else None
 
     def _place(self, row: Row) -> tuple[str, str]:
         """Where the site belongs, empty for nowhere, and what keeps it from there."""

@@ -232,7 +232,8 @@ class Rows:
         rows = await self._do(
             # without an activity, the wiki itself is asked
             f"UPDATE fleet_wiki SET {also} is_halted = false, attempts = 0,"
-            " due_at = '-infinity', hint_at = now(), wiki = wiki - 'activity'"
+            " due_at = '-infinity', hint_at = clock_timestamp(),"
+            " wiki = wiki - 'activity'"
             f" WHERE {condition} AND (cardinality(%s::text[]) = 0 OR path = ANY(%s))"
             " RETURNING key",
             (list(paths), list(paths)),
@@ -266,13 +267,14 @@ class Rows:
         """Note where the site is about to lie."""
         await self._moved(row, "place = %s", (place,))
 
-    async def is_taken(self, row: Row, *, is_public: bool) -> bool:
-        """Whether a wiki of the same visibility has, or will have, a row's place."""
+    async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
+        """Whether a wiki other than a row's has, or will have, a place."""
         found = await self._one(
             "SELECT key FROM fleet_wiki WHERE key <> %s AND NOT is_gone AND (place = %s"
-            " OR (wiki->>'visibility' = 'public') = %s AND"
-            " right(%s, length(path) + 9) = '/' || path || '/-/wikis') LIMIT 1",
-            (row.key, row.place, is_public, row.place),
+            " OR (pages > 0 OR hint_at > answered_at) AND"
+            " CASE wiki->>'visibility' WHEN 'public' THEN %s ELSE %s END"
+            " || '/' || path || '/-/wikis' = %s) LIMIT 1",
+            (row.key, place, settings.site, settings.protected, place),
         )
         return found is not None
 
@@ -336,14 +338,16 @@ class Rows:
                 "INSERT INTO fleet_wiki AS old (key, wiki, path, activity) VALUES"
                 " (%s, %s, %s, %s) ON CONFLICT (key) DO UPDATE SET"
                 " wiki = excluded.wiki, path = excluded.path,"
-                " activity = excluded.activity, is_gone = false, hint_at = now()"
+                " activity = excluded.activity, is_gone = false,"
+                # a cycle may have begun with the old row since the transaction did
+                " hint_at = clock_timestamp()"
                 " WHERE old.wiki <> excluded.wiki OR old.is_gone",
                 values,
             )
             if gone is not None:
                 await cursor.execute(
                     "UPDATE fleet_wiki SET is_gone = true, is_halted = false,"
-                    " hint_at = now() WHERE NOT is_gone AND key = ANY(%s)",
+                    " hint_at = clock_timestamp() WHERE NOT is_gone AND key = ANY(%s)",
                     (list(gone),),
                 )
                 # groups tell of no activity, and projects may fail to; those without

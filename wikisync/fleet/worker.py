@@ -49,14 +49,14 @@ class FleetBudget:
 
     def __init__(self, rows: Rows, per_minute: int) -> None:
         """Nothing is taken yet."""
-        self._rows, self._left, self._until, self._pause_s = rows, 0, 0.0, 0.0
+        self._rows, self._left, self._until, self._paused = rows, 0, 0.0, 0.0
         self._count = max(1, int(per_minute / 60 * TAKEN_S))
         self._seconds = self._count * 60 / (per_minute * SPARED)
 
     async def take(self) -> float:
         """Seconds to wait before it is asked again; 0: one request may be made now."""
-        if self._pause_s:
-            pause_s, self._pause_s = self._pause_s, 0.0
+        if (pause_s := self._paused - time.monotonic()) > 0:
+            self._paused = 0.0
             await self._rows.pause(pause_s)
         if not self._left or time.monotonic() > self._until:
             if wait_s := await self._rows.take_requests(self._seconds):
@@ -67,7 +67,7 @@ class FleetBudget:
 
     def refused(self, pause_s: float) -> None:
         """The service made this worker pause; the others do, too."""
-        self._pause_s = max(self._pause_s, pause_s)
+        self._paused = max(self._paused, time.monotonic() + pause_s)
 
 
 async def work_on_sites(
@@ -138,7 +138,8 @@ async def discover(client: Client, rows: Rows, settings: Settings) -> None:
             kept = [one for one in wikis if not selection.excludes(one.owner)]
             await rows.put(kept)
             return
-        found = await find_wikis(client, selection)
+        options = list(selection.named(client.address).options())
+        found = await find_wikis(client, selection, spared=options)
     except WikisyncError as error:
         log.warning("cannot list the wikis: %s", error.message)
         return

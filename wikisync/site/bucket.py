@@ -208,14 +208,13 @@ class Bucket:
                 # gone already, or another one by now, which stays
                 if answer.status in (404, 412):
                     return False
-                answer.raise_for_status()
-                return True
-        except aiohttp.ClientResponseError as exc:
-            # its text has the address, which is signed
-            said = SiteError(f"the answer was {exc.status}")
-            raise self._failed("remove", path, said) from exc
+                if answer.status < 300:
+                    return True
+                # its own error has the address, which is signed
+                said: Exception = SiteError(f"the answer was {answer.status}")
         except (aiohttp.ClientError, TimeoutError) as exc:
-            raise self._failed("remove", path, exc) from exc
+            said = exc
+        raise self._failed("remove", path, said)
 
     def _failed(self, act: str, path: str, exc: Exception) -> SiteError:
         said = str(exc).partition("<?xml")[0].strip() or type(exc).__name__

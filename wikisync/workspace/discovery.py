@@ -211,6 +211,8 @@ def wiki_of(
     """The wiki of a project or group."""
     deletion_date = activity = ""
     placeholders: dict[str, str] = {}
+    # of a project that everybody sees, the wiki may be for members alone
+    is_closed = record.wiki_access_level == "private"
     if isinstance(record, GroupRecord):
         owner = WikiOwner("group", record.full_path)
     else:
@@ -227,7 +229,7 @@ def wiki_of(
         owner=owner,
         title=record.name or owner.full_path,
         web_url=record.web_url,
-        visibility=record.visibility or "private",
+        visibility="private" if is_closed else record.visibility or "private",
         description=record.description or "",
         is_named=is_named,
         origin=WikiOrigin(
