@@ -1,16 +1,13 @@
-"""A database of its own for each test, on one server for all tests of a process."""
+"""An empty database for each test, on one server for all tests of a process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
 
 import psycopg
 import pytest
 
 from wikisync.fleet.parts import DatabaseServer, database_server
-
-NUMBERS = count(1)
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +18,7 @@ def postgres() -> Iterator[DatabaseServer]:
 
 @pytest.fixture
 def database(postgres: DatabaseServer) -> str:
-    name = f"fleet{next(NUMBERS)}"
-    with psycopg.connect(postgres.url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    return postgres.url.replace("/postgres?", f"/{name}?")
+    # a database has some hundred files, which cost more than all that is in it
+    with psycopg.connect(postgres.url) as connection:
+        connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    return postgres.url

@@ -209,9 +209,8 @@ class Cycle(Struct, frozen=True):
             else await self.client.project(wiki.id)
         )
         found = wiki_of(self.client, record, asked_by=wiki.origin.asked_by)
-        selection = self.settings.selection.named(self.client.address)
         asked_by = wiki.origin.asked_by if wiki.is_named else ""
-        is_meant = selection.means(found.owner, asked_by)
+        is_meant = self.settings.selection.means(found.owner, asked_by)
         return found if is_meant and not is_switched_off(record) else None
 
     def _place(self, row: Row) -> tuple[str, str]:

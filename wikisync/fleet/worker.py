@@ -138,8 +138,7 @@ async def discover(client: Client, rows: Rows, settings: Settings) -> None:
             kept = [one for one in wikis if not selection.excludes(one.owner)]
             await rows.put(kept)
             return
-        options = list(selection.named(client.address).options())
-        found = await find_wikis(client, selection, spared=options)
+        found = await find_wikis(client, selection, spared=[*selection.options()])
     except WikisyncError as error:
         log.warning("cannot list the wikis: %s", error.message)
         return
