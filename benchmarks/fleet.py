@@ -14,16 +14,11 @@ import asyncio
 import os
 import tempfile
 import time
-from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from tests.fleet.test_cycle import Fleet
-from tests.fleet.test_processes import Workers
-from tests.support.service import embedded_service
-from wikisync.fleet.parts import bucket_server, database_server
-from wikisync.fleet.rows import Rows, pool_for
-from wikisync.fleet.runner import make_fleet
+from tests.support.fleet import whole_fleet
+from tests.support.waiting import until
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -42,43 +37,29 @@ def database_cpu_s(url: str) -> float:
     return cpu_s(pid, with_children=True) + sum(map(cpu_s, map(int, children)))
 
 
-async def done(fleet: Fleet) -> None:
-    """Wait until nothing is due."""
-    while (await fleet.rows.counts()).due:  # noqa: ASYNC110 - of other processes
-        await asyncio.sleep(0.1)
-
-
 async def measure(folder: Path, count: int, wikis: int, pages: int) -> None:
     """Print two rows of the table, for so many workers."""
-    async with AsyncExitStack() as stack:
-        database = stack.enter_context(database_server())
-        bucket = stack.enter_context(bucket_server(folder / "s3"))
-        os.environ.update(bucket.environment)
-        service = await stack.enter_async_context(embedded_service(folder))
-        pool = await stack.enter_async_context(pool_for(database.url))
-        fleet = Fleet(service, Rows(pool), bucket, folder)
-        await stack.enter_async_context(fleet.client)
+    async with whole_fleet(folder) as (fleet, workers):
         for number in range(wikis):
             texts = {
                 f"page{one}": f"# Page {one}\n\n{'Words. ' * 500}"
                 for one in range(pages)
             }
-            await service.add_project(f"docs/{number}", texts, visibility="public")
-        await make_fleet(fleet.rows, fleet.settings)
+            await fleet.service.add_project(
+                f"docs/{number}", texts, visibility="public"
+            )
         await fleet.discover()
-        workers = Workers(database.url, folder)
-        stack.callback(workers.end)
         for _ in range(count):
             workers.start(fleet)
         for what in ("first", "nothing changed"):
             before = sum(cpu_s(one.pid) for one in workers.all)
-            server, begun = database_cpu_s(database.url), time.monotonic()
+            server, begun = database_cpu_s(workers.database), time.monotonic()
             if what != "first":
                 await fleet.hint()
-            await done(fleet)
+            await until(fleet.is_done, 3600)
             passed = time.monotonic() - begun
             cpu = sum(cpu_s(one.pid) for one in workers.all) - before
-            queue_ms = (database_cpu_s(database.url) - server) * 1000 / wikis
+            queue_ms = (database_cpu_s(workers.database) - server) * 1000 / wikis
             print(
                 f"| {count} | {what} | {passed:.1f} s | {cpu:.1f} s |"
                 f" {cpu * 1000 / wikis:.0f} ms | {queue_ms:.0f} ms |"

@@ -1,13 +1,20 @@
-"""An empty database for each test, on one server for all tests of a process."""
+"""A fleet for each test; its servers are those of all tests of a process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from wikisync.fleet.parts import DatabaseServer, database_server
+from tests.support.fleet import PATH, PICTURE, Fleet
+from tests.support.service import embedded_service
+from wikisync.core.model import WikiOwner
+from wikisync.fleet.parts import BucketServer, DatabaseServer, database_server
+from wikisync.fleet.rows import Rows, pool_for
+from wikisync.fleet.runner import make_fleet
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +29,22 @@ def database(postgres: DatabaseServer) -> str:
     with psycopg.connect(postgres.url) as connection:
         connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     return postgres.url
+
+
+@pytest.fixture
+async def fleet(
+    database: str, s3: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Fleet]:
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(embedded_service(tmp_path))
+        rows = Rows(await stack.enter_async_context(pool_for(database)))
+        pages = {"home": f"# Home\n\n![a]({PICTURE})", "guide": "Words of ONE."}
+        await service.add_project(PATH, pages, visibility="public")
+        await service.put_file(WikiOwner("project", PATH), PICTURE, b"a picture")
+        fleet = Fleet(service, rows, s3, tmp_path)
+        await stack.enter_async_context(fleet.client)
+        await make_fleet(rows, fleet.settings)
+        await fleet.discover()
+        yield fleet

@@ -14,18 +14,14 @@ import signal
 import sys
 import tempfile
 import time
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 
-from tests.fleet.test_cycle import Fleet
-from tests.fleet.test_processes import Workers, is_stopped
-from tests.support.service import embedded_service
+from tests.support.fleet import Fleet, Workers, is_stopped, whole_fleet
+from tests.support.waiting import until
 from wikisync.core.model import WikiOwner
-from wikisync.fleet.parts import bucket_server, database_server
-from wikisync.fleet.rows import Rows, pool_for
-from wikisync.fleet.runner import make_fleet
 
 WORKERS = 3
 STUCK_S = 300.0
@@ -79,9 +75,10 @@ async def prove(
     begun = time.monotonic()
     for _ in range(WORKERS):
         workers.start(fleet)
-    while (await fleet.rows.counts()).due:
-        assert time.monotonic() < begun + STUCK_S + 3 * wikis, "a wiki is stuck"
-        await asyncio.sleep(0.2)
+    try:
+        await until(fleet.is_done, STUCK_S + 3 * wikis)
+    except TimeoutError:
+        raise AssertionError("a wiki is stuck") from None
     for number, version in versions.items():
         page = fleet.page(path=path_of(number)) or ""
         assert f"Version {version}." in page, f"{path_of(number)} is not {version}"
@@ -93,19 +90,9 @@ async def prove(
 
 async def main(seed: int, wikis: int, faults: int) -> None:
     """Start all parts and prove."""
-    async with AsyncExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        database = stack.enter_context(database_server())
-        bucket = stack.enter_context(bucket_server(folder / "s3"))
-        os.environ.update(bucket.environment)
-        service = await stack.enter_async_context(embedded_service(folder))
-        pool = await stack.enter_async_context(pool_for(database.url))
-        fleet = Fleet(service, Rows(pool), bucket, folder)
-        await stack.enter_async_context(fleet.client)
-        await make_fleet(fleet.rows, fleet.settings)
-        workers = Workers(database.url, folder)
-        stack.callback(workers.end)
-        await prove(fleet, workers, wikis, faults, random.Random(seed))
+    with tempfile.TemporaryDirectory() as name:
+        async with whole_fleet(Path(name)) as (fleet, workers):
+            await prove(fleet, workers, wikis, faults, random.Random(seed))
 
 
 if __name__ == "__main__":

@@ -9,43 +9,15 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.fleet.test_cycle import Fleet, fleet  # noqa: F401
+from tests.support.fleet import Fleet, Workers, is_stopped
+from tests.support.waiting import until
 
 WAIT_S = 120
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class Workers:
-    """Processes that end with the test."""
-
-    def __init__(self, database: str, folder: Path) -> None:
-        self.database, self.folder = database, folder
-        self.all: list[subprocess.Popen[bytes]] = []
-
-    def start(self, fleet: Fleet, *stops: str) -> subprocess.Popen[bytes]:  # noqa: F811
-        place = self.folder / f"process{len(self.all)}"
-        place.mkdir()
-        words = [sys.executable, "-m", "tests.fleet.stopping_worker", self.database]
-        with (place / "log").open("wb") as log:
-            worker = subprocess.Popen(
-                [*words, fleet.service.token, str(place), *stops],
-                cwd=ROOT,
-                stdout=log,
-                stderr=log,
-            )
-        self.all.append(worker)
-        return worker
-
-    def end(self) -> None:
-        for number, worker in enumerate(self.all):
-            worker.kill()
-            worker.wait()
-            print((self.folder / f"process{number}/log").read_text())  # noqa: T201
 
 
 @pytest.fixture
@@ -57,47 +29,29 @@ def workers(database: str, tmp_path: Path) -> Iterator[Workers]:
         workers.end()
 
 
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(WAIT_S):
-        while not await is_so():  # noqa: ASYNC110 - of other processes
-            await asyncio.sleep(0.1)
-
-
-def is_stopped(worker: subprocess.Popen[bytes]) -> bool:
-    return Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2][1] == "T"
-
-
 async def test_wiki_of_a_killed_worker_is_published_by_another(
-    fleet: Fleet,  # noqa: F811
-    workers: Workers,
+    fleet: Fleet, workers: Workers
 ) -> None:
     killed = workers.start(fleet, "put", "SIGKILL")
     assert await asyncio.to_thread(killed.wait, WAIT_S) == -signal.SIGKILL
     workers.start(fleet)
 
-    async def is_done() -> bool:
-        return not (await fleet.rows.counts()).due
-
-    await until(is_done)
+    await until(fleet.is_done)
     await fleet.audit()
 
 
 async def test_frozen_worker_that_thaws_puts_nothing_over_the_newer_site(
-    fleet: Fleet,  # noqa: F811
-    workers: Workers,
+    fleet: Fleet, workers: Workers
 ) -> None:
     await fleet.work()
     await fleet.write("Words of TWO.")
     frozen = workers.start(fleet, "put", "SIGSTOP")
 
-    async def is_frozen() -> bool:
-        return is_stopped(frozen)
-
-    await until(is_frozen)
+    await until(lambda: is_stopped(frozen))
     await fleet.write("Words of THREE.")
     workers.start(fleet)
 
-    async def is_newest() -> bool:
+    def is_newest() -> bool:
         return "Words of THREE" in (fleet.page() or "")
 
     await until(is_newest)
@@ -105,7 +59,7 @@ async def test_frozen_worker_that_thaws_puts_nothing_over_the_newer_site(
     frozen.send_signal(signal.SIGCONT)
     codes = [await asyncio.to_thread(one.wait, WAIT_S) for one in workers.all]
     assert codes == [0, 0]
-    assert await is_newest()
+    assert is_newest()
     await fleet.audit()
 
 

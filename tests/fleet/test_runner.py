@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
+from tests.support.waiting import until
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.rows import LostClaim, Rows, Settings, key_of, pool_for
 from wikisync.fleet.runner import TASK, FleetRunner, enqueue, make_fleet, queue_of
@@ -48,19 +49,11 @@ class Cycles:
         live = self.begun[key] - self.ended[key]
         self.most[key] = max(self.most[key], live)
         try:
-            await asyncio.sleep(0.001)
-            while self.is_held:  # noqa: ASYNC110 - of other threads
-                await asyncio.sleep(0.005)
+            await until(lambda: not self.is_held)
         except asyncio.CancelledError:
             self.begun[key] -= 1
             raise
         self.ended[key] += 1
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(WAIT_S):
-        while not is_so():  # noqa: ASYNC110 - of other threads
-            await asyncio.sleep(0.01)
 
 
 class Bench(Protocol):
@@ -146,6 +139,15 @@ class FleetBench:
 
 async def idle() -> None:
     pass
+
+
+async def is_done(rows: Rows) -> bool:
+    return not (await rows.counts()).due
+
+
+async def is_waited_for(rows: Rows) -> bool:
+    """Whether a statement waits for another one's lock."""
+    return bool(await rows._one("SELECT pid FROM pg_locks WHERE NOT granted"))
 
 
 @asynccontextmanager
@@ -301,9 +303,7 @@ async def test_change_that_is_noted_while_a_cycle_runs_means_one_more(
         async with pool.connection() as cycle:
             await cycle.execute("SELECT FROM fleet_wiki FOR UPDATE")
             group.create_task(rows.put([moved]))
-            async with asyncio.timeout(WAIT_S):
-                while not await rows._one("SELECT pid FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110 - of the server
-                    await asyncio.sleep(0.01)
+            await until(lambda: is_waited_for(rows))
             await cycle.execute("UPDATE fleet_wiki SET answered_at = clock_timestamp()")
     async with pool_for(fleet.database) as pool:
         assert await Rows(pool).due() == [KEYS[0]]
@@ -371,9 +371,7 @@ async def test_burst_of_hints_leaves_no_wiki_unserved(fleet: FleetBench) -> None
         rows = Rows(pool)
         for number in range(60):
             await rows.retry([f"docs/{number % 3 + 1}"])
-        async with asyncio.timeout(WAIT_S):
-            while (await rows.counts()).due:  # noqa: ASYNC110 - of others
-                await asyncio.sleep(0.05)
+        await until(lambda: is_done(rows))
     assert sum(fleet.cycles.ended.values()) <= 63
     assert set(fleet.cycles.most.values()) == {1}
 

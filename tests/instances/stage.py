@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from tests.cli.exports import digest_of_tree
 from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.commands import Ran
 from tests.support.service import EmbeddedService, embedded_service
+from tests.support.waiting import until
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.core.model import WikiOwner
 
@@ -250,14 +251,11 @@ async def eventually(
     is_so: Callable[[], Awaitable[bool] | bool], within_s: float = 60.0
 ) -> bool:
     """Whether something becomes so in time; another process does it."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(within_s):
-            while True:
-                answer = is_so()
-                if answer if isinstance(answer, bool) else await answer:
-                    return True
-                await asyncio.sleep(0.02)
-    return False
+    try:
+        await until(is_so, within_s)
+    except TimeoutError:
+        return False
+    return True
 
 
 @asynccontextmanager

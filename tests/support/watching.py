@@ -19,11 +19,11 @@ from typing import Any
 
 from tests.support.agreed import write_config
 from tests.support.service import EmbeddedService
+from tests.support.waiting import until
 from wikisync.core.model import WikiOwner
 
 OWNER = WikiOwner("project", "docs/handbook")
 WAIT_S = 60.0
-SCAN_S = 0.01
 END_S = 30.0
 
 
@@ -72,9 +72,7 @@ class WatchProcess:
     ) -> None:
         """Wait until something is so; with all that was said where it never is."""
         try:
-            async with asyncio.timeout(wait_s):
-                while not await _answer(is_so()):  # noqa: ASYNC110 - another process
-                    await asyncio.sleep(SCAN_S)
+            await until(is_so, wait_s)
         except TimeoutError:
             raise AssertionError("\n".join(["never so:", *self.lines])) from None
 
@@ -96,10 +94,6 @@ class WatchProcess:
         async with asyncio.TaskGroup() as group:
             group.create_task(_collect(self.process.stderr, self.lines))
             group.create_task(_collect(self.process.stdout, self.out))
-
-
-async def _answer(answer: Awaitable[bool] | bool) -> bool:
-    return answer if isinstance(answer, bool) else await answer
 
 
 async def _collect(stream: asyncio.StreamReader | None, lines: list[str]) -> None:

@@ -12,14 +12,8 @@ import pytest
 from tests.api.faketime import budget_at
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
-from tests.support.watching import (
-    OWNER,
-    SCAN_S,
-    WAIT_S,
-    WatchProcess,
-    make_workspace,
-    watching,
-)
+from tests.support.waiting import until
+from tests.support.watching import OWNER, WAIT_S, WatchProcess, make_workspace, watching
 from wikisync.api.budget import Area, shown_time
 from wikisync.api.client import Client
 from wikisync.cli.console import Console
@@ -312,11 +306,6 @@ def test_paused_wiki_calls_nobody() -> None:
     assert seen(runner, [cast("Any", wiki)])[0].paused is not None
 
 
-async def appeared(path: Path) -> None:
-    while not path.exists():  # noqa: ASYNC110 - nobody tells
-        await asyncio.sleep(SCAN_S)
-
-
 @asynccontextmanager
 async def watch_without_service(
     root: Path, monkeypatch: pytest.MonkeyPatch
@@ -349,5 +338,5 @@ async def test_person_is_called_in_time_though_nothing_happens(
     monkeypatch.setattr(report, "LASTING_S", 0.3)
     monkeypatch.setattr("wikisync.watch.run.SHOW_AGAIN_S", 0.1)
     async with watch_without_service(tmp_path, monkeypatch):
-        await appeared(tmp_path / ATTENTION_FILE)
+        await until((tmp_path / ATTENTION_FILE).exists)
     assert "unreachable" in (tmp_path / ATTENTION_FILE).read_text()

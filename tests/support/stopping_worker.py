@@ -1,6 +1,6 @@
 """A worker that sends itself a signal when it comes to a step for the NUMBERth time.
 
-``python -m tests.fleet.stopping_worker DATABASE TOKEN FOLDER [STEP SIGNAL [NUMBER]]``
+``python -m tests.support.stopping_worker DATABASE TOKEN FOLDER [STEP SIGNAL [NUMBER]]``
 """
 
 from __future__ import annotations

@@ -1,0 +1,176 @@
+"""The commands of a fleet, what workers share, and what they tell."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+
+import aiohttp
+import psycopg
+import pytest
+
+from tests.support.fleet import PATH, Fleet
+from wikisync.cli.main import main
+from wikisync.core.system.locks import locked_folder
+from wikisync.fleet.metrics import Meter, metrics_at
+from wikisync.fleet.worker import FleetBudget
+
+
+async def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    """What a command of the fleet says."""
+    assert await asyncio.to_thread(main, ["fleet", *words]) == code
+    return capsys.readouterr().out
+
+
+async def test_commands_show_and_steer_the_fleet(
+    fleet: Fleet,
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("WIKISYNC_DATABASE", database)
+    await fleet.work()
+    counts = json.loads(await said(capsys, "status", "--json", "--all"))
+    assert (counts["wikis"], counts["pages"], counts["due"]) == (2, 2, 0)
+    assert fleet.site() in [
+        one["place"].removeprefix("s3://site/") for one in counts["shown"]
+    ]
+    found = await said(capsys, "doctor")
+    assert f"s3://site/{fleet.name} lets one of 8 create an object" in found
+    assert f"s3://state/{fleet.name} refuses to remove an object" in found
+    assert await said(capsys, "drain") == "workers end within some seconds\n"
+    assert "the fleet is drained" in await said(capsys, "status")
+    assert await said(capsys, "drain", "--end") == "workers may be started\n"
+    assert await fleet.rows.claim("project-1") is None
+    await fleet.hint()
+    row = await fleet.rows.claim("project-1")
+    assert row
+    await fleet.rows.fail(row, "it is emptied", is_halted=True)
+    assert "it is emptied" in await said(capsys, "status", code=4)
+    assert await said(capsys, "retry", "docs/another") == "0 wikis to do\n"
+    assert await said(capsys, "approve", PATH) == "1 wiki to do\n"
+    assert "project-1" in await fleet.rows.due()
+
+
+async def test_settings_may_be_changed(
+    fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--database", database, "--site", "s3://site/", "--state")
+    url = "https://gitlab.example.com"
+    await said(capsys, "init", url, "--all", *words, "s3://state")
+    assert (await fleet.rows.settings()).site == "s3://site"
+    await said(capsys, "init", url, "--all", *words, "http://state", code=2)
+    # readers of the sites would see the states, too
+    await said(capsys, "init", url, "--all", *words, "s3://site/state", code=2)
+    await said(capsys, "init", url, *words, "s3://state", code=2)
+
+
+async def test_workers_share_the_requests_of_a_minute(fleet: Fleet) -> None:
+    """Of 1,200 in a minute, 3 workers that ask for 2 s get 36, and those before it."""
+    ends_at, made = time.monotonic() + 2, []
+
+    async def ask(budget: FleetBudget) -> None:
+        while time.monotonic() < ends_at:
+            wait_s = await budget.take()
+            if not wait_s:
+                made.append(time.monotonic())
+            await asyncio.sleep(wait_s)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(3):
+            group.create_task(ask(FleetBudget(fleet.rows, 1200)))
+    assert 1 < len(made) <= 48
+    await fleet.rows._do("UPDATE fleet SET asked_at = '-infinity'")
+    budget = FleetBudget(fleet.rows, 1200)
+    budget.refused(0.05)
+    await asyncio.sleep(0.06)
+    assert not await budget.take(), "the pause is over"
+    budget.refused(30)
+    await budget.take()
+    assert await FleetBudget(fleet.rows, 1200).take() > 20
+
+
+async def test_requests_of_a_worker_are_taken_from_the_shared_ones(
+    fleet: Fleet,
+) -> None:
+    await fleet.rows.pause(1)
+    fleet.client.budget.shared = FleetBudget(fleet.rows, 6000)
+    begun = time.monotonic()
+    await fleet.client.version()
+    assert time.monotonic() - begun > 0.5
+
+
+async def test_metrics_say_what_the_fleet_does(fleet: Fleet) -> None:
+    meter = Meter()
+    await fleet.work(fleet.worker(meter.at))
+    async with (
+        metrics_at("127.0.0.1:0", fleet.rows, meter) as port,
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{port}/metrics") as answer,
+    ):
+        shown = dict(line.rsplit(" ", 1) for line in (await answer.text()).splitlines())
+    assert shown["wikisync_fleet_wikis"] == "2"
+    assert float(shown["wikisync_fleet_oldest_due_seconds"]) == 0
+    assert shown['wikisync_fleet_cycles_total{end="done"}'] == "2"
+    assert float(shown['wikisync_fleet_step_seconds_total{step="build"}']) > 0
+
+
+async def test_folder_has_one_worker(
+    fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("run", "--database", database, "--folder", str(fleet.folder))
+    with locked_folder(fleet.folder):
+        await said(capsys, *words, code=2)
+
+
+def test_database_that_is_away_is_one_error(capsys: pytest.CaptureFixture[str]) -> None:
+    url = "postgresql://nobody@127.0.0.1:9/none"
+    assert main(["fleet", "status", "--database", url]) == 1
+    assert "error: cannot use the database: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url", ["postgres:/me:secret@127.0.0.1/none", "postgresql://me:secret%@h/none"]
+)
+def test_url_that_cannot_be_read_is_not_repeated(
+    capsys: pytest.CaptureFixture[str], url: str
+) -> None:
+    """It may hold a password."""
+    assert main(["fleet", "status", "--database", url]) == 1
+    said = capsys.readouterr().err
+    assert "error: cannot use the database: its URL is wrong\n" in said
+    assert "secret" not in said
+
+
+async def test_service_and_wikis_are_kept_without_what_addresses_have_more(
+    fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = fleet.service.url
+    words = ["--all", "--exclude", f"{url}/docs/other/-/wikis/home"]
+    words += ["--site", "s3://site", "--state", "s3://state", "--database", database]
+    await said(capsys, "init", f"{url}/api/v4", *words)
+    settings = await fleet.rows.settings()
+    assert settings.service == url
+    assert settings.selection.excluded == ("docs/other",)
+    named = url.replace("//", "//me:secret@")
+    assert await asyncio.to_thread(main, ["fleet", "init", named, *words]) == 2
+    assert "secret" not in capsys.readouterr().err
+    assert (await fleet.rows.settings()).service == url
+
+
+def test_absent_extra_is_one_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "procrastinate", None)
+    assert main(["fleet", "status", "--database", "postgresql://x"]) == 2
+    assert "hint: install wikisync with its extra fleet\n" in capsys.readouterr().err
+
+
+def test_tables_of_another_version_are_refused(database: str) -> None:
+    assert main(["fleet", "status", "--database", database]) == 2
+    with psycopg.connect(database) as connection:
+        connection.execute("CREATE TABLE fleet (version integer, settings jsonb)")
+        connection.execute("INSERT INTO fleet VALUES (99, '{}')")
+    assert main(["fleet", "status", "--database", database]) == 2

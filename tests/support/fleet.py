@@ -1,0 +1,169 @@
+"""A fleet on a real database, a real S3 server and the embedded service.
+
+A worker that dies or freezes at a step is one whose ``at`` raises or waits there;
+``Workers`` are real processes to which that happens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from tests.support.bucket_server import got
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api.client import Client
+from wikisync.core.model import WikiOwner
+from wikisync.fleet.cycle import Cycle
+from wikisync.fleet.parts import BucketServer, bucket_server, database_server
+from wikisync.fleet.rows import Rows, Settings, pool_for
+from wikisync.fleet.runner import make_fleet
+from wikisync.fleet.worker import discover
+from wikisync.site.bucket import RECORD, nothing_lost, open_bucket
+from wikisync.workspace.discovery import Selection
+
+ROOT = Path(__file__).resolve().parents[2]
+PATH = "docs/handbook"
+PICTURE = "uploads/0123456789abcdef0123456789abcdef/a.png"
+Step = Callable[[str], Awaitable[None]]
+
+
+class Died(BaseException):
+    """The worker was killed."""
+
+
+async def passes(_step: str) -> None:
+    pass
+
+
+def dies_at(step: str, after: int = 0) -> Step:
+    left = [after]
+
+    async def at(now: str) -> None:
+        if now == step:
+            left[0] -= 1
+            if left[0] < 0:
+                raise Died
+
+    return at
+
+
+class Fleet:
+    """A fleet whose cycles a test runs one by one."""
+
+    def __init__(
+        self, service: EmbeddedService, rows: Rows, server: BucketServer, folder: Path
+    ) -> None:
+        self.service, self.rows, self.server = service, rows, server
+        self.folder, self.name = folder, folder.name
+        self.settings = Settings(
+            service.url,
+            Selection(is_all=True),
+            f"s3://site/{self.name}",
+            f"s3://state/{self.name}",
+        )
+        self.client = Client(service.url, service.token)
+        self.count = 0
+
+    async def write(self, text: str, slug: str = "guide", path: str = PATH) -> None:
+        await self.service.add_pages(WikiOwner("project", path), {slug: text})
+        await self.hint()
+
+    async def hint(self) -> None:
+        await self.rows.retry([one.path for one in await self.rows.shown()])
+
+    async def discover(self) -> None:
+        await self.rows._do("UPDATE fleet SET listed_at = '-infinity'")
+        await discover(self.client, self.rows, self.settings)
+
+    def worker(self, at: Step = passes, folder: str = "") -> Cycle:
+        """A worker, of another machine unless a folder is named."""
+        self.count += 1
+        place = self.folder / (folder or f"worker{self.count}")
+        return Cycle(self.rows, self.settings, self.client, place, nothing_lost, at)
+
+    async def work(self, worker: Cycle | None = None) -> None:
+        worker = worker or self.worker()
+        for key in await self.rows.due():
+            await worker.run(key)
+
+    def site(self, path: str = PATH) -> str:
+        return f"{self.name}/{path}/-/wikis"
+
+    def page(self, slug: str = "guide", path: str = PATH) -> str | None:
+        found = got(self.server, f"{self.site(path)}/{slug}.html")
+        return found[0].decode() if found else None
+
+    async def is_done(self) -> bool:
+        return not (await self.rows.counts()).due
+
+    async def problem(self) -> str:
+        return next(one.problem for one in await self.rows.shown() if one.path == PATH)
+
+    async def audit(self, path: str = PATH) -> None:
+        """See that the site is what its manifest says, and nothing else."""
+        bucket = open_bucket(f"s3://site/{self.site(path)}")
+        found = await bucket.read("-/manifest.json")
+        assert found
+        said = {one["path"]: one["sha256"] for one in json.loads(found[0])["files"]}
+        paths = (await bucket.etags()).keys() - {RECORD, "-/manifest.json"}
+        there = {}
+        for one in paths:
+            content = await bucket.read(one)
+            assert content
+            there[one] = hashlib.sha256(content[0]).hexdigest()
+        assert there == said
+
+
+class Workers:
+    """Processes that end with the test."""
+
+    def __init__(self, database: str, folder: Path) -> None:
+        self.database, self.folder = database, folder
+        self.all: list[subprocess.Popen[bytes]] = []
+
+    def start(self, fleet: Fleet, *stops: str) -> subprocess.Popen[bytes]:
+        place = self.folder / f"process{len(self.all)}"
+        place.mkdir()
+        words = [sys.executable, "-m", "tests.support.stopping_worker", self.database]
+        with (place / "log").open("wb") as log:
+            worker = subprocess.Popen(
+                [*words, fleet.service.token, str(place), *stops],
+                cwd=ROOT,
+                stdout=log,
+                stderr=log,
+            )
+        self.all.append(worker)
+        return worker
+
+    def end(self) -> None:
+        for number, worker in enumerate(self.all):
+            worker.kill()
+            worker.wait()
+            print((self.folder / f"process{number}/log").read_text())  # noqa: T201
+
+
+def is_stopped(worker: subprocess.Popen[bytes]) -> bool:
+    return Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2][1] == "T"
+
+
+@asynccontextmanager
+async def whole_fleet(folder: Path) -> AsyncIterator[tuple[Fleet, Workers]]:
+    """A fleet with servers of its own, on which real workers may be started."""
+    async with AsyncExitStack() as stack:
+        database = stack.enter_context(database_server())
+        bucket = stack.enter_context(bucket_server(folder / "s3"))
+        os.environ.update(bucket.environment)
+        service = await stack.enter_async_context(embedded_service(folder))
+        pool = await stack.enter_async_context(pool_for(database.url))
+        fleet = Fleet(service, Rows(pool), bucket, folder)
+        await stack.enter_async_context(fleet.client)
+        await make_fleet(fleet.rows, fleet.settings)
+        workers = Workers(database.url, folder)
+        stack.callback(workers.end)
+        yield fleet, workers
