@@ -14,8 +14,8 @@ import pytest
 from tests.support.fleet import PATH, Fleet
 from wikisync.cli.main import main
 from wikisync.core.system.locks import locked_folder
+from wikisync.fleet.budget import FleetBudget
 from wikisync.fleet.metrics import Meter, metrics_at
-from wikisync.fleet.worker import FleetBudget
 
 
 async def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:

@@ -19,7 +19,7 @@ from wikisync.fleet import worker as worker_module
 from wikisync.fleet.rows import LostClaim
 from wikisync.fleet.states import States
 from wikisync.site.bucket import open_bucket
-from wikisync.workspace.discovery import Selection
+from wikisync.workspace.discovery import Selection, find_wikis
 
 
 async def test_wiki_is_published_and_kept_up_to_date(fleet: Fleet) -> None:
@@ -54,6 +54,19 @@ async def test_only_what_had_activity_is_due(fleet: Fleet) -> None:
     await fleet.service.add_pages(WikiOwner("project", PATH), {"guide": "TWO"})
     await fleet.discover()
     assert len(await fleet.rows.due()) == 1
+
+
+async def test_activity_that_is_no_time_keeps_no_other_wiki_waiting(
+    fleet: Fleet,
+) -> None:
+    await fleet.work()
+    (known,) = (await find_wikis(fleet.client, Selection(projects=(PATH,)))).wikis
+    await fleet.rows.put([replace(known, activity="never")])
+    await fleet.work()
+    await fleet.service.add_project("docs/new", {"home": "New."}, visibility="public")
+    await fleet.discover()
+    await fleet.work()
+    assert "New." in (fleet.page("index", "docs/new") or "")
 
 
 @pytest.mark.parametrize("step", ["restore", "upload", "put", "state", "row", "tidy"])

@@ -276,6 +276,12 @@ async def test_same_bytes_that_are_there_already_are_taken_as_put(shelf: Shelf) 
     assert await shelf.is_whole()
 
 
+@pytest.mark.parametrize("place", ["s3://site/docs?b/-/wikis", "s3://site/docs#b"])
+def test_place_is_never_a_part_of_its_address(place: str) -> None:
+    with pytest.raises(SiteError, match=r"has \? or # in it"):
+        open_bucket(place)
+
+
 async def test_removal_names_what_it_removes(shelf: Shelf) -> None:
     await shelf.send()
     etag = (await shelf.bucket.etags())["guide.html"]

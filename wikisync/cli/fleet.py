@@ -15,15 +15,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from wikisync.api.address import ServiceAddress
 from wikisync.cli.console import Console
 from wikisync.cli.doctor import show_findings
 from wikisync.cli.options import flag, json_option
 from wikisync.cli.service_command import ServiceCommand, service_options, token_option
+from wikisync.config.sections import check_bucket
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.core.system.processes import end_server, start_server
 from wikisync.errors import ExitCode, ServiceError, UsageError
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.sentences import counted
+from wikisync.workspace.service import read_token
 
 if TYPE_CHECKING:
     from wikisync.fleet.rows import Rows
@@ -54,6 +57,7 @@ def command() -> None:
     PostgreSQL holds the queue, an S3 bucket the sites and all that is known of the
     wikis.  Pages are only read: two-way sync is for a workspace on a disk.
     """
+    # what needs them is imported by the commands below
     try:
         import obstore  # noqa: F401
         import procrastinate  # noqa: F401
@@ -135,8 +139,6 @@ def init(
 
     Workers that run must be started again to see a change.
     """
-    from wikisync.api.address import ServiceAddress
-    from wikisync.config.sections import check_bucket
     from wikisync.fleet.rows import Settings
     from wikisync.fleet.runner import make_fleet
 
@@ -147,7 +149,10 @@ def init(
             raise UsageError(f"{place} {said}")
     for one, other in permutations(filter(None, (site, state, protected)), 2):
         if f"{one}/".startswith(f"{other}/"):
-            raise UsageError(f"{one} lies in {other}: what is not public would be")
+            raise UsageError(
+                f"{one} lies in {other}",
+                hint="who reads one would read the other: name places that are apart",
+            )
     selection.check()
     address = ServiceAddress.parse(url)
     service, selection = str(address).rstrip("/"), selection.named(address)
@@ -192,7 +197,6 @@ def run(
     """Work until SIGTERM, Ctrl-C or wikisync fleet drain, then end in order."""
     from wikisync.fleet.runner import FleetRunner
     from wikisync.fleet.worker import work_on_sites
-    from wikisync.workspace.service import read_token
 
     async def work(rows: Rows) -> None:
         url = (await rows.settings()).service
@@ -318,10 +322,10 @@ def try_out(console: Console) -> int:
 
 async def _tried(console: Console, folder: Path, database: str, bucket: str) -> None:
     """Publish what the embedded service holds, show where, and wait."""
-    from wikisync.cli.demo import guide_folder
+    from wikisync.cli.demo import guide_folder  # slow to load
     from wikisync.fleet.rows import Rows, Settings, pool_for
     from wikisync.fleet.runner import make_fleet
-    from wikisync.service.server import running_service
+    from wikisync.service.server import running_service  # slow to load
 
     token = folder / "token"
     token.touch(0o600)

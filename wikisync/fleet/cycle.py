@@ -28,7 +28,6 @@ from msgspec.structs import replace
 
 from wikisync.api.client import Client
 from wikisync.core.messages import SilentProgress
-from wikisync.core.model import Problem
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import (
@@ -40,7 +39,7 @@ from wikisync.errors import (
 )
 from wikisync.fleet.rows import LostClaim, Row, Rows, Settings
 from wikisync.fleet.states import States
-from wikisync.site.bucket import Check, look, open_bucket, upload
+from wikisync.site.bucket import Check, Seen, look, open_bucket, upload
 from wikisync.site.build import build_site
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.mirror import Mirror, name_of, open_mirror
@@ -62,6 +61,18 @@ UNPROTECTED = (
 )
 
 _BUILDING = threading.Lock()
+
+
+class Read(Struct, frozen=True):
+    """What a cycle learned of a wiki."""
+
+    problem: str = ""
+    pulled: PulledWiki | None = None
+    """Its pages, where it has some."""
+    is_changed: bool = False
+    """Whether the copy is another one than before."""
+    is_settled: bool = True
+    """Whether it need not be read again soon."""
 
 
 class Cycle(Struct, frozen=True):
@@ -127,41 +138,61 @@ class Cycle(Struct, frozen=True):
         states = self._states(row)
         make_private_folder(states.folder)
         await self.at("look")
-        seen = await look(open_bucket(place), is_audit=True) if place else None
+        seen = await look(open_bucket(place), is_audit=True) if place else Seen()
         await self.at("restore")
         generation = await states.restore(row)
-        pages, is_changed, is_settled = 0, False, True
-        site = states.folder.with_name(SITE)
+        read = Read(problem=problem)
         if place:
             await self.at("pull")
-            with open_mirror(states.folder) as mirror:
-                before = _fingerprint(mirror, row)
-                mirror.forget_lost_texts(_name(row))
-                pulled = await self._pulled(mirror, row)
-                is_changed = _fingerprint(mirror, row) != before
-            if isinstance(pulled, PulledWiki):
-                pages, problem = pulled.pages, "; ".join(map(str, pulled.problems[:1]))
-                is_settled = not {one.code for one in pulled.problems} & TRANSIENT
-                if not pages:
-                    # it has some, and none could be read
-                    raise SiteError(problem)
-                is_public = row.wiki.visibility == "public"
-                if is_public and (is_changed or row.place != place):
-                    # what was read may be from after it was made private
-                    found = await self._now(row.wiki)
-                    hidden = replace(row.wiki, visibility="private")
-                    now = replace(row, wiki=found or hidden)
-                    if self._place(now)[0] != place:
-                        await self._once(now)
-                        return
-                await self.at("build")
-                await finish_in_thread(_build, pulled, site)
-        # without pages, it removes what another wiki left that had its path
-        old = row.place or (place if seen and seen.record.files else "")
-        place = place if pages else ""
+            read = await self._read(row, states)
+        if read.pulled:
+            if now := await self._moved(row, place, read):
+                await self._once(now)
+                return
+            await self.at("build")
+            await finish_in_thread(_build, read.pulled, states.folder.with_name(SITE))
         await self.at("check")
         await self.check()
         await self.rows.check(row)
+        await self._publish(row, place, seen, read)
+        if row.is_gone:
+            await states.clear()
+            await self.rows.forget(row)
+        else:
+            await self._note(row, states, generation, read)
+
+    async def _read(self, row: Row, states: States) -> Read:
+        """Bring the copy of a wiki up to date."""
+        with open_mirror(states.folder) as mirror:
+            before = _fingerprint(mirror, row)
+            mirror.forget_lost_texts(_name(row))
+            pulled = await Mirroring(
+                self.client, mirror, allow_emptying=row.may_empty, verify=False
+            ).pull(row.wiki, SilentProgress())
+            is_changed = _fingerprint(mirror, row) != before
+        if not isinstance(pulled, PulledWiki):
+            return Read(is_changed=is_changed)
+        problem = "; ".join(map(str, pulled.problems[:1]))
+        if not pulled.pages:
+            # it has some, and none could be read
+            raise SiteError(problem)
+        is_settled = not {one.code for one in pulled.problems} & TRANSIENT
+        return Read(problem, pulled, is_changed=is_changed, is_settled=is_settled)
+
+    async def _moved(self, row: Row, place: str, read: Read) -> Row | None:
+        """The row of a wiki that was made private, maybe before it was read."""
+        is_public = row.wiki.visibility == "public"
+        if not is_public or not (read.is_changed or row.place != place):
+            return None
+        found = await self._now(row.wiki)
+        now = replace(row, wiki=found or replace(row.wiki, visibility="private"))
+        return now if self._place(now)[0] != place else None
+
+    async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> None:
+        """Make the place hold the site, and the one that it leaves hold nothing."""
+        # without pages, it removes what another wiki left that had its path
+        old = row.place or (place if seen.record.files else "")
+        place = place if read.pulled else ""
         taken = self.rows.is_taken
         if old not in ("", place) and not await taken(row, old, self.settings):
             left = open_bucket(old)
@@ -170,15 +201,17 @@ class Cycle(Struct, frozen=True):
             # a death after this leaves a site that the row knows of
             await self.rows.settle(row, place)
         await self.at("upload")
-        if place and seen:
+        if place:
+            site = self.folder / row.key / SITE
             done = await upload(site, open_bucket(place), seen, check=self._put)
             log.info("%s: %d put, %d removed", row.wiki.owner, done.put, done.removed)
-        if row.is_gone:
-            await states.clear()
-            await self.rows.forget(row)
-            return
+
+    async def _note(
+        self, row: Row, states: States, generation: int, read: Read
+    ) -> None:
+        """Put the state beside the one before, and name it in the row."""
         name = row.state
-        if is_changed or generation != row.generation:
+        if read.is_changed or generation != row.generation:
             await self.at("state")
             await self.check()
             generation += 1
@@ -188,9 +221,9 @@ class Cycle(Struct, frozen=True):
             row,
             generation=generation,
             state=name,
-            pages=pages,
-            problem=problem,
-            is_settled=is_settled,
+            pages=read.pulled.pages if read.pulled else 0,
+            problem=read.problem,
+            is_settled=read.is_settled,
         )
         await self.at("tidy")
         states.trust(name)
@@ -227,12 +260,6 @@ class Cycle(Struct, frozen=True):
     def _states(self, row: Row) -> States:
         bucket = open_bucket(self.settings.state)
         return States(self.folder / row.key / COPY, bucket, row.key)
-
-    async def _pulled(self, mirror: Mirror, row: Row) -> PulledWiki | Problem:
-        mirroring = Mirroring(
-            self.client, mirror, allow_emptying=row.may_empty, verify=False
-        )
-        return await mirroring.pull(row.wiki, SilentProgress())
 
 
 def _fingerprint(mirror: Mirror, row: Row) -> bytes:

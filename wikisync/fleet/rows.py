@@ -14,6 +14,7 @@ the bucket (``site.bucket``).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -329,7 +330,7 @@ class Rows:
                 key_of(wiki),
                 msgspec.json.encode(wiki).decode(),
                 wiki.owner.full_path,
-                wiki.activity,
+                _time_of(wiki.activity),
             )
             for wiki in wikis
         ]
@@ -457,6 +458,14 @@ class Rows:
 def key_of(wiki: FoundWiki) -> str:
     """What a wiki is called in rows, queue and bucket, wherever it moves."""
     return f"{wiki.owner.kind}-{wiki.id}"
+
+
+def _time_of(activity: str) -> str:
+    """A time as one can compare it; empty for what is none."""
+    try:
+        return datetime.fromisoformat(activity).astimezone(UTC).isoformat()
+    except ValueError:
+        return ""
 
 
 def pool_for(database: str) -> AsyncConnectionPool[AsyncConnection[Any]]:

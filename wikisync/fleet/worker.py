@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
@@ -21,6 +20,7 @@ from wikisync.core.model import removals_max
 from wikisync.core.system.locks import locked_folder
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import UsageError, WikisyncError
+from wikisync.fleet.budget import FleetBudget
 from wikisync.fleet.cycle import Cycle
 from wikisync.fleet.metrics import Meter, metrics_at
 from wikisync.fleet.rows import Rows, Settings, key_of
@@ -36,38 +36,7 @@ that changed in silence is asked after this time, too."""
 OVERLAP = timedelta(minutes=10)
 """The service's clock and lists may be late."""
 
-
-TAKEN_S = 0.3
-"""Requests are taken for so long at a time, and not kept for long."""
-SPARED = 0.9
-"""Of the requests of a minute; the rest is for those that were taken before it."""
 Step = Callable[[str], Awaitable[None]]
-
-
-class FleetBudget:
-    """The requests of one token, shared by all workers."""
-
-    def __init__(self, rows: Rows, per_minute: int) -> None:
-        """Nothing is taken yet."""
-        self._rows, self._left, self._until, self._paused = rows, 0, 0.0, 0.0
-        self._count = max(1, int(per_minute / 60 * TAKEN_S))
-        self._seconds = self._count * 60 / (per_minute * SPARED)
-
-    async def take(self) -> float:
-        """Seconds to wait before it is asked again; 0: one request may be made now."""
-        if (pause_s := self._paused - time.monotonic()) > 0:
-            self._paused = 0.0
-            await self._rows.pause(pause_s)
-        if not self._left or time.monotonic() > self._until:
-            if wait_s := await self._rows.take_requests(self._seconds):
-                return wait_s
-            self._left, self._until = self._count, time.monotonic() + TAKEN_S
-        self._left -= 1
-        return 0.0
-
-    def refused(self, pause_s: float) -> None:
-        """The service made this worker pause; the others do, too."""
-        self._paused = max(self._paused, time.monotonic() + pause_s)
 
 
 async def work_on_sites(

@@ -88,7 +88,7 @@ class Record(Struct, frozen=True):
 class Seen(Struct, frozen=True):
     """What lay in a bucket when somebody looked."""
 
-    record: Record
+    record: Record = Record()
     etag: str = ""
     """Of the record; empty where there is none."""
     strange: Mapping[str, str] = {}
@@ -245,6 +245,8 @@ def open_bucket(url: str) -> Bucket:
             f"cannot use {url}: obstore is not installed", hint=EXTRA_HINT
         ) from exc
     parts = urlsplit(url)
+    if parts.query or parts.fragment:
+        raise SiteError(f"{url} has ? or # in it, which no place in a bucket may have")
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
     # messages of obstore have the whole of it
     if endpoint and ("@" in endpoint or not endpoint.startswith(SCHEMES)):
@@ -278,7 +280,7 @@ async def look(bucket: Bucket, *, is_audit: bool = False) -> Seen:
     """
     found = await bucket.read(RECORD)
     if found is None:
-        return Seen(Record(), strange=await bucket.etags())
+        return Seen(strange=await bucket.etags())
     try:
         record = _RECORDS.decode(found[0])
     except msgspec.DecodeError as exc:
