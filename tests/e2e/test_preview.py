@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import web
 
-from tests.site.preview.test_writing import files_of
 from tests.support.archive import unpack
 from tests.support.browser import Visit, unchecked_visit, visiting
-from tests.support.preview import Desk, StatesOfTest
+from tests.support.preview import Desk, StatesOfTest, files_of
 from wikisync.site.preview.server import PreviewOptions
 from wikisync.site.preview.states import PageStatus
 

@@ -71,10 +71,16 @@ def test_system_without_the_calls_says_so(
         libc.swap_names(folder, "a", folder, "b")
 
 
+@pytest.mark.parametrize("has_links", [True, False])
 def test_file_is_put_back_where_the_calls_are_missing(
-    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_links: bool
 ) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
     monkeypatch.setattr(sys, "platform", "plan9")
+    if not has_links:
+        monkeypatch.setattr(os, "link", refuse)
     (tmp_path / "a").write_text("A")
     put_back(folder, "a", folder, "b")
     assert texts(tmp_path) == {"b": "A"}
@@ -82,19 +88,3 @@ def test_file_is_put_back_where_the_calls_are_missing(
     with pytest.raises(FileExistsError):
         put_back(folder, "a", folder, "b")
     assert texts(tmp_path) == {"a": "later", "b": "A"}
-
-
-def test_file_is_put_back_where_hard_links_are_missing_too(
-    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_args: object, **_kwargs: object) -> None:
-        raise OSError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(sys, "platform", "plan9")
-    monkeypatch.setattr(os, "link", refuse)
-    (tmp_path / "a").write_text("A")
-    put_back(folder, "a", folder, "b")
-    assert texts(tmp_path) == {"b": "A"}
-    (tmp_path / "a").write_text("later")
-    with pytest.raises(FileExistsError):
-        put_back(folder, "a", folder, "b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from wikisync.site.preview.states import PageStates, PageStatus
 from wikisync.site.preview.world import PreviewInputs
 
 WAIT_S = 30
+PAGE = "# Guide\n\nFirst words.\n\nMiddle words.\n\nLast words.\n"
 FOREIGN = "https://evil.example.com"
 """Another site that a browser has open."""
 HASH = "0123456789abcdef0123456789abcdef"
@@ -36,6 +38,24 @@ Words of the guide.
 -- uploads/{HASH}/map.svg --
 <svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>
 """
+
+ACTIONS: dict[str, dict[str, Any]] = {
+    "source": {},
+    "draft": {"text": "x"},
+    "save": {"text": "x", "base": "## Part\n\nWords of the guide.\n"},
+    "create": {"name": "new"},
+    "rename": {"name": "new"},
+    "delete": {"text": "## Part\n\nWords of the guide.\n"},
+    "restore": {},
+    "names": {},
+    "file": {"name": "a.png", "content": ""},
+    "edit": {},
+    "tick": {"number": 0, "is_done": True},
+    "decide": {"batch": 1, "is_approved": True},
+    "settle": {"text": "x", "seen": ""},
+    "back": {"id": "abcd"},
+}
+"""What an editor may ask that changes something or shows a source."""
 
 
 @dataclass
@@ -164,3 +184,36 @@ class StatesOfTest(PageStates):
 
     def wiki(self, owner: WikiOwner) -> PageStatus | None:
         return self.whole if owner.full_path == "docs/handbook" else None
+
+
+@dataclass
+class Writer:
+    """The editor of one window as plain requests."""
+
+    reader: Reader
+    headers: dict[str, str]
+
+    async def ask(self, action: str, **wish: Any) -> tuple[int, Any]:
+        answer = await self.reader.ask(
+            "POST", f"-/preview/{action}", json=wish, headers=self.headers
+        )
+        return answer.status, await answer.json()
+
+
+@asynccontextmanager
+async def writing(
+    desk: Desk, options: PreviewOptions | None = None
+) -> AsyncIterator[Writer]:
+    async with desk.previewing(options) as reader:
+        yield Writer(reader, await headers_of(reader))
+
+
+async def headers_of(reader: Reader) -> dict[str, str]:
+    found = re.search(r'data-token="([^"]+)"', (await reader.get(""))[1])
+    assert found is not None
+    return {"Origin": reader.origin, "X-Wikisync-Token": found[1]}
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files if "cache" not in path.parts}
