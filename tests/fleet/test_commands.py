@@ -49,7 +49,8 @@ async def test_commands_show_and_steer_the_fleet(
     assert row
     await fleet.rows.fail(row, "it is emptied", is_halted=True)
     assert "it is emptied" in await said(capsys, "status", code=4)
-    assert await said(capsys, "retry", "docs/another") == "0 wikis to do\n"
+    assert await asyncio.to_thread(main, ["fleet", "retry", "docs/another"]) == 2
+    assert "no wiki to retry at docs/another\n" in capsys.readouterr().err
     assert await said(capsys, "approve", PATH) == "1 wiki to do\n"
     assert "project-1" in await fleet.rows.due()
 

@@ -259,7 +259,13 @@ def _again(name: str, line: str) -> None:
             await rows.settings()
             return await getattr(rows, name)(paths)  # type: ignore[no-any-return]
 
-        console.result(f"{counted(len(_with_rows(database, again)), 'wiki')} to do")
+        keys = _with_rows(database, again)
+        if paths and not keys:
+            raise UsageError(
+                f"there is no wiki to {name} at {', '.join(paths)}",
+                hint="list the wikis: wikisync fleet status --all",
+            )
+        console.result(f"{counted(len(keys), 'wiki')} to do")
         return ExitCode.DONE
 
 

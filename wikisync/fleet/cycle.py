@@ -60,6 +60,7 @@ UNPROTECTED = (
     " --protected)"
 )
 
+Step = Callable[[str], Awaitable[None]]
 _BUILDING = threading.Lock()
 
 
@@ -85,7 +86,7 @@ class Cycle(Struct, frozen=True):
     """Of the worker; what lies there may be lost."""
     check: Check
     """Raises ``LostClaim`` where the worker may have been taken for dead."""
-    at: Callable[[str], Awaitable[None]]
+    at: Step
     """Told of each step, by its name, and of what came of the cycle."""
 
     async def run(self, key: str) -> None:
@@ -135,7 +136,8 @@ class Cycle(Struct, frozen=True):
                 if found := await self._now(row.wiki):
                     row = replace(row, is_gone=False, wiki=found)
         place, problem = self._place(row)
-        states = self._states(row)
+        bucket = open_bucket(self.settings.state)
+        states = States(self.folder / row.key / COPY, bucket, row.key)
         make_private_folder(states.folder)
         await self.at("look")
         seen = await look(open_bucket(place), is_audit=True) if place else Seen()
@@ -256,10 +258,6 @@ class Cycle(Struct, frozen=True):
         if not top:
             return "", UNPROTECTED
         return f"{top}/{wiki.owner.full_path}/-/wikis", ""
-
-    def _states(self, row: Row) -> States:
-        bucket = open_bucket(self.settings.state)
-        return States(self.folder / row.key / COPY, bucket, row.key)
 
 
 def _fingerprint(mirror: Mirror, row: Row) -> bytes:

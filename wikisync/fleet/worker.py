@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,7 +20,7 @@ from wikisync.core.system.locks import locked_folder
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.fleet.budget import FleetBudget
-from wikisync.fleet.cycle import Cycle
+from wikisync.fleet.cycle import Cycle, Step
 from wikisync.fleet.metrics import Meter, metrics_at
 from wikisync.fleet.rows import Rows, Settings, key_of
 from wikisync.fleet.runner import FleetRunner
@@ -35,8 +34,6 @@ WHOLE_S = 6 * 3600.0
 that changed in silence is asked after this time, too."""
 OVERLAP = timedelta(minutes=10)
 """The service's clock and lists may be late."""
-
-Step = Callable[[str], Awaitable[None]]
 
 
 async def work_on_sites(
