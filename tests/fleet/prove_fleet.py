@@ -35,8 +35,12 @@ def path_of(number: int) -> str:
 
 async def prove(
     fleet: Fleet, workers: Workers, wikis: int, faults: int, chance: random.Random
-) -> None:
-    """Raise an error where something is not as it has to be."""
+) -> str:
+    """What was proved.
+
+    Raises:
+        AssertionError: something is not as it has to be.
+    """
     versions = dict.fromkeys(range(wikis), 0)
     for number in versions:
         await fleet.service.add_project(
@@ -79,20 +83,20 @@ async def prove(
         await until(fleet.is_done, STUCK_S + 3 * wikis)
     except TimeoutError:
         raise AssertionError("a wiki is stuck") from None
+    whole_s = time.monotonic() - begun
     for number, version in versions.items():
         page = fleet.page(path=path_of(number)) or ""
         assert f"Version {version}." in page, f"{path_of(number)} is not {version}"
         await fleet.audit(path_of(number))
-    print(
-        f"{wikis} wikis are whole {time.monotonic() - begun:.0f} s after the last end"
-    )
+    return f"{wikis} wikis are whole {whole_s:.0f} s after the last end"
 
 
 async def main(seed: int, wikis: int, faults: int) -> None:
     """Start all parts and prove."""
     with tempfile.TemporaryDirectory() as name:
         async with whole_fleet(Path(name)) as (fleet, workers):
-            await prove(fleet, workers, wikis, faults, random.Random(seed))
+            said = await prove(fleet, workers, wikis, faults, random.Random(seed))
+    print(said)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ async def test_frozen_worker_that_thaws_puts_nothing_over_the_newer_site(
 
 def test_one_command_starts_a_fleet_and_shows_its_sites(tmp_path: Path) -> None:
     words = [sys.executable, "-P", "-m", "wikisync", "fleet", "try"]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    keys = {"AWS_ACCESS_KEY_ID": "of-another", "AWS_SECRET_ACCESS_KEY": "storage"}
+    environment = {**os.environ, **keys, "TMPDIR": str(tmp_path)}
     if os.geteuid() == 0:
         # the server of the database is another user then, who cannot come here
         del environment["TMPDIR"]

