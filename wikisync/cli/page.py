@@ -17,16 +17,10 @@ from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.wikis import Wiki
+from wikisync.cli import project_lists
 from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath, decorated, flag
 from wikisync.cli.project import YES, confirm, report
-from wikisync.cli.project_lists import (
-    Columns,
-    as_plain,
-    connection_of,
-    name_of,
-    show_records,
-)
 from wikisync.cli.service_command import (
     Connection,
     WorkspaceCommand,
@@ -48,12 +42,12 @@ from wikisync.workspace.rights import find_target, may_name_wiki, name_wikis
 
 T = TypeVar("T")
 
-PAGE_COLUMNS: Columns = {
+PAGE_COLUMNS: project_lists.Columns = {
     "slug": lambda page: page.slug,
     "format": lambda page: page.format,
     "title": lambda page: page.title or "",
 }
-COMMENT_COLUMNS: Columns = {
+COMMENT_COLUMNS: project_lists.Columns = {
     "id": lambda comment: comment.id,
     "author": lambda comment: comment.author.username if comment.author else "",
     "created": lambda comment: (comment.created_at or "")[:16].replace("T", " "),
@@ -209,7 +203,7 @@ def _add(
     def callback(
         console: Console, /, project: str | None, group: str | None, **options: Any
     ) -> int:
-        connection = connection_of(console, options)
+        connection = project_lists.connection_of(console, options)
         for common in ("url", "token_file", "as_json", "dry_run"):
             options.pop(common, None)
         return run(*_owner(connection, project, group), **options)
@@ -222,7 +216,7 @@ def _add(
     made = decorated(
         callback,
         [
-            click.command(name_of(run), cls=PageCommand, short_help=text),
+            click.command(project_lists.name_of(run), cls=PageCommand, short_help=text),
             *parameters,
             *where,
             *connection_options(is_write=is_write),
@@ -240,7 +234,7 @@ def _run_list(connection: Connection, owner: WikiOwner, *, with_content: bool) -
     pages = _speak(
         connection, owner, lambda wiki: wiki.list_pages(with_content=with_content)
     )
-    return show_records(connection, PAGE_COLUMNS, pages, len(pages))
+    return project_lists.show_records(connection, PAGE_COLUMNS, pages, len(pages))
 
 
 def _run_get(
@@ -258,7 +252,7 @@ def _run_get(
         lambda wiki: wiki.get_page(slug, render_html=html, version=version),
     )
     if connection.as_json:
-        connection.console.json(as_plain(page))
+        connection.console.json(project_lists.as_plain(page))
     elif page.content:
         connection.console.result(page.content)
     return int(ExitCode.DONE)
@@ -278,7 +272,9 @@ def _run_comments(connection: Connection, owner: WikiOwner, slug: str) -> int:
         return await wiki.list_comments(page.wiki_page_meta_id)
 
     comments = _speak(connection, owner, read)
-    return show_records(connection, COMMENT_COLUMNS, comments, len(comments))
+    return project_lists.show_records(
+        connection, COMMENT_COLUMNS, comments, len(comments)
+    )
 
 
 def _run_create(

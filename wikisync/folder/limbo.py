@@ -40,14 +40,8 @@ from wikisync.core.model import Digest, digest_of
 from wikisync.core.system.libc import NotSupported, swap_names
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder import safe_open
 from wikisync.folder.disk import link_to_free, put_back
-from wikisync.folder.safe_open import (
-    closing,
-    folder_error,
-    open_file,
-    read_all,
-    read_file,
-)
 
 LATE_S = 2.0
 """So long a file that is open must have been left alone before it is read."""
@@ -121,8 +115,8 @@ class Limbo:
             make_private_folder(self._path)
             descriptor = os.open(self._path, _FOLDER_FLAGS)
         except OSError as exc:
-            raise folder_error("keep files in", str(self._path), exc) from exc
-        with closing(descriptor):
+            raise safe_open.folder_error("keep files in", str(self._path), exc) from exc
+        with safe_open.closing(descriptor):
             path = str(self._path)
             if self.can_swap is None:
                 self.can_swap = _can_swap(descriptor, path)
@@ -142,8 +136,8 @@ class Limbo:
         except FileNotFoundError:
             return []
         except OSError as exc:
-            raise folder_error("read", str(self._path), exc) from exc
-        with closing(descriptor):
+            raise safe_open.folder_error("read", str(self._path), exc) from exc
+        with safe_open.closing(descriptor):
             return self._late_saves(descriptor)
 
     def acknowledge(self, late_id: str) -> None:
@@ -151,7 +145,7 @@ class Limbo:
         name, _, digest = late_id.partition(":")
         batch, entry = name.partition("-")[0], name.removesuffix(_ASIDE)
         try:
-            with closing(os.open(self._path, _FOLDER_FLAGS)) as descriptor:
+            with safe_open.closing(os.open(self._path, _FOLDER_FLAGS)) as descriptor:
                 kept = _read_record(descriptor, batch + _RECORD)
                 path = kept[entry].path if entry in kept else ""
                 # Only this text is no loss from now on: what is saved after it has
@@ -159,7 +153,7 @@ class Limbo:
                 kept[entry] = _Kept(path, Digest(digest), None)
                 _write_record(descriptor, batch, kept)
         except OSError as exc:
-            raise folder_error("keep files in", str(self._path), exc) from exc
+            raise safe_open.folder_error("keep files in", str(self._path), exc) from exc
 
     def end(self, folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
         """Remove files of a batch that nobody can write to, and maybe its record."""
@@ -217,13 +211,13 @@ class Limbo:
         Args: ``known_at`` is when its record was written.
         """
         try:
-            descriptor = open_file(folder, name, name)
+            descriptor = safe_open.open_file(folder, name, name)
         except FileNotFoundError:
             return None
         except FolderError:
             return True
         try:
-            with closing(descriptor):
+            with safe_open.closing(descriptor):
                 status = os.fstat(descriptor)
                 # also where the clock was set back since
                 unchanged_s = abs(self._clock() - status.st_ctime)
@@ -233,7 +227,7 @@ class Limbo:
                 is_open = writers.may_write(descriptor, unchanged_s)
                 if is_open and self._is_to_wait(status, unchanged_s, known_at):
                     return True
-                content = read_all(descriptor, name)
+                content = safe_open.read_all(descriptor, name)
         except FolderError:
             return True
         # At this point we know a content, and that it is final unless ``is_open``.
@@ -308,7 +302,7 @@ class LimboBatch:
         try:
             _write_record(self.folder, self._id, self._kept)
         except OSError as exc:
-            raise folder_error("keep files in", self._path, exc) from exc
+            raise safe_open.folder_error("keep files in", self._path, exc) from exc
         self._is_sealed = True
 
     def swap(self, entry: str, folder: int, name: str) -> None:
@@ -442,7 +436,7 @@ def _can_swap(folder: int, path: str) -> bool:
     except NotSupported:
         return False
     except OSError as exc:
-        raise folder_error("keep files in", path, exc) from exc
+        raise safe_open.folder_error("keep files in", path, exc) from exc
     finally:
         for name in names:
             with suppress(OSError):
@@ -456,7 +450,9 @@ def _write_record(folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
     # of no batch, so that what a crash leaves of it is no file of one
     temporary = f"record-{os.urandom(8).hex()}"
     try:
-        with closing(os.open(temporary, NEW_FILE, 0o600, dir_fd=folder)) as descriptor:
+        with safe_open.closing(
+            os.open(temporary, NEW_FILE, 0o600, dir_fd=folder)
+        ) as descriptor:
             rest = memoryview(json.dumps(record).encode("ascii"))
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
@@ -488,7 +484,7 @@ def _read_record(folder: int, name: str) -> dict[str, _Kept]:
 def _content(folder: int, name: str) -> bytes | None:
     """A file's bytes; None for what is no readable file."""
     try:
-        return read_file(folder, name, name)
+        return safe_open.read_file(folder, name, name)
     except (FileNotFoundError, FolderError):
         return None
 

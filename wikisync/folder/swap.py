@@ -29,24 +29,12 @@ from wikisync.core.model import Digest
 from wikisync.core.system.libc import sync_disk
 from wikisync.core.system.private import FILE_MODE, FOLDER_MODE
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder import disk
+from wikisync.folder import disk, safe_open
 from wikisync.folder.attributes import inherit_access, inherit_owner, keep_attributes
 from wikisync.folder.disk import ANYTHING, Expected, check_expected, link_to_free
 from wikisync.folder.limbo import NEW_FILE, Limbo, LimboBatch
 from wikisync.folder.moving import NameInFolder, move_file, take_file
 from wikisync.folder.private import own_folder, private_folder
-from wikisync.folder.safe_open import (
-    WHOLE_DISK,
-    Folders,
-    closing,
-    folder_error,
-    open_file,
-    open_folder,
-    opened_file,
-    opened_root,
-    read_all,
-    split_path,
-)
 from wikisync.folder.trash import Trash
 
 SINGLE_FSYNC_MAX = 8
@@ -143,7 +131,7 @@ class FolderWriter:
 
     def __enter__(self) -> FolderWriter:
         with ExitStack() as stack:
-            self._root = stack.enter_context(opened_root(self._path))
+            self._root = stack.enter_context(safe_open.opened_root(self._path))
             parent = self._given_temporary or private_folder(
                 self._path, TEMPORARY_FOLDER
             )
@@ -182,7 +170,7 @@ class FolderWriter:
             # limbo is a person's and which is ours.
             if batch:
                 batch.seal()
-            with Folders(self._root, mode=self._modes.folder) as folders:
+            with safe_open.Folders(self._root, mode=self._modes.folder) as folders:
                 for index, file in zip(order, staged, strict=True):
                     try:
                         self._give_name(file, writes[index], folders)
@@ -206,8 +194,8 @@ class FolderWriter:
             PreconditionFailed: it is gone or something else than expected.
             FolderError: it cannot be removed, or not be kept; it is there then.
         """
-        *parts, name = split_path(path)
-        with Folders(self._root) as folders:
+        *parts, name = safe_open.split_path(path)
+        with safe_open.Folders(self._root) as folders:
             parent = _opened_parent(folders, parts, path)
             check_expected(parent, name, path, expected)
             # The file was what is expected; a program may save over it from now on.
@@ -225,7 +213,7 @@ class FolderWriter:
                     # nobody edits this folder, or the file is ours
                     os.unlink(name, dir_fd=parent)
             except OSError as exc:
-                raise folder_error("remove", path, exc) from exc
+                raise safe_open.folder_error("remove", path, exc) from exc
             folders.fsync()
         self._remove_empty(parts)
 
@@ -237,11 +225,11 @@ class FolderWriter:
                 something has the new name.
             FolderError: it cannot be moved.
         """
-        *parts, name = split_path(path)
-        *target_parts, target_name = split_path(target)
+        *parts, name = safe_open.split_path(path)
+        *target_parts, target_name = safe_open.split_path(target)
         with (
-            Folders(self._root) as old,
-            Folders(self._root, mode=self._modes.folder) as new,
+            safe_open.Folders(self._root) as old,
+            safe_open.Folders(self._root, mode=self._modes.folder) as new,
         ):
             source = NameInFolder(_opened_parent(old, parts, path), name, path)
             goal = NameInFolder(new.open(target_parts, makes=True), target_name, target)
@@ -250,7 +238,7 @@ class FolderWriter:
                 new.fsync()
                 old.fsync()
             except OSError as exc:
-                raise folder_error("rename", path, exc) from exc
+                raise safe_open.folder_error("rename", path, exc) from exc
             finally:
                 # The folders of the new name were made for it, or have other files,
                 # which keep them: only empty ones can go.
@@ -259,8 +247,8 @@ class FolderWriter:
 
     def check(self, path: str, *, expected: Expected) -> None:
         """See whether a file is what the caller expects."""
-        *parts, name = split_path(path)
-        with Folders(self._root) as folders:
+        *parts, name = safe_open.split_path(path)
+        with safe_open.Folders(self._root) as folders:
             parent = _opened_parent(folders, parts, path)
             check_expected(parent, name, path, expected)
 
@@ -274,16 +262,19 @@ class FolderWriter:
     def take_over(self, path: str, descriptor: int) -> None:
         """Give an open file what the file of this path has, which is to go for it."""
         try:
-            with Folders(self._root) as folders, opened_file(folders, path) as old:
+            with (
+                safe_open.Folders(self._root) as folders,
+                safe_open.opened_file(folders, path) as old,
+            ):
                 keep_attributes(old, descriptor, path, mode_max=self._modes.file)
         except FileNotFoundError as exc:
             raise PreconditionFailed(f"{path} is gone") from exc
         except OSError as exc:
-            raise folder_error("write", path, exc) from exc
+            raise safe_open.folder_error("write", path, exc) from exc
 
     def finish(self, path: str, temporary: str, *, has_attributes: bool) -> None:
         """Give a file that is ready a name that nothing has."""
-        with Folders(self._root) as folders:
+        with safe_open.Folders(self._root) as folders:
             staged = _Staged(self._temporary, temporary, has_attributes=has_attributes)
             self._give_name(staged, FileWrite(path, b"", None), folders)
             folders.fsync()
@@ -300,9 +291,9 @@ class FolderWriter:
             try:
                 descriptor = batch.new_file(name)
             except OSError as exc:
-                raise folder_error("write", write.path, exc) from exc
+                raise safe_open.folder_error("write", write.path, exc) from exc
             staged = _Staged(batch.folder, name, batch)
-        with closing(descriptor):
+        with safe_open.closing(descriptor):
             disk.write_all(descriptor, write.content, write.path)
         return staged
 
@@ -313,13 +304,15 @@ class FolderWriter:
                 name, NEW_FILE, 0o666 & self._modes.file, dir_fd=self._temporary
             )
         except OSError as exc:
-            raise folder_error("write", path, exc) from exc
+            raise safe_open.folder_error("write", path, exc) from exc
         self._staged.add(name)
         return name, descriptor
 
-    def _give_name(self, staged: _Staged, write: FileWrite, folders: Folders) -> None:
+    def _give_name(
+        self, staged: _Staged, write: FileWrite, folders: safe_open.Folders
+    ) -> None:
         path, expected = write.path, write.expected
-        *parts, name = split_path(path)
+        *parts, name = safe_open.split_path(path)
         try:
             parent = folders.open(parts, makes=True)
             status = check_expected(parent, name, path, expected)
@@ -339,20 +332,22 @@ class FolderWriter:
         except FileExistsError as exc:
             raise PreconditionFailed(f"{path} already exists") from exc
         except OSError as exc:
-            raise folder_error("write", path, exc) from exc
+            raise safe_open.folder_error("write", path, exc) from exc
 
     def _set_attributes(
         self, staged: _Staged, write: FileWrite, parent: int, *, is_new: bool
     ) -> None:
         """Give a file that is ready what the one before it had, or its folder gives."""
         like = write.like or write.path
-        with closing(open_file(staged.folder, staged.name, write.path)) as new:
+        with safe_open.closing(
+            safe_open.open_file(staged.folder, staged.name, write.path)
+        ) as new:
             if write.like or not is_new:
                 # what is gone by now is an error of the swap, where it is one
                 with (
                     suppress(FileNotFoundError),
-                    Folders(self._root) as folders,
-                    opened_file(folders, like) as old,
+                    safe_open.Folders(self._root) as folders,
+                    safe_open.opened_file(folders, like) as old,
                 ):
                     keep_attributes(old, new, write.path, mode_max=self._modes.file)
             elif self._modes is PERSONS:
@@ -372,7 +367,7 @@ class FolderWriter:
         with suppress(FileNotFoundError), self._trash.opened_file(path) as old:
             before, now = (
                 set(text.split(b"\n")) - {b""}
-                for text in (read_all(old, path), write.content)
+                for text in (safe_open.read_all(old, path), write.content)
             )
             # an earlier text may be a small part of the last one
             if 2 * len(before & now) >= min(len(before), len(now)):
@@ -396,18 +391,18 @@ class FolderWriter:
             if count <= SINGLE_FSYNC_MAX or not sync_disk(self._root):
                 one_by_one()
         except OSError as exc:
-            raise folder_error("write to", str(self._path), exc) from exc
+            raise safe_open.folder_error("write to", str(self._path), exc) from exc
 
     def _remove_empty(self, parts: list[str]) -> None:
         # From the innermost on.  ``rmdir`` refuses a folder that has anything in it, so
         # a file made meanwhile keeps its folder and all above it.
         for length in range(len(parts), 0, -1):
             try:
-                parent = open_folder(self._root, parts[: length - 1])
+                parent = safe_open.open_folder(self._root, parts[: length - 1])
             except (FileNotFoundError, FolderError):
                 return
             try:
-                with closing(parent):
+                with safe_open.closing(parent):
                     os.rmdir(parts[length - 1], dir_fd=parent)
             except OSError:
                 return
@@ -455,7 +450,7 @@ class Stream:
         try:
             os.fsync(self._descriptor)
         except OSError as exc:
-            raise folder_error("write", self._path, exc) from exc
+            raise safe_open.folder_error("write", self._path, exc) from exc
         has_attributes = self._has_attributes
         self._writer.finish(self._path, self._temporary, has_attributes=has_attributes)
 
@@ -465,7 +460,7 @@ def _fsync_files(staged: Iterable[_Staged]) -> None:
         disk.fsync_file(file.folder, file.name)
 
 
-def _opened_parent(folders: Folders, parts: list[str], path: str) -> int:
+def _opened_parent(folders: safe_open.Folders, parts: list[str], path: str) -> int:
     try:
         return folders.open(parts, makes=False)
     except FileNotFoundError as exc:
@@ -474,5 +469,5 @@ def _opened_parent(folders: Folders, parts: list[str], path: str) -> int:
 
 def _raise_if_whole_disk(error: FolderError | PreconditionFailed) -> None:
     cause = error.__cause__
-    if isinstance(cause, OSError) and cause.errno in WHOLE_DISK:
+    if isinstance(cause, OSError) and cause.errno in safe_open.WHOLE_DISK:
         raise error

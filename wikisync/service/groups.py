@@ -8,14 +8,8 @@ from aiohttp import web
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.errors import ServiceError
+from wikisync.service import answers
 from wikisync.service.access import Visibility
-from wikisync.service.answers import (
-    bad_request,
-    fields_of,
-    forbidden,
-    json_answer,
-    not_found,
-)
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base
 from wikisync.service.projects.reading import answer_list, answer_part
@@ -29,7 +23,7 @@ async def show_group(call: Call) -> web.Response:
     """``GET /groups/:id``."""
     caller = await call.caller()
     group = await call.group(caller)
-    return json_answer(group_view(call, group))
+    return answers.json_answer(group_view(call, group))
 
 
 async def list_groups(call: Call) -> web.Response:
@@ -47,9 +41,9 @@ async def create_group(call: Call) -> web.Response:
     if values.get("parent_id") is not None:
         parent = await call.ask(Tables.group, str(values["parent_id"]), caller.user_id)
         if parent is None or not caller.sees(parent):
-            raise not_found("Group")
+            raise answers.not_found("Group")
         if not parent.membership(caller.user).has(AccessLevel.MAINTAINER):
-            raise forbidden()
+            raise answers.forbidden()
     problems = _problems(values, parent)
     if not problems:
         above = "" if parent is None else f"{parent.full_path}/"
@@ -59,10 +53,10 @@ async def create_group(call: Call) -> web.Response:
         if group_id is not None:
             group = await call.ask(Tables.group, str(group_id), caller.user_id)
             assert group is not None, "it was made just now"
-            return json_answer(group_view(call, group), status=201)
+            return answers.json_answer(group_view(call, group), status=201)
         problems = {"path": ["has already been taken"]}
     sentences = [f':{field}=>["{texts[0]}"]' for field, texts in problems.items()]
-    raise bad_request(f"Failed to save group {{{', '.join(sentences)}}}")
+    raise answers.bad_request(f"Failed to save group {{{', '.join(sentences)}}}")
 
 
 def _problems(values: Mapping[str, Any], parent: Group | None) -> Problems:
@@ -122,7 +116,7 @@ async def list_group_projects(call: Call) -> web.Response:
 def group_view(call: Call, group: Group) -> dict[str, object]:
     """A group as the API shows it."""
     own = "path description visibility created_at parent_id wiki_access_level"
-    return project_group_view(call, group) | fields_of(group, own)
+    return project_group_view(call, group) | answers.fields_of(group, own)
 
 
 async def _list_below(call: Call, endpoint: OtherEndpoint) -> web.Response:

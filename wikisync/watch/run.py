@@ -21,6 +21,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.api.budget import shown_time
 from wikisync.api.client import Client
 from wikisync.core.layout import ASK_FILE, HEALTH_FILE
@@ -30,13 +31,6 @@ from wikisync.core.system.file_status import status_at
 from wikisync.core.system.private import write_private_file
 from wikisync.core.system.processes import PIPE, end_session, start_program_async
 from wikisync.core.system.running import give_back_memory
-from wikisync.errors import (
-    FolderError,
-    StateError,
-    UsageError,
-    WikisyncError,
-    command_line,
-)
 from wikisync.folder.ignore import CONFLICT_MARK, locked_name
 from wikisync.folder.naming import parse_path
 from wikisync.folder.safe_open import folder_error
@@ -50,15 +44,9 @@ from wikisync.watch import report
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.triggers import ActivityList, Triggers
 from wikisync.watch.wiki import WatchedWiki, some_of
-from wikisync.workspace import attention, runner
+from wikisync.workspace import attention, folders, runner
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
-from wikisync.workspace.folders import (
-    ShownFolder,
-    after_command,
-    bucket_of,
-    cache_folder,
-)
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.status import scan, status_as_json
 from wikisync.workspace.syncing import other_folder
@@ -134,7 +122,7 @@ class Watch:
             await self._run()
         finally:
             self.report.is_stopped = True
-            with suppress(FolderError):
+            with suppress(errors.FolderError):
                 self._write_health(self.report.health())
 
     async def _run(self) -> None:
@@ -249,7 +237,7 @@ class Watch:
             self._changed.clear()
             try:
                 await guarded("what is shown", self._show())
-            except WikisyncError as error:
+            except errors.WikisyncError as error:
                 log.warning("%s", error.message)
 
     async def _show(self) -> None:
@@ -285,10 +273,10 @@ class Watch:
         folder = self.opened.workspace.folder_of(self._wikis[name].section)
         try:
             links = plan_moves(WikiDesk(folder, self._private), old, new).links
-        except WikisyncError:
+        except errors.WikisyncError:
             # nothing leads to its old name, or it has another again
             return ""
-        way = command_line("mv", f"{name}/{old}", f"{name}/{new}")
+        way = errors.command_line("mv", f"{name}/{old}", f"{name}/{new}")
         lead = "1 link leads" if links == 1 else f"{links} links lead"
         return (
             f"{name}/{old} was renamed to {new}; {lead} to the old name; to"
@@ -300,7 +288,7 @@ class Watch:
         why = ""
         try:
             await guarded(what, write)
-        except WikisyncError as error:
+        except errors.WikisyncError as error:
             why = attention.failure_sentence(what, error)
         if why and self._unshown.get(what) != why:
             log.warning("%s", why)
@@ -310,7 +298,7 @@ class Watch:
     def _attention(self) -> Sequence[str]:
         """What needs a person by now; of what was not scanned yet, what did."""
         before: Sequence[str] = ()
-        with suppress(FolderError):
+        with suppress(errors.FolderError):
             before = attention.read_attention(self._root)
         return attention.attention_lines(
             [wiki.section for wiki in self._wikis.values()],
@@ -376,7 +364,7 @@ class Watch:
             await asyncio.sleep(ASK_SCAN_S)
             try:
                 now = status_at(path), self.opened.state.seen_writes()
-            except StateError:
+            except errors.StateError:
                 continue  # the cycles meet it, too, and say so
             if now != before:
                 before = now
@@ -542,10 +530,10 @@ class PublishedSite:
             started = self._clock()
             try:
                 problem = await guarded("the site", self._build())
-            except UsageError as error:
+            except errors.UsageError as error:
                 # a wiki would leave the site: the option is of another command
                 problem = f"{error.message}; {TO_REPLACE}"
-            except WikisyncError as error:
+            except errors.WikisyncError as error:
                 problem = error.message
             ended = self._clock()
             self._rests_until = ended + (ended - started)
@@ -556,7 +544,7 @@ class PublishedSite:
     async def _build(self) -> str:
         """Build once; what is wrong with the version that is shown, or nothing."""
         root = self._workspace.root
-        shown = ShownFolder(root, root)
+        shown = folders.ShownFolder(root, root)
         config = self._workspace.config
         self.builds += 1
         wikis, options = shown.site()
@@ -564,10 +552,10 @@ class PublishedSite:
             wikis,
             root / config.site.output,
             options,
-            cache=cache_folder(shown, "site", os.environ),
+            cache=folders.cache_folder(shown, "site", os.environ),
             keep=config.site.keep,
-            bucket=bucket_of(shown, config, os.environ),
-            after=after_command(shown, config, os.environ),
+            bucket=folders.bucket_of(shown, config, os.environ),
+            after=folders.after_command(shown, config, os.environ),
         )
         if published.is_switched:
             log.info("the site %s is up to date", config.site.output)

@@ -32,15 +32,8 @@ from wikisync.core.versions import UNKNOWN, Versions
 from wikisync.folder.naming import parse_path
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import holder_of, locked
+from wikisync.site import model
 from wikisync.site.build import build_site
-from wikisync.site.model import (
-    NO_BOOKS,
-    BookRequest,
-    BuildReport,
-    SiteOptions,
-    WikiOrigin,
-    WikiSource,
-)
 from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published, publish
 from wikisync.site.published import leave
@@ -68,7 +61,7 @@ class ThemeChoice(Struct, frozen=True):
     has_report: bool = True
     page_templates: bool = False
 
-    def over(self, site: SiteOptions) -> SiteOptions:
+    def over(self, site: model.SiteOptions) -> model.SiteOptions:
         """The options of a site with this choice in front."""
         # another theme knows nothing of the options for the one before
         before = site.theme_options if self.theme in {None, site.theme} else {}
@@ -106,7 +99,7 @@ class ShownFolder(Struct, frozen=True):
         """The workspace's configuration, read anew."""
         return read_config(self.settings) if self.settings else None
 
-    def site(self) -> tuple[tuple[WikiSource, ...], SiteOptions]:
+    def site(self) -> tuple[tuple[model.WikiSource, ...], model.SiteOptions]:
         """Its wikis and how their site is made, as the configuration says now.
 
         ConfigError also where it names a server for diagrams that nobody agreed to.
@@ -174,7 +167,7 @@ def _rename_identities(
 
 def _workspace_site(
     folder: Path, workspace: Path, config: Config
-) -> tuple[tuple[WikiSource, ...], SiteOptions]:
+) -> tuple[tuple[model.WikiSource, ...], model.SiteOptions]:
     wikis = tuple(
         wiki
         for wiki in config.wikis
@@ -194,7 +187,7 @@ def _workspace_site(
     )
     site = config.site
     default = sources[0].title if len(sources) == 1 else path_text(workspace.name)
-    return sources, SiteOptions(
+    return sources, model.SiteOptions(
         title=site.title or default,
         url=site.url or None,
         lang=site.language,
@@ -227,24 +220,26 @@ def _seen(
         return [({}, UNKNOWN)] * len(wikis)
 
 
-def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:
+def _source(workspace: Path, wiki: WikiSection, config: Config) -> model.WikiSource:
     kind = "groups/" if wiki.kind == "group" else ""
-    return WikiSource(
+    return model.WikiSource(
         visibility="public" if config.site.public else "private",
         owner=wiki.owner,
         title=wiki.path.rpartition("/")[2],
         folder=workspace / wiki.folder,
         web_url=f"{config.service.url}/{kind}{wiki.path}" if config.service.url else "",
-        origin=WikiOrigin(service=config.service.url),
+        origin=model.WikiOrigin(service=config.service.url),
     )
 
 
-def _plain_site(folder: Path) -> tuple[tuple[WikiSource, ...], SiteOptions]:
+def _plain_site(folder: Path) -> tuple[tuple[model.WikiSource, ...], model.SiteOptions]:
     title = path_text(folder.name) or "pages"
     # paths of the service are narrower than names of folders
     path = re.sub(_NOT_IN_PATHS, "-", title).strip("-") or "pages"
-    source = WikiSource(WikiOwner("project", f"local/{path}"), title, folder=folder)
-    return (source,), SiteOptions(title=title)
+    source = model.WikiSource(
+        WikiOwner("project", f"local/{path}"), title, folder=folder
+    )
+    return (source,), model.SiteOptions(title=title)
 
 
 def _templates(workspace: Path, config: Config) -> Path | None:
@@ -305,9 +300,9 @@ class Built(Struct, frozen=True):
     """What one build did."""
 
     index: Path
-    report: BuildReport
+    report: model.BuildReport
     problems: tuple[Problem, ...]
-    books: BookRequest = NO_BOOKS
+    books: model.BookRequest = model.NO_BOOKS
     is_switched: bool | None = None
     """Whether a new version took the site's place; None where that is not asked."""
 
@@ -328,7 +323,7 @@ def build(
     output: Path | None,
     progress: Progress,
     *,
-    books: BookRequest = NO_BOOKS,
+    books: model.BookRequest = model.NO_BOOKS,
     publishes: bool = False,
     replaces: bool = False,
     retries: bool = False,

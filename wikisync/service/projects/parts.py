@@ -16,21 +16,8 @@ from aiohttp import web
 from wikisync.contract.project_schema import BranchRecord, CommitRecord
 from wikisync.contract.routes import Endpoint, OtherEndpoint
 from wikisync.core.system.private import make_private_file, make_private_folder
+from wikisync.service import answers, attachments
 from wikisync.service.access import Act, Verdict, judge_code
-from wikisync.service.answers import (
-    bad_request,
-    forbidden,
-    json_answer,
-    too_large,
-    unmatched_route,
-    weak_etag,
-)
-from wikisync.service.attachments import (
-    clean_name,
-    file_headers,
-    markdown_link,
-    send_file,
-)
 from wikisync.service.call import Call, Caller
 from wikisync.service.committing import CommitNote
 from wikisync.service.instance import Service
@@ -52,7 +39,7 @@ async def list_branches(call: Call) -> web.Response:
     """``GET /projects/:id/repository/branches``, for who may read the code."""
     values, caller, project, window = await read_part(call, OtherEndpoint.BRANCHES)
     if judge_repository(project, caller, is_push=False) is not Verdict.ALLOWED:
-        raise forbidden()
+        raise answers.forbidden()
     can_push = judge_repository(project, caller, is_push=True) is Verdict.ALLOWED
     repository = call.service.code(project.id).repository
     search = str(values.get("search") or "")
@@ -82,7 +69,7 @@ async def show_code_file(call: Call) -> web.StreamResponse:
         project is None
         or judge_repository(project, caller, is_push=False) is not Verdict.ALLOWED
     ):
-        raise unmatched_route()
+        raise answers.unmatched_route()
     branch = f"{project.default_branch}/"
     path = call.segments["path"]
     code = call.service.code(project.id)
@@ -90,15 +77,15 @@ async def show_code_file(call: Call) -> web.StreamResponse:
     assert tree is not None, "there is always a present tree"
     file = tree.file(path.removeprefix(branch)) if path.startswith(branch) else None
     if file is None or not is_regular(file.mode):
-        raise unmatched_route()
+        raise answers.unmatched_route()
     repository = code.repository
     (size,) = await asyncio.to_thread(repository.sizes, [file.blob])
     if size > call.service.settings.limits.shown_bytes_max:
         # git itself brings larger ones
-        raise too_large()
+        raise answers.too_large()
     content = await code.read(file.blob)
-    headers = file_headers(file.path)
-    headers["ETag"] = weak_etag(file.path, file.blob)
+    headers = attachments.file_headers(file.path)
+    headers["ETag"] = answers.weak_etag(file.path, file.blob)
     if _is_text(content):
         headers |= {
             "Content-Type": "text/plain; charset=utf-8",
@@ -162,9 +149,11 @@ async def upload_file(call: Call) -> web.Response:
     assert isinstance(sent, SentFile), "check refuses a missing file"
     caller, project = await call.project_for(Act.UPLOAD)
     service = call.service
-    name = clean_name(sent.name, service.settings.limits.attachment_name_chars_max)
+    name = attachments.clean_name(
+        sent.name, service.settings.limits.attachment_name_chars_max
+    )
     if not name:
-        raise bad_request("The file name cannot be empty")
+        raise answers.bad_request("The file name cannot be empty")
     secret = secrets.token_hex(16)
     target = service.uploads_folder(project.id) / secret / name
     await asyncio.to_thread(replace_file, sent.path, target)
@@ -172,7 +161,7 @@ async def upload_file(call: Call) -> web.Response:
         project_tables.add_upload, project.id, caller.person.id, secret, name, sent.size
     )
     url = f"/uploads/{secret}/{name}"
-    markdown = markdown_link(name, url)
+    markdown = attachments.markdown_link(name, url)
     body = {
         "id": found.id,
         "alt": markdown.partition("](")[0].lstrip("!").removeprefix("["),
@@ -180,7 +169,7 @@ async def upload_file(call: Call) -> web.Response:
         "full_path": f"/-/project/{project.id}{url}",
         "markdown": markdown,
     }
-    return json_answer(body, status=201)
+    return answers.json_answer(body, status=201)
 
 
 async def show_upload(call: Call) -> web.StreamResponse:
@@ -193,9 +182,9 @@ async def show_upload(call: Call) -> web.StreamResponse:
         call.segments["file_name"],
     )
     if found is None:
-        raise unmatched_route()
+        raise answers.unmatched_route()
     folder = call.service.uploads_folder(project.id)
-    return await send_file(folder / found.secret / found.name)
+    return await attachments.send_file(folder / found.secret / found.name)
 
 
 # by the file's first bytes; what calls itself a picture and is none goes nowhere
@@ -233,7 +222,7 @@ def check_avatar(sent: SentFile, bytes_max: int) -> Problems:
 
 async def keep_avatar(service: Service, project_id: int, sent: SentFile) -> None:
     """Make a checked file the project's picture."""
-    name = clean_name(sent.name, _NAME_CHARS_MAX)
+    name = attachments.clean_name(sent.name, _NAME_CHARS_MAX)
     await asyncio.to_thread(
         replace_file, sent.path, service.avatar_folder(project_id) / name
     )
@@ -266,8 +255,8 @@ async def show_avatar(call: Call) -> web.StreamResponse:
     project = await _seen_project(call)
     name = call.segments["file_name"]
     if project.avatar != name:
-        raise unmatched_route()
-    return await send_file(call.service.avatar_folder(project.id) / name)
+        raise answers.unmatched_route()
+    return await attachments.send_file(call.service.avatar_folder(project.id) / name)
 
 
 async def _seen_project(call: Call) -> Project:
@@ -275,7 +264,7 @@ async def _seen_project(call: Call) -> Project:
     caller = await call.caller()
     found = await call.ask(Tables.project, call.segments["id"], caller.user_id)
     if found is None or not caller.sees(found):
-        raise unmatched_route()
+        raise answers.unmatched_route()
     return found
 
 
