@@ -4,11 +4,6 @@
 and ``projects`` one per operation on projects; ``replica`` shows a wiki behind the
 client as a ``sync.replica.Replica``.
 
-Below the client, each with one answer to give: ``address`` (what is the service's URL),
-``request`` (what is asked), ``pool`` (one exchange), ``budget`` (when, and when again),
-``network`` and ``answers`` (what went wrong), ``listing`` (a whole list), ``values``
-(parameters), ``upload`` (a file on its way), ``secret`` (the token).
-
 Public is what ``__all__`` names, loaded when it is asked for, and ``blocking``
 (``docs/python.md``).  Type checkers read the stub that ``make stubs`` writes.
 """

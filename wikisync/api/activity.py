@@ -1,8 +1,7 @@
 """In which projects of a group something happened, asked with one list.
 
-The service orders a group's projects by their last activity, which every edit of a wiki
-is: those by the web and the API at once, a push by git a moment later.  So is much
-else; a project on the list is only a reason to ask for its wiki's newest commit.
+Every edit of a wiki is activity (a push by git a moment later), and so is much else: a
+project on the list is only a reason to ask for its wiki's newest commit.
 """
 
 from collections.abc import Mapping
@@ -37,10 +36,7 @@ class _Listed(msgspec.Struct, frozen=True):
     """Whether there may be more of them."""
 
     def may_lack_changes(self, before: Mapping[int, str]) -> bool:
-        """Whether projects behind the last one may have changed, too.
-
-        Those behind one that is as it was are as they were.
-        """
+        """Whether projects behind the last one may have changed, too."""
         return self.is_cut and not self.times.items() & before.items()
 
 
@@ -48,7 +44,6 @@ class GroupActivity:
     """The projects of one group, those of its subgroups included."""
 
     def __init__(self, client: Client, group: str) -> None:
-        """Name the group by its full path; nothing is asked."""
         self._client = client
         self._group = group
         self._times: Mapping[int, str] | None = None
@@ -58,8 +53,7 @@ class GroupActivity:
     async def changed(self) -> frozenset[int] | None:
         """The ids of the projects with activity since this was asked before.
 
-        None where there were too many; empty for the first list, which is compared with
-        nothing.  Raises RemoteError.
+        None where there were too many; empty for the first list, or RemoteError.
         """
         first, before = await self._listed(PARTS[0], self._etag), self._times
         if first is None:

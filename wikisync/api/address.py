@@ -1,8 +1,7 @@
 """Where the service is: its base URL, taken apart once and checked.  Pure.
 
-Only this file turns a path into a URL.  Paths come percent-encoded from
-``routes`` and stay so: a URL is a text that nobody normalises, because libraries
-that do take ``%2F`` and ``..`` apart.
+Paths come percent-encoded from ``routes`` and stay so: libraries that normalise a URL
+take ``%2F`` and ``..`` apart.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ class ServiceAddress(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> ServiceAddress:
-        """Read a base URL as people write it, with or without ``/api/v4``.
+        """Read a base URL as people write it, with or without ``/api/v4``; UsageError.
 
-        UsageError for what cannot be one; the message never repeats user information.
+        The message never repeats user information.
         """
         text = text.strip()
         parts = urlsplit(text if _PLAIN.fullmatch(text) else _normal(text))
@@ -80,8 +79,7 @@ class ServiceAddress(Struct, frozen=True):
     def path_of(self, text: str) -> str:
         """The path or number of a project or group, as people give it; or UsageError.
 
-        Slashes around it are dropped; the address of one of its pages on this service
-        is taken for its path.
+        That may be the address of one of its pages on this service.
         """
         text = text.strip()
         if "://" in text:
@@ -188,7 +186,7 @@ def _refuse_what_no_service_has(url: URL, text: str) -> None:
 def shown_address(text: str) -> str:
     """What a person gave as an address, without its query and all up to its last @.
 
-    A password may hold a slash, so an @ further right may still end it.
+    A password may hold a slash.
     """
     bare = text.partition("?")[0].partition("#")[0]
     scheme, separator, rest = bare.rpartition("://")

@@ -1,9 +1,7 @@
 """Answers of the service: bodies to typed records.  Pure.
 
 Every error says what was attempted, with the object named, and what a person can do
-next.  An entry of a list of pages that is no record stops no other page: a sound list
-is decoded at once, another one entry by entry.  Read next:  ``refusals``, the errors of
-answers other than success.
+next.  An entry of a list of pages that is no record stops no other page.
 """
 
 from collections.abc import Iterator, Mapping
@@ -90,19 +88,13 @@ class NotHandedOut(errors.NotFound):
 
 
 def decode(answer: Answer, kind: type[T], purpose: Purpose) -> T:
-    """The answer's body as a record.
-
-    Raises CutAnswer for JSON that ends too early, ProtocolViolation for another shape.
-    """
+    """The answer's body as a record; CutAnswer where JSON ends early, else if odd."""
     require_json(answer, purpose)
     return _decoded(answer.body, kind, answer, purpose)
 
 
 def decode_each(answer: Answer, kind: type[T], purpose: Purpose) -> Iterator[T]:
-    """The records of a list, each made when it is wanted; raises as ``decode``.
-
-    Takes the memory of the body and one record; the list is checked first.
-    """
+    """The records of a list, each made when it is wanted; the list is checked first."""
     for part in decode(answer, list[msgspec.Raw], purpose):
         yield _decoded(part, kind, answer, purpose)
 
@@ -132,10 +124,9 @@ def _decoded(
 
 
 def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:
-    """The record that a create or an edit answers with.
+    """The record that a create or an edit answers with; else ``Rejected``.
 
-    The service answers a collision with success and ``null`` (``docs/service.md``
-    "Errors"), so whatever is not the record is ``Rejected``.
+    The service answers a collision with success and ``null``.
     """
     written = decode(answer, object, purpose)
     try:

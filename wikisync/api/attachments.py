@@ -1,13 +1,10 @@
 """Where the bytes of attachments come from: the file route, or git.
 
-The service's web side serves files to browsers and may keep them from tokens
-(``docs/service.md`` "Attachments"): it redirects to its sign-in page, or answers with a
-web page.  What came that way is not asked that way again for a while; the wiki's git
-repository has the same files.
-
-A sign-in page may also come as if it were the file.  A file that may be a page by its
-name comes by git where that can be had; what may be one, or is empty, is taken
-from the file route only if that admits to lack a file that cannot be there.
+The service may keep its files from tokens (``docs/service.md`` "Attachments"): it
+redirects to its sign-in page, or answers with a web page, even as if it were the file.
+So what may be a page by its name comes by git where that can be had; what may be one,
+or is empty, is taken from the file route only if that admits to lack a file that cannot
+be there.
 """
 
 import logging
@@ -45,7 +42,6 @@ class AttachmentSource:
     """The attachments of one wiki."""
 
     def __init__(self, wiki: Wiki, repository: RemoteRepository | None = None) -> None:
-        """Name the wiki; without a repository the file route is all there is."""
         self._wiki = wiki
         self._repository = repository
         self._kept_until: float | None = None
@@ -58,8 +54,7 @@ class AttachmentSource:
     ) -> AsyncGenerator[bytes, None]:
         """The attachment's bytes in chunks; NotFound says which way it is not there.
 
-        ``version`` is git's id of it, where it may have had other content; empty for an
-        upload.
+        ``version`` is git's id of it; empty for an upload.
         """
         is_named_page = path.lower().endswith(PAGES)
         content = await self._content_in_git(path, version) if is_named_page else None
@@ -101,7 +96,7 @@ class AttachmentSource:
     ) -> bytes | None:
         """Another content than the one that begins so; None where that is the file.
 
-        Raises NotHandedOut for a web page instead, NotFound for a pointer to the file.
+        NotHandedOut for a web page instead, NotFound for a pointer to the file.
         """
         refuse_pointer(first, path, self._wiki.owner, self._wiki.web_url)
         if first and not is_web_page(first):

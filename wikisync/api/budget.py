@@ -142,7 +142,6 @@ class Budget:
         random: Random = random,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Note nothing yet."""
         self._address = address
         self._settings = settings
         self._pace = Pace()
@@ -160,8 +159,7 @@ class Budget:
     async def turn(self, request: Request) -> AsyncIterator[None]:
         """Wait until the request may be made; the block makes it.
 
-        Cancelled, it leaves no trace.  RateLimited where it would wait longer than it
-        should.
+        RateLimited where it would wait longer than it should.
         """
         area = Area.of(request)
         trial = await self._admitted(request, area)
@@ -428,10 +426,8 @@ def pause_s(
 ) -> float:
     """Seconds to wait after the attempt with this number, counted from 1.
 
-    What the service asks for is the least; a random part on top keeps many
-    requests from coming back in the same moment.  Without a wish of the
-    service it is exponential back-off with full jitter, any value from zero
-    up to the doubled limit.
+    What the service asks for is the least, with a random part on top; else exponential
+    back-off with full jitter.
     """
     wish_s = failure.after_s or 0.0
     if isinstance(failure.error, RateLimited):
@@ -540,9 +536,8 @@ def window_of(
 ) -> Window | None:
     """What an answer says of the service's window; None where that makes no sense.
 
-    The end is measured from the answer's own ``Date``.  Some services give it in
-    seconds from now.  ``RateLimit-Limit`` is for a minute where the window is an hour,
-    so that more than that may be left.
+    The end is measured from the answer's own ``Date``; some services give it in seconds
+    from now, and ``RateLimit-Limit`` for a minute of a window of an hour.
     """
     limit = _number(headers.get("ratelimit-limit"))
     remaining = _number(headers.get("ratelimit-remaining"))
@@ -564,8 +559,7 @@ def window_of(
 def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
     """Seconds the service asks to wait (RFC 9110 10.2.3), or None; never negative.
 
-    A date is measured from the answer's own ``Date``, so that a wrong clock on either
-    side does no harm; ``now`` serves where that is absent.
+    A date is measured from the answer's own ``Date``, else from ``now``.
     """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():

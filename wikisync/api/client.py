@@ -2,8 +2,6 @@
 
 It checks address and token, keeps to what the service allows (``budget``), and follows
 lists (``listing``); ``pool`` makes one exchange, ``answers`` names what went wrong.
-
-Read next: ``wikis``, the operations on one wiki; ``projects``, those on projects.
 """
 
 import asyncio
@@ -98,7 +96,6 @@ class Client:
         self._write_locks: dict[str, asyncio.Lock] = {}
 
     async def __aenter__(self) -> Self:
-        """Get ready; nothing is sent."""
         await self._pool.open()
         return self
 
@@ -108,7 +105,6 @@ class Client:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close every connection."""
         await self._pool.close()
 
     def __repr__(self) -> str:
@@ -352,7 +348,6 @@ class Client:
     # -- what a person hears while it takes long -----------------------------------
 
     def _notify_pause(self, seconds: float, why: str) -> None:
-        """Say before a long pause why it is made; of many at once, once."""
         until = self._clock() + seconds
         if seconds <= self.settings.notice_pause_s or until <= self._notified_until:
             return

@@ -1,12 +1,9 @@
 """What REST cannot give, from a wiki's git repository: HEAD, history, attachments.
 
-``WikiHistory.head`` is one small request and shows whether anything changed; what
-changed since an earlier commit is a second one, answered with the newest commit and the
-trees that differ, without files where the server can leave them out: a whole copy of
-10,000 pages takes 70 MB, their trees 0.4.  The files come into a bare repository of the
-newest commits (``git_fetch``), which also tells who changed which page when. The token
-is handed to git's library when it asks for it, for the service's own origin alone, and
-stands in no address, no error and no log.
+``WikiHistory.head`` shows with one request whether anything changed; what changed is a
+second one, answered with the newest commit and the trees that differ: of 10,000 pages
+0.4 MB, where all files take 70.  Files come into a bare repository (``git_fetch``).
+The token goes to the service's own origin alone, and stands in no error or log.
 """
 
 import asyncio
@@ -81,7 +78,6 @@ class WikiHistory:
     """The newest commit of one wiki, and what it follows."""
 
     def __init__(self, client: Client, owner: WikiOwner) -> None:
-        """Name the wiki; nothing is asked."""
         self._client = client
         self._owner = owner
         self._due_at = float("-inf")
@@ -126,8 +122,7 @@ class WikiHistory:
     async def bring_trees(self, head: str, held: TreeCache) -> None:
         """Bring the trees that are held to the commit that was HEAD a moment ago.
 
-        One request; a second one where the answer builds on what is not held.  Raises
-        RemoteError, NotAPack, and TreeMissing where it is not all of it.
+        Raises RemoteError, NotAPack, and TreeMissing where it is not all of it.
         """
         if held.head == head:
             return
@@ -159,9 +154,8 @@ class WikiHistory:
     ) -> Objects:
         """What a fetch gives to one who has an earlier commit, or none.
 
-        ``filter_`` is left out where the server can; with ``tree:0`` all commits
-        between come, else the newest one.  The answer may build on the trees that are
-        held.
+        With the filter ``tree:0`` all commits between come, else the newest one.  The
+        answer may build on the trees that are held.
         """
         can = ["filter"] if self._can_filter else []
         can += ["thin-pack"] if held is not None else []
@@ -208,7 +202,6 @@ class RemoteRepository:
     """The files of one wiki's newest commit, fetched when they are asked for."""
 
     def __init__(self, client: Client, owner: WikiOwner, cache: Path) -> None:
-        """Name the wiki, and a folder for a cache; nothing is fetched."""
         self._client = client
         self._owner = owner
         self._address = client.address.url(_path(owner))
@@ -227,8 +220,7 @@ class RemoteRepository:
     async def read(self, path: AttachmentPath, version: str = "") -> bytes:
         """A file's content, of any time or with the id that is given.
 
-        Cancelled, it waits until git's library notices, half a minute at most.  Raises
-        NotFound, NoRepository, Unavailable (not in time), FolderError (of the cache).
+        Cancelled, it waits until git's library notices, half a minute at most.
         """
         content = await self._read(path, version, removes_damaged=False)
         if content is None:

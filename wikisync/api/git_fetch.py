@@ -1,9 +1,7 @@
 """Fetching a wiki's git repository, and reading files out of it: all in threads.
 
-With ``core.git_log`` the only module on this side that calls git's library.  A
-repository is bare and holds the newest commits; whatever is wrong with it, it is made
-anew.  Git follows no redirect to another host, and gives the token to nobody but the
-origin that the fetch is for.
+A repository is bare and holds the newest commits; whatever is wrong with it, it is made
+anew.  Git follows no redirect to another host, and the token goes to one origin.
 """
 
 import shutil
@@ -46,7 +44,6 @@ class Fetching(pygit2.RemoteCallbacks):
     """What git's library asks while it fetches."""
 
     def __init__(self, token: Secret | None, address: str) -> None:
-        """Take the token, and an address of the only origin that may get it."""
         super().__init__()
         self._token = token
         self._address = address
@@ -94,8 +91,7 @@ def fetch(
 ) -> None:
     """Fetch the newest commits of a repository into the folder.
 
-    Git's library sends https through a proxy, and asks http by itself.  FetchStopped
-    has a text for people, OSError is the folder's.
+    FetchStopped has a text for people, OSError is the folder's.
     """
     pygit2.settings.server_connect_timeout = int(SILENCE_S * 1000)
     pygit2.settings.server_timeout = int(SILENCE_S * 1000)
@@ -133,8 +129,7 @@ def read_file(
 ) -> bytes | None:
     """A file of the commit that is here; None where it has no such file.
 
-    A damaged repository may be removed, so that the next read fetches it anew; one that
-    is just being made looks damaged, too.
+    A damaged repository, or one that is being made, may be removed to be fetched anew.
     """
     try:
         with _opened(folder) as repository:
@@ -152,10 +147,7 @@ def read_file(
 
 
 def write_files(folder: Path, target: Path) -> None:
-    """Write the files of the commit that is here into an empty folder; no links.
-
-    Raises FetchStopped for a damaged repository, OSError for a file.
-    """
+    """Write the files of the commit that is here into an empty folder; no links."""
     try:
         with _opened(folder) as repository:
             trees = [(target, repository.references[REFERENCE].peel(pygit2.Tree))]
@@ -184,7 +176,6 @@ def read_versions(folder: Path, known: Versions) -> Versions:
 
 
 def _make_anew(folder: Path) -> None:
-    """An empty repository, instead of one that is damaged or has grown too old."""
     if folder.exists():
         shutil.rmtree(folder)
     make_private_folder(folder)
@@ -192,7 +183,6 @@ def _make_anew(folder: Path) -> None:
 
 
 def _may_grow(folder: Path) -> bool:
-    """Whether there is a sound repository that takes one more fetch."""
     packs = folder / "objects" / "pack"
     for left in _left_over(packs):
         left.unlink(missing_ok=True)

@@ -1,9 +1,4 @@
-"""What is known of a wiki's pages between two scans.
-
-The pages of the last scan with their mark, and what was read and written since.
-``scanning`` fills it and begins its next scan with it; ``replica`` adds what it wrote.
-Neither knows of the other.
-"""
+"""What is known of a wiki's pages between two scans: the last one, reads, writes."""
 
 from __future__ import annotations
 
@@ -46,7 +41,6 @@ class Mark(Struct, frozen=True, omit_defaults=True):
             return cls()
 
     def __str__(self) -> str:
-        """In text; empty where it says nothing to ask with."""
         says_something = self.etag or self.head or self.is_too_large
         return msgspec.json.encode(self).decode() if says_something else ""
 
@@ -71,7 +65,6 @@ class KnownPages:
         again: Collection[Slug] = (),
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Begin with what an earlier scan saw, and pages to be read ``again``."""
         self._wall = wall
         self.mark = Mark.parse(tag) if pages is not None else Mark()
         self._scanned = Snapshot(pages=pages or {}) if pages is not None else None

@@ -1,12 +1,9 @@
 """A paged list: its records one after the other, its parts asked when needed.
 
-The next part is where ``Link`` says, and else ``X-Next-Page``.  Only the query of a
-link is taken: its host is the one the service is configured with, which behind a proxy
-is not the one that answers (``docs/service.md`` "Paging").  A proxy may drop both
-headers; then a part is not taken for the whole list unless it is too small to be one of
-several.
-
-Links of keyset paging are followed, never made (``docs/service.md`` "Paging").
+The next part is where ``Link`` says, of which only the query is taken (the host may be
+a proxy's), and else ``X-Next-Page``.  A proxy may drop both: then a part is not taken
+for the whole list unless it is too small to be one of several.  Links of keyset paging
+are followed, never made (``docs/service.md`` "Paging").
 """
 
 import logging
@@ -61,11 +58,7 @@ def may_go_on(query: str, records: int) -> bool:
 
 
 def made_query(query: str, last_id: int | None) -> str | None:
-    """The query of the part behind one that names none.
-
-    None where only a link of the service could lead on: keyset paging in another order
-    than by id.
-    """
+    """The query of the part behind one that names none; None where none can be made."""
     asked = parse_qsl(query, keep_blank_values=True)
     values = dict(asked)
     if values.get("pagination") == "keyset":
@@ -140,7 +133,6 @@ class Listing(AsyncIterator[T]):
         *,
         is_one_page: bool = False,
     ) -> None:
-        """Describe a list."""
         self.request = request
         self._source = source
         self._kind = kind
@@ -155,10 +147,7 @@ class Listing(AsyncIterator[T]):
         return await anext(self._records)
 
     async def total(self) -> int | None:
-        """How many records there are; asks for the first part if need be.
-
-        None where the service does not count them: in keyset paging, or over 10,000.
-        """
+        """How many records there are; None where the service does not count them."""
         return (await self._first()).total
 
     async def _first(self) -> Part[T]:

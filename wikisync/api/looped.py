@@ -1,8 +1,7 @@
 """An event loop in a thread, and classes of the client whose methods wait for it.
 
-The methods are those of the asynchronous classes, so there is no second list of them:
-what waits is run, a list that is paged comes whole, and a file comes as bytes.  Their
-types are in ``blocking.pyi``, which ``make stubs`` writes from the same signatures.
+What waits is run, a list that is paged comes whole, and a file comes as bytes.  Types
+are in ``blocking.pyi``, which ``make stubs`` writes.
 """
 
 import asyncio
@@ -25,7 +24,6 @@ class LoopThread:
     """A thread that runs an event loop until it is stopped."""
 
     def __init__(self) -> None:
-        """Start it."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="wikisync client", daemon=True
@@ -51,7 +49,6 @@ class Blocking:
     """One of the client's classes with methods that wait."""
 
     def __init__(self, inner: Any, loop: LoopThread) -> None:
-        """Wrap an object whose work belongs to a loop."""
         self.inner, self.loop = inner, loop
 
     def __repr__(self) -> str:
@@ -83,16 +80,13 @@ class BlockingClient(Blocking):
     """A session with one service; use it as a context manager."""
 
     def __init__(self, base_url: str, token: str | None = None) -> None:
-        """Check the address and the token; nothing is sent yet."""
         super().__init__(Client(base_url, token), LoopThread())
 
     def __enter__(self) -> Self:
-        """Get ready; nothing is sent."""
         self.loop.run(self.inner.__aenter__())
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close every connection, and end the thread."""
         self.loop.run(self.inner.__aexit__(*error))
         self.loop.stop()
 
@@ -101,7 +95,6 @@ class BlockingWiki(Blocking):
     """One wiki behind a client."""
 
     def __init__(self, client: BlockingClient, owner: WikiOwner) -> None:
-        """Name a wiki; nothing is sent."""
         super().__init__(Wiki(client.inner, owner), client.loop)
 
 
@@ -109,5 +102,4 @@ class BlockingProjects(Blocking):
     """The projects of the service behind a client."""
 
     def __init__(self, client: BlockingClient) -> None:
-        """Use an open client; nothing is sent."""
         super().__init__(Projects(client.inner), client.loop)

@@ -1,7 +1,6 @@
 """Failures below HTTP: aiohttp's and the system's exceptions to our errors.
 
-The only module that knows aiohttp's exceptions.  What may pass is wrapped as a
-``TransientFailure``; a wrong host name or certificate does not pass.
+What may pass is a ``TransientFailure``; a wrong host name or certificate is not.
 """
 
 import errno
@@ -29,8 +28,7 @@ def translating(
 ) -> Iterator[None]:
     """Turn what the network library raises inside into our errors.
 
-    Until a host has answered, a connection that cannot be made is a wrong URL, not a
-    passing fault.  Raises TransientFailure for what may pass, else RemoteError.
+    Until a host has answered, a connection that cannot be made is a wrong URL.
     """
     try:
         yield

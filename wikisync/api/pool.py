@@ -64,11 +64,7 @@ class Pool:
         late_notice: LateNotice = lambda _action: nullcontext(),
         heard: Heard = lambda _request, _headers: None,
     ) -> None:
-        """Make no connection yet.
-
-        ``late_notice`` surrounds each wait for an answer, with what it is for;
-        ``heard`` is shown the headers of each answer.
-        """
+        """``late_notice`` surrounds each wait for an answer; ``heard`` gets headers."""
         self.address = address
         self._late_notice = late_notice
         self._token = token
@@ -105,8 +101,8 @@ class Pool:
     async def exchange(self, request: Request) -> Answer:
         """Send one request and read its whole answer: a success, or a 304 if allowed.
 
-        Redirects of reads are followed inside the service.  Raises TransientFailure
-        where it may be over when made again, else RemoteError.
+        Redirects of reads are followed inside the service.  TransientFailure where it
+        may be over when made again, else RemoteError.
         """
         url = URL(self.address.url(request.path, request.query), encoded=True)
         for _ in range(self._settings.redirects_max + 1):
@@ -292,8 +288,8 @@ class Pool:
     def _hint_of(self, request: Request, target: URL, *, is_here: bool) -> str:
         """What to do about a redirect that is not followed.
 
-        Its target is named as the service's URL only if it is the same request there,
-        on the same host: whoever follows the hint gives the token to it.
+        Its target is named only if it is the same request on the same host: whoever
+        follows the hint gives the token to it.
         """
         is_same = target.raw_query_string == request.query and not target.user
         if is_same and target.raw_path.endswith(request.path):
@@ -382,11 +378,7 @@ def _is_success(status: int, request: Request) -> bool:
 async def _without_silent_repetition(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Keep aiohttp from repeating a request whose connection broke.
-
-    It does so once for PUT and DELETE too, after two errors; under another class the
-    error comes through and ``budget`` decides.
-    """
+    """Keep aiohttp from repeating a request whose connection broke: a write, too."""
     try:
         return await handler(request)
     except aiohttp.ClientConnectorError:

@@ -1,11 +1,9 @@
 """Projects: the operations on projects, one method per endpoint.
 
 The methods are named as in ``routes.Endpoint`` and take the parameters of its table by
-name; what is newer than the table goes through ``also``.  A name that an endpoint does
-not take is refused before anything is sent; a value is judged by the service.
-
-Lists are paged by offset, with a total where the service counts, and by id where no
-order is asked for.  Beyond 50,000 records ``pagination="keyset"`` is needed.
+name; what is newer goes through ``also``.  Lists are paged by offset, with a total, and
+by id where no order is asked for; beyond 50,000 records ``pagination="keyset"`` is
+needed.
 """
 
 from __future__ import annotations

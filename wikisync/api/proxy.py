@@ -36,10 +36,7 @@ def proxy_for(address: ServiceAddress) -> Proxy | None:
 
 
 def named_proxy(scheme: str, host: str) -> Proxy | None:
-    """The proxy that the environment names for a host, with or without a port.
-
-    UsageError for a URL that cannot be used; the message repeats no password.
-    """
+    """The proxy that the environment names for a host; or UsageError, no password."""
     if proxy_bypass(host):
         return None
     variables = getproxies_environment()

@@ -1,8 +1,6 @@
 """Answers other than success: statuses and the service's words to errors.  Pure.
 
 The only module that knows what a status means (``docs/service.md`` "Errors").
-Every error says what was attempted, with the object named, what the service
-said in its own words, and what a person can do next.
 """
 
 import re
@@ -317,10 +315,7 @@ def _not_found(answer: Answer, purpose: Purpose) -> errors.RemoteError:
 def _owner_missing(
     answer: Answer, purpose: Purpose, text: str
 ) -> tuple[str, str] | None:
-    """What to say where the project, group or user is not there.
-
-    A whole sentence: what was attempted names the same object already.
-    """
+    """What to say, in a whole sentence, where the owner or user is not there."""
     is_owner_missing = "project" in text or "group" in text
     is_page = "wiki page" in text or (purpose.about == "page" and not is_owner_missing)
     if purpose.about == "attachment" or is_unknown_route(answer) or is_page:

@@ -1,18 +1,11 @@
 """WikiReplica: one wiki behind the client, seen as a replica.
 
-What the service lists but cannot give back is a problem and never an absence.
-
-The service has no compare-and-swap, so between the read and the write another person's
-edit goes unseen; how long that was is ``last_window_s`` (``docs/sync.md`` "Pushing").
-
-Many writes may be asked for at once.  They take turns anyway (``Client.writing``).  The
-next page, and no other, is read while the last one is written, so that each costs one
-round trip; whoever waited longer would write over more unseen, and reads again.  A new
-page needs no read, for the service refuses one that has a namesake (Q5); only a name
-that the last scan saw taken, or without a scan any, is asked for first.
-
-Read next: ``scanning``, how the whole wiki is seen; ``attachments``, where files come
-from.
+What the service lists but cannot give back is a problem and never an absence.  Without
+a compare-and-swap another person's edit goes unseen between read and write; how long
+that was is ``last_window_s`` (``docs/sync.md`` "Pushing").  Writes take turns
+(``Client.writing``): the next page, and no other, is read while the last one is
+written, so that each costs one round trip.  A new page needs no read, for the service
+refuses one that has a namesake (Q5).
 """
 
 import asyncio
@@ -67,12 +60,10 @@ class WikiReplica:
         request_cost_bytes: int = REQUEST_COST_BYTES,
         spool: Path | None = None,
     ) -> None:
-        """Name the wiki, behind an open client; nothing is sent.
+        """``tag`` and ``pages`` are of an earlier scan, but for ``again``.
 
-        ``tag`` and ``pages`` are the mark of an earlier scan and what it saw, but for
-        ``again``; ``trees`` those of git at that scan, without which git is not asked.
-        ``attachments`` says where files come from (the file route alone by default),
-        ``request_cost_bytes`` how much of a list costs as much as one request;
+        ``trees`` are those of git then, without which it is not asked;
+        ``request_cost_bytes`` says how much of a list costs as much as one request;
         ``spool`` is a folder for files on their way to the service.
         """
         self._wiki = wiki
@@ -116,8 +107,7 @@ class WikiReplica:
     async def snapshot(self) -> Snapshot:
         """Look at every page: one request, and one more for each big page.
 
-        The texts that came along are in the snapshot.  Its tag is set only when every
-        page could be seen as it is.  Raises RemoteError.
+        Its tag is set only when every page could be seen as it is.
         """
         return await self._scanning.snapshot()
 
@@ -133,8 +123,7 @@ class WikiReplica:
 
         Every edit names full path, format and content, because the service changes what
         is left out (Q2, Q3).  A page that is so already is not written: that would be
-        an empty commit.  Raises PreconditionFailed, Rejected, and ProtocolViolation
-        where the answer does not say what became of the page.
+        an empty commit.
         """
         if expected is None:
             return await self._create(page)
@@ -147,8 +136,7 @@ class WikiReplica:
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Give a page another name; pages below it may move along.
 
-        Gives the page as it is now: its slug may be neither.  It stays as it is where
-        the service writes both names alike.  Raises as ``write``.
+        Gives the page as it is now: its slug may be neither.
         """
         # pages below it have other names meanwhile: none is read ahead
         async with self._ahead, self.turn:

@@ -196,8 +196,7 @@ def whole_page(
 ) -> model.Page:
     """A page read singly, if it is the one asked for and its text is all there.
 
-    NotFound for another page, found without regard to case; ProtocolViolation for a
-    text that is missing or was cut.
+    Else NotFound, or ProtocolViolation for a text that is missing or was cut.
     """
     if record.slug != slug:
         # ``docs/service.md`` "Finding a page"

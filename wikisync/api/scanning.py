@@ -1,14 +1,10 @@
 """Scanning a whole wiki: by git, by the list of pages, or page by page.
 
-``snapshot`` alone decides which: what changed since the last scan is asked of git, and
-only these pages are read.  What git does not say, and what is odd, the list with
-content does; its texts of a mebibyte and more, which the service may cut, and texts
-that are absent (Q9) are read singly, as are all pages if the service gives no list.
-Every text comes from the REST API, whichever way says that it changed: the service may
-give it otherwise than git (Q8), and what is compared has to be of one kind.
-
-Read next: ``scan``, what a list is worth; ``trees``, what git says; ``known``, what is
-kept from one scan to the next.
+``snapshot`` decides which: pages that changed by git are read; what git does not say,
+and what is odd, the list with content does.  Texts of a mebibyte and more, which the
+service may cut, and absent ones (Q9) are read singly.  Every text comes from the REST
+API: the service may give it otherwise than git (Q8), and what is compared has to be of
+one kind.
 """
 
 import asyncio
@@ -75,7 +71,6 @@ class Scanning:
         reads_max: int = READS_MAX,
         request_cost_bytes: int = REQUEST_COST_BYTES,
     ) -> None:
-        """Take what is known, and arguments of ``WikiReplica``."""
         self._wiki = wiki
         self._known = known
         self._history = history
@@ -198,11 +193,10 @@ class Scanning:
     async def _read_changed(
         self, scan: Scan, slugs: Sequence[Slug], changes: PageChanges
     ) -> dict[Slug, int]:
-        """Read pages singly.
+        """Read pages singly; how often each was read whose text is not git's.
 
-        Gives those whose text is not git's, and how often they were read: the service
-        changes texts, or was behind HEAD, or ahead of it, to which a wiki may return by
-        force.
+        The service changes texts, or was behind HEAD, or ahead of it, to which a wiki
+        may return by force.
         """
         late: dict[Slug, int] = {}
         before = self._known.mark.late
@@ -281,8 +275,7 @@ class Scanning:
     async def _list(self) -> tuple[PageList | None, bool]:
         """The list with content, or None if nothing changed; and whether it is whole.
 
-        It is without content where the service cannot give it: some proxies cut or time
-        out on a big wiki's list; single reads take longer, but come through.
+        Some proxies cut a big wiki's list or time out: then it is without content.
         """
         known, etag = self._known, self._known.etag or None
         if known.mark.is_too_large:
@@ -326,8 +319,7 @@ class Scanning:
     ) -> None:
         """Read pages, a few at the same time; those that fail are problems.
 
-        Raises RemoteError where the service is gone or refuses the token, or as
-        ``read``.
+        RemoteError where the service is gone or refuses the token, or as ``read``.
         """
         waiting, failures = iter(slugs), _Failures()
 

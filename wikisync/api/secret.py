@@ -1,7 +1,4 @@
-"""A token that cannot be printed by accident.  Pure.
-
-Only ``client`` reveals it, into the one header that carries it.
-"""
+"""A token that cannot be printed by accident.  Pure."""
 
 from __future__ import annotations
 
@@ -44,8 +41,7 @@ class Secret:
     def from_text(cls, text: str) -> Secret | None:
         """The token as a person, a file or a command gives it; None for nothing.
 
-        White space around it is dropped, because files end in a newline.  UsageError
-        for what no header can carry.
+        UsageError for what no header can carry.
         """
         value = text.strip()
         if not value:

@@ -1,8 +1,4 @@
-"""The trees of a wiki's commit that the last scan saw, in memory and in a file.
-
-The file is a cache: without it, or where it is damaged, the list of pages is read once
-more.
-"""
+"""The trees of a wiki's commit that the last scan saw, in memory and in a file."""
 
 import logging
 import threading
@@ -43,7 +39,6 @@ class TreeCache:
     """The trees of one commit of a wiki."""
 
     def __init__(self, file: Path | None = None, *, is_kept: bool = True) -> None:
-        """Name the file, None for none; one that is not kept stays as it is."""
         self._file = file
         self._is_kept = is_kept and file is not None
         self._is_loaded = file is None

@@ -1,11 +1,7 @@
 """Commits and trees of a wiki's git repository, and which pages two trees differ in.
 
-Pure.  An answer to a fetch is a few packets and then a pack (git's
-documented version 2): libgit2 reads packs from files with an index alone, and cannot
-ask for commits and trees without their files, so the few objects are read here.
-
-Two directories of one id are the same and are not opened.  What a file is as a page of
-the service is not said here: a page that changed is read from the service.
+Pure.  libgit2 reads packs from files with an index alone, and cannot ask for commits
+and trees without their files, so the few objects of an answer are read here.
 """
 
 import hashlib
@@ -48,8 +44,7 @@ def page_changes(
 ) -> PageChanges:
     """The pages that differ between two trees, given all trees of the earlier one.
 
-    Raises TreeMissing for a tree that is not among them, OddTree where two files are
-    one page, a name is not UTF-8, a file is a link, or there is too much of it.
+    TreeMissing for one that is not among them, OddTree for what is no page by rule.
     """
     there: dict[Slug, bytes] = {}
     gone: set[Slug] = set()
@@ -96,10 +91,7 @@ def file_of(trees: Mapping[bytes, bytes], root: bytes, slug: Slug) -> bytes | No
 def other_files(
     trees: Mapping[bytes, bytes], root: bytes, *, has_uploads: bool
 ) -> dict[str, str]:
-    """Ids by path of a tree's files that are no pages, with or without uploads.
-
-    Names that are not UTF-8 are left out: no page can name them.
-    """
+    """Ids by path of a tree's files that are no pages, with or without uploads."""
     found: dict[str, str] = {}
     room = ENTRIES_MAX
     waiting = [("", root)]
@@ -253,8 +245,7 @@ def objects_in(
 ) -> Objects:
     """The commits and trees of an answer: packets, then a pack without offset deltas.
 
-    ``id_bytes`` is the length of ids, 20 or 32; ``held`` are trees by id that the
-    answer may give changes of.  NotAPack for anything else.
+    ``held`` are trees that the answer may give changes of.  NotAPack for all else.
     """
     found = Objects()
     of_kind = {_COMMIT: found.commits, _TREE: found.trees}

@@ -45,11 +45,7 @@ class _WatchedFile(BufferedReader):
         """Whether it became shorter while it was read."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """The next bytes.
-
-        Raises OSError where there are fewer than the request promised: without an error
-        the service would wait for the rest.
-        """
+        """The next bytes; OSError where there are fewer than the request promised."""
         content = super().read(size)
         self._left -= len(content)
         if not content and self._left > 0:
@@ -109,10 +105,7 @@ class Spool:
 async def spooled(
     chunks: AsyncIterator[bytes], folder: Path | None = None
 ) -> AsyncIterator[Spool]:
-    """Keep chunks that come once, so that a request with them can be repeated.
-
-    What is sent is what was read here, whoever writes to the file meanwhile.
-    """
+    """Keep chunks that come once, so that a request with them can be repeated."""
     spool = Spool(folder)
     try:
         async for chunk in chunks:
@@ -129,11 +122,7 @@ def upload_form(
     fields: Iterable[tuple[str, str]] = (),
     progress: Progress | None = None,
 ) -> OpenForm:
-    """The multipart body of an upload.
-
-    FolderError when it is opened, where the file cannot be read; when it was sent,
-    where it became shorter meanwhile.
-    """
+    """The multipart body of an upload; FolderError of the file, then or when sent."""
     others = tuple(fields)
 
     @asynccontextmanager

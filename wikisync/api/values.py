@@ -1,8 +1,6 @@
 """Parameters: their names checked against the table, their values on the wire.  Pure.
 
-``check_values`` refuses a name that an endpoint does not take before anything is sent,
-with the endpoint and the nearest right name; what a value may be, the service says.
-The rest of the file writes values as a query, as fields of a form, or as JSON.
+What a value may be, the service says.
 """
 
 import difflib
@@ -28,9 +26,8 @@ def check_values(
 ) -> dict[str, object]:
     """The values as they go to the service; those that are None are left out.
 
-    Names in ``also`` are not in the table, and not checked.  UsageError for an unknown
-    or missing parameter, one given twice, two that exclude each other, or text that is
-    none.
+    Names in ``also`` are not checked.  UsageError for parameters that are unknown,
+    missing, given twice or exclude each other.
     """
     known, rules = parameters_of(endpoint), rules_of(endpoint)
     for name in values:

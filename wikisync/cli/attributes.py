@@ -1,8 +1,6 @@
 """Options of commands made from the table of parameters, and read back.
 
-One row is one option: a filter or an attribute that is added to the table is an
-option of every command whose endpoint takes it.  What is newer than the table
-goes through ``--attribute``.
+What is newer than the table goes through ``--attribute``.
 """
 
 import json
@@ -103,8 +101,7 @@ def _help(row: Parameter) -> str:
 def read_values(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, object]:
     """The values given on the command line, by parameter.
 
-    Options that the endpoint does not take are kept, so that they are refused
-    with the endpoint's name.
+    Others than the endpoint's are kept, so that they are refused with its name.
     """
     rows = {
         row.name: row

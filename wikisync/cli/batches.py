@@ -1,7 +1,6 @@
 """``wikisync approve`` and ``refuse``: what a person says about a batch that is held.
 
-A decision is one transaction on the state, so it may be made while another process
-holds the workspace; that one carries it out with its next cycle.
+It may be said while another process holds the workspace, which carries it out.
 """
 
 import asyncio

@@ -95,7 +95,6 @@ def _with_external(
 
 
 def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None:
-    """One line for each finding, as an editor takes it: ``file:line: what``."""
     for one in report.broken_links:
         at = f"{_near(one.file)}:{one.link.line or 1}"
         console.lines(f"{at}: broken link {one.link.href} ({one.link.reason})")
@@ -115,7 +114,6 @@ def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None
 
 
 def _near(file: Path) -> Path:
-    """The file as seen from the current folder, where it lies below that."""
     file, here = file.resolve(), Path.cwd()
     return file.relative_to(here) if file.is_relative_to(here) else file
 

@@ -1,9 +1,4 @@
-"""``wikisync clone``: wikis of a service become a new workspace folder.
-
-A clone is a pull into an empty folder.  Interrupted, the folder is a workspace
-already, and the same command finishes it: what is there is compared, never
-overwritten.  A folder with anything else in it is refused.
-"""
+"""``wikisync clone``: wikis of a service become a new workspace folder."""
 
 import asyncio
 import os

@@ -1,8 +1,4 @@
-"""``wikisync demo``: the whole way on this machine, with nothing set up.
-
-The embedded service is started with the user guide in it, every wiki of it is
-exported over the REST API, and the service is stopped again.
-"""
+"""``wikisync demo``: the guide served and exported on this machine."""
 
 import asyncio
 import tempfile

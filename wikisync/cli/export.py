@@ -1,8 +1,6 @@
 """``wikisync export``: wikis of a service become a static website.
 
-Copies of the wikis in a private cache folder, then a site build from them.  The cache
-belongs to one service and one output folder; losing it costs only time.  Nothing
-is ever written to the service.
+A build from copies of the wikis in a private cache, whose loss costs only time.
 """
 
 import os

@@ -74,7 +74,6 @@ def _checked_address(_context: object, _option: object, value: str) -> str:
 
 
 def _with_rows(database: str, work: Callable[[Rows], Awaitable[T]]) -> T:
-    """Work with the tables of a fleet."""
     import psycopg
 
     from wikisync.fleet.rows import Rows, pool_for
@@ -248,7 +247,6 @@ def status(console: Console, database: str, *, as_json: bool, is_all: bool) -> i
 
 
 def _again(name: str, line: str) -> None:
-    """A command that gives wikis another cycle."""
 
     @command.command(name, help=line)
     @database_option
@@ -327,7 +325,6 @@ def try_out(console: Console) -> int:
 
 
 async def _tried(console: Console, folder: Path, database: str, bucket: str) -> None:
-    """Publish what the embedded service holds, show where, and wait."""
     from wikisync.cli.demo import guide_folder  # slow to load
     from wikisync.fleet.rows import Rows, Settings, pool_for
     from wikisync.fleet.runner import make_fleet

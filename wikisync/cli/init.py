@@ -1,8 +1,6 @@
 """``wikisync init``: a workspace made with what was seen to work.
 
-Everything is asked and checked before the first byte is written: the address, the
-token, the right to read each wiki, the folders.  What fails while it is written
-takes what was written before it away again.
+Everything is asked and checked before the first byte is written.
 """
 
 import asyncio
@@ -170,10 +168,7 @@ def _target(console: Console, given: str | None, questions: Questions | None) ->
 def _token(
     console: Console, url: str, options: dict[str, Any], questions: Questions | None
 ) -> tuple[ServiceSection, str | None, Service, creating.KeptToken | None]:
-    """Where the token comes from from now on, the token, and what it may do.
-
-    A typed one is to be kept in a file where the person agrees.
-    """
+    """Where the token comes from from now on, the token, and what it may do."""
     file, words = options["token_file"], options["token_command"]
     if file and words:
         raise UsageError(

@@ -1,8 +1,4 @@
-"""What ``wikisync init`` asks a person in a terminal.
-
-Every answer is checked at once, and a wrong one is asked for again with what is
-wrong about it.  A token that is typed here is used for the checks and kept nowhere.
-"""
+"""What ``wikisync init`` asks a person in a terminal, until each answer is right."""
 
 import asyncio
 import sys

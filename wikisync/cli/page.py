@@ -1,8 +1,4 @@
-"""``wikisync page``: single pages of a wiki, without a workspace.
-
-An edit reads the page first and sends title, format and content together, so
-that the service changes nothing that was not named.
-"""
+"""``wikisync page``: single pages of a wiki, without a workspace."""
 
 import asyncio
 import sys
@@ -114,10 +110,7 @@ class PageCommand(WorkspaceCommand):
 
 
 def _wiki_words(address: str) -> list[str]:
-    """Options that name a wiki by its address.
-
-    On the service of the current workspace it gets the workspace's token.
-    """
+    """Options that name a wiki by its address; its token may be the workspace's."""
     if is_in_workspace():
         service = ServiceAddress.parse(find_workspace(Path()).config.service.url)
         with suppress(UsageError):
@@ -169,7 +162,6 @@ def _speak(
 
 
 def _read_text(content: str | None, file: Path | None) -> str | None:
-    """The text given; None where none was."""
     if content is not None and file is not None:
         raise UsageError(
             "--content and --file cannot be given together", hint="remove one of them"

@@ -63,10 +63,7 @@ STARRER_COLUMNS: Columns = {
 
 
 def as_plain(record: object) -> Any:
-    """A record as JSON values: all that the service sent, but for secrets.
-
-    A record that did not come from the service is without what is absent.
-    """
+    """A record as JSON values, without secrets and without what is absent."""
     import msgspec
 
     sent = getattr(record, "sent", None)

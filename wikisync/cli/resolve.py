@@ -178,7 +178,6 @@ async def _settle(asked: Sequence[Asked], choice: Choice) -> int:
 
 
 def _left_to(holder: str, asked: Asked) -> int:
-    """Say that the process which holds the workspace goes on with it."""
     asked.ended(
         "settled",
         f"{asked.section.folder}/{asked.slug}: its conflict file is resolved; the"
@@ -271,10 +270,7 @@ def _edit(asked: Asked) -> int:
 
 
 def _edit_with(tool: str, asked: Asked) -> int:
-    """Open a merge tool on the three texts; its result becomes the conflict file.
-
-    The result begins as the conflict file, with what is settled in it already.
-    """
+    """Open a merge tool on the three texts; its result becomes the conflict file."""
     resolving.tool_command(
         tool, dict.fromkeys(resolving.PLACES, Path())
     )  # before anything is written

@@ -188,8 +188,7 @@ def _restore_all(
 ) -> int:
     """Bring back every page of a workspace, or below a directory in it.
 
-    ``is_wanted`` is False to show only what would be done; None to ask a person, and
-    to show it where there is none.
+    ``is_wanted``: None to ask a person, False to show only what would be done.
     """
     is_real = bool(is_wanted)
     restoring = restore_pages(workspace, scope, since, is_real=is_real)

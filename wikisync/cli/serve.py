@@ -188,10 +188,7 @@ def check_host(options: ServeOptions) -> None:
 
 
 async def serve(console: Console, options: ServeOptions) -> int:
-    """Run the service until the first SIGINT or SIGTERM.
-
-    A second signal has its usual effect and ends the process at once.
-    """
+    """Run the service until the first SIGINT or SIGTERM; a second one ends at once."""
     port = options.port
     if port is None:
         port = kept_port(console, options.data, options.host)

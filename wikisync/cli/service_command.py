@@ -1,9 +1,8 @@
 """Commands that speak to a service: its URL, its token, and dry runs.
 
-The URL is the first word of the command, ``--url``, or ``WIKISYNC_URL``.  Where
-that variable is set, a first word without ``://`` is no URL but what follows it.  Only
-a command that names no service itself takes it from the workspace it is run in, so that
-a token of a workspace never goes to another service.
+The URL is the first word of the command, ``--url``, or ``WIKISYNC_URL``: then a first
+word without ``://`` is none.  Only a command that names no service takes it from the
+workspace, so that a token of a workspace never goes to another service.
 """
 
 import asyncio

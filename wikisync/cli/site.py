@@ -142,10 +142,7 @@ def site_summary(done: Built | Exported, pages: str) -> str:
 def show_broken_links(
     console: Console, report: BuildReport, *, is_strict: bool
 ) -> None:
-    """The first broken links, each with its page and line.
-
-    In strict mode a command fails for them, and says so under ``--quiet``, too.
-    """
+    """The first broken links; always in strict mode, where a command fails for them."""
     show = console.warn if is_strict else console.note
     links = Counter(
         f"broken link: {link.wiki}: {position_of(link.slug, link.line)}:"

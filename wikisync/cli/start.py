@@ -49,10 +49,7 @@ def _has_fcntl() -> bool:
 
 
 def run_in_utf8() -> None:
-    """Start Python anew in UTF-8 mode where the locale is of another encoding.
-
-    Pages are named in every script; under Latin-1 or C their files have no names.
-    """
+    """Start Python anew in UTF-8 mode where the locale is of another encoding."""
     is_utf8 = sys.getfilesystemencoding().lower() == "utf-8"
     if is_utf8 or os.environ.get("PYTHONUTF8") == "1":
         return

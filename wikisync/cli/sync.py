@@ -77,7 +77,6 @@ def command(
 
 
 def _direction(*, is_pull: bool, is_push: bool) -> Direction:
-    """The direction that the options name."""
     if is_pull and is_push:
         raise UsageError(
             "--pull and --push cannot be used together",

@@ -95,7 +95,6 @@ def _plan_lines(wiki: Synced) -> list[str]:
 
 
 def _summary(wiki: Synced) -> str:
-    """What was done, in a line."""
     if wiki.paused is not None:
         because = f" ({wiki.paused})" if wiki.paused else ""
         resume = command_line("resume", wiki.section.folder)

@@ -74,7 +74,6 @@ def command(
 def _report(
     console: Console, planned: Undo, done: Undo | None, *, as_json: bool
 ) -> int:
-    """Say what came of it; its exit code."""
     synced = [done.synced] if done is not None and done.synced is not None else []
     code = exit_code_of(synced)
     if as_json:
@@ -93,7 +92,6 @@ def _report(
 
 
 def _show(console: Console, planned: Undo) -> None:
-    """What is taken back, and what is left alone."""
     count = counted(len(planned.sync.steps), "page")
     at = local_time(planned.sync.at)
     console.note(f"{planned.section.folder}: the sync of {at} changed {count}")

@@ -90,10 +90,7 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
 
 
 def _given_words(ctx: click.Context) -> list[str]:
-    """The options of this command line that its unit takes over, as words.
-
-    Files are named as they are found from anywhere.
-    """
+    """The options of this command line that its unit takes over, as words."""
     words: list[str] = []
     for option in ctx.command.params:
         source = ctx.get_parameter_source(option.name or "")

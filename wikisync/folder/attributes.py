@@ -1,11 +1,9 @@
 """Whose a written file is, and what else it has besides its text.
 
 A file that replaces another one keeps owner, group, mode, access list and extended
-attributes (tags, labels).  One that is new gets what a program that makes it in its
-folder gives it, and from root the folder's owner, so that a person can edit what a
-system service wrote.  Only root can give a file away: where owner or group would lose
-access to the new file, it is not written.  Writing into the old file instead would keep
-its owner and break what holds for every file here, that it is never half.
+attributes.  A new one gets what its folder gives, and from root the folder's owner, so
+that a person can edit what a system service wrote.  Where owner or group would lose
+access, nothing is written: writing into the old file instead could leave it half.
 """
 
 import grp
@@ -30,11 +28,9 @@ _READ_AND_WRITE = 0o6
 
 
 def keep_attributes(old: int, new: int, path: str, *, mode_max: int) -> None:
-    """Give an open file what another one has that it is to replace.
+    """Give an open file what the one has that it is to replace, at most ``mode_max``.
 
-    ``mode_max`` is the most that anybody may do with the new one.  Raises
-    ``FolderError`` where owner or group would lose access, ``OSError`` where the disk
-    refuses something.
+    ``FolderError`` where owner or group would lose access, ``OSError`` of the disk.
     """
     was = os.fstat(old)
     _keep_owner(was, new, path)
@@ -47,10 +43,9 @@ def keep_attributes(old: int, new: int, path: str, *, mode_max: int) -> None:
 
 
 def inherit_owner(folder: int, new: int) -> None:
-    """Give what is new in an open folder the folder's group, where it says so.
+    """Give what is new the folder's group where it says so; from root its owner, too.
 
-    From root, it gets the folder's owner and group.  What the system refuses stays as
-    it is.
+    What the system refuses stays as it is.
     """
     above, now = os.fstat(folder), os.fstat(new)
     uid, gid = now.st_uid, now.st_gid
@@ -117,7 +112,6 @@ def _name(number: int, find: Callable[[int], str]) -> str:
 
 
 def _copy_extended(old: int, new: int) -> None:
-    """The access list, what users note of a file, and its label."""
     try:
         names = os.listxattr(old)
         if _ACCESS not in names and _ACCESS in os.listxattr(new):

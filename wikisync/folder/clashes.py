@@ -1,7 +1,7 @@
 """Paths for many pages at once, no two the same for the disk.
 
-Most pages get the name that ``naming`` gives.  Two things can be in the way:
-names that a disk folds into one, which is tried, and names that people made themselves.
+In the way of the name that ``naming`` gives can be names that a disk folds into one,
+which is tried, and names that people made themselves.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ class PathBook:
         folds_case: bool = False,
         folds_unicode: bool = False,
     ) -> None:
-        """Begin with the path of every page that is in the folder."""
         key = _key_of(folds_case=folds_case, folds_unicode=folds_unicode)
         self._top = _Folder(key)
         self._paths = dict(known)
@@ -151,7 +150,6 @@ class _Folder:
 
 
 def _keep(path: PagePath, top: _Folder) -> _Folder:
-    """Reserve the names of a page that has a file, and return its folder."""
     *folders, name = path.split("/")
     stem, page_format = split_extension(name) or (name, Format.MARKDOWN)
     bare = naming.without_marks(_composed_parts([*folders, stem]))
@@ -188,7 +186,6 @@ def _keep_name(
 def _place(
     slug: Slug, page_format: Format, top: _Folder, extension: str
 ) -> tuple[PagePath, _Folder]:
-    """A path for a page that has no file, and the folder it is in."""
     path, home = _way(slug, page_format, top, extension, joins=True)
     if (home.is_handmade or extension) and not _means(path, page_format, slug):
         home.names.pop(home.key(path.rpartition("/")[2]))
@@ -199,11 +196,7 @@ def _place(
 def _way(
     slug: Slug, page_format: Format, top: _Folder, extension: str, *, joins: bool
 ) -> tuple[PagePath, _Folder]:
-    """A path and the folder it is in, whose name may be one that people gave it.
-
-    With ``joins`` the page may go into a folder that stands for the same
-    component under a name that is not ours.
-    """
+    """A path and its folder; with ``joins`` also one whose name people gave it."""
     *components, leaf = slug.split("/")
     names: list[str] = []
     folder = top
@@ -253,10 +246,7 @@ class Folding(Struct, frozen=True):
 
 
 def probe_folding(folder: Path) -> Folding:
-    """Try it with two hidden files, in the folder itself.
-
-    Folding can be a property of a single folder, so no other place will do.
-    """
+    """Try it with two hidden files in the folder itself: it may fold alone."""
     stem = f".wikisync-probe-{os.urandom(4).hex()}"
     return Folding(
         case=_is_found(folder, f"{stem}-a", f"{stem}-A"),

@@ -1,7 +1,6 @@
 """Conflict files: ``Page.conflict.md`` beside ``Page.md``, while a page is held.
 
-Scans ignore them, whoever made them.  A person edits them as any other file, so
-they are written and removed with the same care as pages.
+A person edits them, so they are written and removed with the same care as pages.
 """
 
 import os
@@ -42,10 +41,7 @@ class ConflictFiles:
         return None
 
     def read(self, slug: model.Slug) -> model.ConflictFile | None:
-        """The page's conflict file; None where there is none.
-
-        Raises ``PlaceTaken`` where something that is no file is in its place.
-        """
+        """The page's conflict file; ``PlaceTaken`` where no file has its name."""
         path, content = self._found(slug)
         if content is None:
             return None
@@ -164,7 +160,6 @@ def _require(path: str, content: bytes | None, expected: model.Digest | None) ->
 
 
 def _beside(path: str) -> str:
-    """The conflict file's path for a page's."""
     split = model.split_extension(path)
     assert split, path
     stem = split[0]

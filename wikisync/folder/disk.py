@@ -35,9 +35,8 @@ def check_expected(
 ) -> os.stat_result | None:
     """The status of what has a name in an open folder; None where nothing is expected.
 
-    Raises:
-        PreconditionFailed: it is not what the caller expects.
-        FolderError: it is no regular file, or cannot be read.
+    PreconditionFailed where it is not what is expected, FolderError where it is no
+    regular file, or cannot be read.
     """
     status = file_status(parent, name, path)
     if expected is ANYTHING:
@@ -73,14 +72,9 @@ def fsync_file(folder: int, name: str) -> None:
 
 
 def put_back(source_folder: int, source: str, target: int, name: str) -> None:
-    """Rename a file of our own to a name that nothing has, on any disk.
+    """Rename a file that only we know to a name that nothing has, on any disk.
 
-    Only for a source that no other program knows: without the call it is linked
-    and unlinked, and where there are no hard links either, compared and renamed.
-
-    Raises:
-        FileExistsError: something has the name.
-        OSError: anything else; nothing has changed then.
+    FileExistsError where something has the name; after any error nothing has changed.
     """
     try:
         rename_to_free(source_folder, source, target, name)
@@ -92,11 +86,7 @@ def put_back(source_folder: int, source: str, target: int, name: str) -> None:
 
 
 def link_to_free(source_folder: int, source: str, target: int, name: str) -> bool:
-    """Give a file a second name, which nothing has; raises as ``put_back`` does.
-
-    Returns:
-        False where the disk has no hard links; nothing has changed then.
-    """
+    """Give a file a second name, as ``put_back`` does; False without hard links."""
     folders = {"src_dir_fd": source_folder, "dst_dir_fd": target}
     try:
         os.link(source, name, **folders, follow_symlinks=False)
@@ -108,10 +98,9 @@ def link_to_free(source_folder: int, source: str, target: int, name: str) -> boo
 
 
 def scan_and_rename(source_folder: int, source: str, target: int, name: str) -> None:
-    """Rename a file to a name that is free, on a disk that cannot see to that.
+    """As ``put_back`` on a disk that cannot refuse a name that is taken.
 
-    A file that takes the name in the last moment is replaced unseen.  Raises as
-    ``put_back`` does.
+    A file that takes the name in the last moment is replaced unseen.
     """
     try:
         os.stat(name, dir_fd=target, follow_symlinks=False)

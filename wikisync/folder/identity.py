@@ -1,8 +1,6 @@
 """Whether the folder of a wiki is the one that was synced before.
 
-A disk that was replaced by an older copy, or a folder by another one of its name,
-lacks pages that nobody deleted.  What stands here is small enough to be asked
-before every cycle.
+Another one, or an older copy of its disk, lacks pages that nobody deleted.
 """
 
 from __future__ import annotations
@@ -49,11 +47,7 @@ class FolderIdentity(Struct, frozen=True):
             return None
 
     def is_same_folder(self, other: FolderIdentity) -> bool:
-        """Whether both are one folder.
-
-        A copy of a disk, block by block, counts as its original: what such a copy
-        lacks is the safety stop's to stop.
-        """
+        """Whether both are one folder; a copy of its disk, block by block, counts."""
         mine = (self.disk, self.inode, self.birth)
         return mine == (other.disk, other.inode, other.birth)
 

@@ -1,9 +1,8 @@
 """Which names in a wiki's folder are none of wikisync's business.  Pure.
 
-The rules hold for any depth and are those that every sync tool ends up with:
-hidden things, the by-products of editors and office programs, half-made
-downloads, what desktops leave behind, and our own notes and conflict files.  What other
-programs make is listed in ``foreign``.
+At any depth: hidden things, by-products of editors and office programs, half-made
+downloads, what desktops leave behind, our own notes and conflict files, and what
+``foreign`` lists.
 """
 
 import re
@@ -120,9 +119,8 @@ def may_be_copy(name: str) -> bool:
 def copiers(stem: str) -> Iterator[tuple[str, str, bool]]:
     """Who gives such stems to copies of files that were changed in two places.
 
-    Yields each program with the stem of the original where the name is that of a copy
-    only beside a file with this stem and the same extension, else with ``""``; and
-    whether the names are enough, whatever the texts are.
+    Yields each program, the stem beside which it counts, with the same extension, or
+    ``""``; and whether the names are enough, whatever the texts are.
     """
     for who, copy in _COPIES:
         if copy.fullmatch(stem):

@@ -1,11 +1,9 @@
 """What the files of a wiki's folder hold, read only where their status changed.
 
-One index for pages, files beside them and attachments, for the sync and the site.  A
-cache and never a decision (``docs/sync.md`` "Scanning the folder"): a file is believed
-to be as it was while its status is the same, unless it had changed just before it was
-read.  What the index says is kept for the next process, which believes it on the same
-disk and since the same start of the machine: after a loss of power a file's times can
-be older than its text.  A checksum shows what is wrong with it; then all is read.
+A cache and never a decision (``docs/sync.md`` "Scanning the folder"): a file is
+believed to be as it was while its status is the same, unless it had changed just before
+it was read.  The next process believes it on the same disk and since the same start of
+the machine: after a loss of power a file's times can be older than its text.
 """
 
 import hashlib
@@ -160,24 +158,18 @@ class FolderIndex:
     def note_all(
         self, files: Mapping[str, IndexedFile], *, read_all_at: float | None = None
     ) -> None:
-        """Note what all files hold, of which no others are there.
-
-        ``read_all_at`` is when every page was read, if that was now.
-        """
+        """Note what all files hold; ``read_all_at``: when all were read, if now."""
         self._is_changed |= files != self._known()
         self._files = dict(files)
         if read_all_at is not None:
             self.read_all_at, self._is_changed = read_all_at, True
 
     def saved_since(self) -> frozenset[str] | None:
-        """Paths of files that were saved since this was asked before.
+        """Paths of files that were saved since this was asked before; None at first.
 
-        For the walk that a watch makes every half minute, whatever events say: no name
-        is read as a page's and no file is opened, so that 10,000 files cost a twentieth
-        of a second.  Files with a dot in front do not count, but for the patterns of
-        what is ignored, and lock files of editors, of which only the presence counts.
-
-        None at first, and where files were made, renamed or removed since.
+        For the walk that a watch makes every half minute: no file is opened, so that
+        10,000 take 50 ms.  Of lock files of editors the presence counts.  None also
+        where files were made, renamed or removed since.
         """
         known, files, saved = self._walked or {}, {}, set()
         waiting = [("", os.fspath(self.root))]
@@ -256,7 +248,6 @@ class FolderIndex:
         return None
 
     def _place(self) -> tuple[str, str, int, int]:
-        """Where and when it holds."""
         status = self.root.stat()
         return __version__, _boot(), status.st_dev, status.st_ino
 

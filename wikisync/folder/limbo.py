@@ -98,8 +98,7 @@ class _Scanned(Struct, frozen=True):
 class Limbo:
     """The files that came out of one wiki's folder a moment ago.
 
-    ``path`` is a folder of ours on the same disk as the wiki's folder; made at need, in
-    a folder that exists.
+    ``path`` is a folder of ours on the same disk, made at need.
     """
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
@@ -206,10 +205,7 @@ class Limbo:
         writers: Writers,
         known_at: float,
     ) -> Late | bool | None:
-        """A late save; True for a file that must wait; None where it is gone.
-
-        Args: ``known_at`` is when its record was written.
-        """
+        """A late save; True for a file that must wait; None where it is gone."""
         try:
             descriptor = safe_open.open_file(folder, name, name)
         except FileNotFoundError:
@@ -281,9 +277,7 @@ class LimboBatch:
     ) -> str:
         """Announce a file that is to come out, and the content to take its name.
 
-        Returns:
-            The name here under which ``new_file`` makes the new content ready, and
-            under which the old one will lie.
+        Gives the name here for the new content, under which the old one will lie.
         """
         assert not self._is_sealed
         name = f"{self._id}-{len(self._kept)}"
@@ -308,10 +302,8 @@ class LimboBatch:
     def swap(self, entry: str, folder: int, name: str) -> None:
         """Put the new content under a file's name, and examine what came out.
 
-        Raises:
-            PreconditionFailed: another text came out, or none; it is back in, or a
-                late save where programs kept saving.
-            OSError: the file could not be replaced; nothing has changed.
+        PreconditionFailed where that was another text, or none: it is back in, or a
+        late save.  After OSError nothing has changed.
         """
         assert self._is_sealed
         kept = self._kept[entry]
@@ -367,10 +359,9 @@ class LimboBatch:
         # so it will be found as a late save.
 
     def _replace(self, entry: str, folder: int, name: str) -> None:
-        """The same as well as a disk can that does not swap.
+        """As ``swap``, for a disk that cannot swap; saves into the old file are found.
 
-        The old file is linked aside first, so that a save into it is found; a file
-        that takes its name in the last moment is replaced unseen.
+        A file that takes its name in the last moment is replaced unseen.
         """
         kept = self._kept[entry]
         aside = entry + _ASIDE
@@ -394,13 +385,7 @@ class LimboBatch:
             os.rename(aside, entry, src_dir_fd=self.folder, dst_dir_fd=self.folder)
 
     def take(self, entry: str, folder: int, name: str) -> None:
-        """Take a file out of its folder, and examine what it was.
-
-        Raises:
-            PreconditionFailed: another text came out, or none; it is back in, or a
-                late save where its name was taken meanwhile.
-            OSError: it could not be taken; nothing has changed.
-        """
+        """Take a file out of its folder, and examine it; raises as ``swap``."""
         assert self._is_sealed
         kept = self._kept[entry]
         try:
@@ -427,7 +412,6 @@ class LimboBatch:
 
 
 def _can_swap(folder: int, path: str) -> bool:
-    """Try it with two files of our own."""
     names = [f"probe-{os.urandom(8).hex()}" for _ in range(2)]
     try:
         for name in names:
@@ -465,7 +449,6 @@ def _write_record(folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
 
 
 def _read_record(folder: int, name: str) -> dict[str, _Kept]:
-    """The record of a batch; empty where it is not ours."""
     content = _content(folder, name) or b""
     if len(content) > RECORD_BYTES_MAX:
         return {}
@@ -482,7 +465,6 @@ def _read_record(folder: int, name: str) -> dict[str, _Kept]:
 
 
 def _content(folder: int, name: str) -> bytes | None:
-    """A file's bytes; None for what is no readable file."""
     try:
         return safe_open.read_file(folder, name, name)
     except (FileNotFoundError, FolderError):
@@ -515,9 +497,8 @@ def _remove(folder: int, name: str) -> None:
 class Writers:
     """The programs that have files open for writing, for one check of some files.
 
-    Linux grants a read lease only on a file that nobody has open for writing, and asks
-    for nothing but that the file is this user's.  It says nothing of another user's
-    file, nor do all disks; other systems say nothing at all.
+    Linux says so by read leases, of this user's files alone and not on every disk;
+    other systems say nothing.
     """
 
     def may_write(self, descriptor: int, unchanged_s: float) -> bool:

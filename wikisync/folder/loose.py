@@ -1,9 +1,7 @@
 """Loose files: pictures and the like that a person put beside the pages.
 
-They are no pages, and no attachments that came from the wiki, which lie in
-``uploads`` under 32 hexadecimal digits; a page may link to them as it would to any
-file.  Only files that a page really links to are read.  What a person
-made of a fetched attachment, in its place, is sent as a loose file is.
+Only files that a page links to are read.  What a person made of a fetched attachment,
+in its place, is sent as a loose file is.
 """
 
 from __future__ import annotations
@@ -35,10 +33,7 @@ class LooseFiles:
         *,
         listing: Callable[[], ScannedFolder] | None = None,
     ) -> None:
-        """Nothing is read.
-
-        ``listing`` gives what the folder holds, which is listed each time otherwise.
-        """
+        """``listing`` gives what the folder holds; it is listed each time otherwise."""
         self._root = root
         self._listing = listing or (lambda: scan_pages(root, read_patterns(root)[0]))
         self._index = index or FolderIndex(root)
@@ -55,10 +50,7 @@ class LooseFiles:
         return await asyncio.to_thread(self._listed_paths)
 
     async def at(self, paths: Collection[str]) -> Mapping[str, model.LooseFile]:
-        """The files at these paths, in whatever form of Unicode they are spelled there.
-
-        A page of that name is what a link leads to, whatever lies beside it.
-        """
+        """The files at these paths, in any form of Unicode; none that is a page."""
         asked = {path for path in paths if _is_loose(path)}
         return await finish_in_thread(self._scan, asked) if asked else {}
 
@@ -97,7 +89,6 @@ class LooseFiles:
         return frozenset(map(model.in_form_c, (*listed.loose, *own)))
 
     def _scan(self, paths: Collection[str]) -> Mapping[str, model.LooseFile]:
-        """Files, each read only where it is not the one that was read before."""
         if self._patterns is None:
             self._patterns, _ = read_patterns(self._root)
         found: dict[str, model.LooseFile] = {}

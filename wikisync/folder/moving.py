@@ -1,7 +1,7 @@
 """Giving a file of a folder another name, and taking one out, with a check after.
 
-Both compare first, so that hardly ever anything must be undone, and examine what
-was moved afterwards, since a program may save between comparison and rename.
+Both compare first, and examine afterwards what was moved, since a program may save
+between comparison and rename.
 """
 
 import os
@@ -34,11 +34,8 @@ def move_file(
 ) -> None:
     """Give a file a name that nothing has.
 
-    Raises:
-        PreconditionFailed: it is gone or something else than expected, or
-            something has the new name.
-        FolderError: one of the two is no regular file.
-        OSError: it cannot be moved.
+    PreconditionFailed where either is not as expected, FolderError where one is no
+    regular file, OSError where it cannot be moved.
     """
     check_expected(source.folder, source.name, source.path, expected)
     try:
@@ -75,8 +72,7 @@ def take_file(
 def _is_one_file(source: NameInFolder, target: NameInFolder) -> bool:
     """Whether a disk takes both names for one, as when only case changes.
 
-    Such a disk finds the new name and does not list it.  The number of the inode
-    does not tell: a disk by FUSE may give each spelling one of its own.
+    The inode does not tell: a disk by FUSE may give each spelling one of its own.
     """
     if file_status(target.folder, target.name, target.path) is None:
         return False
@@ -123,8 +119,7 @@ def _move_back(
 ) -> None:
     """Move a file back that turned out to be another text.
 
-    Where its old name was taken meanwhile, by a newer save, the older one goes to
-    the limbo and is a late save.
+    Where its name was taken meanwhile, by a newer save, it is a late save.
     """
     with suppress(FileExistsError):
         put_back(target.folder, target.name, source.folder, source.name)

@@ -93,11 +93,7 @@ def page_of_conflict(path: str) -> str | None:
 
 @lru_cache(PATHS_KNOWN_MAX)
 def parse_path(path: str) -> tuple[model.Slug, model.Format] | None:
-    """The page that a path in the wiki's folder stands for.
-
-    None where it is not a page's: no known extension, ignored, below ``uploads``, not
-    text, or not a plain relative path.
-    """
+    """The page that a path in the wiki's folder stands for; None where it is none's."""
     if _PLAIN.fullmatch(path):
         return model.Slug(path.removesuffix(".md")), model.Format.MARKDOWN
     *folders, name = unicodedata.normalize("NFC", path).split("/")
@@ -120,11 +116,10 @@ def is_fetched(path: str) -> bool:
 
 
 def attachment_path(raw: str) -> model.AttachmentPath | None:
-    """The path of an attachment, if it is one and safe on every disk.
+    """The path of an attachment, if it is one and safe on every disk; else None.
 
-    That is ``uploads/<hash>/<name>``, or any other file that pages may link to, with
-    nothing encoded.  None for a page, anything that is ours or ignored, hidden, empty
-    or ``..`` parts, control characters, backslashes, or longer than a disk takes.
+    That is ``uploads/<hash>/<name>``, or a file that pages may link to, with nothing
+    encoded, hidden, ours or ignored.
     """
     if _PLAIN_ATTACHMENT.fullmatch(raw):
         return model.AttachmentPath(raw)
@@ -155,7 +150,6 @@ def check_attachment(path: model.AttachmentPath) -> None:
 
 
 def _is_beside_pages(path: str) -> bool:
-    """Whether a file outside ``uploads`` is none of our own, and no page."""
     name = path.rpartition("/")[2]
     is_ours = path == ignore.CONFIG_FILE or ignore.is_ignored_file(name)
     is_uploads = path.split("/", 1)[0].casefold() == ignore.UPLOADS
@@ -182,8 +176,7 @@ def is_unlisted(path: str) -> bool:
 def may_show_hidden(path: str) -> bool:
     """Whether a file in a hidden folder is a page's to show, where one links to it.
 
-    A hidden folder is mostly a program's own: what configures it, or is secret, is
-    neither published nor written for somebody who writes pages.
+    Mostly it is a program's own, and may be secret: neither published nor written.
     """
     hidden = filter(ignore.is_ignored_folder, path.split("/"))
     return _SHOWN.fullmatch(path) is not None and all(
@@ -314,8 +307,8 @@ def _tokens(component: str) -> list[str]:
 def _stays(run: str, char: str) -> bool:
     """Whether form C leaves a character alone behind a starter and its marks.
 
-    A run of marks longer than any script writes is coded, or a hostile name
-    would cost the square of its length.
+    A longer run of marks than any script has is coded: it costs the square of its
+    length.
     """
     return len(run) <= _MARKS_IN_ROW_MAX and unicodedata.is_normalized(
         "NFC", run + char
@@ -344,11 +337,7 @@ def _code_at(tokens: list[str], index: int) -> None:
 
 
 def _close_folder(tokens: list[str], *, is_top: bool) -> None:
-    """Code what a folder may not be called, though a file may.
-
-    ``foo.md`` as a folder would be in the way of the page ``foo``, and what is in
-    ``@eaDir`` is left out.
-    """
+    """Code what a folder may not be called, though a file may: ``foo.md``."""
     name = "".join(tokens)
     if folder_maker(name):
         _code_at(tokens, _last_dot(tokens) if "." in tokens else 0)
@@ -363,8 +352,7 @@ def _close_folder(tokens: list[str], *, is_top: bool) -> None:
 def _close_leaf(tokens: list[str], page_format: Format) -> None:
     """Code what would change the meaning of the name with its extension.
 
-    ``notes.rst`` as plain text would be ``notes.rst.txt``, another format's;
-    ``page.conflict`` would be ignored.
+    ``notes.rst`` as plain text would be another format's, ``page.conflict`` ignored.
     """
     stem = "".join(tokens)
     name = stem + EXTENSIONS[page_format][0]
@@ -490,8 +478,7 @@ def _is_canonical(
 ) -> bool:
     """Whether these names are what ``encode_component`` writes for the component.
 
-    Which characters form C changes depends on the version of Unicode that
-    Python has, so codes beyond ASCII are taken as right wherever they stand.
+    What form C changes depends on Python's Unicode: codes beyond ASCII are all right.
     """
     if len(group) == 1 and "%" not in group[0]:
         return True

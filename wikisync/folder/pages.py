@@ -1,10 +1,7 @@
 """The page files of one wiki's folder: scanning, reading, writing, removing.
 
-Everything here blocks; ``replica`` calls it in threads, one at a time where it
-changes something.  Names alone decide which file is which page
-(``naming``); files that stay as they are (``index``) are not read again.  A file that
-was saved a moment ago is waited for (``scan``), since it may be half of what is
-coming.
+Everything here blocks; ``replica`` calls it in threads, one at a time where it changes
+something.  A file that was saved a moment ago may be half, and is waited for.
 """
 
 import os
@@ -105,10 +102,8 @@ class PageFolder:
     def scan(self, *, now: float, quiet_s: float) -> Snapshot | float:
         """A snapshot, or how many seconds to wait first, as a file was just saved.
 
-        A file counts as whole when it was left alone for ``quiet_s``, or for
-        ``SHRUNK_S`` where it is empty or has less than half of what it had.  What
-        has not changed since the last snapshot, or was written by us, is not
-        waited for.
+        It must be left alone for ``quiet_s``, or for ``SHRUNK_S`` where it lost half or
+        more; not so what is as at the last snapshot, or was written by us.
         """
         scanned = self.rescan()
         saved_ns = (now - max(quiet_s, SHRUNK_S)) * 1e9
@@ -167,12 +162,10 @@ class PageFolder:
     def scan_saved(
         self, paths: Collection[str], *, now: float, quiet_s: float
     ) -> Snapshot | float | None:
-        """A snapshot for which only these files are read; all else is as it was.
+        """As ``scan``, but only these files are read; None where more must be.
 
-        Returns:
-            Seconds to wait, as ``scan`` does; None where more must be scanned: one of
-            the files was not the whole and readable file of a page at the last
-            snapshot or is none now, it lost half, or we wrote a page since.
+        That is where one of them is not a whole page's file, now or at the last
+        snapshot, it lost half, or we wrote a page since.
         """
         before, listed = self._snapshot, self._scanned
         # Each way out below is a case in which more than the text of a known page may
@@ -227,8 +220,7 @@ class PageFolder:
     def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages whose absence from the last scan means nothing.
 
-        Their files would be ignored, or be in a folder that is a link, that a program
-        made or that could not be read, or they are stubs.
+        Their files would be ignored, stubs, or in a folder that is not scanned.
         """
         hidden = self.scanned.hidden
         if not self.patterns and not hidden:
@@ -299,10 +291,9 @@ class PageFolder:
     def write_many(
         self, pages: Sequence[tuple[Page, Digest | None]]
     ) -> list[WrittenPage]:
-        """Write pages, each with the digest of the text that it replaces.
+        """Write pages, each over the text of a digest; one result for each, in order.
 
-        One result for each, in order; raises where the disk is full, read-only or
-        broken, or the folder gone.
+        Raises where the disk is full, read-only or broken, or the folder gone.
         """
         results: dict[int, WrittenPage] = {}
         writes: dict[int, FileWrite] = {}
@@ -471,7 +462,6 @@ class PageFolder:
         return IndexedFile(state.digest, len(content), file.status, is_sure, state)
 
     def _read(self, folders: Folders, path: str) -> tuple[bytes, str]:
-        """A file's bytes and its identity."""
         with opened_file(folders, path) as descriptor:
             content = read_limited(descriptor, path, PAGE_BYTES_MAX)
             return content, identity_of(descriptor) if self._limbo else ""
@@ -508,7 +498,6 @@ def _busy_pages(
 
 
 def _has_shrunk(status: FileStatus, before: FileStatus | None) -> bool:
-    """Whether a file is empty, or has less than half of what it had."""
     return status.size == 0 or (before is not None and status.size * 2 < before.size)
 
 
@@ -537,7 +526,6 @@ def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
 
 
 def _is_emptied(root: int, parts: Sequence[str]) -> bool:
-    """Whether the innermost directory of a way that is there holds nothing."""
     for depth in range(len(parts), 0, -1):
         try:
             with (

@@ -1,12 +1,9 @@
 """Our own folders beside a wiki's folder: where they are, and one writer's own.
 
-Everything of ours is in ``.wikisync``: in the workspace where that is on the same
-disk as the wiki's folder, since files move between them by rename; else in the
-wiki's folder, where scans pass it by.
-
-Temporary files lie in a folder of their own per writer, which is locked while
-the writer lives: what a crash left behind is recognised by its free lock and
-removed by the next writer.
+They are in the workspace's ``.wikisync`` where that is on the disk of the wiki's
+folder, since files are renamed between them; else in one in that folder.  Temporary
+files lie in a folder per writer, locked while it lives: a free lock shows what a crash
+left, which the next writer removes.
 """
 
 import errno
@@ -32,8 +29,7 @@ OWN_DIGEST_CHARS = 16
 def private_folder(root: Path, name: str, *, private: Path | None = None) -> Path:
     """Where files of one kind go: ``name`` in a folder of ours on the root's disk.
 
-    That is ``private``, the workspace's own folder, by default the one beside the
-    root.  Where the root is not made yet, its disk is that of the folder it will be in.
+    That is ``private``, the workspace's own, by default the one beside the root.
     """
     workspace = private or root.absolute().parent / PRIVATE_FOLDER
     there = next(way for way in (root, *root.absolute().parents) if way.exists())
@@ -93,7 +89,6 @@ def _make_own_folder(parent: Path) -> tuple[Path, int]:
 
 
 def _locked(path: Path) -> int | None:
-    """The folder, locked; None where somebody has it or took it away."""
     try:
         descriptor = open_locked_folder(path, follows_links=False)
     except BlockingIOError:

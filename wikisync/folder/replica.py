@@ -1,8 +1,6 @@
-"""The folder's side of a wiki, seen as a replica.
+"""The folder's side of a wiki, seen as a replica; all work on the disk is in threads.
 
-Fulfils ``sync.replica.LocalReplica`` without importing it.  All work on the disk
-happens in threads, many files at a time: ``pages`` for pages, ``conflict files`` for
-conflict files, ``limbo`` and ``trash`` for what leaves the folder, here attachments.
+Fulfils ``sync.replica.LocalReplica`` without importing it.
 """
 
 from __future__ import annotations
@@ -63,14 +61,12 @@ SETTLE_MAX_S = 2.0
 
 
 class FolderReplica:
-    """The pages and attachments of one wiki in a local folder.
+    """The pages and attachments of one wiki in a local folder; see ``LocalReplica``.
 
     ``trash`` and ``limbo`` are given both or not at all; ``settle_s`` is how long a
-    changed file must have been left alone before a snapshot, 0 for not at all.
-
-    ``LocalReplica`` says what each method promises.  Besides, each raises
-    ``FolderError`` where the disk refuses, and each that writes ends its write before a
-    cancellation.  For a folder that a person edits there is ``two_way``.
+    changed file must have been left alone before a snapshot.  Each method raises
+    ``FolderError`` where the disk refuses; one that writes ends its write before a
+    cancellation.
     """
 
     def __init__(
@@ -120,8 +116,8 @@ class FolderReplica:
     ) -> FolderReplica:
         """A folder that a person edits: no save is lost, what goes is kept.
 
-        What is kept is in ``private``, the workspace's ``.wikisync``, or in the one
-        beside ``root``; with ``keeps_scans`` also what was seen, for the next process.
+        It is kept in ``private``, the workspace's ``.wikisync``, or in one beside
+        ``root``; with ``keeps_scans`` also what was seen, for the next process.
         """
         limbo = wiki_private_folder(root, layout.LIMBO_FOLDER, private=private)
         trash = private_folder(root, layout.TRASH_FOLDER, private=private)
@@ -230,9 +226,8 @@ class FolderReplica:
     async def write_pages(
         self, pages: Sequence[tuple[Page, Digest | None]]
     ) -> list[WrittenPage]:
-        """Write many pages; what is wrong with one of them does not stop the others.
+        """Write many pages, with one fsync; one that fails does not stop the others.
 
-        Hundreds at once cost a fraction of single writes, since one fsync covers them.
         Raises where the disk is full, read-only or broken, or the folder gone.
         """
         return await self._in_turn(self._pages.write_many, pages)
@@ -260,10 +255,7 @@ class FolderReplica:
     # -- what leaves the folder ----------------------------------------------------
 
     async def late_saves(self) -> Sequence[LateSave]:
-        """Saves that reached a file after it was replaced.
-
-        What no page can hold goes to the trash.
-        """
+        """Saves that reached a file after it was replaced, or went to the trash."""
         return await self._in_turn(self._late_saves)
 
     def _late_saves(self) -> list[LateSave]:
@@ -369,9 +361,7 @@ class FolderReplica:
     ) -> Attachment:
         """Store an attachment under this path, all of it or nothing.
 
-        Raises:
-            PreconditionFailed: another file is there, which somebody saved meanwhile,
-                or one that stands for it.
+        PreconditionFailed where another file is there, or one that stands for it.
         """
         check_attachment(path)
         if path in self._pages.hidden:

@@ -1,10 +1,8 @@
 """Going down a folder by descriptors, never through a symbolic link.
 
-Slugs come from the network, so no path below a wiki's folder is ever handed to
-the system as a whole: each component is opened in the folder opened before it,
-with no-follow, and made the same way.  A link that somebody puts on the way
-while we work is met, not followed.  Every ``OSError`` below a folder becomes a
-``FolderError`` here, with the path relative to that folder.
+Slugs come from the network, so each component is opened in the folder opened before it,
+with no-follow, and made the same way.  Every ``OSError`` below a folder becomes a
+``FolderError`` with the path relative to that folder.
 """
 
 from __future__ import annotations
@@ -122,11 +120,8 @@ def open_folder(
 
     Missing folders are made, and added to ``made``, where that is given: again where
     another writer removes one while it is still empty.  ``below`` leads to ``root``,
-    for messages.
-
-    Raises:
-        FileNotFoundError: it does not exist and is not to be made.
-        FolderError: something on the way is a link, a file, or cannot be opened.
+    for messages.  FileNotFoundError where one is missing, FolderError where something
+    on the way is no folder, or cannot be opened.
     """
     tries_left = _MAKING_TRIES_MAX
     while True:
@@ -267,9 +262,8 @@ def _check_regular(status: os.stat_result, path: str) -> None:
 def open_file(parent: int, name: str, path: str) -> int:
     """Open a regular file for reading; the caller closes it.
 
-    Raises:
-        FileNotFoundError: nothing is there.
-        FolderError: it is a link, no regular file, or cannot be opened.
+    FileNotFoundError where nothing is there, FolderError where it is something else,
+    or cannot be opened.
     """
     try:
         descriptor = os.open(name, _FILE_FLAGS, dir_fd=parent)

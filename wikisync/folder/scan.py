@@ -1,9 +1,7 @@
 """Scanning a wiki's folder: which files are pages, attachments, or loose.
 
-Only names and file status are read here, no content.  Symbolic links are never
-followed; what is ignored is ignored without a word, what looks like a page but
-cannot be one is a problem.  The lock files of editors are not pages, but show
-which pages are open.
+Only names and file status are read, no content.  Links are never followed; what looks
+like a page but cannot be one is a problem.  Lock files show which pages are open.
 """
 
 import os
@@ -112,9 +110,8 @@ def scan_pages(
 ) -> ScannedFolder:
     """List a wiki's pages and attachments.
 
-    ``patterns`` are what a person keeps out besides what is always ignored; names of
-    pages in ``known``, files of an earlier scan, are not parsed again; nothing is said
-    of folders of programs that ``silent`` leaves out.
+    ``patterns``: what a person keeps out; ``known``: files of an earlier scan, whose
+    names are not parsed again; ``silent``: folders of programs that need no word.
     """
     scan = _Scan(patterns, known or {}, silent)
     with opened_root(root) as descriptor:
@@ -154,8 +151,8 @@ class _Scan:
     def scan_into(self, root: int) -> None:
         """Walk through everything below an open folder.
 
-        Folders wait together with what holds them, which is opened once: each of
-        50,000 attachments lies in a folder of its own.
+        Of 50,000 attachments each lies in a folder of its own, so what holds them is
+        opened once.
         """
         waiting = [("", self._wanted(self._see_files(root, "")))]
         while waiting:
@@ -170,7 +167,6 @@ class _Scan:
             waiting += [one for one in found if one[1]]
 
     def _see_folder(self, parent: int, path: str) -> list[str]:
-        """See what is in a folder of an open one; gives folders to scan."""
         *above, name = path.split("/")
         descriptor = self._opened(parent, [name], above)
         if descriptor is None:
@@ -208,7 +204,6 @@ class _Scan:
         return found
 
     def _is_of_program(self, path: str) -> bool:
-        """Whether a program made a folder for its own purposes."""
         *_, above, name = ("", *path.split("/"))
         who = ignore.folder_maker(name) or ignore.folder_maker(f"{above}/{name}")
         if who is None or self._patterns.takes_back(path, is_folder=True):
@@ -251,10 +246,7 @@ class _Scan:
         )
 
     def _see_folders_in_place(self) -> tuple[str, ...]:
-        """A page may lie below ``notes.md``; a folder without pages is a mistake.
-
-        Gives those with pages, which are one only where ``notes`` is a page.
-        """
+        """Folders called as a page is, with pages below; others are a mistake."""
         found: list[str] = []
         for folder in self._named_as_pages:
             if any(page.path.startswith(f"{folder}/") for page in self._pages):
@@ -339,7 +331,6 @@ class _Scan:
         return folders
 
     def _see_trace(self, folder: str, entry: os.DirEntry[str]) -> None:
-        """Something ignored, which may be what an editor left."""
         way = f"{folder}/" if folder else ""
         if entry.name == WRITE_TEST:
             self._write_tests.add(folder)
@@ -386,13 +377,11 @@ class _Scan:
             )
 
     def _see_no_file(self, path: str) -> None:
-        """Something that is neither a file nor a folder nor a link."""
         self._hidden[path] = "no-regular-file"
         if parse_path(path) and not self._patterns.is_ignored(path):
             self._problems.append(_problem("no-regular-file", path))
 
     def _see_other(self, path: str, entry: os.DirEntry[str]) -> None:
-        """A file that is no page."""
         if self._patterns.is_ignored(path):
             return
         if path.startswith(ignore.UPLOADS + "/"):
@@ -436,10 +425,7 @@ class _Scan:
 
 
 def _page_at(path: str) -> tuple[Slug, Format] | None:
-    """The same as ``parse_path``, which remembers what it was asked for.
-
-    The paths of thousands of attachments would push those of the pages out.
-    """
+    """As ``parse_path``; not by its cache, from which attachments would push pages."""
     return None if path.startswith(ignore.UPLOADS + "/") else parse_path(path)
 
 
@@ -470,7 +456,6 @@ def _is_recent(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether a link by this name would be a page, an attachment or a folder."""
     name = path.rpartition("/")[2]
     return (
         path.startswith(ignore.UPLOADS + "/")
@@ -516,7 +501,6 @@ _PROBLEMS = {
 
 
 def _is_blank(name: str) -> bool:
-    """Whether a page's file is called by spaces alone."""
     split = split_extension(name)
     return split is not None and not split[0].strip()
 

@@ -80,10 +80,7 @@ def write_atomically(
     temporary: Path | None = None,
     modes: Modes = PERSONS,
 ) -> None:
-    """Write one file below an existing folder, making folders on the way.
-
-    After an error nothing has changed.
-    """
+    """Write one file below an existing folder, and folders on the way, or nothing."""
     with FolderWriter(root, temporary=temporary, modes=modes) as writer:
         (result,) = writer.write_many([FileWrite(path, data, expected)])
     if result is not None:
@@ -105,9 +102,8 @@ class _Staged(Struct, frozen=True):
 class FolderWriter:
     """Writes, moves and removes files below one folder: for one thread.
 
-    With a limbo, for a folder that a person edits, no save is lost, whenever it
-    happens; without it what was expected is compared and replaced.  Without a trash
-    removed files are gone.
+    With a limbo no save is lost, whenever it happens; without it what was expected is
+    compared and replaced.  Without a trash removed files are gone.
     """
 
     def __init__(
@@ -144,16 +140,10 @@ class FolderWriter:
         self._stack.close()
 
     def write_many(self, writes: Sequence[FileWrite]) -> list[WriteResult]:
-        """Write files; what is wrong with one of them does not stop the others.
+        """Write files, with one result for each; one that fails stops no other one.
 
         All are on the disk under temporary names before the first gets its own.
-
-        Returns:
-            One entry for each write, in order.
-
-        Raises:
-            FolderError: the disk is full, read-only or broken.  Files that already
-                got their names are whole, all others are as they were.
+        FolderError where the disk is full, read-only or broken: each file is whole.
         """
         results: list[WriteResult] = [None] * len(writes)
         order = sorted(range(len(writes)), key=lambda index: writes[index].path)
@@ -187,12 +177,9 @@ class FolderWriter:
     def remove(self, path: str, *, expected: Digest, why: str = "") -> None:
         """Remove a file, and the folders above that are truly empty then.
 
-        With a trash and a limbo there is a copy in the trash before the file goes,
-        and what went is examined: it comes back if it is not what was expected.
-
-        Raises:
-            PreconditionFailed: it is gone or something else than expected.
-            FolderError: it cannot be removed, or not be kept; it is there then.
+        With a trash and a limbo a copy is in the trash before the file goes, and it
+        comes back if it is not what was expected.  PreconditionFailed, or FolderError
+        where it cannot be removed or kept: it is there then.
         """
         *parts, name = safe_open.split_path(path)
         with safe_open.Folders(self._root) as folders:
@@ -220,10 +207,7 @@ class FolderWriter:
     def move(self, path: str, target: str, *, expected: Digest) -> None:
         """Give a file a name that nothing has, and examine what was moved.
 
-        Raises:
-            PreconditionFailed: it is gone or something else than expected, or
-                something has the new name.
-            FolderError: it cannot be moved.
+        PreconditionFailed where either is not as expected; FolderError.
         """
         *parts, name = safe_open.split_path(path)
         *target_parts, target_name = safe_open.split_path(target)
@@ -358,8 +342,7 @@ class FolderWriter:
     def _give_back(self, new: int, write: FileWrite) -> None:
         """Give a file what the last one of its path had, while the trash keeps that.
 
-        A page that only its owner may read is still such a one when it comes back, also
-        as an earlier text; another page that gets its name is none.
+        So a page that only its owner may read is still such a one when it comes back.
         """
         path = write.path
         if self._trash is None:

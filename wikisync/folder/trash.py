@@ -1,12 +1,10 @@
 """The trash: every text that wikisync removed, with why and when.
 
-``.wikisync/trash/<date>/<time>-<number>/`` holds the file under its own name and
-``why.json``, which says what it was.  Dates and times are UTC.  A file gets here as
-a second name of the same file where the disk has hard links, else as a copy,
-always *before* it leaves its folder: a full disk ends the removal, not the text.
-Old entries go first, after ``KEPT_DAYS`` or when there are more than ``KEPT_BYTES``.
-Their age counts from an entry that is a day old, and not from the clock alone: a clock
-that is wrong for an hour would empty the trash.
+``.wikisync/trash/<date>/<time>-<number>/`` (UTC) holds the file, and in ``why.json``
+what it was.  A file gets here, by a second name or as a copy, *before* it leaves its
+folder: a full disk ends the removal, not the text.  Old entries go after ``KEPT_DAYS``
+or above ``KEPT_BYTES``, counted from an entry that is a day old: a clock that is wrong
+for an hour would empty the trash.
 """
 
 import errno
@@ -74,10 +72,9 @@ class Trashed(Struct, frozen=True):
 
 
 class Trash:
-    """The trash of one wiki in a workspace; blocks, for one thread at a time.
+    """The trash of one wiki, which all of a workspace share; for one thread at a time.
 
-    ``folder``, on the same disk as the wiki's folder, is made at need; all wikis of a
-    workspace share it.  ``wiki`` is the wiki's folder in the workspace.
+    ``folder``, on the disk of the wiki's folder ``wiki``, is made at need.
     """
 
     def __init__(
@@ -148,10 +145,7 @@ class Trash:
 
     @contextmanager
     def opened_file(self, path: str) -> Iterator[int]:
-        """The file that was removed from a path last, open to be read.
-
-        Raises ``FileNotFoundError`` where none is kept.
-        """
+        """The file that was removed from a path last; FileNotFoundError without one."""
         if self._files is None:
             kept = self.entries()[::-1]
             self._files = {entry.path: entry for entry in kept if entry.is_file}
@@ -247,7 +241,6 @@ class Trash:
             yield descriptor
 
     def _all(self) -> Iterator[Trashed]:
-        """Every entry of every wiki; none before the first sync."""
         if not os.path.lexists(self._folder.parent):
             return
         for day in self._names(""):
@@ -299,7 +292,6 @@ class Trash:
 
 
 def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> int:
-    """Keep a file by a second name, else by its bytes; returns its size."""
     with safe_open.closing(safe_open.open_file(folder, name, path)) as descriptor:
         try:
             is_linked = link_to_free(folder, name, entry, file)

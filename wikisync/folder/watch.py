@@ -1,13 +1,10 @@
 """Hints that something below some folders changed: by events, else by walking.
 
-A hint says where to scan, never what happened: kinds of events are in no order and
-mean something else with every editor, and a full queue loses events without a word.
-
-Events come from the backend of watchfiles, whose direct use its manual describes
-("Rust backend"): the ``watch`` of the package has one pace for good, and begins to
-watch only once somebody waits.  Where the system has no watch left, the folders are
-walked through every few seconds, with a notice, and events are tried again; watchfiles
-says nothing of that limit, so it is asked of the system here.
+A hint says where to scan, never what happened: events come in no order, and a full
+queue loses them.  They come from the backend of watchfiles, which its manual describes:
+the ``watch`` of the package begins only once somebody waits.  Where the system has no
+watch left, of which watchfiles says nothing, the folders are walked every few seconds,
+with a notice, and events are tried again.
 """
 
 from __future__ import annotations
@@ -140,10 +137,8 @@ async def watch_folders(
     """Hints without end, the first of them as soon as changes are noticed.
 
     Roots need not exist yet; ``rests`` is False where a person waits for each change.
-
-    The first hint is always ``EVERYTHING``: what changed before it was not seen.
-    The same comes after a root vanished or came back, and whenever changes may have
-    been missed.  Cancelled or closed, it leaves nothing running.
+    The hint is ``EVERYTHING`` at first, after a root vanished or came back, and
+    whenever changes may have been missed.
     """
     stop = threading.Event()
     idle_step_ms = IDLE_STEP_MS if rests else STEP_MS
@@ -235,10 +230,7 @@ class _Watched:
 
 
 class _Roots:
-    """The roots that exist, and which folders they are.
-
-    None is held open: hundreds of wikis would take as many descriptors.
-    """
+    """The roots that exist, and which folders they are; no descriptor is held open."""
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._roots = roots
@@ -345,7 +337,6 @@ class _Walks:
         """Nothing is held."""
 
     def _walk(self) -> tuple[Mapping[str, FileStatus], float]:
-        """Every wanted file as it is now, and when to walk again."""
         started = time.monotonic()
         found: dict[str, FileStatus] = {}
         for root in self._roots.present:
@@ -358,7 +349,6 @@ class _Walks:
 
 
 def _files(root: str, is_wanted: IsWanted, stop: threading.Event) -> Iterator[str]:
-    """Every wanted file below a folder, links not followed."""
     waiting = [root]
     while waiting and not stop.is_set():
         folder = waiting.pop()

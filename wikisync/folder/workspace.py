@@ -1,11 +1,9 @@
 """Guards of a workspace: one process, its own folder, and nothing nested.
 
-The lock is the kernel's and ends with the process that holds it, so there is no
-stale lock; who holds it is written inside.  The marker ``.wikisync/folder-id``
-distinguishes a workspace from another one, and from an empty folder where a disk
-should be.  A workspace that was copied, moved or came from another machine is adopted
-anew: its first cycle deletes nothing.  One that comes back to where it was is shared by
-two machines with its state.
+The kernel's lock ends with its process.  The marker ``.wikisync/folder-id``
+distinguishes a workspace from another one, and from an empty folder where a disk should
+be.  One that was copied or moved is adopted anew: its first cycle deletes nothing.  One
+that comes back is shared by two machines with its state.
 """
 
 from __future__ import annotations
@@ -114,7 +112,6 @@ def holder_of(private: Path) -> str | None:
 
 
 def _sign(descriptor: int, *, is_watch: bool) -> None:
-    """Say in the lock who holds it; only for messages, so it may fail."""
     holder = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -182,10 +179,7 @@ class StateMatch(Enum):
 
 
 def adopt(private: Path) -> Identity:
-    """The workspace's identity, with a marker made where there is none.
-
-    Nothing is copied and nothing removed.
-    """
+    """The workspace's identity, with a marker made where there is none."""
     marker = _marker(private)
     if marker is None:
         marker = os.urandom(16).hex()
@@ -203,10 +197,8 @@ def state_match(
 ) -> StateMatch:
     """See whether this is the workspace that the state knows.
 
-    ``recorded`` is what ``adopt`` gave when the state was last used, None for a state
-    that has seen no sync; ``earlier`` what it gave before that, where it was another
-    one. Raises ``Halted`` where the state knows a workspace, and here is no marker of
-    one.
+    ``recorded`` and ``earlier`` are what ``adopt`` gave, None before the first sync.
+    Halted where the state knows a workspace, and here is no marker of one.
     """
     marker = _marker(private)
     if recorded is None:
@@ -254,7 +246,6 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
 
 
 def _marker(private: Path) -> str | None:
-    """What the marker says; None where there is none."""
     path = private / layout.FOLDER_ID_FILE
     try:
         marker = read_private_file(path, MARKER_BYTES_MAX).decode().strip()
@@ -289,10 +280,7 @@ def _machine() -> str:
 
 
 def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
-    """See that no wiki's folder lies in another, nor this workspace in one.
-
-    Links are followed, so the same folder under two names is found.
-    """
+    """See that no wiki's folder lies in another, nor this workspace in one."""
     paths = {folder: os.path.realpath(folder) for folder in folders}
     _refuse_twins(folders, paths)
     own = os.path.realpath(workspace)
@@ -368,10 +356,7 @@ def _overlap(folder: Path, what: str) -> FolderError:
 
 
 def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
-    """See that a folder is on no network's disk, where others may write unseen.
-
-    As far as Linux says.
-    """
+    """See that a folder is on no network's disk, as far as Linux says."""
     if is_allowed:
         return
     try:
@@ -389,10 +374,7 @@ def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
 
 
 def file_system_of(path: str, mounts: str) -> str:
-    """The kind of file system that a path is on, by the kernel's list of mounts.
-
-    Of two mounts on one point the later one counts.  Empty where none fits.
-    """
+    """The file system that a path is on, by the kernel's list of mounts, or empty."""
     best, kind = "", ""
     for line in mounts.splitlines():
         left, separator, right = line.partition(" - ")

@@ -1,14 +1,8 @@
 """Answers and refusals in the service's three error shapes.
 
-Every refusal is raised as ``Refusal`` where it is found out, and becomes a
-response in ``app``.  Shapes: ``docs/service.md`` "Errors".
-
-A full or broken disk is the server's own trouble: a client that gets 400 corrects its
-request and never sends it again; one that gets 507 or 500 tries later.
-
-A page of another origin may call the API from a browser (CORS): the real service lets
-every origin in, without its cookies, for a token is the caller's own and never sent by
-the browser itself.
+A ``Refusal`` becomes a response in ``app`` (``docs/service.md`` "Errors").  A full or
+broken disk is 507 or 500: a client that gets 400 never sends its request again.  A page
+of another origin may call the API from a browser (CORS), without cookies.
 """
 
 import errno
@@ -296,11 +290,7 @@ PREFLIGHT_S = 7200
 
 
 def answer_preflight(request: web.BaseRequest) -> web.Response | None:
-    """The answer to a browser that asks before it sends; None for other requests.
-
-    Which paths there are and who may call them is not checked: the answer to the
-    request that follows says it.
-    """
+    """The answer to a browser that asks before it sends; None for other requests."""
     wanted = request.headers.get("Access-Control-Request-Method")
     if request.method != "OPTIONS" or wanted is None or not _is_from_afar(request):
         return None

@@ -1,9 +1,4 @@
-"""From a request to its answer: routes to handlers, and what every answer has.
-
-The one module where refusals become responses, where unforeseen errors become
-500 without a traceback, and where entity tags, compression and request ids are
-added.  Handlers live in one module per resource.
-"""
+"""From a request to its answer: routes to handlers, and what every answer has."""
 
 import asyncio
 import logging
@@ -119,8 +114,7 @@ def _only_reads(request: web.BaseRequest) -> bool:
 async def _admit(call: Call, target: Target, limits: Limits) -> int:
     """How many bytes a body may have, before any is read; raises 401, 403, 404 or 413.
 
-    A small one is read in any case: it may hold the token, and what is wrong with it
-    is reported before anything else.
+    A small one is read in any case: it may hold the token.
     """
     size, bytes_max = bodies.announced_size(call.request), limits.unasked_body_bytes_max
     if size is not None and size <= bytes_max:

@@ -1,8 +1,4 @@
-"""Attachments of wikis: upload by REST, reading by the file route.
-
-A file goes from the request to disk to the git object store and never stands
-in memory whole on its way in.  Rules: ``docs/service.md`` "Attachments".
-"""
+"""Attachments of wikis: upload by REST, reading by the file route; never in memory."""
 
 import asyncio
 import mimetypes

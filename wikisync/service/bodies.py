@@ -1,8 +1,6 @@
 """Reading what a request sends: query, JSON, form or multipart, within limits.
 
-A body over the limit is refused (413) as soon as its length is known or its
-bytes pass the limit, so it never fills memory.  Files of a multipart body are
-streamed to disk.
+413 as soon as a body is known to be over the limit; files are streamed to disk.
 """
 
 import asyncio
@@ -54,10 +52,7 @@ async def call_for_body(request: web.BaseRequest) -> None:
 async def read_body(
     request: web.BaseRequest, limits: Limits, spool: Path, bytes_max: int
 ) -> dict[str, object]:
-    """The body's fields, whichever of the three forms it has.
-
-    It is read once, here.  The caller removes the files of a ``MULTIPART`` body.
-    """
+    """The body's fields, whichever of the three forms it has; the caller's files."""
     kind = request.content_type
     if kind == MULTIPART:
         return await _read_multipart(request, limits, spool, bytes_max)

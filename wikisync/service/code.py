@@ -1,7 +1,6 @@
 """A project's own repository: languages, license, README, sizes.
 
-What lists and records show of it is read once after every change and kept in
-the records, so that no list opens a repository.
+It is read once after every change, so that no list opens a repository.
 """
 
 import os

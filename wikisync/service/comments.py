@@ -1,8 +1,4 @@
-"""Comments on wiki pages: list, read, create.
-
-A page is named by its ``wiki_page_meta_id`` (``page_ids``), so its comments stay with
-it through renames and go with it.
-"""
+"""Comments on wiki pages, by ``wiki_page_meta_id``: list, read, create."""
 
 from typing import Any
 

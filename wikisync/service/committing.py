@@ -106,10 +106,7 @@ def _edits(repository: pygit2.Repository, change: CommitPlan) -> _TreeEdits:
 def edit_tree(
     repository: pygit2.Repository, tree: bytes | None, edits: _TreeEdits
 ) -> bytes | None:
-    """Write the tree with the edits, touching only directories on their way.
-
-    Gives the raw id of the new tree, or None when nothing is left in it.
-    """
+    """Write the tree with the edits, touching only directories on their way; its id."""
     here: dict[str, RepositoryFile | None] = {}
     below: dict[str, dict[str, RepositoryFile | None]] = {}
     for path, file in edits.items():
@@ -239,10 +236,9 @@ DEFAULT_BRANCH = "main"
 
 
 def copy_repository(address: str, fresh: Path, branch: str | None = None) -> None:
-    """Copy a repository to a folder that is not there: one branch, or all and tags.
+    """Copy a repository to a new folder: one branch, its default then, or all and tags.
 
-    A branch that is the only one wanted becomes the default branch.  After a failure
-    (GitRefused) part of the folder may be there.
+    After a failure (GitRefused) part of the folder may be there.
     """
     wanted = f"refs/heads/{branch}" if branch else "refs/heads/*"
     tags = [] if branch else ["+refs/tags/*:refs/tags/*"]

@@ -1,8 +1,7 @@
 """What each write does to a wiki's files: a tree and a wish to one change.
 
-Pure: each function gives the ``CommitPlan`` that one commit makes of the tree, or
-raises the ``Refusal`` that the service answers; ``repository`` carries plans out. A
-rename leaves a line in the redirects file.  Rules: ``docs/service.md`` "Edits".
+Pure: each function gives the ``CommitPlan`` of one commit, or raises the ``Refusal``
+that the service answers (``docs/service.md`` "Edits").
 """
 
 from collections.abc import Mapping
@@ -82,10 +81,7 @@ def plan_edit(
     redirects: bytes = b"",
     message: str,
 ) -> CommitPlan:
-    """The change that edits, converts or renames a page, its children with it.
-
-    Without a title the page stays where it is, without a format it keeps its own.
-    """
+    """The change that edits, converts or renames a page, its children with it."""
     path = page.slug
     if edit.title is not None:
         path = path_of_new_title(edit.title, page.slug)

@@ -1,10 +1,8 @@
 """Git over HTTP: clone, fetch and push of wikis and of projects' own repositories.
 
-A wiki is at ``<full path>.wiki.git``, a project's repository at ``<full path>.git``.
-The smart protocol, spoken by the git executable; without one these addresses are
-404.  A token is the password of any user name, or a header as for the API.  What
-a push brings is read like any other change: list, ids, activity and what is shown of
-the code follow, but no webhook is sent (``docs/service.md`` "Git").
+A wiki is at ``<full path>.wiki.git``, a project's repository at ``<full path>.git``;
+404 without the git executable.  A token is the password of any user name, or a header.
+What a push brings is read like any other change (``docs/service.md`` "Git").
 """
 
 import asyncio
@@ -292,7 +290,6 @@ async def _collect(
 
 
 async def _spool(call: Call, folder: Path, bytes_max: int) -> Path:
-    """The request's body as a file; 413 over the limit, 400 where it is damaged."""
     if (call.request.content_length or 0) > bytes_max:
         raise _too_large()
     await call_for_body(call.request)

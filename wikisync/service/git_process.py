@@ -1,8 +1,4 @@
-"""The git executable as a child process: within a time, within a number, alone.
-
-Only this module runs it, for git over HTTP and for imports; everything else here
-reads and writes repositories by pygit2.
-"""
+"""The git executable as a child process: within a time, within a number, alone."""
 
 import asyncio
 import logging
@@ -113,9 +109,8 @@ class GitRunner:
     ) -> None:
         """Run one command on a repository, its output to ``sink``.
 
-        When cancelled, or over its time, the process and all it started are
-        killed; git itself leaves each branch as it was or as it shall be.  Raises
-        PlainRefusal (503) when too many run already, GitFailed for all else.
+        Cancelled, or over its time, it is killed with all it started.  PlainRefusal
+        (503) when too many run already, GitFailed for all else.
         """
         try:
             async with (

@@ -1,9 +1,7 @@
-"""Webhooks: notifying other programs of edits, as the service's wiki page event.
+"""Webhooks: notifying other programs of edits, in order and in the background.
 
-Delivered in order and in the background: a write never waits for a receiver and
-never fails because of one.  Not announced are git pushes, attachments, pages that move
-along with another, and wikis of groups, as in the real service
-(``docs/service.md`` "Webhooks").
+Not announced are git pushes, attachments, pages that move along with another, and wikis
+of groups, as in the real service (``docs/service.md`` "Webhooks").
 """
 
 import asyncio

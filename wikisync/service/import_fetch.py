@@ -1,11 +1,8 @@
 """Imports: the address of a repository checked, and the repository fetched from there.
 
-An address may hold a password or a token.  ``shown`` is the only form of it that may
-stand in an answer, an error or a log.
-
-A server may be slow, silent or hostile: git, in a child process, has a deadline and a
-limit for what it writes, follows no redirection, and reads no configuration of the
-account.
+An address may hold a password: ``shown`` is its form for answers, errors and logs.  A
+server may be hostile: git has a deadline and a limit for what it writes, follows no
+redirection, and reads no configuration of the account.
 """
 
 import asyncio
@@ -113,8 +110,7 @@ class FetchFailed(Exception):
 async def fetch_repository(address: str, folder: Path, imports: Imports) -> None:
     """Make the folder a copy of the repository: its branches and tags.
 
-    When it fails (FetchFailed) or is cancelled, the process is gone and part of the
-    folder may be there.
+    After a failure (FetchFailed) part of the folder may be there.
     """
     if has_query(address):
         # it would be an argument of a process, which everybody on the machine sees

@@ -1,7 +1,6 @@
 """A running service's parts together: settings, records, wikis, address.
 
-No state is kept anywhere else; two services in one process do not meet.  One thread
-owns the records' connection, so that the loop never waits for a disk.
+One thread owns the records' connection, so that the loop never waits for a disk.
 """
 
 import asyncio
@@ -116,10 +115,7 @@ class Service:
         self._wikis.pop(("project", project_id), None)
 
     def imports(self, *, is_fetched: bool) -> asyncio.Queue[int]:
-        """Projects whose repository is to be filled.
-
-        What comes from elsewhere waits apart: a silent server must not hold up forks.
-        """
+        """Projects to be filled with a repository; a silent server holds up no fork."""
         return self._fetches if is_fetched else self._copies
 
     def start_import(self, project_id: int, *, is_fetched: bool = False) -> None:

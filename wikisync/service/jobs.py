@@ -1,11 +1,7 @@
 """Work that goes on after the answer: copies for forks, sizes, packing, the purge.
 
-Every job can be interrupted: what it was doing is in the records, and the next
-start of the service takes it up again.
-
-The real service copies a whole example application for a built-in template.  Here a
-template is a README that names it, in one commit: enough for a client to see every
-step of such a creation, and nothing of anybody else's.
+What an interrupted job was doing is in the records, and taken up again.  A built-in
+template is a README that names it, in one commit.
 """
 
 import asyncio

@@ -1,9 +1,7 @@
 """Lists of projects: filters, rights, order and page as one question to SQLite.
 
-The question walks an index in the wanted order and stops after as many ids as
-the totals are counted for, so that the first page of a list costs the same in a
-large service as in a small one.  Rights are part of it: what a caller may not
-see is not counted either.  Filters: ``docs/service.md`` "Projects".
+It walks an index in the wanted order and stops after as many ids as the totals are
+counted for.  What a caller may not see is not counted (``docs/service.md`` "Projects").
 """
 
 # ruff: noqa: S608 - every text in a query is our own; values are bound

@@ -1,9 +1,7 @@
 """Loading a folder of wikis into the service, as often as one likes.
 
-``service.toml`` says which users, groups and projects the folder brings; every key is
-checked.  The files last loaded are remembered in each repository, so that loading again
-carries over only what changed in the folder since, and never undoes what was edited
-through the service.  One load of a wiki is one commit.
+``service.toml`` says which users, groups and projects it brings.  Loading again carries
+over what changed in the folder since, and never undoes edits through the service.
 """
 
 import asyncio
@@ -149,8 +147,7 @@ async def load_folder(
 ) -> LoadedFolder:
     """Put a folder's users, groups, projects and wikis into the service.
 
-    When cancelled, the wikis loaded so far stay; loading again goes on.  ServiceError
-    for no such folder, nothing in it, or a wrong service.toml.
+    ServiceError for no such folder, nothing in it, or a wrong service.toml.
     """
     manifest, root = await asyncio.to_thread(read_manifest, folder)
     records = service.records
@@ -239,8 +236,7 @@ def load_wiki(
 ) -> tuple[list[str], bool]:
     """Bring what changed in a folder since its last load into the repository.
 
-    Gives the paths that changed on both sides, where the repository's text stays, and
-    whether anything of the repository changed.
+    Gives the paths that changed on both sides, and whether anything changed.
     """
     stored = repository.store_files(files)
     before = {file.path: file for file in repository.loaded().files}

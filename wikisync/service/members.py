@@ -1,8 +1,4 @@
-"""Members of projects and groups: list, read, add, change, remove.
-
-What a group gives to the projects and groups below it is seen under ``/all`` and
-changed at the group alone.
-"""
+"""Members of projects and groups: list, read, add, change, remove."""
 
 from aiohttp import web
 from msgspec.structs import asdict

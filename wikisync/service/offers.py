@@ -1,8 +1,6 @@
-"""What the service offers: each address with its handler, and what it answers.
+"""What the service offers: the one table of routes, each address with its handler.
 
-The one table of routes.  ``app`` answers requests by it, and ``openapi`` describes
-the API from it: which parameters an operation takes is said by ``contract.parameters``,
-which fields its answer has by the records of ``contract.schema``.
+``openapi`` describes the API from it, ``contract.parameters`` and ``contract.schema``.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping

@@ -1,9 +1,4 @@
-"""The API as a document in OpenAPI 3.1, made from the tables that the service runs by.
-
-Pure.  An operation's parameters come from ``contract.parameters``, the fields of its
-answer from the record that the client decodes, and which values a field may have
-from the parameter that sets it.
-"""
+"""The API as a document in OpenAPI 3.1, from the tables that the service runs by."""
 
 import inspect
 import re

@@ -1,8 +1,7 @@
 """Ids of wiki pages that stay the same through renames: ``wiki_page_meta_id``.
 
-An id is given when a page is first shown with one and kept by slug; renames move
-it, deletions end it, and no id is used twice.  For git pushes, which say nothing
-of renames, files of equal content are matched where the match is unique.
+They are kept by slug, and never used twice.  After git pushes, which say nothing of
+renames, files of equal content are matched where the match is unique.
 """
 
 from __future__ import annotations

@@ -91,11 +91,7 @@ def shown_page(page: PageFile, content: bytes, shown_bytes_max: int) -> ShownPag
 
 
 def decode_text(content: bytes, bytes_max: int) -> tuple[str, str]:
-    """A file's text and the name of its encoding.
-
-    Text in another encoding is shown as if it were windows-1252, which the real
-    service's detection mostly finds too; binary data keeps what can be read.
-    """
+    """A file's text and its encoding: windows-1252 for what is not UTF-8."""
     try:
         if len(content) <= bytes_max:
             return content.decode(), "UTF-8"

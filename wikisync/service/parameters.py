@@ -1,8 +1,6 @@
 """Typed reading of request parameters, and the pages of lists, in the service's words.
 
-Pure: takes the raw values of query, JSON or form merged into one mapping and
-gives typed ones.  Problems are collected and refused together by ``check``,
-before anything is read (``docs/service.md`` "Rights").
+Pure.  Problems are refused together by ``check``, before anything is read.
 """
 
 from __future__ import annotations
@@ -108,8 +106,7 @@ class Parameters:
     def of(self, endpoint: AnyEndpoint, *, is_free: bool = False) -> dict[str, object]:
         """Everything that was sent of what the endpoint accepts, typed.
 
-        What was sent as null, or empty where that is no value, is None.  The free
-        edition ignores what only the paid ones take.
+        Null, or empty where that is no value, is None; ``is_free`` ignores paid ones.
         """
         rules = rules_of(endpoint)
         for names in rules.exclusive:

@@ -1,8 +1,7 @@
 """What a push brings, read and counted before git takes any of it.
 
-The objects are unpacked beside the repository, by git itself with little memory and
-time; then they are counted, and the files of each pushed commit are walked within the
-limits of a wiki.  Only what passes is given to git's own ``receive-pack``.
+Git unpacks the objects beside the repository, with little memory and time; only what
+passes the limits of a wiki is given to its own ``receive-pack``.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""Removing a project or a group at once, with all its files, from outside.
-
-Also while the service runs: what goes is hidden in the records first.
-"""
+"""Removing a project or a group at once, with all its files, also while it runs."""
 
 import shutil
 import sqlite3

@@ -1,8 +1,6 @@
-"""Rendering pages beside the service, so that no page holds it up.
+"""Rendering pages beside the service: a few processes, each a page at a time.
 
-A few processes each render one page after the other (``rendering``); a page over the
-deadline is shown as its source, and the process ends with it, as when the caller
-leaves.
+A page over the deadline is shown as its source, and the process ends.
 """
 
 import asyncio

@@ -1,8 +1,6 @@
 """``render_html``: a page's text through our own markup, links as the service's.
 
-Links become absolute paths, ``/<full path>/-/wikis/<slug>``, as in the real
-service (``docs/service.md`` "Texts").  Run as a module, it is the process that renders
-pages for ``render_pool``.
+Run as a module, it is the process that renders pages for ``render_pool``.
 """
 
 import posixpath

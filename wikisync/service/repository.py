@@ -1,8 +1,7 @@
 """One wiki's bare git repository, by pygit2.
 
-Synchronous, called from worker threads (``WikiStorage`` does, one write at a time); a
-lock of its own makes each method whole even if a caller stopped waiting for it.  One
-``CommitPlan`` is one commit.
+Synchronous, called from worker threads.  A lock of its own makes each method whole even
+if a caller stopped waiting for it.  One ``CommitPlan`` is one commit.
 """
 
 import asyncio
@@ -87,8 +86,7 @@ class WikiRepository:
     def tree_at(self, commit_id: str) -> WikiTree | None:
         """The files at a commit, by its id or how that begins; else None.
 
-        No other name is resolved: git's own language of names has searches in it that
-        go through the whole history.  Raises TreeTooLarge.
+        No other name is resolved: git's language of names searches whole histories.
         """
         if COMMIT_ID.fullmatch(commit_id) is None:
             return None
@@ -181,11 +179,7 @@ class WikiRepository:
 
     @contextmanager
     def copied_beside(self) -> Iterator[Path]:
-        """Become what the block makes at the path it is given, if it does.
-
-        Made beside and renamed, so that a crash leaves no half copy; what one
-        left is removed before the next.
-        """
+        """Become what the block makes at the path it is given, by a rename."""
         for left in self.path.parent.glob(f"{self.path.name}.*.copy"):
             shutil.rmtree(left, ignore_errors=True)
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.copy")
@@ -251,8 +245,7 @@ class WikiRepository:
     ) -> WikiTree:
         """Commit what ``decide`` makes of the tree; gives the default branch then.
 
-        A change that alters nothing makes no commit.  GitRefused where git cannot hold
-        such a path, or cannot write.
+        A change that alters nothing makes no commit.  Else GitRefused.
         """
         with self._lock:
             change = decide(self.tree())
@@ -401,8 +394,7 @@ class WikiStorage:
     ) -> tuple[CommitPlan, WikiTree]:
         """Decide on the present tree and commit, while nobody else writes.
 
-        When cancelled, the commit is made whole or not at all.  Raises what ``decide``
-        refused, or 400 with git's words.
+        When cancelled, the commit is made whole or not at all.
         """
         decided: list[CommitPlan] = []
 
@@ -433,10 +425,9 @@ class WikiStorage:
     async def receive(
         self, push: Callable[[], Awaitable[bytes]]
     ) -> tuple[bytes, WikiTree | None, WikiTree | None]:
-        """Let git write by itself, while nobody else does.
+        """What ``push`` gave, while nobody else writes, and the files before and after.
 
-        Gives what ``push`` gave, and the files before and after it; None where they
-        cannot be read, which a push may mend.
+        These are None where they cannot be read, which a push may mend.
         """
         async with self._writing:
             before = await asyncio.to_thread(self._readable_tree)

@@ -1,9 +1,8 @@
 """Which operation a request means, found by aiohttp's router.
 
-The router matches a path in which ``%2F`` and ``%25`` are still encoded, so that an
-encoded slash inside an id or a slug is not a separator; each segment is decoded
-once.  ``{slug}`` and ``{path}`` also take raw slashes, as the real service does
-(``docs/service.md`` "Endpoints").
+The router matches ``%2F`` and ``%25`` encoded, so that a slash inside an id or a slug
+is no separator; each segment is decoded once.  ``{slug}`` and ``{path}`` also take raw
+slashes, as the real service does (``docs/service.md`` "Endpoints").
 """
 
 import re

@@ -1,8 +1,4 @@
-"""Search in the texts of wikis: of all, of a group with what is in it, of a project.
-
-``GET .../search?scope=wiki_blobs``; the service knows no other scope.  A text is
-searched as a whole, case folded; what is shown are the lines around each hit.
-"""
+"""Search in the texts of wikis: ``GET .../search?scope=wiki_blobs``, no other scope."""
 
 import asyncio
 from collections.abc import Sequence

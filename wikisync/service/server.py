@@ -1,8 +1,4 @@
-"""Starting and stopping a service on a data folder and a port.
-
-A data folder belongs to one process: a lock that the kernel frees with the
-process keeps a second one out.
-"""
+"""Starting and stopping a service on a data folder, which is its own, and a port."""
 
 import errno
 import shutil
@@ -112,10 +108,7 @@ async def running_service(
 
 @contextmanager
 def locked_folder(data: Path) -> Iterator[bool]:
-    """Hold a data folder alone; gives whether others could read it until now.
-
-    Raises ServiceError if it cannot be made or written, or is held already.
-    """
+    """Hold a data folder alone, or ServiceError; whether others could read it."""
     try:
         was_open = make_private_folder(data)
         # held open by what is returned

@@ -1,8 +1,6 @@
-"""Limits and version profile of the embedded service.
+"""Limits and version profile of the embedded service, a value of each at a time.
 
-Frozen values: a running service is given a new ``Settings`` as a whole, so that
-one request sees one set.  Limits are those of the real service (``docs/service.md``)
-unless the comment says otherwise.
+Limits are the real service's (``docs/service.md``) unless the comment says otherwise.
 """
 
 from msgspec import Struct, field

@@ -1,8 +1,4 @@
-"""Slots for dear work: so many at once, so many waiting, and never all for strangers.
-
-Callers without a token get half of the slots, so that however many of them come,
-somebody with one is served.
-"""
+"""Slots for dear work: callers without a token get half of them, somebody is served."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -267,10 +267,7 @@ class Tables:
         wiki_access_level: str = "enabled",
         update: bool = False,
     ) -> int:
-        """The id of a group, made with the groups above it if new.
-
-        With ``update``, one that is there already takes the other values.
-        """
+        """The id of a group, made with those above it if new, else with ``update``."""
         parent_path, _, path = full_path.rpartition("/")
         parent = self._parent_id(parent_path, visibility) if parent_path else None
         row = self.one(
@@ -503,10 +500,7 @@ def is_number(id_or_path: str) -> bool:
 
 
 def id_of(number: str) -> int:
-    """The id that a number means; 0, which nothing has, for one too long to be one.
-
-    The database takes no longer ones, and Python converts none of 4,300 digits.
-    """
+    """The id that a number means; 0, which nothing has, for one too long to be one."""
     return int(number) if len(number) <= ID_CHARS_MAX else 0
 
 

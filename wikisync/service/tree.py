@@ -1,12 +1,9 @@
 """The files of a wiki at one commit, and which of them are pages.  Pure.
 
-A page is any file with a known markup extension (``docs/service.md`` "Formats");
-everything about it follows from its path.  Twins that differ in case or format are all
-listed, but only the first in tree order can be found by its slug (Q5).
-
-A tree may hold the same tree many times: a few objects that name each other twice stand
-for more files than there is memory.  So files, directories and the bytes of their names
-are counted while they are read (``walk``), and depth needs no recursion.
+A page is any file with a known markup extension.  Of twins that differ in case or
+format only the first in tree order can be found by its slug (Q5).  A few objects that
+name each other twice stand for more files than there is memory, so what ``walk`` reads
+is counted, and depth needs no recursion.
 """
 
 from __future__ import annotations
@@ -96,11 +93,7 @@ class PageFile(Struct, frozen=True):
 
 
 class Directory(Struct, frozen=True, dict=True):
-    """A directory of one commit: what the next one did not change is kept.
-
-    Looking a path up goes down by its parts, so that a commit costs the directories
-    it changed and not the whole wiki.
-    """
+    """A directory of one commit: what the next one did not change is kept."""
 
     tree: bytes
     """Raw id of its tree object, which decides all the rest."""
@@ -230,8 +223,7 @@ def walk(
 ) -> Directory:
     """Read a directory depth first, which is the byte order of whole paths.
 
-    What has not changed since ``known``, the same directory in an earlier commit, is
-    taken from that.  Raises TreeTooLarge.
+    What has not changed since ``known`` is taken from that.  Raises TreeTooLarge.
     """
     if known.tree == tree:
         return known

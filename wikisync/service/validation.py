@@ -1,9 +1,7 @@
 """What a project may be called and be, and what its attributes are.  Pure.
 
-Problems are values, field to sentences, so that all of them are reported at once.
-``attributes.toml`` says what an attribute is until someone sets it, and where it shows;
-those that lists ask for have a column of their own in the records, all others are kept
-in one object, and only once they were set.
+Problems are values, field to sentences, so that all are reported at once.  Attributes
+that lists ask for have a column in the records, others are kept in one object.
 """
 
 import re

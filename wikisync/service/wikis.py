@@ -1,7 +1,6 @@
 """Wiki pages of projects and groups: list, read, create, edit, delete.
 
-For a browser they are shown, only to be read, where *Edit* and *View* of a website
-lead and the real service has its web interface; a token may stand in the query.
+A browser may read them where *Edit* and *View* of a website lead.
 """
 
 import asyncio

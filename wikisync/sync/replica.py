@@ -98,19 +98,14 @@ class LocalReplica(Replica, Protocol):
         """Store an attachment, in the place of a file that is what it was, if given."""
 
     async def saved(self, paths: Collection[str]) -> model.Snapshot | None:
-        """A snapshot for which only these files are read; all else is as it was.
-
-        None where that is not enough: one of them was not the file of a page at the
-        last snapshot, or is none now, or pages were written since.
-        """
+        """As ``snapshot``, but only these files are read; None where more must be."""
 
     async def untracked(
         self, pages: Iterable[tuple[model.Slug, model.Format]]
     ) -> frozenset[model.Slug]:
-        """Those that are ignored by a pattern, or behind something that cannot be read.
+        """Those that are kept out, or behind something that cannot be read.
 
-        Their absence means nothing: they are neither deleted on the wiki nor written
-        here.
+        Their absence means nothing: they are neither deleted on the wiki nor written.
         """
 
     async def emptied(
@@ -147,8 +142,7 @@ class LocalReplica(Replica, Protocol):
     ) -> str:
         """Write the page's conflict file beside it; its path in the folder.
 
-        What it is expected to say is ``NO_FILE`` where there is none, None for
-        anything.
+        Expected is what it says now: ``NO_FILE`` for none, None for anything.
         """
 
     async def remove_conflict(

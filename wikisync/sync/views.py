@@ -53,7 +53,6 @@ class AliasedFolder:
         self.write_attachment = folder.write_attachment
 
     def _names(self) -> Mapping[Slug, Slug]:
-        """Slug of the file's path, by the page's slug."""
         return {slug: path for path, slug in self._state.aliases().items()}
 
     async def snapshot(self) -> Snapshot:
@@ -143,7 +142,6 @@ class AliasedFolder:
         ask: Callable[[Iterable[tuple[Slug, Format]]], Awaitable[frozenset[Slug]]],
         pages: Iterable[tuple[Slug, Format]],
     ) -> frozenset[Slug]:
-        """Those of the pages whose files the folder answers with."""
         names = self._names()
         files = {
             slug: (names.get(slug, slug), page_format) for slug, page_format in pages

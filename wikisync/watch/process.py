@@ -273,7 +273,6 @@ class _Process:
     async def _previewing(
         self, workspace: ConfiguredWorkspace, watch: Watch
     ) -> AsyncIterator[None]:
-        """A preview of the workspace that shows how far each page is."""
         shown = folders.ShownFolder(workspace.root, workspace.root)
         section = workspace.config.preview
         options = PreviewOptions(

@@ -1,12 +1,8 @@
 """One watch of a workspace under one configuration: the runner and all around it.
 
-No notification delays a cycle: a change is noted, and one task of its own shows what is
-so by then.  The person's command runs once for each change of what waits for them.
-
-The published site is built beside the cycles, never in them.  However often pages
-change while a build runs, one more follows, after a rest as long as that build took:
-constant edits cost half of one core at most.  What goes wrong leaves the last good
-site, and is reported once.
+No notification delays a cycle: a change is noted, and one task of its own shows it.
+The published site is built beside the cycles, with a rest as long as the last build
+took: constant edits cost half of one core.  What goes wrong leaves the last good site.
 """
 
 import asyncio
@@ -453,8 +449,7 @@ class Caller:
     async def call(self, text: str, attention_file: Path) -> None:
         """Notify of what waits now; the same text twice in a row is one notification.
 
-        The command gets the text on stdin, and the file's path in the variable
-        ``WIKISYNC_ATTENTION``.  Cancelled, it kills what runs.
+        The command gets the text on stdin, and the file as ``WIKISYNC_ATTENTION``.
         """
         if text == self._shown:
             return
@@ -542,7 +537,6 @@ class PublishedSite:
                 self._on_problem(problem)
 
     async def _build(self) -> str:
-        """Build once; what is wrong with the version that is shown, or nothing."""
         root = self._workspace.root
         shown = folders.ShownFolder(root, root)
         config = self._workspace.config

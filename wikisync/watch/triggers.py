@@ -1,10 +1,9 @@
 """What requests cycles without being asked: hints, scans of the folders, a wake-up.
 
 A hint that a wiki moved is only a reason for a scan, and asked for the less often the
-longer nothing happens; a wiki for which the service has none is scanned instead.  Where
-one list says of many wikis in which something happened, these are asked for their marks
-at once, and the others rarely.  The marks show whether the list can be trusted: a wiki
-that moved is on it, a minute later at the most.
+longer nothing happens.  Where one list says in which wikis something happened, these
+are asked for their marks at once, and the others rarely; the marks show whether the
+list can be trusted.
 """
 
 import asyncio
@@ -138,7 +137,6 @@ class Triggers:
         self.runner.request_cycle(wiki.name, ScanScope.WIKI, has_moved=False)
 
     async def _scan_folders(self) -> None:
-        """Scan every folder from time to time: events get lost."""
         while True:
             await asyncio.sleep(
                 SCAN_INTERVAL_S * self.runner.chance.uniform(1 - JITTER, 1 + JITTER)
@@ -259,7 +257,6 @@ class Triggers:
         self.runner.request_cycle(wiki.name, ScanScope.WIKI)
 
     async def _wait_for_hint(self, wiki: WikiRun, wait_s: float) -> None:
-        """Wait until a hint is due, less long where something happens meanwhile."""
         clock = self.runner.clock
         until = clock() + wait_s
         while (left_s := until - clock()) > 0:
@@ -348,10 +345,9 @@ class _ListedWikis:
 
 
 async def answer(runner: Runner, name: str, question: Awaitable[T]) -> T | None:
-    """What the service answers to a question between two cycles, None if it refuses.
+    """What the service answers between two cycles; None if it refuses.
 
-    Raises Later where it limits what is asked, and WikisyncError where it is away,
-    which all wikis meet and is noted.
+    Raises Later where it limits what is asked, WikisyncError where it is away.
     """
     try:
         return await guarded(name, question)

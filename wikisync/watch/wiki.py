@@ -137,7 +137,6 @@ class WatchedWiki(WikiCycles):
         await asyncio.to_thread(wiki.index.saved_since)
 
     async def _connected(self, scope: ScanScope) -> SyncedWiki:
-        """Both sides of the wiki; a whole scan sees where it is now, too."""
         if self._wiki is not None and scope is ScanScope.EVERYTHING:
             found = await find_wiki(self._opened.state, self._client, self.section)
             before = self._wiki.found

@@ -1,9 +1,7 @@
 """The pages of a workspace, as an agent's tools read and write them.
 
-An agent works on the files, as an editor does, and the sync carries its edits.  Every
-write names the version that it was made from: where the file holds another text by
-then, the two are merged by the sync's own merge, and where they clash nothing is
-written.
+Every write names the version that it was made from: where the file holds another text
+by then, the two are merged, and where they clash nothing is written.
 """
 
 import asyncio
@@ -251,7 +249,6 @@ class Agent:
                 yield f"{section.folder}/{file.slug}", section, file
 
     def _listed(self, section: WikiSection) -> tuple[ListedFile, ...]:
-        """The pages of a wiki that are no conflict files and that nobody keeps out."""
         root = self.workspace.folder_of(section)
         return scan_pages(root, read_patterns(root)[0]).pages
 

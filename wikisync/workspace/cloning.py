@@ -1,9 +1,7 @@
 """Wikis of a service to a new workspace, or to another service.
 
-For a copy the first workspace in the cache is a clone of the source, the second one has
-the same pages and is pushed to the target.  Attachments become loose files beside the
-pages there, so that the sync names them as the target does.  The next copy goes on from
-both: what changed in the source is pushed, what clashes is held as in any sync.
+A copy clones the source into the cache, and pushes the pages of a second workspace,
+with attachments as loose files.  The next copy goes on from both as any sync.
 """
 
 import re
@@ -64,9 +62,8 @@ async def clone(
 ) -> Pulled:
     """Make the workspace and pull every wiki into it, or ``only`` some folders of each.
 
-    Fails before anything is written where that can be known.  Interrupted, it leaves a
-    workspace that the next run finishes; one begun by this run and still without pages
-    is removed where a wiki cannot be had.
+    Fails before anything is written where it can; interrupted, the next run finishes
+    it.  A workspace begun now and still without pages is removed after an error.
     """
     patterns = _only_patterns(only)
     existing, is_made = existing_workspace(folder)
@@ -339,10 +336,7 @@ async def copy_wiki(
     env: Mapping[str, str],
     is_dry_run: bool,
 ) -> Copied:
-    """Clone the source, and push what it has to the target; only then if it is real.
-
-    Interrupted, it leaves whole pages; the next copy goes on from there.
-    """
+    """Clone the source, and push what it has to the target; only then if it is real."""
     one_wiki(selection)
     with messages.progress() as progress:
         cloned = await clone(source, selection, work / SOURCE, progress=progress)
@@ -362,7 +356,6 @@ async def copy_wiki(
 
 
 def _prepare(root: Path, target: Client, wiki: WikiSection) -> None:
-    """Make the workspace of the target, unless it is there."""
     if (root / FILE_NAME).exists():
         return
     config = Config(

@@ -110,9 +110,8 @@ class ConfiguredWorkspace(Struct, frozen=True):
     def page(self, name: str) -> tuple[WikiSection, Slug]:
         """The wiki and slug of a page that a person names; UsageError where it is none.
 
-        A page is named by its file's path, as the shell completes it, by that of its
-        conflict file, or by the wiki's folder and the slug; in a workspace of one wiki
-        by the slug alone.
+        By its file's path or its conflict file's, by the wiki's folder and the slug, or
+        in a workspace of one wiki by the slug alone.
         """
         folders = {wiki: self.folder_of(wiki).resolve() for wiki in self.config.wikis}
         found = [

@@ -1,8 +1,4 @@
-"""The workspace that ``wikisync init`` makes: where it may be, and how it is written.
-
-Either all of it is there afterwards or nothing: what fails while it is written takes
-what was written before it away again.
-"""
+"""The workspace that ``wikisync init`` makes: all of it, or nothing after a failure."""
 
 from __future__ import annotations
 
@@ -124,10 +120,7 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
 
 
 def write_workspace(planned: Planned) -> None:
-    """Write the workspace, its configuration last.
-
-    What an error or an interrupt leaves half done is taken away again.
-    """
+    """Write the workspace, its configuration last; nothing is left of a half one."""
     root, private = planned.root, planned.root / PRIVATE_FOLDER
     made = _missing_folders(planned)
     lock = private / LOCK_FILE
@@ -175,7 +168,6 @@ def _write(planned: Planned) -> None:
 
 
 def _missing_folders(planned: Planned) -> Sequence[Path]:
-    """Folders that are to be made, the innermost first."""
     private = planned.root / PRIVATE_FOLDER
     folders = [private, *(planned.folder_of(one) for one in planned.rights)]
     missing = {

@@ -120,10 +120,7 @@ class WorkspaceDecisions:
             return asyncio.run(pieces_of(opened, section, page))
 
     def settle(self, owner: WikiOwner, slug: Slug, text: str, seen: str) -> str:
-        """Make the text the page, as ``resolve`` does.
-
-        PreconditionFailed where the clashes are others by now, or settled.
-        """
+        """Make the text the page, as ``resolve``; PreconditionFailed if it moved."""
         if has_marker(text):
             raise UsageError("the text has marker lines", hint="remove them")
         holder = holder_of(find_workspace(self._root).private)

@@ -83,7 +83,6 @@ class Selection(Struct, frozen=True):
 
 
 def _is_at_or_below(path: str, top: str) -> bool:
-    """Whether a path is another one, or below it; the service folds case."""
     return f"{path}/".casefold().startswith(f"{top}/".casefold())
 
 

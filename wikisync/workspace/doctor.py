@@ -231,7 +231,6 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
 def _lost(
     opened: OpenWorkspace, wiki: WikiSection, error: FolderError | Halted
 ) -> Finding:
-    """A wiki's folder that is away or empty."""
     # what guards a sync against it does not once a person said to go on
     is_gone = not opened.workspace.folder_of(wiki).exists()
     if opened.is_adopting and (is_gone or isinstance(error, Halted)):

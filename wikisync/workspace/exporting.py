@@ -78,9 +78,8 @@ class ExportRequest(Struct, frozen=True):
 def export_wikis(
     request: ExportRequest, messages: Messages, env: Mapping[str, str]
 ) -> Exported:
-    """Make the site of the wikis that are meant, or bring it up to date.
+    """Make the site of the wikis that are meant, or bring it up to date, or leave it.
 
-    Interrupted, it leaves the site as it was, and a cache that the next one finishes.
     UsageError where the site would lose a wiki, Halted where a stop left none to show.
     """
     from wikisync.site.book.writing import check_books  # slow to load
@@ -142,10 +141,7 @@ async def pull(
     comments: bool = False,
     progress: Progress,
 ) -> Pulled:
-    """Make the copies equal to the wikis; ``keeping`` knows those of the site.
-
-    Interrupted, it leaves whole copies, and the next export does the rest.
-    """
+    """Make the copies equal to the wikis; ``keeping`` knows those of the site."""
     keeping = keeping or Keeping((), service_of(client))
     async with client:
         progress.start("find wikis", None)

@@ -1,9 +1,7 @@
 """Whether addresses of other servers answer, for ``wikisync check --external``.
 
-An address is asked with HEAD, then with GET, because many servers know no HEAD; what
-may pass (an overload, a lost connection) is asked once more.  No body is read, and
-nothing but the address goes out: no token, no cookie.  Each server gets a few requests
-at a time; one that is slow gives its turn back, so that the others need not wait.
+An address is asked with HEAD, then with GET; what may pass is asked once more.  No body
+is read, and no token or cookie goes out.  A slow server keeps no other one waiting.
 """
 
 import asyncio
@@ -174,7 +172,6 @@ async def _once(
 
 
 def _proxy_for(address: str) -> str | None:
-    """That of the environment; ``trust_env`` would send passwords of ``.netrc``."""
     parts = urlsplit(address)
     proxy = named_proxy(parts.scheme, parts.netloc)
     return proxy.address if proxy else None

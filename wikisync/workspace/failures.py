@@ -1,13 +1,8 @@
 """What an error of a wiki means: whose it is, whether it passes, when to try again.
 
-One wiki can answer 500, 401 or 429 for weeks while all others are sound.  Whether an
-error is that wiki's own or the whole service's, one more request says: the smallest one
-that needs nothing of any wiki.
-
-A person is called for what no waiting mends: a refused token, missing rights, a wiki or
-folder that is gone, a page that cannot be carried over as it is.  What mends itself
-calls nobody, but where it has lasted for hours.  Whatever is not named here needs a
-person: better to report a new problem too loudly than not at all.
+Whether an error is that wiki's own or the whole service's, the smallest request that
+needs nothing of any wiki says.  A person is called for what no waiting mends; whatever
+is not named here needs a person: better too loud than not at all.
 """
 
 import logging

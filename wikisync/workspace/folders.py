@@ -1,7 +1,6 @@
 """What a folder shows (a workspace, one wiki, or pages), its site, and private caches.
 
-No service is asked: what only it knows (titles, visibility) is taken from the
-configuration, or from the names of folders.
+No service is asked: what only it knows is taken from the configuration, or from names.
 """
 
 import asyncio
@@ -243,7 +242,6 @@ def _plain_site(folder: Path) -> tuple[tuple[model.WikiSource, ...], model.SiteO
 
 
 def _templates(workspace: Path, config: Config) -> Path | None:
-    """The folder of the project's own templates; ``theme`` need not be there."""
     named = config.site.templates
     own = workspace / (named or PROJECT_THEME)
     if named and not own.is_dir():
@@ -331,8 +329,7 @@ def build(
     """Bring the site in a folder up to date, and write the books asked for.
 
     Published, a new version takes the old one's place at once and what follows is run;
-    else the files in the folder change one by one.  Where it cannot be built, the site
-    stays as it was.
+    else files change one by one.  After an error the site is as it was.
     """
     from wikisync.site.book.writing import with_books  # slow to load
 

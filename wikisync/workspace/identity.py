@@ -1,10 +1,9 @@
 """Which wiki a folder is synced with: a wiki is its id on its service.
 
 The same id under another path is followed and reported.  At another address of the
-service an id means nothing, and on a service that was set up anew it is a stranger's:
-there the history or the texts have to prove that it is the same wiki.  Everything else
-halts the wiki until a person corrects ``wikisync.toml``, or takes the wiki that is
-there by ``wikisync adopt``.
+service an id means nothing: there the history or the texts have to prove that it is the
+same wiki.  Everything else halts the wiki until a person corrects ``wikisync.toml``, or
+runs ``wikisync adopt``.
 """
 
 import time
@@ -89,9 +88,8 @@ def is_same_path(one: str, other: str) -> bool:
 def wiki_as_found(state: State, client: Client, section: WikiSection) -> Located | None:
     """Where a wiki was a few minutes ago, which must be confirmed before a write.
 
-    None where the service has to be asked first: the configuration changed, the last
-    answer came with a note or a warning, or a cycle would do something before it has
-    compared the two sides.
+    None where the service has to be asked first: the last answer does not fit, or a
+    cycle would do something before it has compared the two sides.
     """
     owner = section.owner
     known, answer = state.wiki(owner), _last_answer(state, owner)
@@ -202,7 +200,6 @@ async def _ask(client: Client, owner: WikiOwner, which: Id) -> Located:
 
 
 async def _difference(client: Client, there: Located, known: WikiState) -> str:
-    """Why it is not proven to be the wiki that is known; empty where it is."""
     remote = WikiReplica(Wiki(client, there.owner, there.id))
     head, earlier = await remote.head(), known.memory.head
     if head and earlier and (head == earlier or await remote.follows(head, earlier)):
@@ -225,7 +222,6 @@ def _last_answer(state: State, owner: WikiOwner) -> _Answer | None:
 
 
 def _remember(state: State, owner: WikiOwner, found: Located) -> None:
-    """Keep where a wiki is, if nothing has to be said of it."""
     before = _last_answer(state, owner)
     if found.notes or found.warnings:
         if before is not None:

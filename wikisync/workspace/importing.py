@@ -1,9 +1,8 @@
 """Wikis of other programs as a new folder of pages that is ready to be synced.
 
-Whatever has no counterpart is named, with file and line; nothing of the source changes.
-A dump of MediaWiki is read twice and never held whole: first for the titles and
-redirects to which links lead.  XML with a document type is refused: a dump has none,
-and entities that a file defines can stand for endless text.
+Whatever has no counterpart is named, with file and line.  A dump of MediaWiki is read
+twice, first for titles and redirects, and never held whole.  XML with a document type
+is refused: entities that a file defines can stand for endless text.
 """
 
 import bz2

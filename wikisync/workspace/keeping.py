@@ -116,9 +116,8 @@ class Keeping:
     async def complete(self, client: Client, found: Found) -> None:
         """Ask by their ids for the wikis of the site that were not found.
 
-        Those that the service still gives are added to what was found.  Another project
-        that has the path of a wiki that stays is taken out of it, unless a list names
-        both.  UsageError where the command line means other wikis, without
+        Another project that has the path of a wiki that stays is taken out, unless a
+        list names both.  UsageError where the command line means other wikis, without
         ``--replace``.
         """
         index = self._index((wiki, True) for wiki in found.wikis)
@@ -194,7 +193,6 @@ class Keeping:
         self.notes.append(Problem(REMOVED, str(wiki.owner), message))
 
     def _keep_apart(self, missing: Iterable[PublishedWiki], found: Found) -> None:
-        """Take out other projects under the path of a wiki that stays."""
         for wiki in missing:
             other = next((one for one in found.wikis if _has_path_of(one, wiki)), None)
             if other is None or self.may_leave(wiki):

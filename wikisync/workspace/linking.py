@@ -1,10 +1,8 @@
 """The links of a page to files of the folder: as the wiki has to write them, and back.
 
-A picture beside a page has one name here and another on the wiki, where it is an upload
-under a random folder.  On the way out each linked file is uploaded once, by its
-content; on the way in the link is again what the person wrote (``docs/sync.md``
-"Attachments").  The engine sees both sides as the folder writes them; the digest of a
-page is that of the wiki's own text.
+On the way out each linked file is uploaded once, by its content; on the way in the link
+is again what the person wrote (``docs/sync.md`` "Attachments").  The engine sees both
+sides as the folder writes them; the digest of a page is that of the wiki's own text.
 """
 
 import asyncio
@@ -130,8 +128,7 @@ class FileLinks:
     async def to_wiki(self, page: Page, *, is_sent: bool = True) -> Page:
         """The page as the wiki is to hold it.
 
-        ``is_sent``: its files are uploaded, and Rejected is raised where that, or a
-        link to one, is not possible; else it is only compared.
+        ``is_sent``: its files are uploaded, or Rejected is raised; else only compared.
         """
         wanted = await self._wanted(page, is_sent=is_sent)
         files: dict[LinkTarget, str] = {}
@@ -316,10 +313,7 @@ class FileLinks:
     async def _unasked(
         self, page: Page, found: Mapping[LinkTarget, _Held | None]
     ) -> Collection[LinkTarget]:
-        """Links to files in folders that are left out, written here by nobody just now.
-
-        Somebody else may have, who guesses what is in such folders.
-        """
+        """Links to files in folders that are left out, which nobody here wrote."""
         hidden = {
             target
             for target, file in found.items()

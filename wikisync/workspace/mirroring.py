@@ -1,13 +1,10 @@
 """A copy of a wiki made equal to the wiki: one step, without engine, folder or lock.
 
-``mirror_wiki`` is the step: it knows no store, queue or clock.  ``Mirroring`` runs it
-for the wikis of an export that are due: where the list of projects, which is read
-anyway, says what the copy noted, nothing is asked of the wiki.  The service may be slow
-to say so, or never (Q14); so every wiki is asked all the same after ``CHECK_S``, and
-where one had changed in silence, activity is not believed for ``DISTRUST_S``.
-
-What a copy lacks is never taken for deleted by one answer: a list that is too short is
-held (``removals_max``), and each page that is missing is asked for by itself.
+``mirror_wiki`` is the step.  ``Mirroring`` runs it for the wikis of an export that are
+due by the list of projects.  The service may say so late, or never (Q14): every wiki is
+asked after ``CHECK_S``, and where one had changed in silence, activity is not believed
+for ``DISTRUST_S``.  What a copy lacks is never taken for deleted by one answer: a list
+that is too short is held, and each missing page is asked for by itself.
 """
 
 import logging

@@ -1,8 +1,6 @@
 """An open workspace: its configuration, lock, state, and both sides of its wikis.
 
-Every command comes through here, so that the guards of its folder hold for all of them:
-one process at a time, the marker that distinguishes it from another folder, no
-overlaps, no wiki read through a copied state.
+Every command comes through here, so that the guards of its folder hold for all of them.
 """
 
 import os
@@ -131,7 +129,6 @@ class OpenWorkspace:
         return self._stand_ins[wiki.folder]
 
     def _is_made(self, wiki: WikiSection) -> bool:
-        """Whether a sync makes the wiki's folder where there is none."""
         return self.is_adopting or not self.known(wiki).base()
 
     def known(self, wiki: WikiSection) -> WikiState:
@@ -233,11 +230,8 @@ class OpenWorkspace:
 
         ``settle_s`` is how long a saved file must have been left alone.  Without
         ``asks_first`` the service is asked where the wiki is only before a cycle
-        changes something, if it was asked lately.
-
-        Raises:
-            NotFound: the project or group does not exist or is hidden.
-            Halted: another one has its path; or the folder had pages and is empty.
+        changes something, if it was asked lately.  NotFound where it is gone or hidden,
+        Halted where another one has its path, or the folder had pages and is empty.
         """
         found = None if asks_first else wiki_as_found(self.state, client, wiki)
         confirm = None
@@ -357,20 +351,11 @@ def open_workspace(
 ) -> Iterator[OpenWorkspace]:
     """Hold a workspace until the block ends; StateError where its state is unusable.
 
-    Args:
-        workspace: Which one.
-        allows_network_disk: A person's word that no other machine writes there.
-        is_held: False to use it also while another process holds it.
-        is_read_only: Nothing is held, and what is noted is noted in a copy.
-        adopts: A person's word that this is the workspace, whatever its marker
-            says.
-        is_guarded: False to read even what the guards refuse.
-        is_watch: Whether a watch holds it, which other processes report.
-
-    Raises:
-        FolderError: another process holds it, its folders overlap, or its disk is
-            remote.
-        Halted: its folder is not the one that was synced.
+    ``is_held`` is False to use it while another process holds it; ``is_read_only``
+    notes everything in a copy, and holds nothing; ``adopts`` is a person's word that
+    this is the workspace; ``is_guarded`` is False to read even what the guards refuse.
+    FolderError where it is held, its folders overlap, or its disk is remote; Halted
+    where its folder is not the one that was synced.
     """
     root = workspace.root
     if is_guarded:

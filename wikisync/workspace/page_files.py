@@ -200,7 +200,6 @@ class FileRenderer:
         return model.Page(slug, page_format, read_text(source))
 
     def _options_for(self, root: Path) -> MarkupOptions:
-        """What the workspace of a folder and the command line say together."""
         if root not in self._options:
             section = workspace_markup(root)
             self._options[root] = chosen_markup(self._markup, section)

@@ -1,9 +1,7 @@
 """Wikis read whole, some at a time: what clone and export have in common.
 
-One wiki that cannot be read keeps no other one back, unless the service is away as a
-whole.  A named one that does not exist, or is not for this token, ends the command
-where the caller does not spare it.  A safety stop is raised at the end, so that the
-other wikis are complete.
+One wiki that cannot be read keeps no other one back, unless the service is away, or the
+wiki was named and the caller does not spare it.  A safety stop is raised at the end.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -142,8 +140,7 @@ async def pull_all(
 ) -> Pulled:
     """Pull every wiki; those that cannot be read are in ``failed``.
 
-    Interrupted, it leaves whole pages or wikis.  Raises where a named wiki is not
-    available, the service is away, or nothing more can be done.
+    Raises where a named wiki is not available, or the service is away.
     """
     of_wikis: Progress = SilentProgress()
     if len(pulls) == 1:

@@ -125,10 +125,7 @@ async def settle(
     *,
     holder: str | None,
 ) -> None:
-    """Settle a conflict with a text, which becomes the page.
-
-    The process that holds the workspace finds it in the conflict file.
-    """
+    """Settle a conflict with a text, which whoever holds the workspace finds."""
     if holder is None:
         await take_text(opened, section, slug, text)
     else:

@@ -1,8 +1,4 @@
-"""Earlier texts of pages, and pages brought back: one, or all as they were once.
-
-Revisions come from a repository of their own in the cache: a watch may be reading the
-other one at the same time.
-"""
+"""Earlier texts of pages, and pages brought back: one, or all as they were once."""
 
 import asyncio
 import os
@@ -83,8 +79,7 @@ async def restore_pages(
 ) -> tuple[Sequence[Earlier], Mapping[str, errors.WikisyncError]]:
     """Bring back every page of a workspace, or below a directory in it.
 
-    Returns:
-        The pages that were, or would be; and why pages or wikis cannot be, by name.
+    Gives the pages that were, or would be; and why pages or wikis cannot be, by name.
     """
     failed: dict[str, errors.WikisyncError] = {}
     with open_workspace(workspace, is_held=False) as opened:
@@ -111,7 +106,6 @@ async def _found(
     since: float,
     failed: dict[str, errors.WikisyncError],
 ) -> Sequence[Earlier]:
-    """Every page that is not what it was; wikis that cannot be read have failed."""
     found: list[Earlier] = []
     for section, below in scopes.items():
         known, local = opened.known(section), opened.local(section)
@@ -172,7 +166,6 @@ async def _restored(
     found: Sequence[Earlier],
     failed: dict[str, errors.WikisyncError],
 ) -> Sequence[Earlier]:
-    """Bring the pages back; one that cannot be does not stop the others."""
     sections = dict.fromkeys(one.section for one in found)
     locals_ = {section: opened.local(section) for section in sections}
     done: list[Earlier] = []
@@ -332,10 +325,7 @@ async def bring_back(
     version: Version,
     current: Page | None,
 ) -> None:
-    """Write the file; what is in it now is kept first.
-
-    PreconditionFailed where it was saved in this very moment.
-    """
+    """Write the file; what is in it now is kept first, or PreconditionFailed raised."""
     now = time.time()
     page_format = version.format if current is None else current.format
     page = Page(slug, page_format, version.text)

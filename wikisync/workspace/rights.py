@@ -1,9 +1,8 @@
 """What an address leads to, and what a token may do there, in plain sentences.
 
-People copy what their browser shows: the address of a page, a project, a group.  Which
-part of it is the service is found by asking, always without the token: that never goes
-to an address that is not this API.  What the service does not say is reported as
-unknown, never guessed.
+People copy what their browser shows.  Which part of it is the service is found by
+asking, without the token: that never goes to an address that is not this API.  What the
+service does not say is reported as unknown.
 """
 
 import difflib
@@ -309,10 +308,7 @@ async def name_wikis(
 async def check_wikis(
     service: Service, token: str | None, selection: Selection, notify: Notify = None
 ) -> tuple[list[WikiRights], list[Problem]]:
-    """The wikis that are meant, with what may be done, and notes on those left out.
-
-    NotFound for one that is named has the nearest names in its hint.
-    """
+    """The wikis that are meant, with what may be done, and notes on those left out."""
     async with client_at(service.url, token, notify) as client:
         try:
             found = await find_wikis(client, selection)
@@ -386,8 +382,7 @@ def rights_of(
 ) -> WikiRights:
     """What scope, role and state of the project together allow.
 
-    0 and None as ``level`` mean that the service names no role, which may still be one
-    by a shared group.
+    A ``level`` of 0 or None names no role; one by a shared group is possible.
     """
     writes, deletes, because = _rights_by_role(token, level, is_archived=is_archived)
     if token is not None and token.unknown and writes:

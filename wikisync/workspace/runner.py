@@ -229,15 +229,9 @@ class Runner:
     ) -> None:
         """Request a first cycle of each of these wikis.
 
-        Args:
-            works: What it works on.
-            service: Asked whether an error of one wiki is that of all; None: it is.
-            clock: Seconds, monotonic; it may stand still while the machine sleeps.
-            chance: For jitter.
-            on_status: Called after each change of a wiki's condition or problem.
-            on_outage: Called when all wikis have to wait; with None when it is
-                over.
-            after_cycle: Called after each cycle that ended without an error.
+        ``service`` is asked whether an error of one wiki is that of all; None: it is.
+        ``clock`` is monotonic, and may stand still while the machine sleeps.
+        ``on_outage`` gets None when it is over; ``after_cycle`` cycles without errors.
         """
         self.clock, self.chance = clock, chance or random.Random()
         self._service = service
@@ -268,8 +262,7 @@ class Runner:
     ) -> None:
         """Request a cycle of one wiki, or of all; many requests are one.
 
-        ``paths`` are files of the folder, or pages of the wiki, that are known to have
-        changed; ``has_moved``: something happened there, and not only may have.
+        ``paths`` are known to have changed; ``has_moved``: not only may have.
         """
         for wiki in self.wikis.values() if name is None else (self.wikis[name],):
             wiki.work.note(scope, paths)
@@ -306,9 +299,8 @@ class Runner:
                 await self._begin_next(group)
 
     async def run_to_rest(self, *, waits: bool = False) -> None:
-        """Work until nothing is due: each wiki once, until it is at rest or failed.
+        """Work until nothing is due, or the service is lost: each wiki to its rest.
 
-        Where the service is away, or refuses the token, no other wiki is begun.
         ``waits``: until absences are certain, too.
         """
         self._is_endless, self._waits = False, waits
@@ -379,7 +371,6 @@ class Runner:
         return is_paused
 
     async def _work_on(self, wiki: WikiRun) -> None:
-        """Cycles of one wiki until nothing is left to do at once."""
         wiki.began_at = self.clock()
         scope = wiki.requested or ScanScope.EVERYTHING
         if wiki.due_at <= wiki.began_at:
@@ -475,7 +466,6 @@ class Runner:
         self._set(wiki, condition, problem, hint)
 
     def _note_long(self, wiki: WikiRun) -> None:
-        """Note that a cycle takes long; how the wiki is shows when it ends."""
         is_well = wiki.condition in {Condition.IN_SYNC, Condition.OPEN}
         if is_well and self.outage is None:
             self._set(wiki, Condition.SYNCING)

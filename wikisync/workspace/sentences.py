@@ -77,8 +77,7 @@ def ago(seconds: float) -> str:
 def parse_time(text: str, *, now: float | None = None) -> float:
     """Seconds since the epoch for a local time that a person wrote; else UsageError.
 
-    A date alone is its midnight, an hour alone is today's; ``2h`` and ``3 days ago``
-    are ages.  A time with ``Z`` or an offset is not local.
+    ``2026-05-01``, ``14:30`` of today, ``2h``, ``3 days ago``; with ``Z`` not local.
     """
     clean = text.strip()
     now = time.time() if now is None else now

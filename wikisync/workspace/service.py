@@ -233,7 +233,7 @@ def open_selected(
 ) -> tuple[Client, Selection]:
     """A client, still to be entered, for an address's service, and the wikis meant.
 
-    The address of a wiki, project or group names its wiki, besides the selection's.
+    An address may name its wiki, besides the selection's.
     """
     if may_name_wiki(url):
         target = asyncio.run(find_target(url, messages.note))

@@ -1,7 +1,6 @@
 """How a workspace's wikis stand: what is not in sync, what waits, and since when.
 
-Only reads, so it may be asked while another process holds the workspace.  Where the
-service is away, the folder and the base alone are compared, and that is said.
+Only reads.  Where the service is away, folder and base alone are compared.
 """
 
 import time

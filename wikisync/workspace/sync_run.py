@@ -66,10 +66,7 @@ async def sync_workspace(
     messages: Messages,
     env: Mapping[str, str],
 ) -> SyncRun:
-    """Sync a workspace once; what is wrong with one wiki stops no other one.
-
-    Interrupted, it leaves complete files; the next sync goes on from there.
-    """
+    """Sync a workspace once; what is wrong with one wiki stops no other one."""
     wanted = wanted_pages(workspace, pages)
     is_real = not request.is_dry_run
     with (
@@ -292,7 +289,6 @@ def unknown_of(
 async def _only_here(
     opened: OpenWorkspace, wiki: SyncedWiki, asked: CycleOptions
 ) -> Sequence[Slug]:
-    """The pages that a first sync would put on the wiki."""
     # the wiki is not scanned for an empty folder: texts come with the first list alone,
     # and after it each page would be read by itself
     if not (await wiki.local.snapshot()).pages:

@@ -117,7 +117,6 @@ class WikiCycles:
         settle_s: float | None = None,
         asks_first: bool = True,
     ) -> None:
-        """Make them; ``settle_s`` and ``asks_first`` as in ``OpenWorkspace.synced``."""
         self.section, self.name = section, section.folder
         self.options = options
         self.progress = progress or SilentProgress()
@@ -151,7 +150,6 @@ class WikiCycles:
         return self._outcome(result)
 
     def _outcome(self, result: parts.CycleResult) -> CycleOutcome:
-        """Keep what came of a cycle, and say what follows from it."""
         self.synced.results.append(result)
         if self._opened.is_read_only:
             return CycleOutcome(is_quiet=True)

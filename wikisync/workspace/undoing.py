@@ -63,17 +63,10 @@ async def undo(
     *,
     planned: Undo | None = None,
 ) -> Undo | None:
-    """Take the last sync back; None where none is remembered.
+    """Take the last sync of a wiki back, or of the one that a sync changed last.
 
-    Args:
-        messages: Hears what a person should know meanwhile.
-        workspace: Which one.
-        wiki: Which of its wikis; None for the one that a sync changed last.
-        token_file: File with the token; None for what ``env`` or the workspace
-            names.
-        env: May hold the token.
-        planned: What a person said yes to; None to find out only what would be
-            done.
+    ``planned`` is what a person said yes to; None to find out only what would be done.
+    None where no sync is remembered.
     """
     holder = holder_of(workspace.private)
     with open_workspace(

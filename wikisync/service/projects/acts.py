@@ -1,7 +1,4 @@
-"""What is done to a project as a whole: stars, archive, deletion, sharing, forks.
-
-Rules: ``docs/service.md`` "Projects".
-"""
+"""What is done to a project as a whole: stars, archive, deletion, sharing, forks."""
 
 import asyncio
 from email.utils import parsedate_to_datetime

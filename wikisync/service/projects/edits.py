@@ -1,7 +1,6 @@
 """Making and changing projects: create, create for a user, edit, transfer.
 
-Every change is checked whole before anything is kept, so that a refused request
-leaves no trace.  Rules: ``docs/service.md`` "Projects".
+Every change is checked whole before anything is kept.
 """
 
 import asyncio

@@ -1,8 +1,6 @@
 """What a project's links lead to: branches, files, uploads, its picture, empty lists.
 
-A file that is sent goes from the request to disk and from there to the answer, never
-whole through memory.  This service has no events, issues, merge requests, labels or
-agents; a project has none of them, and says so.
+This service has no events, issues, merge requests, labels or agents, and says so.
 """
 
 import asyncio

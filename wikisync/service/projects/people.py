@@ -1,7 +1,4 @@
-"""Who has to do with a project: groups, members, people who starred it.  All SQL.
-
-Each function takes the ``Tables`` first and is called through ``Records.ask``.
-"""
+"""Who has to do with a project: groups, members, people who starred it.  All SQL."""
 
 # ruff: noqa: S608 - every text in a query is our own; values are bound
 
@@ -168,11 +165,7 @@ WHERE {_FOUND} GROUP BY u.id ORDER BY u.id
 def members(
     tables: Tables, project_id: int, namespace_id: int, search: str = ""
 ) -> tuple[tuple[User, int], ...]:
-    """Who is a member with which level, by id.
-
-    By the project itself, by the groups above it, and by the groups that it is shared
-    with and those above them, there with no more than the share allows.
-    """
+    """Who is a member with which level, by id: its own, of groups above, by shares."""
     values: dict[str, object] = {
         "project": project_id,
         "group": namespace_id,
@@ -227,9 +220,9 @@ def remove_member(tables: Tables, kind: OwnerKind, owner_id: int, user_id: int) 
 def import_members(
     tables: Tables, source_id: int, target_id: int, level_max: int
 ) -> None:
-    """Make the direct members of one project members of another.
+    """Make members of one project members of another, with ``level_max`` at most.
 
-    Who is one already keeps the level; no level is above ``level_max``.
+    Who is one already keeps the level.
     """
     tables.db.execute(
         "INSERT OR IGNORE INTO membership"

@@ -1,8 +1,4 @@
-"""Making, changing and ending projects in the records, and what is kept beside them.
-
-All SQL, no rights.  Each function takes the ``Tables`` first and is called through
-``Records.ask``.
-"""
+"""Making, changing and ending projects in the records.  All SQL, no rights."""
 
 # ruff: noqa: S608 - every text in a query is our own; values are bound
 

@@ -1,8 +1,6 @@
 """Projects, users and groups as the API shows them to one caller.
 
-Three views of a project: the simple one, the full one of lists, and the single
-one with its optional parts.  What a caller may not
-know is left out, never shown as empty (``docs/service.md`` "Projects").
+What a caller may not know is left out, never shown as empty.
 """
 
 import html

@@ -160,10 +160,9 @@ class Agreements(History):
     ) -> None:
         """Remember pages and forget others, all of them or none.
 
-        First ``renamed``, old slug to new, all at once, so that pages may swap
-        names; a record that stood under a new name, and got no other, is gone.
-        Then ``dropped``, then ``agreed``.  ``is_step`` says that this sync did it
-        to one of the sides, so that it can be taken back.
+        First ``renamed``, old slug to new, all at once, so that pages may swap names;
+        then ``dropped``, then ``agreed``.  ``is_step``: this sync did it to one of the
+        sides, so that it can be taken back.
         """
         known = self.base() if renamed else {}
         moves = {old: new for old, new in (renamed or {}).items() if old in known}
@@ -193,10 +192,7 @@ class Agreements(History):
             self._changes.append(change)
 
     def _doubt(self, change: _Change) -> None:
-        """The wiki's mark says nothing of these pages, and of the others what it did.
-
-        So a process that ends now costs the next one these pages, and not the list.
-        """
+        """The wiki's mark says nothing of these pages, if this process ends now."""
         memory = self.memory
         if memory.remote_tag:
             agreed = {one.page.slug for one in change.agreed}
@@ -311,10 +307,7 @@ class Agreements(History):
     # -- names ---------------------------------------------------------------------
 
     def aliases(self) -> Mapping[Slug, Slug]:
-        """Pages whose files keep another name than the wiki gave them.
-
-        The slug that the file's path stands for, to the page's slug.
-        """
+        """Slugs of the pages whose files keep another name, by that of the path."""
         query = "SELECT path_slug, slug FROM alias WHERE wiki = ?"
         return self._once("alias", lambda: dict(self._rows(query)))
 

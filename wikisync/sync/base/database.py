@@ -68,10 +68,7 @@ class Database:
 
     @classmethod
     def copy(cls, path: Path, *, is_live: bool) -> Database:
-        """Open a copy in memory, for whoever only reads: the file stays as it is.
-
-        Even a reader of the file itself would write: its log.
-        """
+        """Open a copy in memory, for whoever only reads: a reader writes the log."""
         connection = sqlite3.connect(":memory:", isolation_level=None)
         try:
             with translated(path):
@@ -131,10 +128,9 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of what is written inside, or nothing.
+        """All of what is written inside, or nothing; in another one a part of that.
 
-        Inside another one it is a part of that: an error of it undoes all, also where
-        somebody caught it.
+        An error of a part undoes all, also where somebody caught it.
         """
         with self._translating():
             is_part = self._depth > 0
@@ -199,12 +195,10 @@ def _back_up(path: Path, how: str, target: sqlite3.Connection) -> None:
 
 
 def _log_of(path: Path) -> Path:
-    """The file of what was committed and is not in the file itself yet."""
     return path.with_name(f"{path.name}-wal")
 
 
 def _status_of(path: Path) -> list[tuple[int, int, int] | None]:
-    """Another one after a write to the file, or to its log."""
     found: list[tuple[int, int, int] | None] = []
     for one in (path, _log_of(path)):
         try:

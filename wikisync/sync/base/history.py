@@ -1,10 +1,9 @@
 """What was done: calls, writes, events; texts that gave way, new pages, renames.
 
-The table ``history`` is for whoever goes back in time.  A row with the number of a sync
-is a *step*: what that sync made of one page, kept in the transaction that records what
-both sides hold after it.  The other rows are earlier texts alone.  A sync is the cycles
-of one run until one has nothing left to do at once, or fails.  Nothing here asks a
-clock: ages count from a row that is a day older, for the clock may be wrong.
+A row of ``history`` with the number of a sync is a *step*: what that sync made of one
+page.  Others are earlier texts alone.  A sync is the cycles of one run until one has
+nothing left to do at once, or fails.  Ages count from a row that is a day older, for
+the clock may be wrong.
 """
 
 from collections.abc import Iterable, Mapping
@@ -232,8 +231,7 @@ class History(WikiRows):
     ) -> tuple[Replaced, ...]:
         """Texts of this page that writes of ours replaced in the folder, newest first.
 
-        ``most`` limits them; ``is_of_wiki`` adds those replaced on the wiki, or
-        removed.
+        ``is_of_wiki`` adds those replaced on the wiki, or removed.
         """
         rows = self._rows(
             "SELECT text, written, at, is_stale, is_written, format FROM history"
@@ -289,14 +287,11 @@ class History(WikiRows):
         is_stale: bool = False,
         is_contained: bool = False,
     ) -> int:
-        """Keep a text of the folder before another takes its place.
+        """Keep a text of the folder before another takes its place; its number.
 
         One that the wiki never had, or may not have any more, is kept for good.
         ``is_stale``: saved once more, it is meant; ``is_contained``: what takes its
         place says all of it.
-
-        Returns:
-            The number that ``confirm_replaced`` wants once it has done so.
         """
         with self._database.transaction() as connection:
             agreed = connection.execute(_LOCAL, (self._number, slug)).fetchone()
@@ -425,7 +420,6 @@ class History(WikiRows):
         connection.executemany(_END, rows)
 
     def _note_agreed(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
-        """Pages that are created, or have another text."""
         number = self._sync_number(connection)
         for one in agreed:
             page = one.page

@@ -182,7 +182,6 @@ class WikiRows:
             yield
 
     def _rows(self, query: str, *more: object) -> list[tuple[Any, ...]]:
-        """What a query finds whose first value is the wiki's number."""
         return self._database.rows(query, self._number, *more)
 
     def _once(self, table: str, read: Callable[[], _T]) -> _T:

@@ -59,9 +59,8 @@ class State:
     def open(cls, path: Path, *, is_held: bool = True) -> State:
         """Open or create a state file; its folder must exist.
 
-        ``is_held``: no other process uses it, so that one that cannot be used may be
-        set aside, now or at the end.  StateDamaged or StateError where it cannot be
-        used.
+        ``is_held``: no other process uses it, so that a damaged one may be set aside.
+        StateDamaged or StateError where it cannot be used.
         """
         # damage that is met on the way is set aside at the end; who begins anew says so
         set_aside = None if path.exists() else _last_set_aside(path)
@@ -257,7 +256,6 @@ def _prepare(database: Database) -> None:
 
 
 def _last_set_aside(path: Path) -> Path | None:
-    """The newest of the files set aside beside this one."""
     found = path.parent.glob(f"{path.name}.set-aside-*")
     return max(found, key=lambda one: (len(one.name), one.name), default=None)
 

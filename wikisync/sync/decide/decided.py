@@ -174,10 +174,8 @@ def is_saved_enough(
 ) -> bool:
     """Whether a scan of nothing but saved files is enough for a decision.
 
-    It is where both sides have the same pages, and all of the base, and the wiki no
-    other texts than were agreed on, or nobody scanned it.  Then what was not scanned is
-    no absence that would count once more, no new name and no rename: the only news are
-    texts here of pages that there are.
+    Both sides have the pages of the base, and the wiki no other texts than were agreed
+    on, or nobody scanned it: then the only news are texts here of known pages.
     """
     if not (here.is_complete and there.is_complete):
         return False

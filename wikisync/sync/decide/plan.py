@@ -47,8 +47,8 @@ class BasePage(Struct, frozen=True):
     ) -> BasePage:
         """The record of a text that both sides hold, under the wiki's name of the page.
 
-        ``local`` and ``remote`` are digests that differ from the page's; ``here`` and
-        ``there`` have its identities, else ``known``, the record before, has.
+        ``local`` and ``remote`` are digests that differ from the page's; ``here``,
+        ``there``, or else ``known``, the record before, has its identities.
         """
         local_identity = known.local_identity if known else ""
         remote_identity = known.remote_identity if known else ""
@@ -187,10 +187,9 @@ class Adopt(Struct, frozen=True):
 
 
 class Rebase(Struct, frozen=True):
-    """The wiki went back to an older text: it counts as agreed on from now on.
+    """The wiki went back to an older text, which counts as agreed on from now on.
 
-    So the newer text here of a page that waits is an edit of it, and goes to the wiki
-    when the page can be changed.
+    So the newer text here of a page that waits is an edit of it.
     """
 
     slug: Slug
@@ -349,10 +348,9 @@ Action: TypeAlias = (
 class Plan(Struct, frozen=True):
     """Every action of one cycle, in the order in which they are carried out.
 
-    What is agreed on anew, renames (parents first), creates (parents first), updates
-    and merges, pushes, records, what waits, and removals last.  A page has one action,
-    but for a rename, which another may follow under the new name, and for a
-    ``Rebase``, whose page goes on waiting.  ``str`` gives one line per action.
+    Adoptions, renames (parents first), creates (parents first), updates and merges,
+    pushes, records, what waits, and removals last.  A page has one action, but for a
+    rename, which another may follow, and a ``Rebase``, whose page goes on waiting.
     """
 
     actions: tuple[Action, ...] = ()

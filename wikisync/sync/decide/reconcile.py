@@ -179,7 +179,6 @@ class _Table:
             yield plan.Hold(record.slug, plan.HoldReason.NAME_TAKEN)
 
     def _unrecorded(self) -> set[Slug]:
-        """Names under which a page stands that no record owns."""
         # the new name of a record that clashes is one: both sides have a page there,
         # and they meet as two pages that were created
         # A name of the base stays its record's, also where both pages are gone: what
@@ -338,7 +337,6 @@ class _Table:
     def _text(
         self, record: _Record, name: Slug, mine: PageState, theirs: PageState
     ) -> plan.Action | None:
-        """The row of the table for the texts, under the name that the page gets."""
         agreed = record.agreed
         is_mine = not _is_same(mine, agreed.local_state)
         is_theirs = not _is_same(theirs, agreed.remote_state)
@@ -364,7 +362,6 @@ class _Table:
         )
 
     def _refused(self, mine: PageState, name: Slug) -> plan.Hold | plan.Skip | None:
-        """Why the service would not take this text, or None."""
         if not mine.format.is_writable:
             return plan.Skip(name, plan.SkipReason.READ_ONLY)
         return None

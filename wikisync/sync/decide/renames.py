@@ -120,7 +120,6 @@ def _pairs(
     new: Mapping[model.Slug, model.PageState],
     key: Callable[[model.PageState], Hashable],
 ) -> dict[model.Slug, model.Slug]:
-    """Pages of which one other page has the key now, and no third one had or has it."""
     before, after = _by_key(old.values(), key), _by_key(new.values(), key)
     return {
         slugs[0]: after[one][0]
@@ -170,7 +169,6 @@ class _Matching:
         return self._found
 
     def _match_unique(self, key: Callable[[model.PageState], Hashable]) -> None:
-        """Match what is the only one with its key among both."""
         old = _by_key((self._old[slug] for slug in self._gone), key)
         new = _by_key((self._new[slug] for slug in self._come), key)
         for one in old.keys() & new.keys():
@@ -248,8 +246,7 @@ class RemoteNames:
     """The names of one wiki, with the renames planned so far.
 
     The service finds ``home`` where ``Home`` was asked for (Q5), and a rename moves
-    every page below the renamed one along (Q4). Each table is made when it is first
-    asked.
+    every page below along (Q4).
     """
 
     def __init__(self, remote: model.Snapshot) -> None:

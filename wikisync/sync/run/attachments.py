@@ -1,13 +1,9 @@
 """Fetching the attachments that pages mention; each one that fails is a problem.
 
-The service has no list of attachments (Q11): the mentions in the base's texts are all
-that can be known.  An upload's path holds a random part and never gets other content,
-so what the folder has is not asked for again, also where a person changed it
-(``linking`` sends that). Other files are listed by the wiki's git repository, with an
-id for each version.
-
-What is not on the wiki is no problem: the text may be an example of code.  It is asked
-for in every round, and reported in the first.
+The service has no list of attachments (Q11), only the mentions in texts.  An upload
+never gets other content, so what the folder has is not asked for again.  Other files
+are listed by the wiki's git repository, with an id for each version.  What is not on
+the wiki may be an example of code: it is reported in the first round alone.
 """
 
 import hashlib

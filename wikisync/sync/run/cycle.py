@@ -67,11 +67,8 @@ async def run_cycle(
 
     ``confirm`` is asked before anything is done; None where the wiki is known to be the
     one that is meant.  Interrupted at any point, it leaves whole pages, and a base that
-    knows no more than what was verified.
-
-    Raises:
-        Halted: the folder was synced with another wiki.
-        WikisyncError: the folder is gone, the service away, the disk full.
+    knows no more than what was verified.  Halted where the folder was synced with
+    another wiki; other errors where folder, service or disk are away.
     """
     cycle = parts.Cycle(
         remote,
@@ -456,9 +453,9 @@ async def scan(
 ) -> tuple[model.Snapshot, model.Snapshot]:
     """Scan both sides; of the folder only what was saved, if that is enough.
 
-    The one place that decides so.  Whatever is more than new texts of known pages here,
-    or waits since an earlier cycle, takes a whole scan, and so does any news of the
-    wiki.  ``confirm`` is asked while the wiki answers where there is something to send.
+    Whatever is more than new texts of known pages here, or waits since an earlier
+    cycle, takes a whole scan, and so does any news of the wiki.  ``confirm`` is asked
+    while the wiki answers where there is something to send.
     """
     options, state = cycle.options, cycle.state
     is_whole = options.folder.is_new or state.memory.troubles
@@ -515,6 +512,5 @@ def problems_and_notes(
 
 
 def _name(note: model.Problem) -> model.Slug:
-    """That of a folder, as the log has it, which no page has."""
     # it stands for all folders of this name: a program makes some in every folder
     return model.Slug(note.subject.rpartition("/")[2] + "/")

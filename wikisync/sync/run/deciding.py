@@ -1,8 +1,6 @@
 """The decision of one cycle: from two scans to the plan carried out.
 
 ``reconcile`` decides; what may stop or change its plan afterwards are ``filters``.
-Writes nothing but what it saw: sightings, batches, and digests where only line ends
-differ.
 """
 
 from collections.abc import Callable, Mapping, Set

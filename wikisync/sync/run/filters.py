@@ -1,9 +1,7 @@
 """What changes the plan of a cycle before it is carried out, in its order.
 
 Each filter leaves an action, takes it out or puts another one in its place; the order
-is ``FILTERS``, with the reason of each.  For those that stop a plan until a person
-decides, ``safety`` and ``rewinding`` decide by values, and the batches of this cycle
-become the memory of the next.
+is ``FILTERS``, with the reason of each.
 """
 
 import logging

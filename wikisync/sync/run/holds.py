@@ -1,8 +1,7 @@
 """Conflict files: written beside the page, read back when a person has saved them.
 
-A held page is touched on neither side.  Its conflict file shows both texts where they
-clash; saved without marker lines it becomes the page (``docs/sync.md`` "Conflicts"). It
-is brought up to date in place, but never over the work of somebody who has begun.
+A held page is touched on neither side (``docs/sync.md`` "Conflicts").  Its conflict
+file is brought up to date, but never over the work of somebody who has begun.
 """
 
 import logging
@@ -116,9 +115,8 @@ class Holds:
     ) -> Page | None:
         """Write the page, and take the wiki's text of then as agreed on.
 
-        A page whose file was removed comes back with that text: somebody settled it.
-        None where it has to be settled once more; NotFound where it was renamed here,
-        or both sides never agreed on it: its name may be another page's by now.
+        A page whose file was removed comes back.  None where it has to be settled once
+        more; NotFound where its name may be another page's by now.
         """
         try:
             page: Page | None = await self._local.read(slug)
@@ -372,7 +370,6 @@ class Holds:
         return shown
 
     async def _shown(self, merged: MergedPage) -> str:
-        """The path of the conflict file, if there is one, without writing it."""
         known = self._state.conflict_files(merged.slug).get(merged.slug)
         if known is None:
             return ""

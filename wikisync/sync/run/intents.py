@@ -1,12 +1,8 @@
 """What came of calls whose answer was lost: find out, do not repeat.
 
-An intent is noted before a call that cannot simply be made twice.  One that is still
-there at the start of a cycle says that the process died, or the line broke, meanwhile;
-the wiki shows whether the call came through (``docs/sync.md`` "Crashes").
-
-Saves that reached a file only after it had been replaced are settled at the same time.
-A program that had the file open writes into what came out of the swap (``folder.limbo``
-finds it there): an edit of the text that the file held before.
+An intent that is still there at the start of a cycle says that process or line broke
+off; the wiki shows whether the call came through (``docs/sync.md`` "Crashes").  Saves
+that reached a file only after it had been replaced are settled at the same time.
 """
 
 import logging

@@ -1,9 +1,7 @@
 """Merging what both sides edited, and what an old editor window saved.
 
 A clean result goes into the folder and is pushed by the next cycle, a clash holds the
-page.  A save that belongs to a text we replaced since (``stale``) becomes a merge too,
-with that text as ancestor.  And the texts tell whether a page is still the one that had
-its name.
+page.  A save of a text that we replaced since (``stale``) has that text as ancestor.
 """
 
 from __future__ import annotations

@@ -213,8 +213,7 @@ class Cycle(Struct, frozen=True):
     ) -> Page:
         """A page of the wiki, with the front matter that the service strips.
 
-        PreconditionFailed where it holds something else, RemoteError where it cannot be
-        read.
+        PreconditionFailed where it holds something else, or RemoteError.
         """
         page = there.texts.get(slug) or await self.remote.read(slug)
         if expected is not None and page.digest != expected:

@@ -1,12 +1,9 @@
 """From the wiki to the folder: texts, merges, renames, removals; and what is equal.
 
-Pages flow from readers (several in flight) through a short queue to one writer, which
-puts them into the folder in batches.  A batch and its record in the base are one unit
-that an interrupt waits for.
-
-What is replaced here is kept in the ring of replaced texts first, what is removed goes
-to the trash.  One page that fails becomes a problem and the rest goes on; a full disk,
-a refused token or a service that stays away ends the cycle.
+Readers hand pages to one writer, which writes them in batches: a batch and its record
+in the base are one unit that an interrupt waits for.  What is replaced or removed here
+is kept first.  One page that fails becomes a problem; a full disk, a refused token or a
+service that stays away ends the cycle.
 """
 
 import asyncio
@@ -42,11 +39,7 @@ _Fetched: TypeAlias = tuple[Page, Digest | None]
 async def pull_pages(
     cycle: Cycle, plan: plans.Plan, here: Snapshot, there: Snapshot
 ) -> None:
-    """Write what the wiki created and edited, and record what is equal already.
-
-    Cancelled, it leaves complete files and a base that knows them, but for the batch
-    whose time ran out.
-    """
+    """Write what the wiki created and edited, and record what is equal already."""
     lost, pulls = cycle.tally.lost_names, _Pulls(cycle, here, there)
     left = plans.Plan(tuple(a for a in plan.actions if a.slug not in lost))
     await pulls.write_pages(left)

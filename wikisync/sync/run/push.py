@@ -1,9 +1,8 @@
 """From the folder to the wiki: create, edit, rename, delete.
 
-The service has no compare-and-swap, so every write is noted as an *intent* first and
-its answer is examined (``docs/sync.md`` "Pushing"). The base learns what the service
-holds, not what was sent.  A write whose answer is lost is found by its intent in the
-next cycle, never sent again blindly (``intents``).
+Without a compare-and-swap every write is noted as an *intent* first and its answer is
+examined (``docs/sync.md`` "Pushing"): the base learns what the service holds, not what
+was sent.  A write whose answer is lost is found by its intent, never sent again.
 """
 
 import asyncio
@@ -32,10 +31,7 @@ Pushing = Callable[[plan.RemoteWrite], Awaitable[None]]
 
 
 class Pushes:
-    """Carries out the actions of the plan that was made on these two scans.
-
-    A cancelled action ends first, or leaves its intent.
-    """
+    """Carries out actions of a plan; a cancelled one ends, or leaves its intent."""
 
     def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
         self._cycle = cycle
@@ -186,7 +182,6 @@ class Pushes:
         return normalisation
 
     async def _local_page(self, action: plan.Send) -> Page:
-        """The text to send, which must still be the one decided upon."""
         page = await self._local.read(action.slug)
         if page.digest != action.local:
             raise errors.PreconditionFailed(f"{action.slug} was edited here meanwhile")
@@ -287,7 +282,6 @@ class Pushes:
         self._tally.renamed.append(answer.slug)
 
     def _bind(self, action: plan.MoveRemote, given: Slug) -> None:
-        """Take the page's file for what the wiki calls the page now."""
         is_same = given == action.record
         if given != action.target:
             self._take_name(action.target, given, is_known=is_same)
@@ -332,7 +326,6 @@ class Pushes:
         before: Digest = NO_DIGEST,
         target: Slug = NO_SLUG,
     ) -> int:
-        """Note what is about to be done, before it is."""
         has_text = operation in {WriteKind.CREATE, WriteKind.REPLACE}
         after, at = page.digest if has_text else NO_DIGEST, self._cycle.clock()
         names = operation, page.slug, target, page.format

@@ -1,16 +1,9 @@
 """Absence is not deletion: how often, and for how long, a page must be missing.
 
-A page that is gone from the wiki is removed here only after several complete lists over
-some time lacked it, and the service denied it each time; one that is gone here only
-after several scans (``docs/sync.md`` "Absence"). A list can be wrong (a storage error
-is ``200 []``, Q1): only "not found" confirms an absence, and a page that is on the list
-must still answer.  A page that may have been renamed to one whose text cannot be had is
-not removed before that one can be read.
-
-Besides, the text of a page that is gone may be in another page.  Where that one cannot
-be carried over, the removal waits, or no copy in this place would have the text.  The
-errors of the last cycle are kept, so that ``status`` and dry runs know what stands in
-the way.
+A list can be wrong (a storage error is ``200 []``, Q1), so a page is removed only after
+several complete scans over some time lacked it and the service said "not found" each
+time (``docs/sync.md`` "Absence").  A page that may have been renamed to one whose text
+cannot be had, or whose text is in one that cannot be carried over, waits for that one.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -227,10 +220,9 @@ OF_ONE_PAGE = frozenset({"page-unwritable", "page-unreadable", "page-refused"})
 def lasting(
     known: WikiState, plan: plans.Plan, *, is_wiki_seen: bool = True
 ) -> tuple[Problem, ...]:
-    """Errors of the last cycle about what is still to be done.
+    """Errors of the last cycle about what is still to be done, and is not held.
 
-    Not of pages that are held or wait: the plan names those.  A plan that was made
-    without a scan of the wiki does not show that a page is in sync by now.
+    A plan without a scan of the wiki does not show that a page is in sync by now.
     """
     troubles = known.memory.troubles
     if not troubles:

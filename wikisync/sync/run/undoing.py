@@ -1,10 +1,8 @@
 """Taking the last sync back: the folder as before it, which the next sync carries on.
 
-Each page becomes what both sides held before the sync; one that was merged, what the
-wiki had.  Nothing here writes to the wiki, and nothing is noted but a person's yes
-(``safety``). What a page needs is seen from base, folder and wiki: what was killed on
-the way is simply repeated.  A page that either side changed since is left alone and
-named.
+Nothing here writes to the wiki, and nothing is noted but a person's yes (``safety``),
+so what was killed on the way is repeated.  A page that either side changed since is
+left alone and named.
 """
 
 from collections.abc import Collection, Iterator, Mapping
