@@ -14,7 +14,7 @@ from wikisync.core.decoding import json_decoder
 from wikisync.core.model import Digest
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import read_below
-from wikisync.markup.file_types import file_extension, file_type
+from wikisync.markup.file_types import OCTETS, OPENED, SAVED, file_extension
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.published import PublishedWiki
 
@@ -23,14 +23,19 @@ MANIFEST_BYTES_MAX = 256 * 1024 * 1024
 """For a million files and more."""
 GENERATOR = "wikisync"
 
+FILES_PER_PART = 1000
+"""Of a manifest that is written."""
+
 _TYPES: Mapping[str, str] = {
+    **SAVED,
+    **OPENED,
+    # what only our own files are called
     ".html": "text/html",
     ".css": "text/css",
     ".js": "text/javascript",
     ".xml": "application/xml",
 }
-"""What only our own files are called; those of strangers, ``file_types`` knows.
-A table of ours, since systems' tables differ."""
+"""Content types by extension: tables of ours, since systems' tables differ."""
 
 
 class FileState(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -75,6 +80,7 @@ class SiteManifest(ManifestHead, frozen=True, kw_only=True):
 HeadT = TypeVar("HeadT", bound=ManifestHead)
 _HEADS = json_decoder(ManifestHead)
 _MANIFESTS = json_decoder(SiteManifest)
+_ENCODER = msgspec.json.Encoder()
 
 
 def manifest_head(root: Path) -> ManifestHead | None:
@@ -144,20 +150,26 @@ def _read(
     return manifest
 
 
-def manifest_lines(
+def manifest_parts(
     files: Mapping[str, FileState], wikis: Sequence[PublishedWiki]
 ) -> Iterator[bytes]:
     """The manifest of a site: sorted, one wiki and one file a line, no dates."""
     head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"wikis":[\n'
     yield head.encode() + b",\n".join(msgspec.json.encode(wiki) for wiki in wikis)
     before = b'\n],"files":[\n'
-    for path in sorted(files):
-        state = files[path]
-        assert state.digest is not None, "what was put or kept is known"
-        entry = ManifestFile(path, state.size, state.digest, content_type(path))
-        yield before + msgspec.json.encode(entry)
+    paths = sorted(files)
+    for start in range(0, len(paths), FILES_PER_PART):
+        entries = []
+        for path in paths[start : start + FILES_PER_PART]:
+            state = files[path]
+            assert state.digest is not None, "what was put or kept is known"
+            kind = content_type(path)
+            entries.append(ManifestFile(path, state.size, state.digest, kind))
+        lines = _ENCODER.encode_lines(entries).removesuffix(b"\n")
+        # a line end inside a path is written as an escape
+        yield before + lines.replace(b"\n", b",\n")
         before = b",\n"
-    yield (b"" if len(files) else before) + b"\n]}\n"
+    yield (b"" if paths else before) + b"\n]}\n"
 
 
 _NO_NAMES = frozenset({"", ".", ".."})
@@ -173,8 +185,7 @@ def _is_inside(file: ManifestFile) -> bool:
 
 def content_type(path: str) -> str:
     """Content type of an output file by its extension."""
-    name = path.rpartition("/")[2]
-    return _TYPES.get(file_extension(name)) or file_type(name)
+    return _TYPES.get(file_extension(path.rpartition("/")[2]), OCTETS)
 
 
 def unusable(path: Path, exc: OSError) -> SiteError:

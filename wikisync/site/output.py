@@ -286,9 +286,9 @@ class Output:
     def _stage_manifest(self, wikis: Sequence[PublishedWiki]) -> Digest:
         digest = hashlib.sha256()
         with self.staged.file(output_place.STAGED_MANIFEST) as file:
-            for line in manifests.manifest_lines(self.files, wikis):
-                digest.update(line)
-                file.write(line)
+            for part in manifests.manifest_parts(self.files, wikis):
+                digest.update(part)
+                file.write(part)
         return Digest(digest.hexdigest())
 
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:

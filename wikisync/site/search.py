@@ -343,10 +343,11 @@ class IndexUpdate:
             )
             all_shards |= shards
             for key, text in texts.items():
-                name, shown = f"{kind}-{key}", search_terms.shown_entries(text)
-                self._place.put(f"{name}.js", _script(name, shown))
+                name, shown = f"{kind}-{key}", text
                 if shards[key].is_cut:
+                    shown = search_terms.shown_entries(text)
                     self._place.put(f"l-{key}.js", _script(f"l-{key}", text))
+                self._place.put(f"{name}.js", _script(name, shown))
             keep({key: shards[key] for key in shards.keys() - texts})
         for rest in before.values():
             all_shards |= rest

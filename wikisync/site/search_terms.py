@@ -31,6 +31,7 @@ POSTINGS_MAX = 500
 """Of a word: of the documents where it counts most."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NO_SCORES = str.maketrans(SCORES, " " * len(SCORES))
+_NO_NUMBERS = str.maketrans("", "", _DIGITS)
 
 Scores: TypeAlias = "array[int]"
 """Of one word: documents' numbers and letters (``score_of``), in rising order."""
@@ -132,7 +133,7 @@ def changed_shards(
                 continue
             text = _in_order([_text_of(block, before, read) for block in group])
             texts[key] = text
-            is_cut = shown_entries(text) != text
+            is_cut = any(map(_is_cut, text.split(" ")))
             shards[key] = TermShard(group[0].first, _size(text), _digest(text), is_cut)
     return shards, texts
 
@@ -240,23 +241,37 @@ def shown_entries(text: str) -> str:
 
     The number of all of them is at the front.
     """
-    if len(text) <= 2 * POSTINGS_MAX:
-        return text
     return " ".join(map(_shown_entry, text.split(" ")))
 
 
+def _is_cut(entry: str) -> bool:
+    """Whether a word is in too many documents."""
+    # each takes two letters at least
+    if len(entry) <= 2 * POSTINGS_MAX:
+        return False
+    postings = entry.partition(":")[2]
+    return len(postings.translate(_NO_NUMBERS)) > POSTINGS_MAX
+
+
 def _shown_entry(entry: str) -> str:
+    if not _is_cut(entry):
+        return entry
     word, _, postings = entry.partition(":")
-    if len(postings) <= 2 * POSTINGS_MAX:
-        return entry
     steps = postings.translate(_NO_SCORES).split()
-    if len(steps) <= POSTINGS_MAX:
-        return entry
-    letters = [RANKS[char] for char in postings if char in RANKS]
+    letters = postings.translate(_NO_NUMBERS)
+    left, least = POSTINGS_MAX, ""
+    # to count letters takes a tenth of sorting them
+    for least in reversed(SCORES):
+        if (count := letters.count(least)) >= left:
+            break
+        left -= count
+    best = new_scores()
     slots = accumulate(map(_NUMBERS.__getitem__, steps))
-    scores = sorted(zip(letters, slots, strict=True), key=lambda it: (-it[0], it[1]))
-    best = sorted([slot << _RANK_BITS | rank for rank, slot in scores[:POSTINGS_MAX]])
-    return f"{word}:{len(steps)}!{_postings(new_scores(best))}"
+    for slot, letter in zip(slots, letters, strict=True):
+        if letter > least or (letter == least and left):
+            left -= letter == least
+            best.append(score_of(slot, letter))
+    return f"{word}:{len(steps)}!{_postings(best)}"
 
 
 def _shard_of(word: str, shards: Mapping[str, TermShard]) -> str:
