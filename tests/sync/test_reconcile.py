@@ -323,6 +323,21 @@ MOVES = [
         ],
     ),
     (
+        "a page without pages below it goes below its old name here",
+        *("p=1", "p/p=1", "p=1"),
+        ["rename  p -> p/p on the wiki"],
+    ),
+    (
+        "a page without pages below it goes below its old name there",
+        *("p=1", "p=2", "p/p=1"),
+        ["rename  p -> p/p", "update  p/p on the wiki"],
+    ),
+    (
+        "a page with pages below it does not go below itself",
+        *("p=1 p/a=2", "p/p=1 p/a=2", "p=1 p/a=2"),
+        ["create  p/p on the wiki", "remove  p from the wiki"],
+    ),
+    (
         "only the case of a name changed here: renamed there",
         *("Page=1", "page=1", "Page=1"),
         ["rename  Page -> page on the wiki"],

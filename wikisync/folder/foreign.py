@@ -64,7 +64,8 @@ FOLDERS = (
             "TheVolumeSettingsFolder",
         ),
     ),
-    Folders("macOS", ("__MACOSX",), folds_case=True),
+    # TextEdit and its like save beside a file first
+    Folders("macOS", ("__MACOSX", "*.sb-????????-??????"), folds_case=True),
     Folders(
         "Windows",
         (

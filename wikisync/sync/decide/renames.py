@@ -206,8 +206,11 @@ class _Matching:
     def _match(self, old: model.Slug, new: model.Slug) -> None:
         if old not in self._gone or new not in self._come:
             return
-        if new.startswith(f"{old}/"):
-            return  # below itself: no service can move a folder into itself
+        below = f"{old}/"
+        if new.startswith(below) and any(
+            slug.startswith(below) and slug != new for slug in (*self._old, *self._new)
+        ):
+            return  # no service can move a folder into itself
         before, after = self._old[old].identity, self._new[new].identity
         is_other = bool(before and after and before != after)
         if is_other and (self._trusts_identity or before in self._identities):
