@@ -56,7 +56,7 @@ async def measure(folder: Path, count: int, wikis: int, pages: int) -> None:
             server, begun = database_cpu_s(workers.database), time.monotonic()
             if what != "first":
                 await fleet.hint()
-            await until(fleet.is_done, 3600)
+            await until(fleet.is_done, 3600, look_s=2.0)
             passed = time.monotonic() - begun
             cpu = sum(cpu_s(one.pid) for one in workers.all) - before
             queue_ms = (database_cpu_s(workers.database) - server) * 1000 / wikis

@@ -53,7 +53,7 @@ def needed(extras: Collection[str]) -> dict[str, Distribution]:
 def test_no_package_is_copyleft_but_the_named_ones() -> None:
     extras = set(distribution("wikisync").metadata.get_all("Provides-Extra") or ())
     packages = needed(extras - {"dev"})
-    assert {"aiohttp", "obstore", "procrastinate", "psycopg"} <= packages.keys()
+    assert {"aiohttp", "obstore", "psycopg"} <= packages.keys()
     copyleft = {
         name for name, one in packages.items() if COPYLEFT.search(license_of(one))
     }

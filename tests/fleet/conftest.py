@@ -14,7 +14,6 @@ from tests.support.service import embedded_service
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.parts import BucketServer, DatabaseServer, database_server
 from wikisync.fleet.rows import Rows, pool_for
-from wikisync.fleet.runner import make_fleet
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +44,6 @@ async def fleet(
         await service.put_file(WikiOwner("project", PATH), PICTURE, b"a picture")
         fleet = Fleet(service, rows, s3, tmp_path)
         await stack.enter_async_context(fleet.client)
-        await make_fleet(rows, fleet.settings)
+        await rows.make(fleet.settings)
         await fleet.discover()
         yield fleet

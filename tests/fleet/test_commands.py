@@ -43,16 +43,16 @@ async def test_commands_show_and_steer_the_fleet(
     assert await said(capsys, "drain") == "workers end within some seconds\n"
     assert "the fleet is drained" in await said(capsys, "status")
     assert await said(capsys, "drain", "--end") == "workers may be started\n"
-    assert await fleet.rows.claim("project-1") is None
+    assert await fleet.claim("project-1") is None
     await fleet.hint()
-    row = await fleet.rows.claim("project-1")
+    row = await fleet.claim("project-1")
     assert row
     await fleet.rows.fail(row, "it is emptied", is_halted=True)
     assert "it is emptied" in await said(capsys, "status", code=4)
     assert await asyncio.to_thread(main, ["fleet", "retry", "docs/another"]) == 2
     assert "no wiki to retry at docs/another\n" in capsys.readouterr().err
     assert await said(capsys, "approve", PATH) == "1 wiki to do\n"
-    assert "project-1" in await fleet.rows.due()
+    assert "project-1" in await fleet.due()
 
 
 async def test_settings_may_be_changed(
@@ -164,7 +164,7 @@ async def test_service_and_wikis_are_kept_without_what_addresses_have_more(
 def test_absent_extra_is_one_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "procrastinate", None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     assert main(["fleet", "status", "--database", "postgresql://x"]) == 2
     assert "hint: install wikisync with its extra fleet\n" in capsys.readouterr().err
 

@@ -42,7 +42,7 @@ async def test_cycle_with_nothing_to_do_writes_nothing(fleet: Fleet) -> None:
     await fleet.work(worker)
     after = await fleet.rows.shown(), await open_bucket(fleet.settings.state).etags()
     assert after == before
-    assert await fleet.rows.due() == []
+    assert await fleet.due() == []
 
 
 async def test_only_what_had_activity_is_due(fleet: Fleet) -> None:
@@ -50,10 +50,10 @@ async def test_only_what_had_activity_is_due(fleet: Fleet) -> None:
     await fleet.discover()
     await fleet.work()
     await fleet.discover()
-    assert await fleet.rows.due() == []
+    assert await fleet.due() == []
     await fleet.service.add_pages(WikiOwner("project", PATH), {"guide": "TWO"})
     await fleet.discover()
-    assert len(await fleet.rows.due()) == 1
+    assert len(await fleet.due()) == 1
 
 
 async def test_activity_that_is_no_time_keeps_no_other_wiki_waiting(
@@ -82,7 +82,7 @@ async def test_worker_that_dies_at_a_step_is_replaced(fleet: Fleet, step: str) -
     await fleet.work(fleet.worker(folder="dead" if step == "row" else ""))
     assert "Words of THREE" in (fleet.page() or "")
     await fleet.audit()
-    assert await fleet.rows.due() == []
+    assert await fleet.due() == []
 
 
 @pytest.mark.parametrize("step", ["pull", "check", "upload", "put 1", "put 4", "row"])
@@ -112,7 +112,7 @@ async def test_worker_that_froze_at_a_step_puts_no_old_byte_over_a_newer_one(
         await old
     assert "Words of THREE" in (fleet.page() or "")
     await fleet.audit()
-    assert await fleet.rows.due() == []
+    assert await fleet.due() == []
     assert await fleet.problem() == ""
 
 
@@ -128,6 +128,24 @@ async def test_worker_that_was_silent_ends_before_it_writes(fleet: Fleet) -> Non
     assert (await fleet.rows.counts()).due
 
 
+async def test_title_and_problem_with_a_nul_keep_no_other_wiki_waiting(
+    fleet: Fleet,
+) -> None:
+    found = (await find_wikis(fleet.client, Selection(projects=(PATH,)))).wikis
+    await fleet.rows.put([replace(found[0], title="a\0\0b \\u0000")])
+
+    async def fails(step: str) -> None:
+        if step == "build":
+            raise RuntimeError("a\0b")
+
+    await fleet.work(fleet.worker(fails))
+    assert await fleet.problem() == "RuntimeError: ab"
+    (title,) = await fleet.rows._do(
+        "SELECT wiki->>'title' AS title FROM fleet_wiki WHERE path = %s", (PATH,)
+    )
+    assert title == {"title": "ab \\u0000"}
+
+
 async def test_bucket_that_refuses_is_a_failure_that_is_tried_again(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,7 +153,7 @@ async def test_bucket_that_refuses_is_a_failure_that_is_tried_again(
         context.setenv("AWS_SECRET_ACCESS_KEY", "another")
         await fleet.work()
     assert "cannot read" in await fleet.problem()
-    assert await fleet.rows.due() == []
+    assert await fleet.due() == []
     await fleet.rows.retry([PATH])
     await fleet.work()
     assert "Words of ONE" in (fleet.page() or "")
@@ -166,7 +184,7 @@ async def test_emptied_wiki_halts_until_a_person_approves(fleet: Fleet) -> None:
     assert "are missing from the wiki" in await fleet.problem()
     assert fleet.page("page1")
     await fleet.discover()
-    assert "project-1" not in await fleet.rows.due()
+    assert "project-1" not in await fleet.due()
     await fleet.rows.approve([PATH])
     await fleet.work()
     assert fleet.page("page1") is None
@@ -210,7 +228,7 @@ async def test_wiki_that_was_made_private_after_it_was_listed_is_not_public(
     await fleet.write("Words for members.")
     await fleet.work()
     assert fleet.page() is None
-    assert await fleet.rows.due() == []
+    assert await fleet.due() == []
 
 
 async def test_site_is_removed_though_another_path_ends_alike(
@@ -277,9 +295,11 @@ async def test_path_that_another_project_took_keeps_its_site(
     await fleet.discover()
     # the one that came is published before the one that went takes its site along
     for number in (2, 1):
-        keys = [key for key in await fleet.rows.due() if key.startswith("project")]
+        keys = [key for key in await fleet.due() if key.startswith("project")]
         assert len(keys) == number
-        await fleet.worker().run(max(keys))
+        row = await fleet.claim(max(keys))
+        assert row
+        await fleet.worker().run(row)
     assert "NEW" in (fleet.page() or "")
     assert "Words of ONE" in (fleet.page(path="docs/moved") or "")
     await fleet.audit()
@@ -302,9 +322,11 @@ async def test_path_that_a_project_without_pages_took_has_no_site(
     if is_deleted:
         await projects.delete_project_permanently("docs/moved")
     await fleet.discover()
-    keys = [key for key in await fleet.rows.due() if key.startswith("project")]
+    keys = [key for key in await fleet.due() if key.startswith("project")]
     assert len(keys) == 2
-    await fleet.worker().run(first(keys))
+    row = await fleet.claim(first(keys))
+    assert row
+    await fleet.worker().run(row)
     await fleet.work()
     assert fleet.page() is None
     assert is_deleted or "Words of ONE" in (fleet.page(path="docs/moved") or "")

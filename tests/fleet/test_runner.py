@@ -14,10 +14,11 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
+from tests.support.fleet import claim, due
 from tests.support.waiting import until
 from wikisync.core.model import WikiOwner
-from wikisync.fleet.rows import LostClaim, Rows, Settings, key_of, pool_for
-from wikisync.fleet.runner import TASK, FleetRunner, enqueue, make_fleet, queue_of
+from wikisync.fleet.rows import LostClaim, Row, Rows, Settings, key_of, pool_for
+from wikisync.fleet.runner import FleetRunner
 from wikisync.site.model import WikiOrigin
 from wikisync.workspace.discovery import FoundWiki, Selection
 from wikisync.workspace.runner import CycleOutcome, Runner, ScanScope
@@ -107,11 +108,11 @@ class FleetBench:
             "http://service", Selection(is_all=True), "s3://a", "s3://b"
         )
         async with pool_for(self.database) as pool:
-            await make_fleet(Rows(pool), settings)
+            await Rows(pool).make(settings)
             await Rows(pool).put(WIKIS)
 
     def runner(self, rows: Rows, name: str = "") -> FleetRunner:
-        runner = FleetRunner(rows, slots=4, beat_s=0.5, sweep_s=0.2)
+        runner = FleetRunner(rows, slots=4, beat_s=0.5, poll_s=0.1, dead_s=5)
         runner.name += name
         return runner
 
@@ -124,17 +125,15 @@ class FleetBench:
                 await stack.enter_async_context(running(work))
             yield
 
-    async def cycle(self, rows: Rows, key: str) -> None:
-        row = await rows.claim(key)
-        if row is not None:
-            await self.cycles.cycle(key)
-            await rows.move(row, generation=1, state="", pages=1, problem="")
+    async def cycle(self, rows: Rows, row: Row) -> None:
+        await self.cycles.cycle(row.key)
+        await rows.move(row, generation=1, state="", pages=1, problem="")
 
     async def poke(self, key: str) -> None:
-        async with pool_for(self.database) as pool, queue_of().open_async(pool) as app:
+        async with pool_for(self.database) as pool:
             rows = Rows(pool)
             paths = [one.path for one in await rows.shown() if one.key == key]
-            await enqueue(app, await rows.retry(paths))
+            await rows.retry(paths)
 
 
 async def idle() -> None:
@@ -232,65 +231,68 @@ async def fleet(database: str) -> FleetBench:
     return bench
 
 
-async def test_job_of_a_dead_worker_is_buried_and_its_successor_runs(
+async def test_wiki_of_a_dead_worker_goes_to_another(fleet: FleetBench) -> None:
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+        await rows.join("dead", 3)
+        taken = [await rows.claim("dead") for _ in KEYS]
+        assert [one.key for one in taken if one] == [*KEYS]
+        await rows.retry([])
+        assert await rows.claim("alive") is None
+        async with fleet.running():
+            await until(lambda: set(fleet.cycles.ended) == set(KEYS))
+
+
+async def test_wiki_whose_end_could_not_be_noted_is_taken_again(
     fleet: FleetBench,
 ) -> None:
-    """With a successor in the queue, a retry would hold both locks for ever."""
-    key = KEYS[0]
-    async with pool_for(fleet.database) as pool, queue_of().open_async(pool) as app:
-        await enqueue(app, [key])
-        manager = app.job_manager
-        dead = await manager.register_worker()
-        assert await manager.fetch_job(None, dead)
-        await enqueue(app, [key])
-    with psycopg.connect(fleet.database) as connection:
-        connection.execute(
-            "UPDATE procrastinate_workers"
-            " SET last_heartbeat = now() - interval '1 minute'"
-        )
-    async with fleet.running():
-        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
-    with psycopg.connect(fleet.database) as connection:
-        rows = connection.execute("SELECT status FROM procrastinate_jobs").fetchall()
-    assert rows == []
-
-
-async def test_job_whose_end_could_not_be_noted_is_no_lock(fleet: FleetBench) -> None:
     """The database was away when the cycle ended; the worker lives."""
-    key = KEYS[0]
-    async with fleet.running(), pool_for(fleet.database) as pool:
-        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
-        before = fleet.cycles.ended[key]
-        await Rows(pool)._do(
-            "INSERT INTO procrastinate_jobs"
-            " (queue_name, task_name, lock, status, worker_id)"
-            " SELECT 'wikis', 'cycle', %s, 'doing', min(id)"
-            " FROM procrastinate_workers",
-            (key,),
+    failures = [psycopg.OperationalError("it is away")]
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+
+        async def cycle(row: Row) -> None:
+            await fleet.cycle(rows, row)
+            if failures:
+                await rows._do(
+                    "UPDATE fleet_wiki SET is_busy = true, hint_at = clock_timestamp()"
+                )
+                raise failures.pop()
+
+        async with running(fleet.runner(rows).run(cycle, idle)):
+            await until(lambda: is_done(rows))
+    assert not failures
+
+
+async def test_wiki_waits_for_the_worker_that_has_its_copy(fleet: FleetBench) -> None:
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+        for name in ("one", "two"):
+            await rows.join(name, 60)
+            row = await rows.claim(name)
+            assert row
+            await rows.move(row, generation=1, state="", pages=1, problem="")
+        await rows.retry([one.path for one in await rows.shown()])
+        kept = [await rows.claim("two") for _ in range(3)]
+        assert [one is None for one in kept] == [False, False, True]
+        await rows._do(
+            "UPDATE fleet_wiki SET hint_at = now() - interval '6 seconds',"
+            " answered_at = '-infinity'"
         )
-        await fleet.poke(key)
-        await until(lambda: fleet.cycles.ended[key] > before)
-
-
-async def test_hint_without_a_job_gets_its_cycle(fleet: FleetBench) -> None:
-    async with pool_for(fleet.database) as pool, fleet.running():
-        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
-        before = fleet.cycles.ended[KEYS[0]]
-        await Rows(pool).retry(["docs/1"])
-        await until(lambda: fleet.cycles.ended[KEYS[0]] > before)
+        assert await rows.claim("two")
 
 
 async def test_failed_wiki_waits_and_a_person_may_end_that(fleet: FleetBench) -> None:
     async with pool_for(fleet.database) as pool:
         rows = Rows(pool)
         for key in KEYS[1:]:
-            row = await rows.claim(key)
+            row = await claim(rows, key)
             assert row
             await rows.fail(row, "no", is_halted=key == KEYS[2])
-        assert await rows.due() == [KEYS[0]]
+        assert await due(rows) == [KEYS[0]]
         assert await rows.retry(["docs/2"]) == [KEYS[1]]
         assert await rows.approve([]) == [KEYS[2]]
-        assert set(await rows.due()) == set(KEYS)
+        assert set(await due(rows)) == set(KEYS)
 
 
 async def test_change_that_is_noted_while_a_cycle_runs_means_one_more(
@@ -300,19 +302,21 @@ async def test_change_that_is_noted_while_a_cycle_runs_means_one_more(
     moved = replace(WIKIS[0], owner=WikiOwner("project", "docs/moved"))
     async with pool_for(fleet.database) as pool, asyncio.TaskGroup() as group:
         rows = Rows(pool)
-        async with pool.connection() as cycle:
+        async with pool.connection() as cycle, cycle.transaction():
             await cycle.execute("SELECT FROM fleet_wiki FOR UPDATE")
             group.create_task(rows.put([moved]))
             await until(lambda: is_waited_for(rows))
             await cycle.execute("UPDATE fleet_wiki SET answered_at = clock_timestamp()")
     async with pool_for(fleet.database) as pool:
-        assert await Rows(pool).due() == [KEYS[0]]
+        assert await due(Rows(pool)) == [KEYS[0]]
 
 
 async def test_older_claim_moves_nothing(fleet: FleetBench) -> None:
     async with pool_for(fleet.database) as pool:
         rows = Rows(pool)
-        old, new = await rows.claim(KEYS[0]), await rows.claim(KEYS[0])
+        old = await claim(rows, KEYS[0])
+        await rows.retry(["docs/1"])
+        new = await claim(rows, KEYS[0])
         assert old
         assert new
         done = {"state": "", "pages": 1, "problem": ""}
@@ -351,16 +355,16 @@ async def test_runner_whose_loop_stood_still_begins_a_new_life(
     seen: list[str] = []
     async with pool_for(fleet.database) as pool:
         rows = Rows(pool)
-        runner = FleetRunner(rows, beat_s=0.1, sweep_s=0.2, silent_max_s=1)
+        runner = FleetRunner(rows, beat_s=0.1, poll_s=0.1, silent_max_s=1)
 
-        async def stands_still(key: str) -> None:
+        async def stands_still(row: Row) -> None:
             if not seen:
-                seen.append(key)
+                seen.append(row.key)
                 time.sleep(3)  # noqa: ASYNC251 - a defect
                 with pytest.raises(LostClaim):
                     await runner.check()
                 await asyncio.Event().wait()
-            await fleet.cycle(rows, key)
+            await fleet.cycle(rows, row)
 
         async with running(runner.run(stands_still, idle)):
             await until(lambda: set(fleet.cycles.ended) == set(KEYS))
@@ -382,7 +386,8 @@ async def test_wiki_that_no_worker_survives_waits_ever_longer(
     async with pool_for(fleet.database) as pool:
         rows, waits = Rows(pool), []
         for _ in range(3):
-            await rows.claim(KEYS[0])
+            await rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
+            assert await claim(rows, KEYS[0])
             row = await rows._one(
                 "SELECT extract(epoch FROM due_at - begun_at)::float8 AS wait"
                 " FROM fleet_wiki WHERE key = %s",
@@ -391,7 +396,7 @@ async def test_wiki_that_no_worker_survives_waits_ever_longer(
             assert row
             waits.append(round(row["wait"]))
         assert waits == [2, 4, 8]
-        assert KEYS[0] not in await rows.due()
+        assert KEYS[0] not in await due(rows)
 
 
 async def test_drained_fleet_ends_its_workers(fleet: FleetBench) -> None:
@@ -400,7 +405,3 @@ async def test_drained_fleet_ends_its_workers(fleet: FleetBench) -> None:
         async with asyncio.timeout(WAIT_S):
             await fleet.runner(Rows(pool)).run(partial(fleet.cycle, Rows(pool)), idle)
         assert not (await Rows(pool).counts()).workers
-
-
-def test_task_has_one_name() -> None:
-    assert TASK in queue_of().tasks

@@ -21,8 +21,7 @@ from wikisync.api.client import Client
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.cycle import Cycle
 from wikisync.fleet.parts import BucketServer, bucket_server, database_server
-from wikisync.fleet.rows import Rows, Settings, pool_for
-from wikisync.fleet.runner import make_fleet
+from wikisync.fleet.rows import Row, Rows, Settings, pool_for
 from wikisync.fleet.worker import discover
 from wikisync.site.bucket import RECORD, nothing_lost, open_bucket
 from wikisync.workspace.discovery import Selection
@@ -53,6 +52,24 @@ def dies_at(step: str, after: int = 0) -> Step:
     return at
 
 
+async def due(rows: Rows) -> list[str]:
+    """Wikis that a worker would take now, those that wait longest first."""
+    found = await rows._do(
+        "SELECT key FROM fleet_wiki WHERE hint_at > answered_at AND NOT is_halted"
+        " AND due_at <= clock_timestamp() ORDER BY hint_at"
+    )
+    return [row["key"] for row in found]
+
+
+async def claim(rows: Rows, key: str) -> Row | None:
+    """Take one wiki, whatever else is due, for a worker that is dead."""
+    async with rows.pool.connection() as connection, connection.transaction():
+        await connection.execute(
+            "SELECT FROM fleet_wiki WHERE key <> %s FOR UPDATE", (key,)
+        )
+        return await rows.claim("a test")
+
+
 class Fleet:
     """A fleet whose cycles a test runs one by one."""
 
@@ -79,7 +96,7 @@ class Fleet:
 
     async def discover(self) -> None:
         await self.rows._do("UPDATE fleet SET listed_at = '-infinity'")
-        await discover(self.client, self.rows, self.settings)
+        await discover(self.client, self.rows, self.settings, self.name)
 
     def worker(self, at: Step = passes, folder: str = "") -> Cycle:
         """A worker, of another machine unless a folder is named."""
@@ -89,8 +106,15 @@ class Fleet:
 
     async def work(self, worker: Cycle | None = None) -> None:
         worker = worker or self.worker()
-        for key in await self.rows.due():
-            await worker.run(key)
+        for key in await self.due():
+            if row := await self.claim(key):
+                await worker.run(row)
+
+    async def due(self) -> list[str]:
+        return await due(self.rows)
+
+    async def claim(self, key: str) -> Row | None:
+        return await claim(self.rows, key)
 
     def site(self, path: str = PATH) -> str:
         return f"{self.name}/{path}/-/wikis"
@@ -163,7 +187,7 @@ async def whole_fleet(folder: Path) -> AsyncIterator[tuple[Fleet, Workers]]:
         pool = await stack.enter_async_context(pool_for(database.url))
         fleet = Fleet(service, Rows(pool), bucket, folder)
         await stack.enter_async_context(fleet.client)
-        await make_fleet(fleet.rows, fleet.settings)
+        await fleet.rows.make(fleet.settings)
         workers = Workers(database.url, folder)
         stack.callback(workers.end)
         yield fleet, workers

@@ -16,7 +16,7 @@ from wikisync.fleet.rows import Rows, pool_for
 from wikisync.fleet.runner import FleetRunner
 from wikisync.fleet.worker import work_on_sites
 
-TIMES = {"beat_s": 0.5, "sweep_s": 0.5, "stalled_s": 6.0, "silent_max_s": 4.0}
+TIMES = {"beat_s": 0.5, "poll_s": 0.2, "silent_max_s": 4.0, "dead_s": 6.0}
 
 
 def main(

@@ -9,7 +9,10 @@ LOOK_S = 0.01
 
 
 async def until(
-    is_so: Callable[[], Awaitable[bool] | bool], within_s: float = 120.0
+    is_so: Callable[[], Awaitable[bool] | bool],
+    within_s: float = 120.0,
+    *,
+    look_s: float = LOOK_S,
 ) -> None:
     """Look again and again whether something is so.
 
@@ -21,4 +24,4 @@ async def until(
             answer = is_so()
             if answer if isinstance(answer, bool) else await answer:
                 return
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(look_s)

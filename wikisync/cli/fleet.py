@@ -60,7 +60,6 @@ def command() -> None:
     # what needs them is imported by the commands below
     try:
         import obstore  # noqa: F401
-        import procrastinate  # noqa: F401
         import psycopg  # noqa: F401
     except ImportError as exc:
         raise UsageError(f"{exc.name} is not installed", hint=HINT) from exc
@@ -139,7 +138,6 @@ def init(
     Workers that run must be started again to see a change.
     """
     from wikisync.fleet.rows import Settings
-    from wikisync.fleet.runner import make_fleet
 
     del token_file  # workers get theirs
     site, state, protected = (one.rstrip("/") for one in (site, state, protected))
@@ -156,7 +154,7 @@ def init(
     address = ServiceAddress.parse(url)
     service, selection = str(address).rstrip("/"), selection.named(address)
     settings = Settings(service, selection, site, state, protected, requests)
-    _with_rows(database, lambda rows: make_fleet(rows, settings))
+    _with_rows(database, lambda rows: rows.make(settings))
     console.result("the fleet is ready: start workers with wikisync fleet run")
     return ExitCode.DONE
 
@@ -327,7 +325,6 @@ def try_out(console: Console) -> int:
 async def _tried(console: Console, folder: Path, database: str, bucket: str) -> None:
     from wikisync.cli.demo import guide_folder  # slow to load
     from wikisync.fleet.rows import Rows, Settings, pool_for
-    from wikisync.fleet.runner import make_fleet
     from wikisync.service.server import running_service  # slow to load
 
     token = folder / "token"
@@ -340,7 +337,7 @@ async def _tried(console: Console, folder: Path, database: str, bucket: str) -> 
         token.write_text(loaded.token or "")
         selection = Selection(is_all=True)
         settings = Settings(service.url, selection, "s3://site", "s3://state")
-        await make_fleet(Rows(pool), settings)
+        await Rows(pool).make(settings)
         async with _two_workers(folder, token):
             # other processes change it
             while (counts := await Rows(pool).counts()).due or not counts.wikis:  # noqa: ASYNC110

@@ -1,7 +1,7 @@
 """Sites of very many wikis, kept up to date by workers on several machines.
 
-PostgreSQL holds a row for each wiki and the queue (procrastinate), a bucket the states
-and the sites.  ``rows`` is every statement on our tables, ``states`` what of a wiki
+PostgreSQL holds a row for each wiki, which are the queue, a bucket the states and the
+sites.  ``rows`` is every statement on our tables, ``states`` what of a wiki
 lies in the bucket, ``cycle`` the order of one cycle, ``runner`` the queue, ``worker`` a
 process that works, ``discovery`` which wikis there are, ``doctor`` what has to hold,
 ``parts`` both servers in a folder, to try it.  Needs the extra ``fleet``; nothing else

@@ -2,7 +2,7 @@
 
 The order makes a cycle that ends anywhere harmless:
 
-1. claim the row; what an older claim writes later finds other tags in the bucket;
+1. the row is claimed; what an older claim writes later finds other tags in the bucket;
 2. look at what is published, *before* the wiki is read: what is written over was there
    before the text that is written;
 3. restore the state, read the wiki, see that it still is public, build the site;
@@ -89,19 +89,16 @@ class Cycle(Struct, frozen=True):
     at: Step
     """Told of each step, by its name, and of what came of the cycle."""
 
-    async def run(self, key: str) -> None:
+    async def run(self, row: Row) -> None:
         """Bring one wiki up to date; what is wrong with it stands in its row.
 
         Raises:
             psycopg.Error: the database is away; the wiki stays due.
         """
-        row = await self.rows.claim(key)
-        if row is None:
-            return
         try:
             try:
                 await self._tried(row)
-            except (LostClaim, psycopg.Error):
+            except (LostClaim, psycopg.OperationalError):
                 raise
             except WikisyncError as error:
                 log.warning("%s: %s", row.wiki.owner, error.message)

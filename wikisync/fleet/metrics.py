@@ -12,11 +12,9 @@ from weakref import WeakKeyDictionary
 
 from aiohttp import web
 
-from wikisync.fleet.rows import Counts, Rows
+from wikisync.fleet.rows import DEAD_S, Counts, Rows
 
-GAUGES = ("wikis", "pages", "due", "halted", "failing", "oldest_due_s")
-SILENT_S = 30.0
-"""A worker that was not heard of for so long is dead."""
+GAUGES = ("wikis", "pages", "due", "running", "halted", "failing", "oldest_due_s")
 
 
 class Meter:
@@ -48,11 +46,9 @@ def lines(counts: Counts, meter: Meter) -> Iterator[str]:
     for name in GAUGES:
         shown = name.replace("_due_s", "_due_seconds")
         yield f"wikisync_fleet_{shown} {getattr(counts, name)}"
-    for state, count in counts.jobs.items():
-        yield f'wikisync_fleet_jobs{{state="{state}"}} {count}'
     ages = counts.workers.values()
-    yield f"wikisync_fleet_workers {sum(age < SILENT_S for age in ages)}"
-    yield f"wikisync_fleet_workers_silent {sum(age >= SILENT_S for age in ages)}"
+    yield f"wikisync_fleet_workers {sum(age < DEAD_S for age in ages)}"
+    yield f"wikisync_fleet_workers_silent {sum(age >= DEAD_S for age in ages)}"
     yield f"wikisync_fleet_budget_wait_seconds {counts.budget_wait_s}"
     for end, count in meter.ends.items():
         yield f'wikisync_fleet_cycles_total{{end="{end}"}} {count}'

@@ -1,8 +1,8 @@
 """The tables of a fleet: every statement that wikisync makes on them.
 
 A wiki is due while its newest hint is newer than the beginning of the last cycle that
-ended well (``hint_at > answered_at``).  Nothing else says so: a job that is lost is
-made again from the row.
+ended well (``hint_at > answered_at``).  So the rows are the queue: a worker takes the
+wiki that waits longest by ``FOR UPDATE SKIP LOCKED``, and has it while it lives.
 
 A claim is a number that each cycle takes.  What holds an older one has lost its place,
 which is how most frozen workers find out before they write; what stops the others is
@@ -13,6 +13,7 @@ the bucket (``site.bucket``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -33,8 +34,10 @@ VERSION = 1
 POOL_MAX = 8
 WAIT_S, WAIT_MAX_S = 2.0, 3600.0
 """How long a wiki waits after a cycle that did not end well, and at most after many."""
-QUEUED_MAX = 500
-"""Jobs in the queue: a deep queue is slow to fetch from, and rows wait as well."""
+DEAD_S = 30.0
+"""A worker that was not heard of for so long is dead."""
+KNOWN_S = 5.0
+"""A wiki waits so long for the worker that has its copy, before another takes it."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS fleet (
@@ -42,7 +45,8 @@ CREATE TABLE IF NOT EXISTS fleet (
     settings JSONB NOT NULL, is_draining BOOLEAN NOT NULL DEFAULT false,
     listed_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
     swept_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
-    asked_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity');
+    asked_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
+    lister TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS fleet_wiki (
     key TEXT PRIMARY KEY, wiki JSONB NOT NULL, path TEXT NOT NULL,
     activity TEXT NOT NULL DEFAULT '', is_gone BOOLEAN NOT NULL DEFAULT false,
@@ -50,6 +54,7 @@ CREATE TABLE IF NOT EXISTS fleet_wiki (
     answered_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
     begun_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
     due_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
+    worker TEXT NOT NULL DEFAULT '', is_busy BOOLEAN NOT NULL DEFAULT false,
     claim BIGINT NOT NULL DEFAULT 0, generation BIGINT NOT NULL DEFAULT 0,
     state TEXT NOT NULL DEFAULT '', place TEXT NOT NULL DEFAULT '',
     pages INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
@@ -58,19 +63,24 @@ CREATE TABLE IF NOT EXISTS fleet_wiki (
 CREATE INDEX IF NOT EXISTS fleet_wiki_due ON fleet_wiki (hint_at)
     WHERE hint_at > answered_at;
 CREATE TABLE IF NOT EXISTS fleet_worker (
-    name TEXT PRIMARY KEY, slots INTEGER NOT NULL, seen_at TIMESTAMPTZ NOT NULL);
-CREATE INDEX IF NOT EXISTS fleet_jobs_of_lock ON procrastinate_jobs (lock)
-    WHERE status IN ('todo', 'doing');
+    name TEXT PRIMARY KEY, dead_s REAL NOT NULL, seen_at TIMESTAMPTZ NOT NULL);
 """
 BEAT = """
-WITH queue AS (SELECT procrastinate_update_heartbeat_v1(%s)),
-beat AS (INSERT INTO fleet_worker VALUES (%s, %s, now())
+WITH beat AS (INSERT INTO fleet_worker VALUES (%s, %s, now())
     ON CONFLICT (name) DO UPDATE SET seen_at = now())
-SELECT is_draining OR version <> %s FROM fleet, queue
+SELECT is_draining OR version <> %s FROM fleet
 """
-"""Says that a worker lives: its number in the queue, name, slots and version.  The
-answer is whether it has to end."""
+"""Says that a worker lives: its name, when it is dead without this, and its version.
+The answer is whether it has to end."""
 _UNANSWERED = "hint_at > answered_at AND NOT is_halted"
+_LIVE = (
+    "(SELECT name FROM fleet_worker"
+    " WHERE seen_at + dead_s * interval '1 second' > clock_timestamp())"
+)
+_FREE = (
+    f"{_UNANSWERED} AND due_at <= clock_timestamp()"
+    f" AND NOT (is_busy AND worker IN {_LIVE})"
+)
 _FAILING = "attempts > 0 AND (problem <> '' OR attempts > 2)"
 
 
@@ -126,17 +136,20 @@ class Counts(Struct, frozen=True):
     wikis: int
     pages: int
     due: int
+    running: int
     halted: int
     failing: int
     oldest_due_s: float
     is_draining: bool
     budget_wait_s: float
     """How far the requests that may be made are taken."""
-    jobs: Mapping[str, int] = {}
     workers: Mapping[str, float] = {}
     """Seconds since each said that it lives."""
 
 
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""In JSON, a character that PostgreSQL has no place for."""
+Values = Sequence[object] | Mapping[str, object]
 _SETTINGS, _WIKIS = json_decoder(Settings), json_decoder(FoundWiki)
 
 
@@ -191,33 +204,25 @@ class Rows:
         """Let all workers end after their cycles, or none."""
         await self._do("UPDATE fleet SET is_draining = %s", (is_draining,))
 
+    async def join(self, worker: str, dead_s: float) -> None:
+        """Let a worker begin, which has no cycle; forget those dead for a day."""
+        await self._do(
+            "WITH freed AS (UPDATE fleet_wiki SET is_busy = false"
+            " WHERE worker = %s AND is_busy), forgotten AS (DELETE FROM fleet_worker"
+            " WHERE seen_at < now() - interval '1 day')"
+            " INSERT INTO fleet_worker VALUES (%s, %s, now())"
+            " ON CONFLICT (name) DO UPDATE SET seen_at = now()",
+            (worker, worker, dead_s),
+        )
+
     async def leave(self, worker: str) -> None:
-        """Say that a worker has ended."""
-        await self._do("DELETE FROM fleet_worker WHERE name = %s", (worker,))
-
-    async def due(self) -> list[str]:
-        """Wikis that are due and have no job, those that wait longest first.
-
-        No more than the queue has room for.
-        """
-        rows = await self._do(
-            "SELECT key FROM fleet_wiki AS wiki WHERE hint_at > answered_at"
-            " AND NOT is_halted AND due_at <= now() AND NOT EXISTS (SELECT FROM"
-            " procrastinate_jobs WHERE lock = wiki.key AND status IN ('todo', 'doing'))"
-            " ORDER BY hint_at LIMIT greatest(0, %s - (SELECT count(*) FROM"
-            " procrastinate_jobs WHERE status = 'todo'))",
-            (QUEUED_MAX,),
+        """Say that a worker has ended, and has no cycle."""
+        await self._do(
+            "WITH freed AS (UPDATE fleet_wiki SET is_busy = false"
+            " WHERE worker = %s AND is_busy)"
+            " DELETE FROM fleet_worker WHERE name = %s",
+            (worker, worker),
         )
-        return [row["key"] for row in rows]
-
-    async def strays(self, worker: int, live: Collection[str]) -> set[int]:
-        """Jobs that a worker has, but for those of wikis on which it works."""
-        rows = await self._do(
-            "SELECT id FROM procrastinate_jobs WHERE worker_id = %s"
-            " AND status = 'doing' AND lock <> ALL(%s)",
-            (worker, list(live)),
-        )
-        return {row["id"] for row in rows}
 
     async def retry(self, paths: Collection[str]) -> list[str]:
         """Let these wikis have a cycle now, or all that fail; their keys."""
@@ -241,19 +246,34 @@ class Rows:
         )
         return [row["key"] for row in rows]
 
-    async def claim(self, key: str) -> Row | None:
-        """Take a wiki for one cycle; None where there is nothing to do.
+    async def claim(self, worker: str) -> Row | None:
+        """Take a wiki for one cycle of a worker; None where there is nothing to do.
 
-        Should the cycle not end, as its worker dies of it, the wiki waits ever longer.
+        It is the one that waits longest, of those that no other live worker has a copy
+        of, or of those that waited for that one.  Should the cycle not end, as its
+        worker dies of it, the wiki waits ever longer.
         """
+        own = f"(worker = %(worker)s OR worker NOT IN {_LIVE})"
         row = await self._one(
             "UPDATE fleet_wiki SET claim = claim + 1, begun_at = clock_timestamp(),"
-            " attempts = attempts + 1, due_at = clock_timestamp() +"
-            " least(%s, %s * power(2, least(attempts, 20))) * interval '1 second'"
-            f" WHERE key = %s AND {_UNANSWERED}"
+            " attempts = attempts + 1, worker = %(worker)s, is_busy = true,"
+            " due_at = clock_timestamp() + least(%(wait_max_s)s,"
+            " %(wait_s)s * power(2, least(attempts, 20))) * interval '1 second'"
+            # of the oldest ones alone, lest very many be sorted
+            f" WHERE key = (SELECT key FROM fleet_wiki WHERE {_FREE} AND key IN"
+            f" (SELECT key FROM fleet_wiki WHERE {_FREE} AND ({own} OR"
+            " greatest(hint_at, due_at) <"
+            " clock_timestamp() - %(known_s)s * interval '1 second')"
+            " ORDER BY hint_at LIMIT 100)"
+            f" ORDER BY NOT {own}, hint_at LIMIT 1 FOR UPDATE SKIP LOCKED)"
             " RETURNING key, wiki::text, is_gone, claim, generation, state, place,"
             " may_empty",
-            (WAIT_MAX_S, WAIT_S, key),
+            {
+                "worker": worker,
+                "known_s": KNOWN_S,
+                "wait_s": WAIT_S,
+                "wait_max_s": WAIT_MAX_S,
+            },
         )
         if row is None:
             return None
@@ -294,8 +314,8 @@ class Rows:
             row,
             ("answered_at = begun_at, attempts = 0, due_at = '-infinity',")
             * is_settled
-            + " may_empty = false, generation = %s, state = %s, pages = %s,"
-            " problem = %s",
+            + " is_busy = false, may_empty = false, generation = %s, state = %s,"
+            " pages = %s, problem = %s",
             (generation, state, pages, problem),
         )
 
@@ -307,7 +327,8 @@ class Rows:
 
     async def fail(self, row: Row, problem: str, *, is_halted: bool = False) -> None:
         """Note why a cycle failed; halted, the wiki waits until a person approves."""
-        await self._moved(row, "problem = %s, is_halted = %s", (problem, is_halted))
+        change = "is_busy = false, problem = %s, is_halted = %s"
+        await self._moved(row, change, (problem.replace("\0", ""), is_halted))
 
     async def _moved(self, row: Row, change: str, values: Sequence[object]) -> None:
         found = await self._one(
@@ -328,13 +349,17 @@ class Rows:
         values = [
             (
                 key_of(wiki),
-                msgspec.json.encode(wiki).decode(),
+                _NUL.sub(r"\1", msgspec.json.encode(wiki).decode()),
                 wiki.owner.full_path,
                 _time_of(wiki.activity),
             )
             for wiki in wikis
         ]
-        async with self.pool.connection() as connection, connection.cursor() as cursor:
+        async with (
+            self.pool.connection() as connection,
+            connection.transaction(),
+            connection.cursor() as cursor,
+        ):
             await cursor.executemany(
                 "INSERT INTO fleet_wiki AS old (key, wiki, path, activity) VALUES"
                 " (%s, %s, %s, %s) ON CONFLICT (key) DO UPDATE SET"
@@ -359,19 +384,26 @@ class Rows:
                 )
                 await cursor.execute("UPDATE fleet SET swept_at = now()")
 
-    async def turn_to_list(self, every_s: float, whole_s: float) -> str | None:
-        """Take the turn to list wikis; None where it is not one.
+    async def turn_to_list(
+        self, worker: str, every_s: float, whole_s: float
+    ) -> str | None:
+        """Take the turn to list wikis, until it is ended; None where it is not one.
 
         The newest activity that is known; empty where all wikis are to be listed.
         """
         row = await self._one(
-            "UPDATE fleet SET listed_at = now()"
-            " WHERE listed_at < now() - %s * interval '1 second' RETURNING CASE"
+            "UPDATE fleet SET listed_at = now(), lister = %s"
+            " WHERE listed_at < now() - %s * interval '1 second'"
+            f" AND (lister = %s OR lister NOT IN {_LIVE}) RETURNING CASE"
             " WHEN swept_at < now() - %s * interval '1 second' THEN ''"
             " ELSE (SELECT coalesce(max(activity), '') FROM fleet_wiki) END AS newest",
-            (every_s, whole_s),
+            (worker, every_s, worker, whole_s),
         )
         return str(row["newest"]) if row else None
+
+    async def end_turn(self, worker: str) -> None:
+        """Let another worker list wikis."""
+        await self._do("UPDATE fleet SET lister = '' WHERE lister = %s", (worker,))
 
     async def known(self) -> set[str]:
         """The keys of the wikis that were there when all were listed."""
@@ -409,6 +441,7 @@ class Rows:
         row = await self._one(
             "SELECT count(*) AS wikis, coalesce(sum(pages), 0)::int AS pages,"
             f" count(*) FILTER (WHERE {_UNANSWERED}) AS due,"
+            f" count(*) FILTER (WHERE is_busy AND worker IN {_LIVE}) AS running,"
             " count(*) FILTER (WHERE is_halted) AS halted,"
             f" count(*) FILTER (WHERE {_FAILING}) AS failing,"
             " coalesce(extract(epoch FROM now() - min(greatest(hint_at, due_at)) FILTER"
@@ -417,19 +450,12 @@ class Rows:
             " (SELECT greatest(0, extract(epoch FROM greatest(asked_at, now()) - now())"
             "::float8) FROM fleet) AS budget_wait_s FROM fleet_wiki"
         )
-        jobs = await self._do(
-            "SELECT status::text, count(*) FROM procrastinate_jobs GROUP BY status"
-        )
         workers = await self._do(
             "SELECT name, extract(epoch FROM now() - seen_at)::float8 AS age"
             " FROM fleet_worker ORDER BY name"
         )
         assert row is not None
-        return Counts(
-            **row,
-            jobs={one["status"]: one["count"] for one in jobs},
-            workers={one["name"]: one["age"] for one in workers},
-        )
+        return Counts(**row, workers={one["name"]: one["age"] for one in workers})
 
     async def shown(self) -> list[Shown]:
         """Every wiki, those with problems first."""
@@ -441,17 +467,13 @@ class Rows:
         )
         return [Shown(**row) for row in rows]
 
-    async def _do(
-        self, text: str, values: Sequence[object] = ()
-    ) -> list[dict[str, Any]]:
+    async def _do(self, text: str, values: Values = ()) -> list[dict[str, Any]]:
         async with self.pool.connection() as connection:
             cursor = connection.cursor(row_factory=dict_row)
             await cursor.execute(text, values)
             return await cursor.fetchall() if cursor.description else []
 
-    async def _one(
-        self, text: str, values: Sequence[object] = ()
-    ) -> dict[str, Any] | None:
+    async def _one(self, text: str, values: Values = ()) -> dict[str, Any] | None:
         return next(iter(await self._do(text, values)), None)
 
 
@@ -486,6 +508,6 @@ def pool_for(database: str) -> AsyncConnectionPool[AsyncConnection[Any]]:
         min_size=1,
         max_size=POOL_MAX,
         open=False,
+        kwargs={"autocommit": True},
         timeout=15,
-        check=AsyncConnectionPool.check_connection,
     )

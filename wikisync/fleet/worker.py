@@ -24,7 +24,7 @@ from wikisync.fleet.cycle import Cycle, Step
 from wikisync.fleet.metrics import Meter, metrics_at
 from wikisync.fleet.rows import Rows, Settings, key_of
 from wikisync.fleet.runner import FleetRunner
-from wikisync.workspace.discovery import find_wikis, is_switched_off, wiki_of
+from wikisync.workspace.discovery import Selection, find_wikis, is_switched_off, wiki_of
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +74,9 @@ async def work_on_sites(
                 cycle = Cycle(
                     rows, settings, client, folder, runner.check, at or meter.at
                 )
-                await runner.run(cycle.run, lambda: discover(client, rows, settings))
+                await runner.run(
+                    cycle.run, lambda: discover(client, rows, settings, runner.name)
+                )
     except BlockingIOError as exc:
         raise UsageError(
             f"another worker works in {folder}",
@@ -82,32 +84,35 @@ async def work_on_sites(
         ) from exc
 
 
-async def discover(client: Client, rows: Rows, settings: Settings) -> None:
+async def discover(client: Client, rows: Rows, settings: Settings, worker: str) -> None:
     """Note the wikis that are new, changed or gone, if it is time for that.
 
     Raises:
         psycopg.Error: the database is away.
     """
-    newest = await rows.turn_to_list(LISTED_S, WHOLE_S)
+    newest = await rows.turn_to_list(worker, LISTED_S, WHOLE_S)
     if newest is None:
         return
-    selection = settings.selection
     try:
-        if newest and selection.is_all and not selection.groups:
-            since = datetime.fromisoformat(newest) - OVERLAP
-            active = client.projects(active_after=since.isoformat())
-            wikis = [
-                wiki_of(client, one, asked_by="--all")
-                async for one in active
-                if not is_switched_off(one)
-            ]
-            kept = [one for one in wikis if not selection.excludes(one.owner)]
-            await rows.put(kept)
-            return
-        found = await find_wikis(client, selection, spared=[*selection.options()])
+        await _list(client, rows, settings.selection, newest)
     except WikisyncError as error:
         log.warning("cannot list the wikis: %s", error.message)
+    finally:
+        await rows.end_turn(worker)
+
+
+async def _list(client: Client, rows: Rows, selection: Selection, newest: str) -> None:
+    if newest and selection.is_all and not selection.groups:
+        since = datetime.fromisoformat(newest) - OVERLAP
+        active = client.projects(active_after=since.isoformat())
+        wikis = [
+            wiki_of(client, one, asked_by="--all")
+            async for one in active
+            if not is_switched_off(one)
+        ]
+        await rows.put([one for one in wikis if not selection.excludes(one.owner)])
         return
+    found = await find_wikis(client, selection, spared=[*selection.options()])
     known = await rows.known()
     gone = known - set(map(key_of, found.wikis))
     if len(gone) > removals_max(len(known)):
