@@ -35,6 +35,37 @@ def test_sound_pages_are_done_in_silence(
     assert captured.err.startswith("2 pages: 0 broken links, 0 problems")
 
 
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("team", ["team.md:1", "team/one.md:1"]),
+        ("team/one.md", ["team/one.md:1"]),
+        ("", ["home.md:1", "team.md:1", "team/one.md:1"]),
+    ],
+)
+def test_a_folder_or_file_of_a_wiki_is_checked_with_links_to_all_of_it(
+    pages: Path, capsys: pytest.CaptureFixture[str], name: str, found: list[str]
+) -> None:
+    (pages / "wiki/team").mkdir(parents=True)
+    (pages / "wikisync.toml").write_text(
+        '[service]\nurl = "https://gitlab.example.com"\n'
+        '[[wiki]]\nproject = "a/wiki"\nfolder = "wiki"\n'
+    )
+    for path in ("home.md", "team.md", "team/one.md"):
+        (pages / "wiki" / path).write_text("[home](home) [lost](lost)\n")
+    assert main(["check", str(pages / "wiki" / name), "--json"]) == ExitCode.HELD
+    said = json.loads(capsys.readouterr().out)
+    links = said["broken_links"]
+    assert (
+        sorted(
+            f"{Path(one['file']).relative_to(pages / 'wiki')}:{one['line']}"
+            for one in links
+        )
+        == found
+    )
+    assert said["pages"] == len(found)
+
+
 def test_folder_of_a_program_is_a_note_unless_it_is_ignored(
     pages: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,6 +32,20 @@ def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
     assert __version__ in capsys.readouterr().out
 
 
+def test_help_and_version_are_typed_as_commands_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for typed, meant in (
+        ("help", "--help"),
+        ("help sync", "sync --help"),
+        ("help page get", "page get --help"),
+        ("version", "--version"),
+    ):
+        assert main(typed.split()) == main(meant.split()) == 0
+        shown = capsys.readouterr().out
+        assert shown == 2 * shown[: len(shown) // 2]
+
+
 def test_misspelt_command_is_told_with_the_nearest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

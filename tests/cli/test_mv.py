@@ -42,6 +42,11 @@ async def test_a_page_whose_own_links_change_is_renamed_and_edited_on_the_wiki(
     assert wiki == cloned.files()
 
 
+async def test_a_file_is_moved_into_a_folder(cloned: Cloned) -> None:
+    ran = await cloned.run("mv", "handbook/guide.md", "handbook/team/")
+    assert (ran.code, ran.out) == (0, "guide.md -> team/guide.md\n")
+
+
 async def test_a_dry_run_writes_nothing(cloned: Cloned) -> None:
     before = cloned.files()
     ran = await cloned.run("mv", "guide", "first", "--dry-run", "--json")

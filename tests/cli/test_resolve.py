@@ -46,21 +46,21 @@ async def test_choice_is_about_what_clashes_and_the_rest_is_merged(
 
 
 async def test_many_pages_are_settled_at_once(cloned: Cloned) -> None:
-    for slug in ("home", "guide"):
+    for slug in ("team/rules", "guide"):
         cloned.write(f"{slug}.md", "mine\n")
-    await cloned.edit({"home": "theirs\n", "guide": "theirs\n"})
+    await cloned.edit({"team/rules": "theirs\n", "guide": "theirs\n"})
     assert (await cloned.run("sync")).code == 3
     ran = await cloned.run(
-        *("resolve", "handbook/home", "handbook/guide", "handbook/team/rules"),
+        *("resolve", "handbook/team/", "handbook/guide", "handbook/home"),
         *("--both", "--json"),
     )
     assert ran.code == 0
     assert [(one["page"], one["outcome"]) for one in ran.json] == [
-        ("handbook/home", "synced"),
+        ("handbook/team/rules", "synced"),
         ("handbook/guide", "synced"),
-        ("handbook/team/rules", "no-conflict"),
+        ("handbook/home", "no-conflict"),
     ]
-    both = {"home.md": "theirs\nmine\n", "guide.md": "theirs\nmine\n"}
+    both = {"team/rules.md": "theirs\nmine\n", "guide.md": "theirs\nmine\n"}
     assert {name: (await cloned.wiki())[name] for name in both} == both
 
 

@@ -104,6 +104,44 @@ async def test_folder_of_a_wiki_names_all_its_pages(cloned: Cloned) -> None:
     assert ran.out == "handbook: 4 pages, 1 pushed\n"
 
 
+@pytest.mark.parametrize("name", ["handbook/team/", "handbook/team", "team/"])
+async def test_a_folder_of_pages_names_those_below_and_its_own(
+    cloned: Cloned, name: str
+) -> None:
+    cloned.write("Team Room/one.md", "one\n")
+    await cloned.run("sync")
+    for file in ("home.md", "team/rules.md", "Team Room/one.md"):
+        cloned.write(file, "mine\n")
+    await cloned.edit({"guide": "theirs\n", "team/new": "theirs\n"})
+    compared = await cloned.run("diff", name)
+    assert compared.out.count("\n+++ ") == 2
+    assert (await cloned.run("diff", "--base", name)).out.count("\n+++ ") == 1
+    ran = await cloned.run("sync", name)
+    assert (ran.code, ran.out) == (0, "handbook: 6 pages, 1 pulled, 1 pushed\n")
+    assert cloned.read("team/new.md") == "theirs\n"
+    logged = (await cloned.run("log", name)).out
+    assert ("team/rules" in logged, "home" in logged) == (True, False)
+    renamed = await cloned.run("sync", "handbook/Team Room/")
+    assert renamed.out == "handbook: 6 pages, 1 pushed\n"
+
+
+async def test_folder_of_no_page_is_told(cloned: Cloned) -> None:
+    ran = await cloned.run("sync", "handbook/teams/")
+    assert ran.code == 2
+    assert "handbook/teams/: there is no such page, here or on the wiki" in ran.err
+
+
+async def test_current_folder_is_named_with_a_dot(
+    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloned.write("team/rules.md", "mine\n")
+    cloned.write("home.md", "mine\n")
+    for folder, pushed in ((cloned.folder / "team", 1), (cloned.root, 1)):
+        monkeypatch.chdir(folder)
+        ran = await cloned.run("sync", ".")
+        assert ran.out == f"handbook: 4 pages, {pushed} pushed\n"
+
+
 async def test_problem_names_the_folder_of_its_wiki(cloned: Cloned) -> None:
     (cloned.folder / "bad.md").write_bytes(b"\xff")
     ran = await cloned.run("sync")

@@ -43,16 +43,21 @@ def command(
 ) -> int:
     """Check FOLDER for broken links and invalid pages, without building a site.
 
-    FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
-    current folder.  The exit code is 3 if anything is found.  With --external, [check]
-    of wikisync.toml names addresses to leave out.
+    FOLDER is a workspace, one wiki of it, a folder or file in that, or any folder with
+    pages; the default is the current folder.  The exit code is 3 if anything is found.
+    With --external, [check] of wikisync.toml names addresses to leave out.
     """
-    shown = find_shown(folder)
+    shown = find_shown(folder.parent if folder.is_file() else folder)
     wikis, options = shown.site()
     cache = cache_folder(shown, "site", os.environ)
     with console.progress() as progress:
         report = check_wikis(
-            wikis, options, cache=cache, progress=progress, is_external=is_external
+            wikis,
+            options,
+            cache=cache,
+            progress=progress,
+            is_external=is_external,
+            below=folder.resolve(),
         )
         if report.external:
             config = shown.config()

@@ -15,7 +15,7 @@ from wikisync.cli.console import Console, fields
 from wikisync.cli.options import flag, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
-from wikisync.core.model import Slug
+from wikisync.core.model import Slug, is_named
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
 from wikisync.errors import FolderError, NotFound
 from wikisync.sync.decide import plan
@@ -25,7 +25,7 @@ from wikisync.workspace.configured import find_workspace, refuse_unknown
 from wikisync.workspace.diff_text import unified
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.service import open_service
-from wikisync.workspace.sync_run import Wanted, unknown_of, wanted_pages
+from wikisync.workspace.sync_run import Wanted, missing_from, unknown_of, wanted_pages
 
 
 class Shown(Struct, frozen=True):
@@ -60,7 +60,7 @@ def command(
     """Show the differences between the wiki's texts and the local texts.
 
     For a page that was edited on both sides, show what each side changed since the last
-    sync.  PAGE is a page's file or FOLDER/SLUG.
+    sync.  PAGE is a page's file, FOLDER/SLUG, or a folder.
     """
     workspace = find_workspace(start)
     wanted = wanted_pages(workspace, pages)
@@ -82,17 +82,17 @@ def command(
 async def _since_base(opened: OpenWorkspace, wanted: Wanted) -> list[Shown]:
     """What changed here since both sides last agreed."""
     shown: list[Shown] = []
-    for section, slugs in wanted:
+    for section, named in wanted:
+        slugs = None if named is None else opened.pages_of(section, named)
         known, local = opened.known(section), opened.local(section)
         here, base = (await local.snapshot()).pages, known.base()
         if slugs is not None:
-            asked = _slugs(opened, section, slugs)
-            refuse_unknown(section, asked - here.keys() - base.keys())
+            refuse_unknown(section, missing_from(slugs, here.keys() | base.keys()))
         for slug in sorted(here.keys() | base.keys()):
             is_same = slug in here and slug in base
             if is_same and here[slug].digest == base[slug].local:
                 continue
-            if slugs is None or slug in _slugs(opened, section, slugs):
+            if slugs is None or is_named(slug, slugs):
                 name = f"{section.folder}/{slug}"
                 shown.append(
                     Shown(
@@ -117,7 +117,7 @@ async def _from_wiki(
             asked: tuple[WikiSection, frozenset[Slug] | None],
         ) -> Sequence[Shown]:
             section, slugs = asked
-            named = None if slugs is None else _slugs(opened, section, slugs)
+            named = None if slugs is None else opened.pages_of(section, slugs)
             return await _of_wiki(opened, client, section, named)
 
         shown = await gather(wanted, one, in_flight=WIKIS_AT_ONCE)
@@ -170,12 +170,6 @@ async def _text(replica: Replica, *slugs: Slug | None) -> str:
         except (NotFound, FolderError):
             continue
     return ""
-
-
-def _slugs(
-    opened: OpenWorkspace, section: WikiSection, slugs: frozenset[Slug]
-) -> frozenset[Slug]:
-    return frozenset(opened.page_of(section, slug) for slug in slugs)
 
 
 # -- shown -------------------------------------------------------------------------

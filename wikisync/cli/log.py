@@ -12,7 +12,7 @@ from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.errors import UsageError
 from wikisync.sync.decide.ledger import LogEntry
-from wikisync.workspace.configured import find_workspace, named_page
+from wikisync.workspace.configured import find_workspace, named_page, named_pages
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.restoring import (
     DIGITS,
@@ -55,7 +55,7 @@ def command(
 ) -> int:
     """Show what was done in the workspace, or with PAGE, newest first.
 
-    PAGE is a page's file, FOLDER/SLUG, or a wiki's folder.
+    PAGE is a page's file, FOLDER/SLUG, or a folder.
     """
     workspace = find_workspace(start)
     with open_workspace(
@@ -75,12 +75,11 @@ def command(
             _show_revisions(console, asyncio.run(reading), limit, as_json=as_json)
             return 0
         if page is not None and whole is None:
-            section, named = named_page(workspace, page)
-            slug = opened.page_of(section, named)
-            events = opened.known(section).events(limit, slug)
-            if not events:
-                asyncio.run(refuse_missing(opened, section, slug))
-            found = [(section, event) for event in events]
+            section, named = named_pages(workspace, page)
+            slugs, known = opened.pages_of(section, [named]), opened.known(section)
+            found = [(section, one) for s in slugs for one in known.events(limit, s)]
+            if not found and not named.endswith("/"):
+                asyncio.run(refuse_missing(opened, section, named))
         else:
             for section in (whole,) if whole else workspace.config.wikis:
                 events = opened.known(section).events(limit)

@@ -105,11 +105,17 @@ class LazyGroup(click.Group):
             *click.Command.shell_complete(self, ctx, incomplete),
         ]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take ``help``, ``help COMMAND`` and ``version`` as the options they mean."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, ["-V"] if args == ["version"] else args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command named first; a misspelt one is reported with the nearest."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
 
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)

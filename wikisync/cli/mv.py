@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import flag, json_option, workspace_option
-from wikisync.core.model import PagePath
+from wikisync.core.model import PagePath, split_extension
 from wikisync.errors import ExitCode, UsageError
 from wikisync.site.preview.moves import Moves, lines_of, make_moves, plan_moves
 from wikisync.site.preview.writing import WikiDesk
-from wikisync.workspace.configured import find_workspace, named_page, workspace_above
+from wikisync.workspace.configured import find_workspace, named_pages, workspace_above
 from wikisync.workspace.folders import know_again
 from wikisync.workspace.sentences import counted
 
@@ -56,11 +56,13 @@ def command(
 
 def _named(start: Path, old: str, new: str) -> tuple[WikiDesk, tuple[str, str]]:
     """The wiki that holds both names, and what they are in it."""
+    if new.endswith("/") and split_extension(old):
+        new += PurePath(old).name  # a file goes into a folder
     if workspace_above(start) is None:
         return WikiDesk(start.absolute(), None), (old, new)
     workspace = find_workspace(start)
-    section, slug = named_page(workspace, old)
-    other, target = named_page(workspace, new)
+    section, slug = named_pages(workspace, old)
+    other, target = named_pages(workspace, new)
     if section != other:
         raise UsageError(
             f"{old} and {new} are in two wikis",

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +16,7 @@ from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync, wiki_as_json
 from wikisync.config import WikiSection
-from wikisync.core.model import Slug
+from wikisync.core.model import Slug, is_named
 from wikisync.folder.workspace import holder_of
 from wikisync.merging.conflict import (
     Choice,
@@ -30,7 +30,7 @@ from wikisync.workspace import resolving
 from wikisync.workspace.configured import (
     ConfiguredWorkspace,
     find_workspace,
-    named_page,
+    named_pages,
 )
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.restoring import refuse_missing
@@ -81,8 +81,8 @@ def command(
     way = _way({"mine": mine, "wiki": wiki, "both": both, "edit": edit}, tool)
     workspace = find_workspace(start)
     asked = [
-        Asked(console, workspace, *named_page(workspace, page), token_file, as_json)
-        for page in dict.fromkeys(pages)
+        Asked(console, workspace, section, slug, token_file, as_json)
+        for section, slug in _named(workspace, pages)
     ]
     if way in CHOICES:
         code = asyncio.run(_settle(asked, CHOICES[way]))
@@ -91,6 +91,23 @@ def command(
     if as_json:
         console.json([answer for one in asked for answer in one.answers])
     return code
+
+
+def _named(
+    workspace: ConfiguredWorkspace, names: Iterable[str]
+) -> Sequence[tuple[WikiSection, Slug]]:
+    """The pages of these names, and those of folders that are in conflict."""
+    named = [named_pages(workspace, name) for name in names]
+    if all(not slug.endswith("/") for _, slug in named):
+        return tuple(dict.fromkeys(named))
+    found: dict[tuple[WikiSection, Slug], None] = {}
+    with open_workspace(workspace, is_read_only=True) as opened:
+        for wiki, name in named:
+            pages, known = opened.pages_of(wiki, [name]), opened.known(wiki)
+            held = [one for one in known.conflict_files() if is_named(one, pages)]
+            slugs = held or [Slug(name.rstrip("/"))]
+            found |= dict.fromkeys((wiki, slug) for slug in slugs)
+    return tuple(found)
 
 
 def _way(flags: Mapping[str, bool], tool: str | None) -> str:

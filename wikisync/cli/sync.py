@@ -48,9 +48,10 @@ def command(
 ) -> int:
     """Sync the workspace's folders and their wikis in both directions.
 
-    PAGE is a page's file or FOLDER/SLUG; the default is all pages.  Edits of both sides
-    are merged; if they overlap, the page is held until you resolve its conflict file. A
-    change that would delete or change many pages at once waits for your approval.
+    PAGE is a page's file or FOLDER/SLUG, or a folder with all pages below it; the
+    default is all pages.  Edits of both sides are merged; if they overlap, the page is
+    held until you resolve its conflict file. A change that would delete or change many
+    pages at once waits for your approval.
     """
     direction = _direction(is_pull=options["is_pull"], is_push=options["is_push"])
     workspace = find_workspace(start).without(options["excluded"])

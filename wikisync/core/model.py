@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Literal, NewType, TypeVar, cast
 
@@ -108,6 +108,16 @@ def folders_above(path: NameT) -> Iterator[NameT]:
     while "/" in path:
         path = cast(NameT, path.rpartition("/")[0])
         yield path
+
+
+def is_named(slug: Slug, names: Container[str]) -> bool:
+    """Whether a page is among names; one that ends with ``/`` is a folder's.
+
+    A folder has the pages below it, and the page of its own name.
+    """
+    return slug in names or any(
+        f"{above}/" in names for above in (slug, *folders_above(slug))
+    )
 
 
 def split_extension(name: str) -> tuple[str, Format] | None:

@@ -82,10 +82,12 @@ def check_wikis(
     cache: Path,
     progress: Progress | None = None,
     is_external: bool = False,
+    below: Path | None = None,
 ) -> CheckReport:
     """Look at every page and every link of some wikis that make a site together.
 
-    With ``is_external`` the report has the addresses of other servers, too.
+    With ``is_external`` the report has the addresses of other servers, too.  Of a
+    single wiki it may tell only of the file or folder ``below``.
 
     Raises:
         SiteError: They make no site together, or the theme is wrong.
@@ -107,9 +109,38 @@ def check_wikis(
         external = tuple(_external(found)) if is_external else ()
         for wiki in found.scanned:
             settle(wiki, store)
-        return replace(_report(found.wikis, problems), external=external)
+        report = replace(_report(found.wikis, problems), external=external)
+        if below is None or len(found.wikis) > 1:
+            return report
+        return _narrowed(report, found.wikis[0], below)
 
     return with_cache(cache, checked)
+
+
+def _narrowed(report: CheckReport, wiki: IndexedWiki, below: Path) -> CheckReport:
+    """The report without what is about pages that are not ``below``."""
+    root, inside, outside = wiki.scanned.source.folder.resolve(), set[str](), set[str]()
+    for slug, page in wiki.pages.items():
+        names = {
+            slug,
+            page.source.path,
+            str(wiki.scanned.source.folder / page.source.path),
+        }
+        ways = (root / page.source.path, root / slug)
+        is_in = any(f"{way}/".startswith(f"{below}/") for way in ways)
+        (inside if is_in else outside).update(names)
+
+    def kept(links: Sequence[CheckedLink]) -> tuple[CheckedLink, ...]:
+        return tuple(one for one in links if one.link.slug in inside)
+
+    return replace(
+        report,
+        pages=len(inside & wiki.pages.keys() - wiki.scanned.beside),
+        broken_links=kept(report.broken_links),
+        external=kept(report.external),
+        orphans=tuple(one for one in report.orphans if one[1] in inside),
+        problems=tuple(one for one in report.problems if one.subject not in outside),
+    )
 
 
 def _front_matter_problems(found: ReadWikis) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -111,13 +111,17 @@ class ConfiguredWorkspace(Struct, frozen=True):
         """The wiki and slug of a page that a person names; UsageError where it is none.
 
         By its file's path or its conflict file's, by the wiki's folder and the slug, or
-        in a workspace of one wiki by the slug alone.
+        in a workspace of one wiki by the slug alone.  A folder of pages, as
+        ``core.model.is_named`` takes it, is named with a slash at its end, or by the
+        folder where no page has its name.
         """
+        is_folder = name.endswith("/") or not Path(name).name.strip(".")
+        slash = "/" if is_folder else ""
         folders = {wiki: self.folder_of(wiki).resolve() for wiki in self.config.wikis}
         found = [
             (wiki, real, folder)
             for path in (Path(name), self.root / name)
-            for real in (path.absolute().parent.resolve() / path.name,)
+            for real in (_real(path),)
             for wiki, folder in folders.items()
             if real.is_relative_to(folder) and real != folder
         ]
@@ -126,10 +130,16 @@ class ConfiguredWorkspace(Struct, frozen=True):
             here = [one for one in found if _has_file(one[1])]
             wiki, real, folder = here[0] if here else found[-1]
             way = real.relative_to(folder).as_posix()
-            parsed = parse_path(page_of_conflict(way) or way)
-            return wiki, parsed[0] if parsed else Slug(way)
+            parsed = None if is_folder else parse_path(page_of_conflict(way) or way)
+            if (
+                parsed is None
+                and os.path.lexists(f"{real}/.")
+                and not _has_file(real, ())
+            ):
+                slash = "/"
+            return wiki, parsed[0] if parsed else Slug(f"{way}{slash}")
         if len(self.config.wikis) == 1:
-            return self.config.wikis[0], Slug(name.strip("/"))
+            return self.config.wikis[0], Slug(f"{name.strip('/')}{slash}")
         raise UsageError(
             f"{name} is not a page of any wiki here",
             hint=f"give its file, or the wiki's folder and the page:"
@@ -137,9 +147,16 @@ class ConfiguredWorkspace(Struct, frozen=True):
         )
 
 
-def _has_file(path: Path) -> bool:
+def _real(path: Path) -> Path:
+    """A page's path without links above it; ``.`` and ``..`` are folders."""
+    if not path.name.strip("."):
+        return path.resolve()
+    return path.absolute().parent.resolve() / path.name
+
+
+def _has_file(path: Path, given: Sequence[str] = ("",)) -> bool:
     """Whether a page's file is there, its extension given or not."""
-    extensions = ("", *(one for known in EXTENSIONS.values() for one in known))
+    extensions = (*given, *(one for known in EXTENSIONS.values() for one in known))
     return any(os.path.lexists(f"{path}{extension}") for extension in extensions)
 
 
@@ -164,11 +181,23 @@ def find_workspace(start: Path) -> ConfiguredWorkspace:
 
 
 def named_page(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, Slug]:
-    """``ConfiguredWorkspace.page``, for a name that a page can have."""
-    if name.strip() and PurePath(name).name:
+    """``named_pages``, where a single page is meant."""
+    wiki, slug = named_pages(workspace, name)
+    if name.endswith("/"):
+        raise UsageError(
+            f"{name} is a folder of pages",
+            hint=f"give one page of it: {name}NAME, or without the last slash the page"
+            " of this name",
+        )
+    return wiki, Slug(slug.rstrip("/"))
+
+
+def named_pages(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, Slug]:
+    """``ConfiguredWorkspace.page``, for a name that a page or a folder can have."""
+    if name.strip():
         wiki, slug = workspace.page(name)
         # in a workspace of one wiki, a path that leads out of it is left as it is
-        if not {"", ".", ".."} & set(slug.split("/")):
+        if not {"", ".", ".."} & set(slug.removesuffix("/").split("/")):
             return wiki, slug
     folder = workspace.config.wikis[0].folder
     raise UsageError(
@@ -194,10 +223,3 @@ def refuse_unknown(section: WikiSection, slugs: Iterable[Slug]) -> None:
     """Refuse pages that were named, and that neither side has or had."""
     for unknown in no_such_pages(slugs):
         raise UsageError(f"{section.folder}/{unknown}", hint=unknown.hint)
-
-
-def refuse_impossible(workspace: ConfiguredWorkspace, names: Iterable[str]) -> None:
-    """Refuse names that are those of no wiki here, nor of any page."""
-    for name in names:
-        if not name.strip() or workspace.wiki_at(name) is None:
-            named_page(workspace, name)

@@ -4,7 +4,7 @@ Every command comes through here, so that the guards of its folder hold for all 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
 from wikisync.core.layout import CACHE_FOLDER, STATE_FILE
 from wikisync.core.messages import Progress
-from wikisync.core.model import Slug
+from wikisync.core.model import Slug, is_named
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import FolderError, SyncError
 from wikisync.folder.identity import FolderIdentity, current_folder
@@ -138,6 +138,12 @@ class OpenWorkspace:
     def page_of(self, wiki: WikiSection, slug: Slug) -> Slug:
         """The page that a file is, which the service may call otherwise."""
         return self.known(wiki).aliases().get(slug, slug)
+
+    def pages_of(self, wiki: WikiSection, names: Iterable[Slug]) -> frozenset[Slug]:
+        """The pages that files are, and folders with what the service calls theirs."""
+        asked, aliases = frozenset(names), self.known(wiki).aliases()
+        named = (page for file, page in aliases.items() if is_named(file, asked))
+        return asked.difference(aliases).union(named)
 
     def notices(self) -> Iterator[str]:
         """What a person should know of the workspace before anything is done."""

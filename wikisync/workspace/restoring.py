@@ -15,7 +15,7 @@ from wikisync.config import WikiSection
 from wikisync.core import versions
 from wikisync.core.layout import CACHE_FOLDER, TRASH_FOLDER
 from wikisync.core.messages import Messages
-from wikisync.core.model import Format, Page, Slug, path_of_title
+from wikisync.core.model import Format, Page, Slug, is_named, path_of_title
 from wikisync.errors import UsageError
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.folder.text import decode_page
@@ -26,7 +26,7 @@ from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.undoing import put_back
 from wikisync.workspace.configured import (
     ConfiguredWorkspace,
-    named_page,
+    named_pages,
     refuse_unknown,
 )
 from wikisync.workspace.identity import find_wiki
@@ -90,19 +90,19 @@ async def restore_pages(
 
 def _scopes(
     workspace: ConfiguredWorkspace, scope: str | None
-) -> Mapping[WikiSection, str]:
-    """The wikis that are meant, each with the directory in it; empty for all of it."""
+) -> Mapping[WikiSection, Slug]:
+    """The wikis that are meant, each with the folder in it; empty for all of it."""
     if scope is None:
-        return dict.fromkeys(workspace.config.wikis, "")
+        return dict.fromkeys(workspace.config.wikis, Slug(""))
     if section := workspace.wiki_at(scope):
-        return {section: ""}
-    section, slug = named_page(workspace, scope)
-    return {section: slug}
+        return {section: Slug("")}
+    section, slug = named_pages(workspace, scope)
+    return {section: Slug(f"{slug.rstrip('/')}/")}
 
 
 async def _found(
     opened: OpenWorkspace,
-    scopes: Mapping[WikiSection, str],
+    scopes: Mapping[WikiSection, Slug],
     since: float,
     failed: dict[str, errors.WikisyncError],
 ) -> Sequence[Earlier]:
@@ -117,7 +117,7 @@ async def _found(
             failed[section.folder] = error  # its disk may be away
             continue
         for slug, version in sorted(versions.items()):
-            if below and not f"{slug}/".startswith(f"{below}/"):
+            if below and not is_named(slug, opened.pages_of(section, [below])):
                 continue
             try:
                 current = await current_page(local, slug)

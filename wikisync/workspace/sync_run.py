@@ -1,6 +1,6 @@
 """One sync of a workspace: some wikis at a time, and what is left for a person."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
@@ -11,7 +11,7 @@ from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
 from wikisync.core.messages import Messages, Progress, SilentProgress
-from wikisync.core.model import Problem, Slug
+from wikisync.core.model import Problem, Slug, is_named
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
@@ -122,15 +122,14 @@ def wanted_pages(
     workspace: configured.ConfiguredWorkspace, pages: Sequence[str]
 ) -> list[tuple[WikiSection, frozenset[Slug] | None]]:
     """The wikis to sync, each with the pages of it that are asked for."""
-    if not pages:
+    if not pages or any(Path(one).resolve() == workspace.root for one in pages):
         return [(wiki, None) for wiki in workspace.synced]
 
-    configured.refuse_impossible(workspace, pages)
     whole = {wiki for name in pages if (wiki := workspace.wiki_at(name)) is not None}
     found: dict[WikiSection, set[Slug]] = {}
     for name in pages:
-        if workspace.wiki_at(name) is None:
-            wiki, slug = workspace.page(name)
+        if not name.strip() or workspace.wiki_at(name) is None:
+            wiki, slug = configured.named_pages(workspace, name)
             found.setdefault(wiki, set()).add(slug)
     return [
         (wiki, None if wiki in whole else frozenset(found[wiki]))
@@ -191,7 +190,7 @@ class _OneSync(WikiCycles):
         slugs: frozenset[Slug] | None,
     ) -> None:
         if slugs is not None:
-            slugs = frozenset(opened.page_of(section, slug) for slug in slugs)
+            slugs = opened.pages_of(section, slugs)
         asked = CycleOptions(
             direction=request.direction,
             pages=slugs,
@@ -283,7 +282,17 @@ def unknown_of(
         for name in (action.slug, getattr(action, "target", None))
     }
     broken = {problem.subject for problem in problems_of(results)}
-    return slugs - known.base().keys() - planned - broken
+    return missing_from(slugs, known.base().keys() | planned | broken)
+
+
+def missing_from(names: frozenset[Slug], slugs: Set[object]) -> frozenset[Slug]:
+    """The names, also of folders, that no page has."""
+    found = frozenset(Slug(str(slug)) for slug in slugs)
+    return frozenset(
+        name
+        for name in names - found
+        if not any(is_named(slug, {name}) for slug in found)
+    )
 
 
 async def _only_here(

@@ -18,6 +18,7 @@ from wikisync.core.model import (
     Slug,
     Snapshot,
     in_form_c,
+    is_named,
 )
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.history import History
@@ -349,7 +350,7 @@ class Agreements(History):
         if pages is None:
             return self._once("linked", lambda: self._linked(self._mentioned()))
         return self._linked(
-            {s: lines for s, lines in self._mentioned().items() if s in pages}
+            {s: lines for s, lines in self._mentioned().items() if is_named(s, pages)}
         )
 
     def _linked(

@@ -146,12 +146,14 @@ class Journal(WikiRows):
         self.note(LogEntry(at, slug, what))
 
     def events(self, limit: int, slug: Slug | None = None) -> tuple[LogEntry, ...]:
-        """The last events, newest first, of one page where one is named."""
-        which, names = ("", ()) if slug is None else ("AND slug = ?", (slug,))
+        """The last events, newest first, of one page or folder where one is named."""
+        which = "" if slug is None else "AND slug = ?2"
+        if slug is not None and slug.endswith("/"):
+            which = "AND substr(slug || '/', 1, length(?2)) = ?2"
         rows = self._rows(
-            "SELECT at, slug, what, is_warning FROM event WHERE wiki = ?"  # noqa: S608
-            f" {which} ORDER BY number DESC LIMIT ?",
-            *(*names, max(limit, 0)),
+            "SELECT at, slug, what, is_warning FROM event WHERE wiki = ?1"  # noqa: S608
+            f" {which} ORDER BY number DESC LIMIT ?3",
+            *(slug, max(limit, 0)),
         )
         return tuple(
             LogEntry(at, Slug(page), what, is_warning=bool(is_warning))

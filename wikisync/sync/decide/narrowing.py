@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
 from types import UnionType
 
-from wikisync.core.model import Digest, Slug, folders_above
+from wikisync.core.model import Digest, Slug, folders_above, is_named
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,
@@ -69,13 +69,13 @@ def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
         return plan
     # A group is taken whole or not at all, so ``wanted`` may grow while groups are gone
     # through: no name is in two groups.
-    wanted, moves = set(pages), set[Move]()
+    wanted, moves = set[str](pages), set[Move]()
     for group in _together(plan.moves):
         names = {
             name
             for move in group
             for pair in move.renamed
-            if not wanted.isdisjoint(pair)
+            if any(is_named(one, wanted) for one in pair)
             for name in pair
         }
         if names:
@@ -83,7 +83,9 @@ def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
             moves.update(group)
     return plan.map(
         lambda a: (
-            a if (a in moves if isinstance(a, Move) else a.slug in wanted) else None
+            a
+            if (a in moves if isinstance(a, Move) else is_named(a.slug, wanted))
+            else None
         )
     )
 

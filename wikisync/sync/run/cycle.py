@@ -357,7 +357,8 @@ class _Run:
             return ()
         if pages is None:
             return state.mentions()
-        texts = [state.text(slug) or "" for slug in sorted(pages)]
+        asked = sorted(slug for slug in state.base() if model.is_named(slug, pages))
+        texts = [state.text(slug) or "" for slug in asked]
         found = [path for text in texts for path in mentioned_attachments(text)]
         if is_partial and not decided.there.is_remembered:
             # a commit may have brought a file that the wiki lacked
@@ -430,7 +431,8 @@ class _Run:
             batches=tuple(
                 batch
                 for batch in batches
-                if pages is None or any(one.slug in pages for one in batch.members)
+                if pages is None
+                or any(model.is_named(one.slug, pages) for one in batch.members)
             ),
             problems=problems,
             absent=tuple(tally.absent),

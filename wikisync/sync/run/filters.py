@@ -10,7 +10,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from wikisync.core.mentions import mentioned_attachments
-from wikisync.core.model import Digest, Page, Slug, Snapshot, digest_of, is_blank
+from wikisync.core.model import (
+    Digest,
+    Page,
+    Slug,
+    Snapshot,
+    digest_of,
+    is_blank,
+    is_named,
+)
 from wikisync.errors import FolderError, NotFound, ProtocolViolation
 from wikisync.merging.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.merging.metadata import differs_in_time_only
@@ -87,7 +95,7 @@ async def leave_unasked(cycle: Cycle, decided: Decided) -> None:
     if not decided.base:
         left = frozenset(action.slug for action in decided.plan.sends)
     # who names a page asks for it
-    left -= options.pages or frozenset()
+    left = frozenset(one for one in left if not is_named(one, options.pages or ()))
     if left:
         decided.plan = narrowing.without_creates(decided.plan, left)
 
@@ -167,7 +175,7 @@ async def hold_markers(cycle: Cycle, decided: Decided) -> None:
         agreed = cycle.state.text(records.get(slug, slug)) or ""
         if has_marker(text):
             found[slug] = plans.HoldReason.MARKER
-        elif slug in (cycle.options.pages or ()):
+        elif is_named(slug, cycle.options.pages or ()):
             continue
         elif not git_conflicts(text) <= git_conflicts(agreed):
             found[slug] = plans.HoldReason.GIT_MARKER

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.core.messages import Progress, SilentProgress
-from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot
+from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot, is_named
 from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
 from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.base.state import WikiState
@@ -101,6 +101,7 @@ class CycleOptions(Struct, frozen=True):
 
     direction: Direction = Direction.BOTH
     pages: frozenset[Slug] | None = None
+    """Pages and folders, as ``is_named`` takes them; None for all."""
     saved: frozenset[str] | None = None
     """Files of the folder that were saved since the last cycle, where nothing else is
     known to have happened to it: a scan of them may be enough.  None where anything may
@@ -130,7 +131,7 @@ class CycleOptions(Struct, frozen=True):
 
     def writes_here(self, slug: Slug) -> bool:
         """Whether the folder may be written for this page."""
-        is_asked = self.pages is None or slug in self.pages
+        is_asked = self.pages is None or is_named(slug, self.pages)
         return is_asked and self.direction is not Direction.PUSH
 
 
