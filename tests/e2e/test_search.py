@@ -441,13 +441,41 @@ async def test_hits_of_the_wiki_that_is_read_come_first(
     base = write_search_site(tmp_path, [one, two])
     assert await hits(chromium, base, "backup") == ["a.html", "b.html"]
     async with visiting(chromium, base) as visit:
-        await visit.page.goto(f"{base}{SEARCH}?q=backup&near=Two")
-        links = visit.page.locator("#siteHits a")
-        await links.nth(1).wait_for()
-        assert [
-            (await links.nth(number).get_attribute("href") or "").removeprefix(base)
-            for number in range(2)
-        ] == ["b.html", "a.html"]
+        assert await near_hits(visit, "backup", 2) == ["b.html", "a.html"]
+
+
+async def test_pages_of_the_wiki_that_is_read_rank_as_if_it_were_alone(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    """Words that are common elsewhere may be rare in it; a page may lack one."""
+    one = [
+        searched(f"{n}.html", f"n{n}", Section("", "", "https tar"), wiki="One")
+        for n in range(40)
+    ]
+    texts = {"Https": "collector", "Collector": "https"}
+    texts["Odd"] = "word " * 900 + "collector tar"
+    two = [
+        searched(f"{title}.html", title, Section("", "", text), wiki="Two")
+        for title, text in texts.items()
+    ]
+    for n in range(10):
+        text = ("collector", "tar")[n % 2]
+        two.append(searched(f"2-{n}.html", f"{n}", Section("", "", text), wiki="Two"))
+    base = write_search_site(tmp_path, [*one, *two])
+    async with visiting(chromium, base) as visit:
+        found = await near_hits(visit, "https collector", 2)
+        assert found == ["Https.html", "Collector.html"]
+        found = await near_hits(visit, "tar collector", 2)
+        assert found == ["Collector.html", "Odd.html"]
+
+
+async def near_hits(visit: Visit, query: str, count: int) -> list[str]:
+    """The first hits for a reader of the wiki Two."""
+    await visit.page.goto(f"{visit.base}{SEARCH}?q={quote(query)}&near=Two")
+    links = visit.page.locator("#siteHits a")
+    await links.nth(count - 1).wait_for()
+    hrefs = await links.evaluate_all("links => links.map(link => link.href)")
+    return [unquote(href).removeprefix(visit.base) for href in hrefs[:count]]
 
 
 async def test_search_for_a_tag_finds_its_pages_alone(

@@ -1,4 +1,4 @@
-// Finds pages in the index of wikisync/site/search.py; search.js loads it for the first query.
+// Finds pages in the index of wikisync/site/search.py; loaded for the first query.
 wikisync_search("find", ({ load, pair, wordsOf, stemOf, textsOf, left, rate }) => {
 // Words that say nothing beside others.
 const common = /^(an?|and|are|as|at|by|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|to|what|when|where|which|who|why|with|auf|das|de|dem|den|der|des|die|du|ein|eine|el|en|et|fur|im|ist|la|le|les|los|mit|o|os|para|pour|um|un|und|une|von|was|wer|wie|wo|y|zu)$/;
@@ -11,7 +11,7 @@ async function entries(words, below = 0, kind = "t") {
 	const { families } = await load("index");
 	const names = new Set();
 	for (const word of words) {
-		const code = word.codePointAt(), family = code > 127 ? "--" + hex(code >> 6) : /^_[\0-\x7f]/.test(word) ? word.slice(0, 2) : word[0];
+		const code = word.codePointAt(), family = code > 127 ? "--" + hex(code >> 6) : word.match(/^_[\0-\x7f]|./)[0];
 		const list = families.split(" ").includes(family) ? await load("k-" + family) : "|";
 		const keys = list.split("|")[+(kind === "r")].split(" ");
 		let node = code < 128 ? "" : family, whole = "";
@@ -23,7 +23,7 @@ async function entries(words, below = 0, kind = "t") {
 		}
 		const key = [whole + "-", ...way].find((it) => keys.includes(it));
 		if (key) names.add(key);
-		if (word === words.at(-1) && below) {
+		if (word === words.at(-1)) {
 			// first those that go on like the words before it
 			const near = (it) => words.some((other) => other.startsWith(it.slice(0, word.length + 1)));
 			const more = keys.filter((it) => it.startsWith(whole) && !names.has(it));
@@ -42,7 +42,7 @@ async function formsOf(word, isOpen) {
 	const own = await exactly(word), stem = stemOf(word);
 	if (own[0]?.[1].includes("!")) return own;
 	isOpen &&= word[1] || pair.test(word);
-	const all = await entries(isOpen ? [stem, word] : [word, stem], isOpen ? 2 : word[4] ? 1 : 0);
+	const all = await entries(isOpen ? [stem, word] : [word, stem], isOpen || word[4] ? 2 : 0);
 	return all
 		.map(([it, postings]) => [it, postings, it === word ? 1 : it.replace(/s$/, "") === word.replace(/s$/, "") ? 0.95 : stemOf(it) === stem ? 0.75 : isOpen && it.startsWith(word) ? 0.6 : 0])
 		.filter((it) => it[2]);
@@ -83,51 +83,52 @@ async function unitsOf(query, total) {
 			fit.splice(0, 99, ...joined);
 			i++;
 		} else if (joined[0]) for (const it of [fit, forms[i + 1]]) it.push([...joined[0].slice(0, 2), 0.9]);
-		const own = fit.filter((it) => it[2] === 1), size = own.reduce((sum, it) => sum + count(it[1]), 0);
-		const isRare = size < 4 + total / 500 && !own.some((it) => /[H-Z]/.test(it[1]));
+		const own = fit.find((it) => it[2] === 1)?.[1], size = own ? count(own) : 0;
+		const isRare = size < 4 + total / 500 && !/[H-Z]/.test(own);
 		const others = isRare ? await meant(word, size && Math.log2(size) + 3) : [];
 		// a word that is there has no space missing
 		if (fit[0] && others[1]) others.length = 0;
 		const more = await Promise.all(others.map(async (some) => (await Promise.all(some.map((it) => exactly(it, 0.9)))).flat()));
-		if (others[1]) units.push(...more);
-		else units.push([...fit, ...more.flat()]);
+		units.push(...(others[1] ? more : [[...fit, ...more.flat()]]));
 		names.push(...(others[0] ? others.flat() : [word]));
 	}
 	query.words = names;
 	return units;
 }
 
-// The best score of each document.
-function scoresOf(forms, total) {
+// The best score of each document; words of the near wiki are as rare as there.
+function scoresOf(forms, total, inside) {
 	const found = new Map();
 	for (const [, postings, fit] of forms) {
 		let slot = 0;
-		const weight = fit * Math.log(1 + total / count(postings));
-		for (const [, step, rank] of postings.replace(/^\d+!/, "").matchAll("(.+?)([A-Z])")) {
-			slot += parseInt(step, 36);
-			found.set(slot, Math.max(found.get(slot) || 0, weight * (parseInt(rank, 36) - 8)));
-		}
+		const steps = [...postings.replace(/^\d+!/, "").matchAll("(.+?)([A-Z])")];
+		const ranks = steps.map((it) => [(slot += parseInt(it[1], 36)), parseInt(it[2], 36) - 8]);
+		const here = inside && ranks.filter((it) => inside.has(it[0])).length;
+		const weight = fit * Math.log(1 + (here ? inside.size / here : total / count(postings)));
+		for (const [slot, rank] of ranks) found.set(slot, Math.max(found.get(slot) || 0, weight * rank));
 	}
 	// a word that is nearly everywhere asks for nothing
 	found.weight = forms.some((it) => it[1].includes("!")) ? 0 : Math.log(1 + total / found.size);
 	return found;
 }
 
-// Documents of a wiki: steps in base 36, whose last digit is a capital.
+// Documents of a wiki, in steps whose last digit is a capital.
 async function slotsIn(name) {
 	let slot = 0;
 	const steps = (await load(name)).matchAll("([^A-Z]*)([A-Z])");
 	return new Set([...steps].map(([, tens, ones]) => (slot += parseInt(tens || 0, 36) * 26 + parseInt(ones, 36) - 10)));
 }
 
-// Documents with most words and their scores: those of a wiki alone, or those of a near one first.
+// Documents with most words, and their scores: those of a near wiki first.
 async function find(query, wiki, near) {
 	const { count: total, wikis } = await load("index");
 	const { tags, phrases } = query;
 	const scores = new Map();
+	near = wiki || wikis.find((it) => it[0] === near)?.[1];
+	const inside = near && (await slotsIn(near));
 	let whole = 0;
 	for (const forms of await unitsOf(query, total)) {
-		const found = scoresOf(forms, total);
+		const found = scoresOf(forms, total, inside);
 		whole += found.weight;
 		found.forEach((score, slot) => {
 			const [weight, sum] = scores.get(slot) || [0, 0];
@@ -136,40 +137,36 @@ async function find(query, wiki, near) {
 	}
 	const tagged = await Promise.all(tags.map(async (tag) => scoresOf(await exactly(tag), total)));
 	if (!query.words[0]) tagged[0]?.forEach((score, slot) => scores.set(slot, [0, score]));
-	near = wiki || wikis.find((it) => it[0] === near)?.[1];
-	const inside = near && (await slotsIn(near));
 	const fit = [...scores].filter(([slot]) => tagged.every((it) => it.has(slot)) && (!wiki || inside.has(slot)));
 	const most = Math.max(...fit.map((it) => it[1][0]));
-	const isNear = (slot, weight) => inside?.has(slot) && weight >= most * 0.9;
-	let pages = fit
+	// a near wiki is first if one of its pages has most words
+	const isNear = fit.some((it) => inside?.has(it[0]) && it[1][0] >= most * 0.9);
+	const pages = fit
 		.filter((it) => it[1][0] >= most * 0.6)
-		.map(([slot, [weight, sum]]) => [slot, sum * (weight / most || 1) ** 2 * (isNear(slot, weight) ? 99 : 1)])
+		.map(([slot, [weight, sum]]) => [slot, sum * (weight / most || 1) ** 2 * (isNear && inside.has(slot) ? 99 : 1)])
 		.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-	const fits = [];
-	let checked = phrases[0] ? 0 : pages.length;
+	if (!phrases[0]) return [pages, most === whole];
 	// the words stand in the best pages, if anywhere
+	const fits = [];
+	let checked = 0;
 	for (; checked < pages.length && left() > 0; checked += 3) {
 		const few = pages.slice(checked, checked + 3);
 		const has = await Promise.all(few.map((it) => hasPhrases(it[0], phrases)));
 		fits.push(...few.filter((_, i) => has[i]));
 	}
-	const isMore = checked < pages.length;
-	if (phrases[0]) pages = fits;
-	return [pages, most === whole, isMore];
+	return [fits, most === whole, checked < pages.length];
 }
 
 async function hasPhrases(slot, phrases) {
 	const [title, , , sections, lead, size] = (await load(`d-${slot >> 2}`))[slot];
-	const has = (lines) => {
-		const plain = lines.map((it) => ` ${wordsOf(it).join(" ")} `);
-		return phrases.every((phrase) => plain.some((it) => it.includes(` ${phrase} `)));
-	};
+	const isIn = (phrase) => (it) => ` ${wordsOf(it).join(" ")} `.includes(` ${phrase} `);
+	const has = (lines) => phrases.every((phrase) => lines.some(isIn(phrase)));
 	const some = [title, lead, ...sections.map((it) => it[1])];
-	return has(some) || has([...some, ...(await textsOf(slot, size))[0]]);
+	return has(some) || has(some.concat((await textsOf(slot, size))[0]));
 }
 
-// The first pages, as many as bytes allow: words count more that stand together in a heading,
-// at the beginning or in the path, and most where they are the title.
+// The first pages, as many as bytes allow: words count more together in a heading, the
+// beginning or the path, and most as the title.
 async function ranked(pages, words, limit) {
 	const weighed = async ([slot, score]) => {
 		const [title, url, , sections, lead] = (await load(`d-${slot >> 2}`))[slot];
@@ -180,11 +177,11 @@ async function ranked(pages, words, limit) {
 		return [slot, score * (1 + share * share + named / 2 || 1)];
 	};
 	const before = left(), best = await Promise.all(pages.slice(0, 3).map(weighed));
-	// those that a phrase was looked for in are here already
+	// no cost: a phrase was sought in them
 	const cost = (before - left()) / 3, room = cost ? Math.min(10, 3 + Math.max(0, (left() - 1500) / cost)) | 0 : 10;
 	best.push(...(await Promise.all(pages.slice(3, room).map(weighed))));
-	const rest = limit > 10 ? pages.slice(room) : [];
-	return [...best.sort((a, b) => b[1] - a[1]), ...rest].slice(0, limit);
+	best.sort((a, b) => b[1] - a[1]);
+	return best.concat(limit > 10 ? pages.slice(room) : []).slice(0, limit);
 }
 
 return [find, ranked];

@@ -12,7 +12,7 @@ function make(tag, content = "", rest) {
 }
 
 // Bytes that the newest query takes, about, and may take; texts are left out beyond.
-const most = 28500;
+const most = 26500;
 let spent = 0, budget = most;
 const left = () => budget - spent;
 const load = (name) =>
