@@ -1,8 +1,11 @@
+import json
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
 from wikisync.config import (
@@ -17,6 +20,7 @@ from wikisync.config import (
     parse_config,
 )
 from wikisync.config.reading import render_config
+from wikisync.config.sections import CheckSection
 from wikisync.core.model import WikiOwner
 from wikisync.errors import ConfigError, ExitCode
 
@@ -437,24 +441,49 @@ def test_written_file_is_read_back(config: Config) -> None:
 
 
 GUIDE = Path(__file__).resolve().parent.parent / "sample-site/handbook/reference"
-KEYS = [
-    field.name
-    for section in (
-        ServiceSection,
-        SyncSection,
-        SiteSection,
-        MarkupSection,
-        PreviewSection,
-    )
-    for field in fields(section)
-    if field.name != "options"
-]
+SECTIONS: dict[str, type[Struct]] = {
+    "service": ServiceSection,
+    "wiki": WikiSection,
+    "sync": SyncSection,
+    "site": SiteSection,
+    "markup": MarkupSection,
+    "preview": PreviewSection,
+    "check": CheckSection,
+}
+NO_ROW = {"options", "kind", "path"}
+"""A table of its own, and what ``project`` or ``group`` says."""
 
 
-@pytest.mark.parametrize("key", [*KEYS, "project", "group", "folder"])
-def test_every_key_is_in_the_guide(key: str) -> None:
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_guide_has_each_key_with_the_default_and_bounds_of_the_code(
+    name: str,
+) -> None:
     text = (GUIDE / "configuration.org").read_text(encoding="utf-8")
-    assert f"={key}=" in text
+    heading = re.search(rf"^\*\* =\[+{name}\]+=", text, re.MULTILINE)
+    assert heading is not None
+    section = re.split(r"^\*", text[heading.end() :], flags=re.MULTILINE)[0]
+    rows = {
+        key: (default.strip(), meaning)
+        for keys, default, meaning in re.findall(
+            r"^\| (=[^|]*)\|([^|]*)\| (.*) \|$", section, re.MULTILINE
+        )
+        for key in re.findall(r"=(\w+)=", keys)
+    }
+    known = {one.name: one for one in fields(SECTIONS[name]) if one.name not in NO_ROW}
+    assert rows.keys() - {"project", "group"} == known.keys()
+    for key, one in known.items():
+        default, meaning = rows[key]
+        value = None if one.default is NODEFAULT else one.default
+        said = json.dumps(value).strip('"')
+        if value or value is False:
+            assert default in {said, f"={said}="}, key
+        else:
+            assert not default.startswith("=") or "," in default, key
+        for key_of in getattr(one.type, "__metadata__", ()):
+            bounds = {key_of.low, key_of.high} - {0, 1, 65_535}
+            assert {f"{bound:,}" for bound in bounds} <= set(
+                re.findall(r"[\d,]*\d", meaning)
+            ), key
 
 
 def test_wikis_that_are_excluded_by_path_or_folder_are_not_kept_in_sync() -> None:

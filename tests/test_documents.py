@@ -20,7 +20,7 @@ from tests.support.machine import Machine, clean_machine, code_blocks
 from tests.support.service import AUTHOR
 from tools.pictures import chart
 from wikisync.cli.main import cli
-from wikisync.core.model import WikiOwner
+from wikisync.core.model import EXTENSIONS, Format, WikiOwner
 from wikisync.errors import ExitCode
 from wikisync.service.editing import CommitPlan
 
@@ -237,6 +237,13 @@ def test_a_command_and_its_options_are_in_the_reference(name: str) -> None:
     ]
     assert len(sections) == 1
     missing = {one for one in options_of(command) if one not in text}
+    missing |= {
+        f"{one.opts[0]}: by default {one.default}"
+        for one in command.params
+        if isinstance(one, click.Option)
+        if type(one.default) in {int, str} and one.default
+        if str(one.default) not in sections[0]
+    }
     for path in ALL:
         if path.startswith(f"wikisync {name} "):
             verb = path.rpartition(" ")[2]
@@ -253,6 +260,17 @@ def test_variables_are_in_the_guide_and_in_the_code() -> None:
     read = set(VARIABLE.findall(code))
     assert read - set(VARIABLE.findall(guide)) == set()
     assert set(VARIABLE.findall(guide)) - read == {"WIKISYNC_COMPLETE"}
+
+
+def test_formats_and_their_extensions_are_in_the_guide() -> None:
+    text = (GUIDE / "folder.org").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\S[^|]*?) +\| =(\S+)= +\|([^|]*)\|$", text, re.MULTILINE)
+    told = {name: [first, *re.findall("=(.*?)=", more)] for name, first, more in rows}
+    assert told == {
+        name.value: list(extensions) for name, extensions in EXTENSIONS.items()
+    }
+    read_only = {name for name, _, more in rows if "read-only" in more}
+    assert read_only == {one.value for one in Format if not one.is_writable}
 
 
 def test_exit_codes_are_in_the_guide() -> None:

@@ -133,6 +133,12 @@ def printing_template() -> str:
     return "\n".join(lines)
 
 
+def test_blocks_that_the_page_fills_itself_are_told() -> None:
+    themes = DOCS.parents[1] / "themes" / "default" / "templates"
+    filled = re.findall(r"{% block (\w+)", (themes / "page.html").read_text())
+    assert f"`{' '.join(filled)}` itself" in " ".join(DOCS.read_text().split())
+
+
 def names_in_docs() -> dict[str, set[str]]:
     """Each name of the table of the context with the words that its row has as code."""
     text = DOCS.read_text(encoding="utf-8")

@@ -62,8 +62,9 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
     """Sync the workspace's folders and their wikis continuously.
 
-    Local saves are uploaded within a second; edits on the wiki arrive within seconds to
-    minutes. WIKISYNC-ATTENTION.md and .wikisync/log list what needs your decision.
+    Local saves are uploaded within a second; edits on the wiki arrive within 20
+    seconds, or minutes where the token cannot read the wiki's git.
+    WIKISYNC-ATTENTION.md and .wikisync/log list what needs your decision.
     """
     console: Console = ctx.obj
     if options["print_unit"]:
