@@ -216,6 +216,7 @@ ALLOWED: dict[str, set[str]] = {
         "errors",
         "fleet",
         "site",
+        "watch.listen",
         "workspace",
     },
     "library": {

@@ -26,6 +26,7 @@ from wikisync.core.model import WikiOwner
 WORKERS = 3
 STUCK_S = 300.0
 """After so long beside the work itself, a wiki that is still due is stuck."""
+RESTART_S = 45.0
 STEPS = ("look", "restore", "pull", "build", "check", "upload", "put", "state", "row")
 
 
@@ -88,7 +89,39 @@ async def prove(
         page = fleet.page(path=path_of(number)) or ""
         assert f"Version {version}." in page, f"{path_of(number)} is not {version}"
         await fleet.audit(path_of(number))
-    return f"{wikis} wikis are whole {whole_s:.0f} s after the last end"
+    restart_s = await _restart_s(fleet, workers)
+    return (
+        f"{wikis} wikis are whole {whole_s:.0f} s after the last end; the wiki of a"
+        f" killed worker had another after {restart_s:.0f} s"
+    )
+
+
+async def _restart_s(fleet: Fleet, workers: Workers) -> float:
+    """From the end of a worker with the real times until another has its wiki.
+
+    Raises:
+        AssertionError: it is too long.
+    """
+    for one in workers.all:
+        one.kill()
+        one.wait()
+    killed = workers.start(fleet, "pull", "SIGKILL", "1", "real")
+    await fleet.hint()
+    assert await asyncio.to_thread(killed.wait) == -signal.SIGKILL
+    begun = time.monotonic()
+    workers.start(fleet, "", "", "1", "real")
+
+    async def is_taken() -> bool:
+        left = await fleet.rows._do(
+            "SELECT key FROM fleet_wiki WHERE is_busy AND worker LIKE %s",
+            (f"%:{killed.pid}",),
+        )
+        return not left
+
+    await until(is_taken)
+    restart_s = time.monotonic() - begun
+    assert restart_s <= RESTART_S, f"a wiki had no worker for {restart_s:.0f} s"
+    return restart_s
 
 
 async def main(seed: int, wikis: int, faults: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import sys
 import time
@@ -15,7 +16,8 @@ from tests.support.fleet import PATH, Fleet
 from wikisync.cli.main import main
 from wikisync.core.system.locks import locked_folder
 from wikisync.fleet.budget import FleetBudget
-from wikisync.fleet.metrics import Meter, metrics_at
+from wikisync.fleet.metrics import Meter, worker_app
+from wikisync.watch.listen import BODY_BYTES_MAX, TOKEN_HEADER, listening
 
 
 async def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
@@ -107,15 +109,46 @@ async def test_metrics_say_what_the_fleet_does(fleet: Fleet) -> None:
     meter = Meter()
     await fleet.work(fleet.worker(meter.at))
     async with (
-        metrics_at("127.0.0.1:0", fleet.rows, meter) as port,
+        listening(worker_app(fleet.rows, meter, ""), "127.0.0.1:0") as url,
         aiohttp.ClientSession() as session,
-        session.get(f"http://127.0.0.1:{port}/metrics") as answer,
+        session.get(f"{url}/metrics") as answer,
     ):
         shown = dict(line.rsplit(" ", 1) for line in (await answer.text()).splitlines())
     assert shown["wikisync_fleet_wikis"] == "2"
     assert float(shown["wikisync_fleet_oldest_due_seconds"]) == 0
     assert shown['wikisync_fleet_cycles_total{end="done"}'] == "2"
     assert float(shown['wikisync_fleet_step_seconds_total{step="build"}']) > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "secret", "size", "status", "is_due"),
+    [
+        (PATH, "secret", 0, 202, True),
+        ("docs/another", "secret", 0, 202, False),
+        (PATH, "secreT", 0, 401, False),
+        (PATH, "secret", BODY_BYTES_MAX, 413, False),
+    ],
+)
+async def test_webhook_of_a_page_makes_its_wiki_due(
+    fleet: Fleet, path: str, secret: str, size: int, status: int, *, is_due: bool
+) -> None:
+    await fleet.work()
+    event = {
+        "object_kind": "wiki_page",
+        "project": {"path_with_namespace": path},
+        "object_attributes": {"slug": "guide", "content": " " * size},
+    }
+    async with (
+        listening(worker_app(fleet.rows, Meter(), "secret"), "127.0.0.1:0") as url,
+        aiohttp.ClientSession() as session,
+        session.post(
+            f"{url}/hook",
+            data=io.BytesIO(json.dumps(event).encode()),
+            headers={TOKEN_HEADER: secret},
+        ) as answer,
+    ):
+        assert answer.status == status
+    assert bool(await fleet.due()) == is_due
 
 
 async def test_folder_has_one_worker(

@@ -1,6 +1,7 @@
 """A worker that sends itself a signal when it comes to a step for the NUMBERth time.
 
-``python -m tests.support.stopping_worker DATABASE TOKEN FOLDER [STEP SIGNAL [NUMBER]]``
+``python -m tests.support.stopping_worker DATABASE TOKEN FOLDER [STEP SIGNAL N [real]]``
+Its times are short, unless they are to be the real ones.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def main(
     step: str = "",
     name: str = "",
     number: str = "1",
+    times: str = "",
 ) -> None:
     left = int(number)
 
@@ -38,7 +40,7 @@ def main(
     async def run() -> None:
         async with pool_for(database) as pool:
             rows = Rows(pool)
-            runner = FleetRunner(rows, slots=2, **TIMES)
+            runner = FleetRunner(rows, slots=2, **({} if times else TIMES))
             await work_on_sites(rows, runner, token, Path(folder), at=at)
 
     logging.basicConfig(level=logging.INFO)

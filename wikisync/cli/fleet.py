@@ -26,7 +26,7 @@ from wikisync.core.system.processes import end_server, start_server
 from wikisync.errors import ExitCode, ServiceError, UsageError
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.sentences import counted
-from wikisync.workspace.service import read_token
+from wikisync.workspace.service import hook_secret, read_token
 
 if TYPE_CHECKING:
     from wikisync.fleet.rows import Rows
@@ -66,8 +66,8 @@ def command() -> None:
 
 
 def _checked_address(_context: object, _option: object, value: str) -> str:
-    port = value.rpartition(":")[2]
-    if value and not (port.isdecimal() and int(port) < 65536):
+    host, _, port = value.rpartition(":")
+    if value and not (host and port.isdecimal() and int(port) < 65536):
         raise click.BadParameter("use HOST:PORT, like 127.0.0.1:9108")
     return value
 
@@ -176,11 +176,12 @@ def init(
     help="Folder for copies, which may be lost. [default: a temporary one]",
 )
 @click.option(
-    "--metrics",
+    "--listen",
     default="",
     metavar="HOST:PORT",
     callback=_checked_address,
-    help="Answer Prometheus at this address, below /metrics.",
+    help="Answer Prometheus at this address, below /metrics, and take webhooks below"
+    " /hook, which bring the secret of WIKISYNC_HOOK_SECRET.",
 )
 @click.pass_obj
 def run(
@@ -189,7 +190,7 @@ def run(
     token_file: Path | None,
     slots: int,
     folder: Path | None,
-    metrics: str,
+    listen: str,
 ) -> int:
     """Work until SIGTERM, Ctrl-C or wikisync fleet drain, then end in order."""
     from wikisync.fleet.runner import FleetRunner
@@ -199,7 +200,8 @@ def run(
         url = (await rows.settings()).service
         token = read_token(url, token_file, console, os.environ)
         runner = FleetRunner(rows, slots=slots)
-        await work_on_sites(rows, runner, token, place, metrics=metrics)
+        secret = hook_secret("", os.environ, "")
+        await work_on_sites(rows, runner, token, place, listen=listen, secret=secret)
 
     with tempfile.TemporaryDirectory(prefix="wikisync-worker-") as name:
         place = folder or Path(name)

@@ -1,18 +1,18 @@
-"""What a worker tells Prometheus: the fleet by its rows, and its own cycles."""
+"""What a worker answers: figures for Prometheus, and webhooks."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from aiohttp import web
 
 from wikisync.fleet.rows import DEAD_S, Counts, Rows
+from wikisync.watch.listen import answer_hook, new_app
 
 GAUGES = ("wikis", "pages", "due", "running", "halted", "failing", "oldest_due_s")
 
@@ -56,26 +56,19 @@ def lines(counts: Counts, meter: Meter) -> Iterator[str]:
         yield f'wikisync_fleet_step_seconds_total{{step="{step}"}} {seconds:.3f}'
 
 
-@asynccontextmanager
-async def metrics_at(address: str, rows: Rows, meter: Meter) -> AsyncIterator[int]:
-    """Answer at ``HOST:PORT/metrics`` within a block; the port.
+def worker_app(rows: Rows, meter: Meter, secret: str) -> web.Application:
+    """What answers at ``/metrics``, and takes webhooks at ``/hook``."""
 
-    Raises:
-        OSError: the address cannot be had.
-    """
+    async def see(event: Any, path: str, _slug: str) -> bool:
+        return event.object_kind == "wiki_page" and await rows.hint(path)
+
+    async def hook(request: web.Request) -> web.Response:
+        return await answer_hook(request, secret.encode(), see)
 
     async def show(_request: web.Request) -> web.Response:
         text = "\n".join(lines(await rows.counts(), meter))
         return web.Response(text=f"{text}\n")
 
-    app = web.Application()
+    app = new_app(hook)
     app.router.add_get("/metrics", show)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        host, _, port = address.rpartition(":")
-        site = web.TCPSite(runner, host.strip("[]") or "127.0.0.1", int(port))
-        await site.start()
-        yield int(runner.addresses[0][1])
-    finally:
-        await runner.cleanup()
+    return app

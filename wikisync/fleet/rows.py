@@ -232,6 +232,15 @@ class Rows:
         """Let these halted wikis lose their pages, or all; their keys."""
         return await self._again("is_halted", paths, "may_empty = true,")
 
+    async def hint(self, path: str) -> bool:
+        """Note that a page of a wiki changed; whether the wiki is known."""
+        rows = await self._do(
+            "UPDATE fleet_wiki SET hint_at = clock_timestamp(),"
+            " wiki = wiki - 'activity' WHERE path = %s AND NOT is_gone RETURNING key",
+            (path,),
+        )
+        return bool(rows)
+
     async def _again(
         self, condition: str, paths: Collection[str], also: str
     ) -> list[str]:

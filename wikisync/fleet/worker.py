@@ -21,9 +21,10 @@ from wikisync.core.system.private import make_private_folder
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.fleet.budget import FleetBudget
 from wikisync.fleet.cycle import Cycle, Step
-from wikisync.fleet.metrics import Meter, metrics_at
+from wikisync.fleet.metrics import Meter, worker_app
 from wikisync.fleet.rows import Rows, Settings, key_of
 from wikisync.fleet.runner import FleetRunner
+from wikisync.watch.listen import listening
 from wikisync.workspace.discovery import Selection, find_wikis, is_switched_off, wiki_of
 
 log = logging.getLogger(__name__)
@@ -42,13 +43,14 @@ async def work_on_sites(
     token: str | None,
     folder: Path,
     *,
-    metrics: str = "",
+    listen: str = "",
+    secret: str = "",
     at: Step | None = None,
 ) -> None:
     """Work on a fleet until SIGTERM or SIGINT, then end in order.
 
-    ``metrics`` is an address to answer Prometheus at; ``at`` is told of each step of a
-    cycle in place of the meter.
+    ``listen`` is an address to answer Prometheus at, and webhooks that bring the
+    secret; ``at`` is told of each step of a cycle in place of the meter.
 
     Raises:
         UsageError: there is no fleet, or it has another version, or another worker
@@ -69,8 +71,9 @@ async def work_on_sites(
                 if settings.requests:
                     client.budget.shared = FleetBudget(rows, settings.requests)
                 meter = Meter()
-                if metrics:
-                    await stack.enter_async_context(metrics_at(metrics, rows, meter))
+                if listen:
+                    app = worker_app(rows, meter, secret)
+                    await stack.enter_async_context(listening(app, listen, "--listen"))
                 cycle = Cycle(
                     rows, settings, client, folder, runner.check, at or meter.at
                 )

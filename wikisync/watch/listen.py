@@ -1,5 +1,7 @@
 """What a watch answers on this machine: webhooks, health, status, figures.
 
+Workers of a fleet take webhooks alike (``answer_hook``).
+
 A webhook is a hint: it says which wiki to scan, and what it says of pages is not
 believed.  Who edited is remembered with the text that it is about, and shown where the
 wiki is seen to hold that very text.  The secret is compared before anything is read.
@@ -66,6 +68,8 @@ class _Event(msgspec.Struct):
 
 
 _EVENTS = json_decoder(_Event)
+See = Callable[[_Event, str, Slug], Awaitable[bool]]
+"""Whether the page of a wiki, at the path of its project, is ours; it is scanned."""
 
 
 class Listener:
@@ -84,46 +88,23 @@ class Listener:
 
     def app(self) -> web.Application:
         """The application."""
-        app = web.Application(
-            middlewares=[note_request], client_max_size=BODY_BYTES_MAX
-        )
-        app.router.add_post("/hook", self._hook)
+        app = new_app(self._hook)
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/status", self._status_json)
         app.router.add_get("/metrics", self._metrics)
         return app
 
     async def _hook(self, request: web.Request) -> web.Response:
-        if not self._secret:
-            return _said(403, "webhooks need a secret: set WIKISYNC_HOOK_SECRET")
-        given = request.headers.get(TOKEN_HEADER, "").encode("utf-8", "replace")
-        if not hmac.compare_digest(given, self._secret):
-            return _said(401, "the secret does not match")
-        try:
-            body = await request.read()
-            event = _EVENTS.decode(body)
-        except web.HTTPRequestEntityTooLarge:
-            return _said(413, "an event is at most 1 MiB")
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            return _said(400, "this is not a wiki page event")
+        return await answer_hook(request, self._secret, self._see)
+
+    async def _see(self, event: _Event, path: str, slug: Slug) -> bool:
         self._report.hooks += 1
-        path = event.project.path_with_namespace[:NAME_CHARS_MAX]
         page = event.object_attributes
         who = printable(event.user.name or event.user.username or "")[:NAME_CHARS_MAX]
-        slug = Slug(printable(page.slug)[:SLUG_CHARS_MAX])
         if event.object_kind == "wiki_page" and who and page.content is not None:
             edit = RemoteEdit(digest_of(page.content), who, time.time())
             self._note(path, slug, edit)
-        if event.object_kind != "wiki_page" or not self._ask(path, slug):
-            return _said(202, "nothing of ours")
-        log.info(
-            "webhook: %r of page %r of %r, version %r",
-            page.action[:NAME_CHARS_MAX],
-            page.slug[:NAME_CHARS_MAX],
-            path,
-            (page.version_id or "")[:NAME_CHARS_MAX],
-        )
-        return _said(202, "asked")
+        return event.object_kind == "wiki_page" and self._ask(path, slug)
 
     async def _healthz(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)
@@ -150,6 +131,42 @@ class Listener:
         )
 
 
+def new_app(hook: Callable[[web.Request], Awaitable[web.Response]]) -> web.Application:
+    """An application that takes webhooks at ``/hook``."""
+    app = web.Application(middlewares=[note_request], client_max_size=BODY_BYTES_MAX)
+    app.router.add_post("/hook", hook)
+    return app
+
+
+async def answer_hook(request: web.Request, secret: bytes, see: See) -> web.Response:
+    """Take a webhook, if it brings the secret."""
+    if not secret:
+        return _said(403, "webhooks need a secret: set WIKISYNC_HOOK_SECRET")
+    given = request.headers.get(TOKEN_HEADER, "").encode("utf-8", "replace")
+    if not hmac.compare_digest(given, secret):
+        return _said(401, "the secret does not match")
+    try:
+        body = await request.read()
+        event = _EVENTS.decode(body)
+    except web.HTTPRequestEntityTooLarge:
+        return _said(413, "an event is at most 1 MiB")
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _said(400, "this is not a wiki page event")
+    path = event.project.path_with_namespace[:NAME_CHARS_MAX]
+    page = event.object_attributes
+    slug = Slug(printable(page.slug)[:SLUG_CHARS_MAX])
+    if not await see(event, path, slug):
+        return _said(202, "nothing of ours")
+    log.info(
+        "webhook: %r of page %r of %r, version %r",
+        page.action[:NAME_CHARS_MAX],
+        page.slug[:NAME_CHARS_MAX],
+        path,
+        (page.version_id or "")[:NAME_CHARS_MAX],
+    )
+    return _said(202, "asked")
+
+
 def _refuse_foreign(request: web.Request) -> None:
     """Refuse what a web page asks that has our address by a name of its own."""
     host = request.url.host or ""
@@ -162,15 +179,17 @@ def _said(status: int, sentence: str) -> web.Response:
 
 
 @asynccontextmanager
-async def listening(listener: Listener, address: str) -> AsyncIterator[str]:
-    """Answer at an address until the block ends; the URL."""
+async def listening(
+    app: web.Application, address: str, named: str = "[sync] listen"
+) -> AsyncIterator[str]:
+    """Answer at an address until the block ends; the URL.
+
+    ``named`` is the setting or option that names it, for messages.
+    """
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     runner = web.AppRunner(
-        listener.app(),
-        access_log=None,
-        handle_signals=False,
-        shutdown_timeout=SHUTDOWN_S,
+        app, access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_S
     )
     await runner.setup()
     async with AsyncExitStack() as stack:
@@ -182,6 +201,6 @@ async def listening(listener: Listener, address: str) -> AsyncIterator[str]:
         except OSError as exc:
             raise UsageError(
                 f"cannot listen at {address}: {exc.strerror or exc}",
-                hint="set [sync] listen to another port",
+                hint=f"set {named} to another port",
             ) from exc
         yield connections.base_url(bound)

@@ -236,7 +236,9 @@ class _Process:
                 listener = Listener(
                     secret, watch.note_hook, watch.status, watch.report, watch.note_edit
                 )
-                url = await stack.enter_async_context(listening(listener, sync.listen))
+                url = await stack.enter_async_context(
+                    listening(listener.app(), sync.listen)
+                )
                 self.messages.note(f"webhooks and health: {url}")
             if self.request.has_preview:
                 await stack.enter_async_context(self._previewing(workspace, watch))
