@@ -402,6 +402,21 @@ async def test_first_hit_answers_what_people_ask_in_their_own_words(
         "coming from MkDocs": "getting-started/coming-from",
         "obsidian": "getting-started/coming-from",
         "coming from git": "getting-started/coming-from",
+        "deleted by mistake": "getting-started/questions",
+        "only one folder": "getting-started/questions",
+        "fleet": "export/fleet",
+        "editor": "folder/editors",
+        "pdf": "export/one-file",
+        "offline": "getting-started/questions",
+        "conflict": "folder/conflicts",
+        "undo": "folder/undo",
+        "install": "getting-started/install",
+        "token": "getting-started/tokens",
+        "docker": "recipes/container",
+        "import a wiki": "getting-started/moving",
+        "add a picture": "getting-started/questions",
+        "rename a folder": "getting-started/questions",
+        "agent": "folder/agents",
     }
     async with visiting(chromium, file_base) as visit:
         found = {
