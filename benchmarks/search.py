@@ -24,11 +24,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from playwright.async_api import Page
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.support.browser import running_chromium
+from tests.support.browser import SEARCH_BYTES, running_chromium, serving_folder
 from wikisync.core.model import WikiOwner
 from wikisync.site.build import build_site
 from wikisync.site.model import SiteOptions, WikiSource
@@ -40,7 +38,6 @@ ASK = """async query => {
     const links = [...document.querySelectorAll("#siteHits > li > a")];
     return [performance.now() - begin, links.map((link) => link.href)];
 }"""
-LOADED = "[...document.scripts].map((one) => one.src)"
 RANKS = (1, 3, 10)
 
 
@@ -71,15 +68,15 @@ async def measure(
     ranks: list[int] = []
     sizes: list[int] = []
     times: list[float] = []
-    async with running_chromium() as browser:
+    async with running_chromium() as browser, serving_folder(site, "/docs/") as base:
         for query, *answers in rows:
             page = await browser.new_page()
-            await page.goto(f"{site.as_uri()}/-/search.html?near={quote(near)}")
+            await page.goto(f"{base}-/search.html?near={quote(near)}")
             seconds, urls = await page.evaluate(ASK, query)
             rank = rank_of(urls, answers)
             ranks.append(rank)
             times.append(seconds)
-            sizes.append(await loaded_bytes(page, site))
+            sizes.append(await page.evaluate(SEARCH_BYTES))
             await page.close()
             if has_misses and rank > RANKS[1]:
                 print(f"{query}: {', '.join(map(unquote, urls[:3]))}")
@@ -97,14 +94,6 @@ def rank_of(urls: Sequence[str], answers: Sequence[str]) -> int:
         if any(plain.endswith(f"/{answer}") for answer in answers):
             return number
     return sys.maxsize
-
-
-async def loaded_bytes(page: Page, site: Path) -> int:
-    """Of the files of the index that a page loaded."""
-    names = [name.rpartition("/-/search/") for name in await page.evaluate(LOADED)]
-    return sum(
-        (site / "-/search" / name).stat().st_size for _, found, name in names if found
-    )
 
 
 if __name__ == "__main__":

@@ -469,9 +469,10 @@ async def test_service_that_is_away_ends_the_export_at_once(
 def searched(site: Path) -> set[str]:
     """Addresses of all pages that the search index of a site holds."""
     found: set[str] = set()
-    for path in (site / "-/search").glob("d-*.js"):
+    for path in (site / "-/search").glob("p-*.js"):
         value = json.loads(path.read_text().partition(",")[2].rstrip().rstrip(")"))
-        found |= {entry[1] for entry in value.values()}
+        places, _sizes, *parts = value
+        found |= {entry[1] for entry in parts[: len(places)]}
     return found
 
 

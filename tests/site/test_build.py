@@ -178,7 +178,7 @@ def test_search_index_has_every_page(handbook: Studio) -> None:
     names = "".join(
         text.decode()
         for path, text in handbook.files().items()
-        if path.startswith("-/search/d-")
+        if path.startswith("-/search/p-")
     )
     assert "guide/start.html" in names
     assert "%E6%97%A5%E6%9C%AC%E8%AA%9E.html" in names

@@ -185,7 +185,7 @@ def test_results_of_a_search_bear_the_date(dated: Studio) -> None:
     folder = dated.sources[0].folder
 
     def documents() -> str:
-        files = sorted((dated.site / "-/search").glob("d-*.js"))
+        files = sorted((dated.site / "-/search").glob("p-*.js"))
         return "".join(file.read_text(encoding="utf-8") for file in files)
 
     assert re.search(r'\["Home","index.html","",.*?,1,"2026-02-03"\]', documents())

@@ -95,7 +95,7 @@ def test_stubs_are_in_no_sitemap_and_no_search(studio: Studio) -> None:
     studio.build()
     assert "manual/install.html" in studio.read("sitemap.xml")
     assert "setup" not in studio.read("sitemap.xml")
-    listed = [one for one in studio.files() if re.match(r"-/search/d-\d+\.js", one)]
+    listed = [one for one in studio.files() if re.match(r"-/search/p-\d+\.js", one)]
     assert listed
     assert "setup" not in "".join(map(studio.read, listed))
 

@@ -114,7 +114,7 @@ def test_shards_hold_every_word_once_and_stay_small() -> None:
         document(f"{n}.html", " ".join(words[n * 50 : n * 50 + 100])) for n in range(99)
     ]
     shards = build_shards(documents)
-    terms = {name: value_of(shards[name]) for name in shards if name[:3] == "t-w"}
+    terms = {name: value_of(shards[name]) for name in shards if name[:4] == "t-77"}
     listed = [
         entry.split(":")[0] for text in terms.values() for entry in str(text).split()
     ]
@@ -125,18 +125,16 @@ def test_shards_hold_every_word_once_and_stay_small() -> None:
 
 
 def test_word_in_too_many_pages_is_shown_with_the_best_of_them() -> None:
-    """An update reads all of them elsewhere."""
     documents = [document(f"{n}.html", "same") for n in range(POSTINGS_MAX)]
     best = document("z.html", "sam samet same", title="Same")
     shards = build_shards([*documents, best])
-    shown = str(value_of(shards["t-s.js"])).split()
+    texts = [str(value_of(shards[name])) for name in shards if name[:2] == "t-"]
+    shown = " ".join(texts).split()
     slots = assign_slots(one.url for one in [*documents, best])
     (same,) = [text.partition("!") for text in shown if text.startswith("same:")]
     assert same[0] == f"same:{POSTINGS_MAX + 1}"
     assert len(decoded(same[2])) == POSTINGS_MAX
     assert "z.html" in {slots[number] for number, _ in decoded(same[2])}
-    (full,) = [one for one in str(value_of(shards["l-s.js"])).split() if "e:" in one]
-    assert len(decoded(full.partition(":")[2])) == POSTINGS_MAX + 1
 
 
 def test_thousands_of_letters_that_follow_share_few_files() -> None:
@@ -151,13 +149,12 @@ def test_index_lists_every_shard() -> None:
     shards = build_shards([document("a.html", "one 日本 two", title="Three")])
     index = value_of(shards["index.js"])
     assert isinstance(index, dict)
-    families = index["families"].split()
-    lists = [str(value_of(shards[f"k-{one}.js"])).split("|") for one in families]
-    for kind, listed in zip("tr", zip(*lists, strict=True), strict=True):
-        names = [f"{kind}-{key}.js" for keys in listed for key in keys.split()]
-        assert sorted(names) == [one for one in shards if one.startswith(f"{kind}-")]
-    assert value_of(shards["r-t.js"]) == "three:0B"
-    assert value_of(shards["r-_e.js"]) == "_eerht:0B"
+    for kind in "tr":
+        lists = [shards[f"k-{kind}{key}.js"] for key in index[kind].split()]
+        keys = [key for text in lists for key in str(value_of(text)).split()]
+        names = [f"{kind}-{key}.js" for key in keys]
+        assert names == [one for one in shards if one.startswith(f"{kind}-")]
+    assert value_of(shards["r-0.js"]) == "_eerht:0B three:0B"
     assert index["count"] == 1
 
 
@@ -181,7 +178,7 @@ def test_changed_page_changes_few_shards() -> None:
     texts[7] += " zebra zebu"
     after = build_shards([document(f"{n}.html", t) for n, t in enumerate(texts)])
     changed = {name for name in after if after[name] != before.get(name)}
-    assert {name[0] for name in changed} == {"t", "x"}
+    assert {name[0] for name in changed} == {"t", "p"}
     assert len(changed) <= 3
 
 

@@ -59,7 +59,7 @@ def test_text_that_grows_beyond_all_reason_is_damaged(
 def test_document_whose_texts_are_damaged_is_left_out() -> None:
     entry = ["Title", "a%20b.html", "Wiki", [["", ""]], "text", 1]
     right, short = search_texts.packed_texts(["text"]), search_texts.packed_texts([])
-    titles = {"1": entry, "2": entry, "3": entry, "4": entry}
-    shards = {"d-0.js": titles, "x-0.js": {"1": [right], "2": [short], "3": ["text"]}}
-    (document,) = read_documents(shards)
+    texts = [[right], [short], ["text"], []]
+    edited: list[object] = [7, [[1, 2, 3, 4], [], *[entry] * 4, *texts], [[1], [], []]]
+    (document,) = read_documents(edited)
     assert (document.url, document.text.sections[0].text) == ("a b.html", "text")

@@ -43,6 +43,8 @@ class Shelf:
         self.noted: dict[bytes, bytes] = {}
         self.state = search.NO_INDEX
         self.loaded: list[str] = []
+        self.whole: dict[str, bytes] = {}
+        """Shards that the browser reads in part."""
         self.read_names: list[str] = []
         self.written: list[str] = []
         """Files that are not as they were."""
@@ -69,16 +71,20 @@ class Shelf:
         self._left = dict(self._next)
 
     def keep(self, names: Set[str]) -> set[str]:
-        same = {one for one in names if self.files.get(one) == self._left.get(one)}
+        asked = {one for one in names if not search.is_whole(one)}
+        same = {one for one in asked if self.files.get(one) == self._left.get(one)}
         same &= self.files.keys()
         self._next |= {name: self.files[name] for name in same}
-        return set(names - same)
+        return asked - same
 
     def read(self, name: str) -> bytes | None:
         self.read_names.append(name)
-        return self.files.get(name)
+        return (self.whole if search.is_whole(name) else self.files).get(name)
 
     def put(self, name: str, content: bytes) -> None:
+        if search.is_whole(name):
+            self.whole[name] = content
+            return
         if self.files.get(name) != content:
             self.written.append(name)
         self._next[name] = content
@@ -103,11 +109,11 @@ def small_shards() -> Iterator[None]:
     """Limits at which a few words split and join shards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_terms, "SHARD_BYTES_MAX", 60)
-        patch.setattr(search_terms, "OWN_BYTES_MIN", 16)
+        patch.setattr(search_terms, "KEY_BYTES_MAX", 8)
         patch.setattr(search_terms, "POSTINGS_MAX", 4)
         patch.setattr(search, "HEADINGS_MAX", 1)
         patch.setattr(search, "DOCUMENTS_PER_SHARD", 4)
-        patch.setattr(search, "TEXTS_PER_SHARD", 2)
+        patch.setattr(search, "KEY_LIST_BYTES_MAX", 16)
         yield
 
 
@@ -242,12 +248,12 @@ def test_one_more_word_reads_and_writes_one_shard_of_each_kind() -> None:
     shelf = filled(documents)
     one = documents["7.html"]
     first, last = one.text.sections
-    more = Section("x", "a b", last.text + " antler")
+    more = Section("x", "a b", last.text + " an")
     documents["7.html"] = searched(one.url, one.title, first, more, wiki=one.wiki)
     shelf.update(documents)
-    assert sorted(name[0] for name in shelf.written) == ["l", "t", "x"]
+    assert sorted(name[0] for name in shelf.written) == ["p", "t"]
     assert len(shelf.read_names) <= 1
-    assert len(shelf.loaded) <= 2
+    assert len(shelf.loaded) <= search.DOCUMENTS_PER_SHARD
     assert shelf.files == search.build_shards(documents.values())
 
 
@@ -258,7 +264,7 @@ def test_moved_heading_rewrites_titles_and_no_term() -> None:
     sections = reversed(one.text.sections)
     documents["7.html"] = searched(one.url, one.title, *sections, wiki=one.wiki)
     shelf.update(documents)
-    assert sorted(name[0] for name in shelf.written) == ["d", "x"]
+    assert sorted(name[0] for name in shelf.written) == ["p"]
 
 
 def test_second_wiki_is_told_in_every_title() -> None:
@@ -277,9 +283,10 @@ def test_shard_that_lies_about_its_age_is_not_believed() -> None:
     """Its time and size are those that were left; its text is not."""
     documents = many()
     shelf = filled(documents)
-    for name in [name for name in shelf.files if name.startswith("t-")]:
-        lie = re.sub(rb"[A-Z]", b"Z", shelf.files[name])
-        shelf.files[name] = shelf._left[name] = lie
+    for files in (shelf.files, shelf.whole):
+        for name in [name for name in files if name[:2] in {"t-", "l-"}]:
+            lie = re.sub(rb"[A-Z]", b"Z", files[name])
+            files[name] = shelf._left[name] = lie
     documents["7.html"] = document("7.html", " ".join(WORDS))
     shelf.update(documents)
     assert shelf.files == search.build_shards(documents.values())
@@ -288,7 +295,7 @@ def test_shard_that_lies_about_its_age_is_not_believed() -> None:
 def test_lost_shard_is_told() -> None:
     one = array("I", [score_of(1, "A")])
     shards, _ = changed_shards({}, {"same": one}, lambda _: None)
-    assert list(shards) == ["s"]
+    assert list(shards) == ["0"]
     with pytest.raises(ShardLost):
         changed_shards(shards, {"sam": one}, lambda _: None)
 
@@ -351,7 +358,7 @@ def test_index_of_another_program_is_not_believed(
     assert updates == [0]
 
 
-@pytest.mark.parametrize("kind", ["t", "d", "x", "index"])
+@pytest.mark.parametrize("kind", ["t", "p", "index"])
 @pytest.mark.parametrize("is_edited", [True, False])
 def test_damaged_file_of_the_index_is_put_right(
     large: Studio, kind: str, *, is_edited: bool

@@ -28,6 +28,10 @@ DESKTOP = {"width": 1360, "height": 850}
 MOBILE = {"width": 390, "height": 844}
 # the shell first: it draws no window and shows a page in less than half the time
 CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser")
+SEARCH_BYTES = """performance.getEntriesByType("resource")
+    .filter(it => it.name.includes("/-/search/"))
+    .reduce((sum, it) => sum + it.encodedBodySize, 0)"""
+"""Of the search index that a page has loaded."""
 CHROMIUM_ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 
 

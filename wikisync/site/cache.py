@@ -35,7 +35,7 @@ BESIDE = "site-*"
 """All files beside the database: that of bodies."""
 BODIES = b"bodies"
 """Key of the state that names the file of bodies."""
-CACHE_VERSION = 9
+CACHE_VERSION = 10
 WAIT_S = 10
 """How long a build waits for another one with the same cache."""
 ROWS_PER_READ = 500
@@ -62,8 +62,9 @@ _TABLES = {
     "wiki": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
     "page": "site INT, wiki TEXT, slug TEXT, value BLOB,"
     " PRIMARY KEY (site, wiki, slug)",
+    "shard": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
 }
-"""The last three are those of ``last_build``."""
+"""The last four are those of ``last_build`` and of the search index."""
 
 
 class CacheDamaged(SiteError):

@@ -12,6 +12,7 @@ from wikisync.site.published import PublishedWiki
 from wikisync.site.search import SearchDocument, read_documents, value_of
 from wikisync.site.search_words import document_words, packed_words
 
+SEARCHED_DOCUMENTS = f"{layout.SEARCH_FOLDER}p-"
 HOME = "home"
 """Name of the page that lies at a wiki's top."""
 Read = Callable[[str], bytes | None]
@@ -41,18 +42,11 @@ def kept_documents(
     known: Iterable[str], wikis: Sequence[PublishedWiki], read: Read
 ) -> Iterator[SearchDocument]:
     """What the last search index says of the pages of kept wikis."""
-    names = sorted(path for path in known if path.startswith(layout.SEARCH_FOLDER))
-    shards: dict[str, object] = {}
-    for name in names:
-        content = (
-            read(name)
-            if name[len(layout.SEARCH_FOLDER) :][:2] in {"d-", "x-"}
-            else None
-        )
-        if content is not None:
-            shards[name.removeprefix(layout.SEARCH_FOLDER)] = value_of(content)
+    contents = (
+        read(path) for path in sorted(known) if path.startswith(SEARCHED_DOCUMENTS)
+    )
     labels = {wiki.prefix: wiki.title for wiki in wikis}
-    for document in read_documents(shards):
+    for document in read_documents(value_of(one) for one in contents if one):
         for prefix, title in labels.items():
             if document.url.startswith(prefix):
                 label = document.wiki or title

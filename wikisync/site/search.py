@@ -5,22 +5,24 @@ that it loads from ``file://``, where a page may not read JSON.  The reader's
 browser (``static/search.js`` of the theme) loads only what a query needs:
 
 ``index.js``
-    number of documents, families of words, the wikis.
-``k-<family>.js``
-    keys of the shards of the words that begin alike, and of those of ``r-``.
+    number of documents, the wikis, and by kind of shard the files of their keys.
+``k-<kind><key>.js``
+    keys of the shards of words that are near each other.
 ``t-<key>.js``
-    words that begin with the key, and where they occur; at most 4 KB, split
-    by one more letter as soon as it would be larger (``search_terms``).
-``l-<key>.js``
-    all of a shard that is shown in part; only an update reads it.
+    words and where they occur; what the browser reads of them is at most 4 KB, unless
+    it is one word (``search_terms``).
 ``r-<key>.js``
     the words of more than one text, each once more from its end behind ``_``, for those
     that are misspelt.
-``d-<n>.js``, ``x-<slot>.js``
-    title, address, headings, beginning, kilobytes of the texts and day of the last
-    change of 4 slots; texts of a slot, for snippets, packed (``search_texts``).
+``p-<n>.js``
+    the documents of 32 slots: which are there, and the bytes of all that follows; of
+    each its title, address, headings, beginning, kilobytes of its texts and day of the
+    last change; then of each its texts, for snippets, packed (``search_texts``).  On
+    the web the browser reads only the parts that it needs.
 ``w-<key>.js``
     which documents are in one wiki, in a site of several.
+
+All of a shard that is shown in part lies beside the index, for updates (``l-<key>``).
 
 A document's number is a slot that follows from its address, not its place in a
 sorted list: one more page does not renumber the others, and the same documents
@@ -55,8 +57,9 @@ from wikisync.site.search_texts import DocumentText, json_bytes
 from wikisync.site.search_words import document_words, unpacked_words
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
-DOCUMENTS_PER_SHARD = 4
-TEXTS_PER_SHARD = 1
+DOCUMENTS_PER_SHARD = 32
+"""Places for them; a third is taken."""
+KEY_LIST_BYTES_MAX = 1024
 HEADINGS_MAX = 16
 """Of a document, beside its title; the others are beside its texts."""
 
@@ -105,7 +108,10 @@ NO_INDEX = IndexState({}, {}, {})
 
 
 class IndexPlace(Protocol):
-    """Where the files of an index lie, and the words of its documents."""
+    """Where the files of an index lie, and the words of its documents.
+
+    What is only for updates is no file of the site (``is_whole``).
+    """
 
     def keep(self, names: Set[str]) -> Collection[str]:
         """Keep files that are as the last update left them; the names of the others."""
@@ -155,7 +161,8 @@ class _Memory:
         return self.files.get(name)
 
     def put(self, name: str, content: bytes) -> None:
-        self.files[name] = content
+        if not is_whole(name):
+            self.files[name] = content
 
     def words(self, _key: bytes, /) -> None:
         return None
@@ -192,60 +199,56 @@ class IndexUpdate:
         """Keep or put every file of the index, so that others work in between."""
         scores = WordScores(search_terms.new_scores)
         yield from self._update_documents(scores)
-        terms, ends = self._update_terms(scores)
-        self._update_wikis()
-        lists = _by_family(terms), _by_family(ends)
-        families = sorted(lists[0].keys() | lists[1])
-        for family in families:
-            keys = [" ".join(shards.get(family, ())) for shards in lists]
-            self._place.put(f"k-{family}.js", _script(f"k-{family}", "|".join(keys)))
-        index = {
+        index: dict[str, object] = {
             "count": len(self._now),
-            "families": " ".join(families),
             "wikis": [
                 [title, _wiki_name(title)] for title in self._wikis if self._has_many
             ],
         }
+        terms, ends = self._update_terms(scores)
+        self._update_wikis()
+        for kind, shards in {"t": terms, "r": ends}.items():
+            lists = search_terms.leaves_of_keys(shards, KEY_LIST_BYTES_MAX)
+            for key, keys in lists.items():
+                name = f"k-{kind}{key}"
+                self._place.put(f"{name}.js", _script(name, " ".join(keys)))
+            index[kind] = " ".join(lists)
         self._place.put("index.js", _script("index", index))
         return IndexState(self._now, terms, ends)
 
     def _update_documents(self, scores: WordScores) -> Iterator[None]:
         """Titles and texts; a few documents at a time, for one site has gigabytes."""
-        now, changed, place = self._now, self._changed, self._place
+        now, changed, size = self._now, self._changed, DOCUMENTS_PER_SHARD
+        stale = {slot // size for slot in changed}
+        names = {f"p-{slot // size}.js": slot // size for slot in now}
+        kept = {name for name, number in names.items() if number not in stale}
         is_other = self._has_many != (len(self._old_wikis) > 1)
-        titled = self._stale("d", DOCUMENTS_PER_SHARD, is_other=is_other)
-        quoted = self._stale("x", TEXTS_PER_SHARD)
-        stale = [
-            slot
-            for slot in now.keys() | changed
-            if slot // TEXTS_PER_SHARD in quoted
-            or slot // DOCUMENTS_PER_SHARD in titled
-        ]
-        for number, slots in _grouped(stale, DOCUMENTS_PER_SHARD):
+        lost = kept if is_other else self._place.keep(kept)
+        stale |= {names[name] for name in lost}
+        for number, slots in groupby(
+            sorted(slot for slot in now.keys() | changed if slot // size in stale),
+            lambda slot: slot // size,
+        ):
             loaded = cache(lambda slot: self._load(now[slot]))
-            here = [slot for slot in slots if slot in now]
-            if here and number in titled:
-                titles = {slot: self._titles(loaded(slot)) for slot in here}
-                place.put(f"d-{number}.js", _script(f"d-{number}", titles))
-            for part, few in _grouped(here, TEXTS_PER_SHARD):
-                if part in quoted:
-                    texts = {
-                        slot: [one.text.texts, *_headings(one)[HEADINGS_MAX:]]
-                        for slot, one in [(slot, loaded(slot)) for slot in few]
-                    }
-                    place.put(f"x-{part}.js", _script(f"x-{part}", texts))
-            for slot in slots:
+            every = list(slots)
+            if here := {slot: loaded(slot) for slot in every if slot in now}:
+                self._place.put(f"p-{number}.js", self._documents(number, here))
+            for slot in every:
                 if slot in changed:
                     self._rescore(slot, loaded, scores)
             yield
 
-    def _stale(self, kind: str, size: int, *, is_other: bool = False) -> set[int]:
-        """Numbers of the shards of so many documents that are not kept."""
-        stale = {slot // size for slot in self._changed}
-        rest = {slot // size for slot in self._now} - stale
-        names = {f"{kind}-{number}.js": number for number in rest}
-        lost = names if is_other else self._place.keep(names.keys())
-        return stale | {names[name] for name in lost}
+    def _documents(self, number: int, documents: Mapping[int, SearchDocument]) -> bytes:
+        """The file of the documents of some slots."""
+        shown = [json_bytes(self._titles(one)) for one in documents.values()]
+        texts = [
+            json_bytes([one.text.texts, *_headings(one)[HEADINGS_MAX:]])
+            for one in documents.values()
+        ]
+        places = [slot % DOCUMENTS_PER_SHARD for slot in documents]
+        sizes = [*map(len, shown), *map(len, texts)]
+        parts = b",".join([json_bytes(places), json_bytes(sizes), *shown, *texts])
+        return b'wikisync_search("p-%d",[%s])\n' % (number, parts)
 
     def _titles(self, document: SearchDocument) -> object:
         wiki, text = document.wiki if self._has_many else "", document.text
@@ -313,46 +316,32 @@ class IndexUpdate:
         scores: Mapping[str, search_terms.Scores],
         ends: dict[str, search_terms.Scores] | None = None,
     ) -> dict[str, search_terms.TermShard]:
-        """Keep or put every shard of a kind, one family of words after the other.
+        """Keep or put every shard of a kind.
 
         Raises:
             ShardLost: One is not as it was left.
         """
-        before = _by_family(shards_before)
-        all_shards: dict[str, search_terms.TermShard] = {}
-        families: defaultdict[str, dict[str, search_terms.Scores]] = defaultdict(dict)
-        for word, some in scores.items():
-            families[search_terms.family_of(word)][word] = some
 
         def text_of(key: str) -> str | None:
             """What a shard holds; None if it is not as ours are."""
-            name = f"{kind}-{key}.js"
-            content = self._place.read(f"l-{key}.js") if kind == "t" else None
-            value = value_of(content or self._place.read(name) or b"")
+            kind_of_all = "l" if shards_before[key].is_cut else kind
+            value = value_of(self._place.read(f"{kind_of_all}-{key}.js") or b"")
             return value if isinstance(value, str) else None
 
-        def keep(shards: Mapping[str, search_terms.TermShard]) -> None:
-            names = {f"{kind}-{key}.js" for key in shards}
-            names |= {f"l-{key}.js" for key, shard in shards.items() if shard.is_cut}
-            if lost := self._place.keep(names):
-                raise search_terms.ShardLost(min(lost))
-
-        for family, changes in sorted(families.items()):
-            shards, texts = search_terms.changed_shards(
-                before.pop(family, {}), changes, text_of, ends
-            )
-            all_shards |= shards
-            for key, text in texts.items():
-                name, shown = f"{kind}-{key}", text
-                if shards[key].is_cut:
-                    shown = search_terms.shown_entries(text)
-                    self._place.put(f"l-{key}.js", _script(f"l-{key}", text))
-                self._place.put(f"{name}.js", _script(name, shown))
-            keep({key: shards[key] for key in shards.keys() - texts})
-        for rest in before.values():
-            all_shards |= rest
-            keep(rest)
-        return dict(sorted(all_shards.items()))
+        shards, texts = search_terms.changed_shards(
+            shards_before, scores, text_of, ends
+        )
+        for key, (text, shown) in texts.items():
+            name = f"{kind}-{key}"
+            self._place.put(f"{name}.js", _script(name, shown))
+            if shards[key].is_cut:
+                self._place.put(f"l-{key}.js", _script(f"l-{key}", text))
+        kept = shards.keys() - texts
+        names = {f"{kind}-{key}.js" for key in kept}
+        names |= {f"l-{key}.js" for key in kept if shards[key].is_cut}
+        if lost := self._place.keep(names):
+            raise search_terms.ShardLost(min(lost))
+        return shards
 
     def _update_wikis(self) -> None:
         """Which documents are in which wiki, where there are several."""
@@ -408,35 +397,22 @@ def _members(documents: Mapping[int, DocumentKey]) -> dict[str, list[int]]:
     return dict(sorted(members.items()))
 
 
-def _by_family(
-    terms: Mapping[str, search_terms.TermShard],
-) -> dict[str, dict[str, search_terms.TermShard]]:
-    """Shards by the family of their words."""
-    families: defaultdict[str, dict[str, search_terms.TermShard]] = defaultdict(dict)
-    for key, shard in terms.items():
-        families[search_terms.family_of(shard.first)][key] = shard
-    return families
-
-
 def _wiki_name(title: str) -> str:
     return f"w-{_hash(title):x}"
 
 
-def read_documents(shards: Mapping[str, object]) -> Iterator[SearchDocument]:
-    """The documents of an index, from the values of its ``d-`` and ``x-`` files.
+def read_documents(shards: Iterable[object]) -> Iterator[SearchDocument]:
+    """The documents of an index, from the values of its ``p-`` files.
 
     Of long sections only the beginning is there.  What does not have the shape that
     ``build_shards`` gives is left out: the files may have been edited.
     """
-    texts: dict[str, object] = {}
-    for name, value in shards.items():
-        if name.startswith("x-") and isinstance(value, dict):
-            texts |= value
-    for name, value in shards.items():
-        if name.startswith("d-") and isinstance(value, dict):
-            for slot, entry in value.items():
+    for value in shards:
+        if isinstance(value, list):
+            count = len(value) // 2 - 1
+            for entry, rest in zip(value[2:], value[2 + count :], strict=False):
                 with contextlib.suppress(TypeError, ValueError):
-                    yield _read_document(entry, texts.get(slot))
+                    yield _read_document(entry, rest)
 
 
 def _read_document(entry: Any, rest: Any) -> SearchDocument:
@@ -459,10 +435,9 @@ def value_of(script: bytes) -> object:
         return None
 
 
-def _grouped(slots: Iterable[int], size: int) -> Iterator[tuple[int, list[int]]]:
-    """Slots by the number of their shard, in rising order."""
-    for number, group in groupby(sorted(slots), lambda slot: slot // size):
-        yield number, list(group)
+def is_whole(name: str) -> bool:
+    """Whether it is a shard that the browser reads in part."""
+    return name.startswith("l-")
 
 
 def _script(name: str, value: object) -> bytes:

@@ -1,10 +1,10 @@
 """Which documents have a word, as files, and how a change reaches few of them.  Pure.
 
-Words with one beginning lie in one file, its *shard*, as long as it stays small; else
-those with one letter more in common have a shard each, but few ones stay together
-under the shorter beginning.  So the shards follow from nothing but the words and their
-documents, whatever stood there before.  A word is in the shard with the longest key
-that it begins with.
+Words lie in the leaves of a tree that halves them by the next bit of their UTF-8, as
+long as they are too many for one file, a *shard*.  So the shards follow from nothing
+but the words and their documents, whatever stood there before.  The key of a shard is
+the least word that could be in it, in hexadecimal; a word is in the shard with the
+last key that is not behind it.
 
 Where a shard stays as it is, only its first word and its size are known here: these
 tell whether it shall be split, or join its neighbours.
@@ -12,11 +12,10 @@ tell whether it shall be split, or join its neighbours.
 
 import hashlib
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
-from operator import attrgetter
+from itertools import accumulate
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -25,8 +24,8 @@ from wikisync.site.search_words import SCORES
 
 SHARD_BYTES_MAX = 4 * 1024
 """A query loads one or two for each of its words."""
-OWN_BYTES_MIN = 512
-"""Less than that gets no shard of its own."""
+KEY_BYTES_MAX = 60
+"""Words that are the same so far stay together: a key is in the name of a file."""
 POSTINGS_MAX = 500
 """Of a word: of the documents where it counts most."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -64,10 +63,12 @@ class TermShard(Struct, frozen=True, array_like=True, gc=False):
 
     first: str
     """Its first word."""
+    words: int
+    """How many it has."""
     size: int
-    """Bytes of its text."""
+    """Bytes of what the browser reads of it."""
     digest: bytes
-    """Of its text."""
+    """Of all its text."""
     is_cut: bool
     """Whether the browser reads a part of it."""
 
@@ -80,9 +81,12 @@ class _Block(Struct):
     """Words of one shard, or one word alone, on their way to a shard."""
 
     first: str
+    words: int
     size: int
     text: str | None
     """Entries, parted by spaces; None while nobody has read them."""
+    shown: str = ""
+    """The entries as the browser reads them, once they are read."""
     key: str = ""
     """Of the shard that they were."""
 
@@ -92,69 +96,93 @@ def changed_shards(
     changes: Mapping[str, Scores],
     read: Callable[[str], str | None],
     known: dict[str, Scores] | None = None,
-) -> tuple[dict[str, TermShard], dict[str, str]]:
+) -> tuple[dict[str, TermShard], dict[str, tuple[str, str]]]:
     """Shards after a change, and the texts of those that are not as they were.
 
-    What a misspelt word may mean is noted in ``known``.
+    Each has two: all of it, and what the browser reads.  What a misspelt word may mean
+    is noted in ``known``.
 
     Raises:
         ShardLost: One that is needed has not the text that it was left with.
     """
-    families: defaultdict[str, list[_Block]] = defaultdict(list)
-    for key, shard in before.items():
-        block = _Block(shard.first, shard.size, None, key)
-        families[family_of(shard.first)].append(block)
+    keys = sorted(before)
     by_shard: defaultdict[str, list[str]] = defaultdict(list)
     for word in sorted(changes):
-        by_shard[_shard_of(word, before)].append(word)
-    for block in _edited("", by_shard.pop("", ()), changes, known):
-        families[family_of(block.first)].append(block)
-    changed = {family_of(word) for word in changes}
-    inner = {a for a, b in pairwise(sorted(before)) if b.startswith(a)}
-
+        place = bisect_right(keys, word.encode().hex())
+        by_shard[keys[place - 1] if place else ""].append(word)
+    blocks = _edited("", by_shard.pop("", ()), changes, known)
+    for key, one in before.items():
+        block = _Block(one.first, one.words, one.size, None, key=key)
+        if key in by_shard:
+            block = _read(block, before, read)
+            blocks += _edited(block.text or "", by_shard[key], changes, known)
+        else:
+            blocks.append(block)
+    blocks.sort(key=lambda block: block.first)
+    firsts = [block.first.encode() for block in blocks]
+    counts = [block.words for block in blocks]
+    sizes = [block.size for block in blocks]
     shards: dict[str, TermShard] = {}
-    texts: dict[str, str] = {}
-    for family, blocks in families.items():
-        if family not in changed:
-            shards |= {block.key: before[block.key] for block in blocks}
+    texts: dict[str, tuple[str, str]] = {}
+    for key, part in leaves(firsts, counts, sizes, SHARD_BYTES_MAX):
+        first, *others = group = blocks[part]
+        if not others and first.text is None and first.key == key:
+            shards[key] = before[key]
             continue
-        now: list[_Block] = []
-        for block in blocks:
-            if block.key in by_shard:
-                text = _text_of(block, before, read)
-                edited = _edited(text, by_shard[block.key], changes, known)
-                is_part = block.key in inner or "--" in block.key
-                now += edited if is_part else _joined(edited)
-            else:
-                now.append(block)
-        for key, group in _split(family, now):
-            if len(group) == 1 and group[0].text is None and group[0].key == key:
-                shards[key] = before[key]
-                continue
-            text = _in_order([_text_of(block, before, read) for block in group])
-            texts[key] = text
-            is_cut = any(map(_is_cut, text.split(" ")))
-            shards[key] = TermShard(group[0].first, _size(text), _digest(text), is_cut)
+        group = [_read(block, before, read) for block in group]
+        text = " ".join([block.text or "" for block in group])
+        shown = " ".join([block.shown for block in group])
+        texts[key] = text, shown
+        count, is_cut = sum(block.words for block in group), shown != text
+        shards[key] = TermShard(first.first, count, _size(shown), _digest(text), is_cut)
     return shards, texts
 
 
-def _in_order(texts: Sequence[str]) -> str:
-    """The words of some texts; those between two of one may lie in another."""
-    if len(texts) == 1:
-        return texts[0]
-    entries = " ".join(texts).split(" ")
-    return " ".join(sorted(entries, key=lambda entry: entry.partition(":")[0]))
+def leaves(
+    firsts: Sequence[bytes], counts: Sequence[int], sizes: Sequence[int], size_max: int
+) -> Iterator[tuple[str, slice]]:
+    """Keys of the leaves of a tree of sorted blocks, and which of the blocks they have.
+
+    Of each block there are its first word, how many it has, and its bytes.
+    """
+    sums = [0, *accumulate(size + 1 for size in sizes)]
+    pending = [(b"", 0, 0, len(firsts))]
+    while pending:
+        key, depth, start, end = pending.pop()
+        if start == end:
+            continue
+        is_small = sums[end] - sums[start] - 1 <= size_max
+        is_word = end - start == 1 and counts[start] == 1
+        if is_small or is_word or depth == 8 * KEY_BYTES_MAX:
+            yield key.hex() or "0", slice(start, end)
+            continue
+        upper = bytearray(key.ljust(depth // 8 + 1, b"\0"))
+        upper[-1] |= 0x80 >> depth % 8
+        other = bytes(upper)
+        middle = bisect_left(firsts, other, start, end)
+        pending.append((other, depth + 1, middle, end))
+        pending.append((key, depth + 1, start, middle))
 
 
-def _text_of(
+def leaves_of_keys(keys: Iterable[str], size_max: int) -> dict[str, list[str]]:
+    """Keys, grouped as words are, by the key of their group."""
+    named = sorted(keys)
+    firsts = [b"" if key == "0" else bytes.fromhex(key) for key in named]
+    groups = leaves(firsts, [1] * len(named), [*map(len, named)], size_max)
+    return {key: named[part] for key, part in groups}
+
+
+def _read(
     block: _Block, before: Mapping[str, TermShard], read: Callable[[str], str | None]
-) -> str:
+) -> _Block:
+    """A block with its text."""
     if block.text is not None:
-        return block.text
+        return block
     text = read(block.key)
     if text is None or _digest(text) != before[block.key].digest:
         raise ShardLost(block.key)
-    return text
+    shown = " ".join(map(shown_entry, text.split(" ")))
+    return _Block(block.first, block.words, block.size, text, shown)
 
 
 def _edited(
@@ -173,75 +201,13 @@ def _edited(
             if rank != (_common(before) if word.isalpha() else ""):
                 for end in (word, f"_{word[::-1]}"):
                     known[end] = new_scores([score_of(0, rank)])
-    return [
-        _Block(word, _size(part := f"{word}:{postings}"), part)
-        for word, postings in sorted(entries.items())
-        if postings
-    ]
-
-
-def _joined(words: list[_Block]) -> list[_Block]:
-    """The words of a shard with none below it as one, if they may stay together."""
-    whole = " ".join([block.text or "" for block in words])
-    if len(words) > 1 and (size := _size(whole)) <= SHARD_BYTES_MAX:
-        return [_Block(words[0].first, size, whole)]
-    return words
-
-
-def _split(family: str, blocks: Sequence[_Block]) -> Iterator[tuple[str, list[_Block]]]:
-    """Blocks by the key of their shard: the shortest beginning that keeps it small."""
-    depth = 0 if family.startswith("-") else len(family)
-    pending = [(family, depth, sorted(blocks, key=attrgetter("first")))]
-    while pending:
-        key, depth, group = pending.pop()
-        # a block alone is small, or one word
-        if _sum(group) <= SHARD_BYTES_MAX or len(group) == 1:
-            if group:
-                yield key, group
-            continue
-        depth += 1
-        rests: defaultdict[str, list[_Block]] = defaultdict(list)
-        groups: defaultdict[str, list[_Block]] = defaultdict(list)
-        for block in group:
-            rest = _rest_key(key, block.first[depth - 1 : depth])
-            # one that nobody read has what had too few for a shard, and has it still
-            is_rest = block.text is None and block.key == rest
-            place = rests[rest] if is_rest else groups[_key_at(block.first, depth)]
-            place.append(block)
-        for part, below in groups.items():
-            if _sum(below) < OWN_BYTES_MIN:
-                rests[_rest_key(key, below[0].first[depth - 1 : depth])] += below
-            else:
-                pending.append((part, depth, below))
-        for rest, few in rests.items():
-            yield rest, sorted(few, key=attrgetter("first"))
-
-
-def _rest_key(key: str, letter: str) -> str:
-    """Of the words below a key that are too few for a shard of their own.
-
-    Thousands of letters may follow: these share sixteen shards.
-    """
-    return key if letter.isascii() else f"{key}--{ord(letter) % 16:x}"
-
-
-def _common(postings: str) -> str:
-    """In how many documents a word is that may be meant; none if in one text alone."""
-    count = len(postings.translate(_NO_SCORES).split())
-    is_meant = count > 1 or RANKS.get(postings[-1:], 0) > RANK_MIN
-    return SCORES[min(count.bit_length(), 25)] if is_meant else ""
-
-
-def _sum(blocks: Sequence[_Block]) -> int:
-    return sum([block.size for block in blocks]) + len(blocks) - 1
-
-
-def shown_entries(text: str) -> str:
-    """A shard as the browser reads it: of a word in too many documents the best ones.
-
-    The number of all of them is at the front.
-    """
-    return " ".join(map(_shown_entry, text.split(" ")))
+    blocks = []
+    for word, postings in entries.items():
+        if postings:
+            part = f"{word}:{postings}"
+            shown = shown_entry(part)
+            blocks.append(_Block(word, 1, _size(shown), part, shown))
+    return blocks
 
 
 def _is_cut(entry: str) -> bool:
@@ -253,7 +219,18 @@ def _is_cut(entry: str) -> bool:
     return len(postings.translate(_NO_NUMBERS)) > POSTINGS_MAX
 
 
-def _shown_entry(entry: str) -> str:
+def _common(postings: str) -> str:
+    """In how many documents a word is that may be meant; none if in one text alone."""
+    count = len(postings.translate(_NO_SCORES).split())
+    is_meant = count > 1 or RANKS.get(postings[-1:], 0) > RANK_MIN
+    return SCORES[min(count.bit_length(), 25)] if is_meant else ""
+
+
+def shown_entry(entry: str) -> str:
+    """A word as the browser reads it: in too many documents with the best ones.
+
+    The number of all of them is at the front.
+    """
     if not _is_cut(entry):
         return entry
     word, _, postings = entry.partition(":")
@@ -272,38 +249,6 @@ def _shown_entry(entry: str) -> str:
             left -= letter == least
             best.append(score_of(slot, letter))
     return f"{word}:{len(steps)}!{_postings(best)}"
-
-
-def _shard_of(word: str, shards: Mapping[str, TermShard]) -> str:
-    """The key of the shard where a word has to be; empty where there is none."""
-    if not shards:
-        return ""
-    way = ["" if word[0].isascii() else family_of(word)]
-    for key, letter in zip(accumulate(map(_key_part, word)), word, strict=True):
-        way += [_rest_key(way[-1], letter), key]
-    keys = (way[-1] + "-", *reversed(way))
-    return next((key for key in keys if key in shards), "")
-
-
-def family_of(word: str) -> str:
-    """A letter, or ``_`` and a letter; for other scripts a block of 64 characters.
-
-    Else each of thousands of characters would have a file of its own.
-    """
-    if word[0].isascii():
-        return word[:2] if word[0] == "_" and word[:2].isascii() else word[0]
-    return f"--{ord(word[0]) >> 6:x}"
-
-
-def _key_at(word: str, depth: int) -> str:
-    """The first ``depth`` letters of a word; one that ends before is alone."""
-    letters = word[:depth]
-    key = letters if letters.isascii() else "".join(map(_key_part, letters))
-    return key + "-" if len(word) < depth else key
-
-
-def _key_part(char: str) -> str:
-    return char if char.isascii() else f"-{ord(char):x}"
 
 
 # Postings: base-36 steps between numbers, each with a score.  ``3aF1B`` is:

@@ -428,7 +428,7 @@ class SiteWriting:
             documents = chain(documents, keys)
             load = _either(kept, load)
         self.search = yield from write_search(
-            self._store, output, self._last.search, documents, load
+            self._store, output, self._last, documents, load
         )
 
     def _write_files(self, output: Output) -> None:

@@ -1,34 +1,36 @@
 // Finds pages in the index of wikisync/site/search.py; loaded for the first query.
-wikisync_search("find", ({ load, pair, wordsOf, stemOf, textsOf, left, rate }) => {
+wikisync_search("find", ({ load, waiting, pair, wordsOf, stemOf, pageOf, left, rate }) => {
 // Words that say nothing beside others.
 const common = /^(an?|and|are|as|at|by|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|to|what|when|where|which|who|why|with|auf|das|de|dem|den|der|des|die|du|ein|eine|el|en|et|fur|im|ist|la|le|les|los|mit|o|os|para|pour|um|un|und|une|von|was|wer|wie|wo|y|zu)$/;
-const hex = (number) => number.toString(16);
+const hexOf = (word) => [...new TextEncoder().encode(word)].map((it) => it.toString(16)).join("");
 const backward = (word) => [...word].reverse().join("");
 const count = (postings) => parseInt(postings.match(/^\d+!/) || postings.match(/[A-Z]/g).length);
 
-// Words and postings of the shards where words are, and of some below the last one.
+// As search_texts.py packs them.
+const unpack = async (packed) =>
+	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
+
+// Texts of a page, and headings that are not beside its title.
+async function textsOf(slot, size) {
+	const cost = waiting[[slot, 1]] ? 0 : size * 1024;
+	if (cost && cost > left()) return [[], []];
+	left(cost);
+	const [packed, ...more] = await pageOf(slot, 1);
+	return [await unpack(packed).catch(() => []), more];
+}
+
+// Words and postings of the shards of words, and of some behind the last one.
 async function entries(words, below = 0, kind = "t") {
-	const { families } = await load("index");
+	const last = (keys, hex) => keys.filter((it) => it <= hex).pop() || keys[0];
+	const lists = (await load("index"))[kind].split(" ");
 	const names = new Set();
 	for (const word of words) {
-		const code = word.codePointAt(), family = code > 127 ? "--" + hex(code >> 6) : word.match(/^_[\0-\x7f]|./)[0];
-		const list = families.split(" ").includes(family) ? await load("k-" + family) : "|";
-		const keys = list.split("|")[+(kind === "r")].split(" ");
-		let node = code < 128 ? "" : family, whole = "";
-		const way = [node];
-		for (const char of word) {
-			const code = char.codePointAt();
-			if (code > 127) way.unshift(`${node}--${hex(code % 16)}`);
-			way.unshift((node = whole += code < 128 ? char : "-" + hex(code)));
-		}
-		const key = [whole + "-", ...way].find((it) => keys.includes(it));
-		if (key) names.add(key);
-		if (word === words.at(-1)) {
-			// first those that go on like the words before it
-			const near = (it) => words.some((other) => other.startsWith(it.slice(0, word.length + 1)));
-			const more = keys.filter((it) => it.startsWith(whole) && !names.has(it));
-			more.sort((a, b) => near(b) - near(a)).slice(0, below).map((it) => names.add(it));
-		}
+		const hex = hexOf(word), list = last(lists, hex);
+		if (!list) continue;
+		const keys = (await load(`k-${kind}${list}`)).split(" ");
+		names.add(last(keys, hex));
+		const more = keys.filter((it) => word === words.at(-1) && it.startsWith(hex) && !names.has(it));
+		more.slice(0, below).map((it) => names.add(it));
 	}
 	const shards = await Promise.all([...names].map((key) => load(`${kind}-${key}`)));
 	return shards.flatMap((it) => it.split(" ")).map((it) => it.split(":"));
@@ -158,7 +160,7 @@ async function find(query, wiki, near) {
 }
 
 async function hasPhrases(slot, phrases) {
-	const [title, , , sections, lead, size] = (await load(`d-${slot >> 2}`))[slot];
+	const [title, , , sections, lead, size] = await pageOf(slot, 0);
 	const isIn = (phrase) => (it) => ` ${wordsOf(it).join(" ")} `.includes(` ${phrase} `);
 	const has = (lines) => phrases.every((phrase) => lines.some(isIn(phrase)));
 	const some = [title, lead, ...sections.map((it) => it[1])];
@@ -169,7 +171,7 @@ async function hasPhrases(slot, phrases) {
 // beginning or the path, and most as the title.
 async function ranked(pages, words, limit) {
 	const weighed = async ([slot, score]) => {
-		const [title, url, , sections, lead] = (await load(`d-${slot >> 2}`))[slot];
+		const [title, url, , sections, lead] = await pageOf(slot, 0);
 		const path = `${title} ${decodeURIComponent(url).split("/-/wikis/").pop()}`;
 		const rates = [path, ...sections.map((it) => it[1])].map((it) => rate(it, words));
 		const share = Math.max(...rates, rate(lead, words) * 0.8) / words.length;
@@ -184,5 +186,5 @@ async function ranked(pages, words, limit) {
 	return best.concat(limit > 10 ? pages.slice(room) : []).slice(0, limit);
 }
 
-return [find, ranked];
+return [find, ranked, textsOf];
 });

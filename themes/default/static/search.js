@@ -11,19 +11,38 @@ function make(tag, content = "", rest) {
 	return node;
 }
 
-// Bytes that the newest query takes, about, and may take; texts are left out beyond.
+// Bytes that a query takes and may take, about; texts are left out beyond.
 const most = 26500;
 let spent = 0, budget = most;
-const left = () => budget - spent;
+const left = (cost = 0) => budget - (spent += cost);
 const load = (name) =>
 	(waiting[name] ??= new Promise((resolve, onerror) => {
 		const onload = () => {
 			const value = loaded[name];
-			if (!/^[xf]/.test(name)) spent += new Blob([JSON.stringify(value)]).size + 40;
+			if (!/^[pf]/.test(name)) spent += new Blob([JSON.stringify(value)]).size + 40;
 			resolve(value);
 		};
-		document.head.append(make("script", "", { src: name === "find" ? text.find : new URL(`-/search/${name}.js`, root), onload, onerror }));
+		document.head.append(make("script", "", { src: name === "find" ? text.find : fileOf(name), onload, onerror }));
 	}));
+const fileOf = (name) => new URL(`-/search/${name}.js`, root);
+
+// Part of a file, where the server gives parts.
+let hasParts = root.protocol[3] === "p";
+async function bytes(name, from, size) {
+	const answer = hasParts && (await fetch(fileOf(name), { headers: { Range: `bytes=${from}-${from + size - 1}` } }).catch(() => 0));
+	return (hasParts = answer.status === 206) ? answer.text() : "";
+}
+
+// Of a page: 0 title, address and headings, 1 texts.
+const pageOf = (slot, kind) => (waiting[[slot, kind]] ??= partOf(`p-${slot >> 5}`, slot & 31, kind));
+async function partOf(name, place, kind) {
+	const [head, list] = (await (waiting[name + "!"] ??= bytes(name, 0, 300))).match(/^.*?\[(\[.*?\],\[.*?\]),/) || [];
+	const [slots, sizes] = head ? JSON.parse(`[${list}]`) : await load(name);
+	const index = slots.indexOf(place), own = index + kind * slots.length;
+	if (!kind) spent += sizes[index] + 300;
+	const part = head && (await bytes(name, sizes.slice(0, own).reduce((sum, it) => sum + it + 1, head.length), sizes[own]));
+	return part ? JSON.parse(part) : (await load(name))[own + 2];
+}
 
 // As in search.py.
 const pairs = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff\uac00-\ud7af\uf900-\ufaff\u{20000}-\u{3ffff}";
@@ -72,22 +91,9 @@ function marked(tag, line, words) {
 	return make(tag, [...places(line, words).flatMap(([start, end]) => [line.slice(done, start), make("mark", line.slice(start, (done = end)))]), line.slice(done)]);
 }
 
-// As search_texts.py packs them.
-const unpack = async (packed) =>
-	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
-
-// Texts of a page, and those of its headings that are not beside its title.
-async function textsOf(slot, size) {
-	const name = `x-${slot}`, cost = loaded[name] ? 0 : size * 1024;
-	if (cost > Math.max(0, left())) return [[], []];
-	spent += cost;
-	const [packed, ...more] = (await load(name))[slot];
-	return [await unpack(packed).catch(() => []), more];
-}
-
 // A page, the headings that have the words, and the text below the best one.
-async function hit([slot, score], words) {
-	const [title, url, wiki, some, lead, size, changed] = (await load(`d-${slot >> 2}`))[slot];
+async function hit([slot, score], words, textsOf) {
+	const [title, url, wiki, some, lead, size, changed] = await pageOf(slot, 0);
 	const [texts, more] = await textsOf(slot, size);
 	const sections = [...some, ...more];
 	const rates = sections.map(([id, heading], i) => rate(id ? heading : title, words) * 4 + rate(texts[i], words));
@@ -129,14 +135,14 @@ function searchIn(field, note, list, limit) {
 		budget = most * Math.ceil(limit / 10);
 		let words = [], shown = [], pages = [], hits = [], say = "", isWhole, isMore;
 		try {
-			const [find, ranked] = (await load("find"))({ load, pair, wordsOf, stemOf, textsOf, left, rate });
+			const [find, ranked, textsOf] = (await load("find"))({ load, waiting, pair, wordsOf, stemOf, pageOf, left, rate });
 			const ask = async () => ([pages, isWhole, isMore] = await find(query, field.form.wiki?.value, near));
 			if (isAsked) await ask();
 			// a phrase may be in the next pages
 			for (; isMore && !pages[0] && budget < 4 * most; budget += most) await ask();
 			words = query.words.map(stemOf);
 			shown = await ranked(pages, words, limit);
-			hits = (await Promise.all(shown.map((it) => hit(it, words)))).sort((a, b) => b[0] - a[0]).map((it) => it[1]);
+			hits = (await Promise.all(shown.map((it) => hit(it, words, textsOf)))).sort((a, b) => b[0] - a[0]).map((it) => it[1]);
 			if (isAsked) say = isMore || (isWhole && 0 in pages) ? text[1 in pages || isMore ? "other" : "one"].replace("{n}", pages.length + (isMore ? "+" : "")) : text.none;
 		} catch {
 			say = text.failed;
