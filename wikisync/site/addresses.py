@@ -74,6 +74,8 @@ ROOT_FILES = frozenset(
 
 _UNSAFE = re.compile(r'[<>:"|?*\\/\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 _PLAIN = re.compile(r"[a-z0-9_][a-z0-9_-]{0,99}")
+_URL = re.compile(r"[A-Za-z0-9_.~/-]*")
+"""Of these signs none is quoted."""
 _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])(\..*)?")
 
 
@@ -330,7 +332,12 @@ def absolute_url(base: str, to: str) -> str:
     """Address of a file under the site's own URL; index files by their folder."""
     if to == INDEX_PAGE or to.endswith("/" + INDEX_PAGE):
         to = to[: -len(INDEX_PAGE)]
-    return f"{base.rstrip('/')}/{quote(to)}"
+    return f"{base.rstrip('/')}/{quoted(to)}"
+
+
+def quoted(path: str) -> str:
+    """A path as an address has it; most need nothing, which is known in a tenth."""
+    return path if _URL.fullmatch(path) else quote(path, errors="replace")
 
 
 def wiki_list_path(owner: WikiOwner, *, is_only: bool) -> str:

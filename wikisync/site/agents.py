@@ -5,13 +5,12 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
 from wikisync.core.versions import iso_time
-from wikisync.site.addresses import LLMS, WikiAddresses, absolute_url
+from wikisync.site.addresses import LLMS, WikiAddresses, absolute_url, quoted
 from wikisync.site.context import SiteContext
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.search import DocumentKey
@@ -70,7 +69,7 @@ def listed_key(
 
 def address(site: SiteContext, path: str) -> str:
     """Of a file: whole where the site's is known, else from the top of the site."""
-    return absolute_url(site.url, path) if site.url else quote(path)
+    return absolute_url(site.url, path) if site.url else quoted(path)
 
 
 def pages_json(site: SiteContext, pages: Iterable[ListedPage]) -> bytes:

@@ -153,12 +153,19 @@ class Output:
         Without a key one is still made from what it was made from last.
         """
         lost = []
+        known, trusted, files = self._known, self._trusted, self.files
         for path, key in keys.items():
-            last = self._trusted.get(path)
+            last = trusted.get(path)
             is_same = last and (last.key if key is None else last.key == key)
-            if not (last and is_same and self._is_kept(path, last)):
-                self._keys[path] = key or b""
-                lost.append(path)
+            if last and is_same and path in known:
+                if _is_as_left(self._top, path, last):
+                    files[path] = last
+                    continue
+                if self.current(path) == last.digest:
+                    files[path] = replace(last, mtime_ns=0)
+                    continue
+            self._keys[path] = key or b""
+            lost.append(path)
         return lost
 
     @property
@@ -271,17 +278,6 @@ class Output:
         self._settle([*unsettled, MANIFEST])
         unchanged = len(self.files) - written
         return Changes(written, unchanged, removed, self.files, tuple(problems))
-
-    def _is_kept(self, path: str, state: FileState) -> bool:
-        if path not in self._known:
-            return False
-        if _is_as_left(self._top, path, state):
-            self.files[path] = state
-            return True
-        if self.current(path) != state.digest:
-            return False
-        self.files[path] = replace(state, mtime_ns=0)
-        return True
 
     def _stage_manifest(self, wikis: Sequence[PublishedWiki]) -> Digest:
         digest = hashlib.sha256()

@@ -47,12 +47,13 @@ from collections.abc import (
 from functools import cache
 from itertools import groupby
 from typing import Any, Protocol
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
 
 from wikisync.site import search_terms
+from wikisync.site.addresses import quoted
 from wikisync.site.search_texts import DocumentText, json_bytes
 from wikisync.site.search_words import document_words, unpacked_words
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
@@ -252,7 +253,7 @@ class IndexUpdate:
 
     def _titles(self, document: SearchDocument) -> object:
         wiki, text = document.wiki if self._has_many else "", document.text
-        url, changed = quote(document.url, errors="replace"), document.changed
+        url, changed = quoted(document.url), document.changed
         head = [document.title, url, wiki, _headings(document)[:HEADINGS_MAX]]
         return [*head, text.lead, len(text.texts) // 1024 + 1, *filter(None, [changed])]
 

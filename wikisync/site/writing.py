@@ -478,16 +478,17 @@ class SiteWriting:
                 starmap(partial(agents.listed_pages, site), wikis)
             )
 
-        if not output.keep(layout.PAGES_JSON, key):
-            output.put(layout.PAGES_JSON, agents.pages_json(site, pages()))
-        if count := sum(len(addresses.sources) for addresses in self._addresses):
-            if not output.keep(layout.LLMS, key):
-                output.put(
-                    layout.LLMS,
-                    agents.llms_text(site, pages()).encode("utf-8", "replace"),
-                )
-            text = agents.llms_full_text(site, pages(), count, output.content)
-            output.put(layout.LLMS_FULL, text)
+        count = sum(len(addresses.sources) for addresses in self._addresses)
+        lists = [layout.PAGES_JSON, *([layout.LLMS] if count else [])]
+        if output.keep_all(dict.fromkeys(lists, key)):
+            listed = list(pages())
+            output.put(layout.PAGES_JSON, agents.pages_json(site, listed), key)
+            if count:
+                text = agents.llms_text(site, listed).encode("utf-8", "replace")
+                output.put(layout.LLMS, text, key)
+        if count:
+            full = agents.llms_full_text(site, pages(), count, output.content)
+            output.put(layout.LLMS_FULL, full)
 
     def _write_redirects(self, output: Output) -> None:
         moved = self._theme.text("moved", self._options.lang)
