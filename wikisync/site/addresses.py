@@ -58,7 +58,6 @@ REDIRECTS = "_redirects"
 REDIRECTS_MAP = "-/redirects.map"
 
 LIST_ITEMS_MAX = 2000
-"""Entries of one part of a list."""
 COMPONENT_BYTES_MAX = 200
 PATH_BYTES_MAX = 1000
 """Well below the 4,096 of Linux, so that any output folder has room before it."""
@@ -134,11 +133,7 @@ def attachment_output(prefix: str, path: str) -> str:
 
 
 def loose_output(prefix: str, path: str) -> str:
-    """Output path of a loose file: it hangs on nothing but the file's own path.
-
-    What lies where in a person's folder is not told, and other files, which nobody
-    links to, change nothing.
-    """
+    """Output path of a loose file: follows from its own path, and does not show it."""
     leaf = path.rpartition("/")[2]
     return f"{prefix}{LOOSE_FOLDER}{_hash(path, LOOSE_DIGITS)}/{file_name(leaf)}"
 
@@ -153,7 +148,6 @@ class WikiAddresses(Struct, frozen=True):
 
     prefix: str
     home: str
-    """Output path of the wiki's home, whether a page or a generated one."""
     pages: Mapping[Slug, str]
     attachments: Mapping[AttachmentPath, str]
     problems: tuple[Problem, ...] = ()
@@ -314,10 +308,7 @@ class _Claims:
 
 
 def relative_url(at: str, to: str, fragment: str = "") -> str:
-    """The link from the file ``at`` to the file ``to``, percent-encoded.
-
-    It always names a file, so that it works from a file system as well.
-    """
+    """The percent-encoded link from one file to another; it always names a file."""
     here, there = _folder_and_name(at)[0], _folder_and_name(to)
     url = _way(here, there[0]) + there[1]
     return f"{url}#{quote(fragment, safe='-._~!$&()*+,;=:@/?')}" if fragment else url
@@ -431,7 +422,6 @@ def _folder_and_name(path: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=NAMES_CACHED)
 def _way(here: str, there: str) -> str:
-    """Quoted relative way between two folders, each empty or ending in ``/``."""
     if here == there:
         return ""
     here_parts, there_parts = here.split("/")[:-1], there.split("/")[:-1]

@@ -18,14 +18,12 @@ from wikisync.site.search_texts import json_bytes
 from wikisync.site.sources import ScannedWiki
 
 FULL_BYTES_MAX = 1024 * 1024
-"""Of the texts in ``llms-full.txt``."""
 
 
 class ListedPage(Struct, frozen=True):
     """One page."""
 
     shown: Mapping[str, object]
-    """What ``-/pages.json`` says of it."""
     wiki: str
     title: str
     source: str
@@ -100,10 +98,7 @@ def llms_full_text(
     count: int,
     read: Callable[[str], bytes],
 ) -> bytes:
-    """``llms-full.txt``: whole pages until it is full.
-
-    ``count`` of the pages have a source, each of which can be read by its path.
-    """
+    """``llms-full.txt``: whole pages, of ``count`` with a source, until it is full."""
     parts: list[bytes] = []
     size = 0
     for number, page in enumerate(filter(_has_source, pages)):

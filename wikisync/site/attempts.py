@@ -27,8 +27,7 @@ RESTART_SECONDS = 0.5
 SOON_S = 3600.0
 """Until a page is tried again for which there was no time."""
 LATER_S = 7 * 86_400.0
-"""Until one is tried again that took all that it may: time is that of the processor,
-so the same program on the same machine comes to the same end."""
+"""Until one is tried again that took all that it may of the processor's time."""
 
 
 class Attempts:
@@ -41,7 +40,6 @@ class Attempts:
         retries: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Begin with the whole budget."""
         self._budget = budget_seconds
         self._left = budget_seconds
         self._retries = retries

@@ -26,7 +26,6 @@ class Bodies:
     """One such file, open; it is closed with the last reference."""
 
     def __init__(self, path: Path) -> None:
-        """Open a file that is there."""
         flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         self.path = path
         self._descriptor = os.open(path, flags)
@@ -38,11 +37,7 @@ class Bodies:
             os.close(self._descriptor)
 
     def add(self, *bodies: bytes) -> list[Place]:
-        """Append texts, all at once, and give their places.
-
-        Raises:
-            OSError: there is no space for them.
-        """
+        """Append texts, all at once, and give their places; raises ``OSError``."""
         size = sum(map(len, bodies))
         with self._lock:
             # the system appends each write as a whole, whoever else writes
@@ -56,11 +51,7 @@ class Bodies:
         return places
 
     def read(self, place: Place) -> bytes:
-        """The text at a place.
-
-        Raises:
-            BodyDamaged: it is not there, or another one is.
-        """
+        """The text at a place; raises ``BodyDamaged`` where another one is there."""
         offset, size, checksum = PLACE.unpack(place)
         body = os.pread(self._descriptor, size, offset)
         if len(body) != size or zlib.crc32(body) != checksum:

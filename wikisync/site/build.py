@@ -124,7 +124,6 @@ def _refuse_leaving(
     published: Sequence[PublishedWiki],
     may_leave: MayLeave,
 ) -> None:
-    """Refuse to remove a whole wiki from a site unasked."""
     staying = [
         *((one.source.owner, one.source.origin, one.page_count) for one in scanned),
         *((wiki.owner, wiki.origin, wiki.pages) for wiki in kept),
@@ -197,7 +196,6 @@ def _has_same_linked(scanned: Sequence[ScannedWiki], note: BuildNote) -> bool:
 
 
 def _settle_linked(scanned: Sequence[ScannedWiki], store: Cache) -> None:
-    """Remember linked files that had to be read to find out that nothing changed."""
     for wiki in scanned:
         if wiki.loose.seen:
             settle(wiki, store)
@@ -206,7 +204,6 @@ def _settle_linked(scanned: Sequence[ScannedWiki], store: Cache) -> None:
 def _report(
     note: BuildNote, scanned: Sequence[ScannedWiki], **files: int
 ) -> BuildReport:
-    """What a build did; ``files`` are its counts of them."""
     return BuildReport(
         pages=note.pages,
         problems=note.problems,

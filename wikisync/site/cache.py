@@ -32,12 +32,9 @@ CACHE_NAME = "site.db"
 BODIES_NAME = "site-{}.bodies"
 """A new file gets a new name, so that no process goes on with the old one."""
 BESIDE = "site-*"
-"""All files beside the database: that of bodies."""
 BODIES = b"bodies"
-"""Key of the state that names the file of bodies."""
 CACHE_VERSION = 10
 WAIT_S = 10
-"""How long a build waits for another one with the same cache."""
 ROWS_PER_READ = 500
 PLACES_MAX = 50_000
 """Of texts that are kept in memory; those of others are read again."""
@@ -64,7 +61,6 @@ _TABLES = {
     " PRIMARY KEY (site, wiki, slug)",
     "shard": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
 }
-"""The last four are those of ``last_build`` and of the search index."""
 
 
 class CacheDamaged(SiteError):
@@ -91,8 +87,7 @@ def open_cache(folder: Path) -> Iterator[Cache]:
     """The cache in a folder, for one build; what was stored is kept on errors.
 
     Raises:
-        CacheDamaged: Something in it was.
-        SiteError: The folder cannot be written, or another build holds it.
+        CacheDamaged, SiteError: it was damaged; it cannot be written, or is in use.
     """
     connection = _connect(folder)
     try:
@@ -121,18 +116,13 @@ class Cache:
         self.folder = folder
         self._uncommitted = 0
         self._ahead: dict[tuple[str, bytes], bytes | None] = {}
-        """Values that were read ahead; None for those that are not there."""
         self._places: dict[tuple[Stage, bytes], Place] = {}
         """Of texts that this build stored."""
         self.bodies = self._opened_bodies()
         """The texts to which the places of rows lead."""
 
     def key(self, kind: str, place: Path) -> bytes:
-        """The key of what is noted of a folder.
-
-        The folder is named as the cache's own folder sees it, so that both can move
-        together.
-        """
+        """The key of a folder as seen from the cache's: both can move together."""
         seen = os.path.relpath(place, self.folder)
         return b"%b:%b" % (kind.encode(), os.fsencode(seen))
 
@@ -188,11 +178,7 @@ class Cache:
         return None
 
     def place(self, stage: Stage, key: bytes) -> Place:
-        """The place of the text of a row that has to be there.
-
-        Raises:
-            sqlite3.DatabaseError: The row is damaged, or gone.
-        """
+        """The place of a row's text; raises ``sqlite3.DatabaseError`` if it is lost."""
         if (place := self._places.get((stage, key))) is not None:
             return place
         value = self._value(stage, key)
@@ -201,12 +187,7 @@ class Cache:
         return value[: PLACE.size]
 
     def body(self, stage: Stage, key: bytes) -> bytes:
-        """The text of a row that has to be there.
-
-        Raises:
-            sqlite3.DatabaseError: The row is damaged, or gone.
-            BodyDamaged: The text is.
-        """
+        """The text of a row; raises ``sqlite3.DatabaseError`` or ``BodyDamaged``."""
         return self.bodies.read(self.place(stage, key))
 
     def store(self, stage: Stage, key: bytes, facts: bytes, place: Place) -> None:
@@ -233,10 +214,8 @@ class Cache:
     ) -> None:
         """Remove rows that the build did not use, once they have become many.
 
-        ``used`` is the number of keys that ``live`` gives; it is asked only then.
-
-        What builds of other sites noted of their pages goes with them: it counts on
-        rows.
+        ``live`` gives the keys that it used, and is asked only then.  What builds of
+        other sites noted goes with them: it counts on rows.
         """
         count = self._connection.execute(
             f"SELECT count(*) FROM {stage}"  # noqa: S608 - a literal
@@ -252,7 +231,7 @@ class Cache:
         self._compact()
 
     def _compact(self) -> None:
-        """Copy what rows lead to into another file; the next build removes this one."""
+        """Copy the texts of rows into another file; the next build removes this one."""
         before = self.bodies
         self.bodies = self._new_bodies()
         self._ahead, self._places = {}, {}

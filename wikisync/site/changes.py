@@ -77,11 +77,7 @@ def newest(items: Iterable[ListingItem]) -> list[ListingItem]:
 def atom_feed(
     title: str, items: Sequence[ListingItem], *, at: str, page: str, base: str | None
 ) -> str:
-    """A feed of changes, the newest first, at a path.
-
-    The same changes are listed on a ``page``; links are relative without the address
-    of the site (``base``).
-    """
+    """A feed of changes, the newest first; ``base`` is the site's URL, if known."""
 
     def link(path: str) -> str:
         return escape(absolute_url(base, path) if base else relative_url(at, path))
@@ -122,7 +118,6 @@ def _text(text: str) -> str:
 
 
 def _is_shown(slug: str, left_out: Iterable[str]) -> bool:
-    """Whether a page that is gone would be in the site."""
     is_beside = slug.rpartition("/")[2] in {SIDEBAR, FOOTER}
     return not (is_beside or is_template(slug) or slug in left_out)
 

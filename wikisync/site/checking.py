@@ -57,7 +57,6 @@ class CheckReport(Struct, frozen=True):
     """What was found in some wikis."""
 
     pages: int
-    """A sidebar or footer is none."""
     broken_links: tuple[CheckedLink, ...]
     wanted: tuple[tuple[str, str, int], ...]
     """Wiki, slug and number of pages that link there; those wanted most first."""
@@ -65,7 +64,6 @@ class CheckReport(Struct, frozen=True):
     """Wiki and slug of each page that no other leads to."""
     problems: tuple[Problem, ...]
     notes: tuple[Problem, ...]
-    """Folders that are left out."""
     external: tuple[CheckedLink, ...] = ()
     """Addresses of other servers, each once a page, where they are asked for."""
 
@@ -84,14 +82,12 @@ def check_wikis(
     is_external: bool = False,
     below: Path | None = None,
 ) -> CheckReport:
-    """Look at every page and every link of some wikis that make a site together.
+    """Look at all pages and links of some wikis, on demand at external links.
 
-    With ``is_external`` the report has the addresses of other servers, too.  Of a
-    single wiki it may tell only of the file or folder ``below``.
+    Of a single wiki it may tell only of the file or folder ``below``.
 
     Raises:
-        SiteError: They make no site together, or the theme is wrong.
-        FolderError: The folder of a wiki cannot be read at all.
+        SiteError, FolderError: as ``build_site``.
     """
     # nothing is written, so that no output can lie in a wiki's folder
     sources = checked_sources(wikis, Path(os.devnull), options)

@@ -50,10 +50,7 @@ class SiteComposer:
         *,
         is_preview: bool = False,
     ) -> None:
-        """Take the wikis in the order of their numbers; no page need be read.
-
-        A preview has no feeds, and no pages of versions.
-        """
+        """Take the wikis by their numbers; a preview has no feeds and versions."""
         sources = [wiki.source for wiki in scanned]
         fingerprint = theme.fingerprint
         limit = options.nav_links_max
@@ -64,7 +61,6 @@ class SiteComposer:
         self.published = tuple(
             sorted([*made, *kept], key=lambda wiki: wiki.owner.full_path)
         )
-        """All wikis of the site."""
         has_changes = any(wiki.history for wiki in scanned)
         site = site_context(
             self.published, options, fingerprint, has_changes=has_changes
@@ -107,7 +103,6 @@ class ComposedSite(Struct, frozen=True):
 
     context: SiteContext
     settings_key: bytes
-    """Hash of what every page of the site depends on."""
     contexts: Sequence[WikiContext]
     wikis: tuple[WikiPages, ...]
     """In the order of the wikis' numbers."""
@@ -147,10 +142,7 @@ def site_addresses(
     kept: Sequence[PublishedWiki] = (),
     known: Sequence[WikiAddresses] = (),
 ) -> list[WikiAddresses]:
-    """Output paths of all wikis of a site, but for those that keep their pages.
-
-    ``known`` are those of the last build, which may be right still.
-    """
+    """Output paths of all wikis but those kept; ``known`` as of the last build."""
     is_dropped = options.drop_prefix
     if is_dropped is None:
         is_dropped = len(scanned) + len(kept) == 1

@@ -32,10 +32,7 @@ class PageRef(Struct, frozen=True, gc=False):
 
 
 class LeftOut(Struct, frozen=True, gc=False):
-    """Where neighbours in the tree are listed that a page does not list.
-
-    How many they are is not said: each page more would change all others.
-    """
+    """Where neighbours in the tree are listed; their number would change all pages."""
 
     url: str
     """The list of all pages, or the part of it where they begin."""
@@ -83,9 +80,7 @@ class WikiContext(Struct, frozen=True):
     """``group`` or ``project``."""
     full_path: str
     url: str
-    """Its home in this site."""
     web_url: str
-    """Its home on the service, or empty."""
     visibility: str
     description: str
     home: str
@@ -155,7 +150,6 @@ class PageContext(Struct, frozen=True):
     slug: str = ""
     format: str = ""
     web_url: str | None = None
-    """The page on the service."""
     edit_url: str | None = None
     source_url: str | None = None
     canonical_url: str | None = None
@@ -189,16 +183,13 @@ class VersionContext(Struct, frozen=True):
     changed: str | None
     by: str
     was: str
-    """What the page was called before, where it was renamed."""
     commit: str
     """The first digits of it; empty for what wikisync saw itself."""
     added: int
-    """Lines."""
     removed: int
     html: str
     """What is different from the version before, word by word."""
     is_cut: bool
-    """There is more of it."""
 
 
 class CommentContext(Struct, frozen=True):

@@ -38,9 +38,7 @@ class ItemKey(Struct, frozen=True, gc=False):
     """A page or attachment of any wiki of the site."""
 
     wiki: int
-    """Number of the wiki among the site's."""
     name: str
-    """Slug or attachment path."""
 
     def token(self) -> str:
         """The place as a name among the slugs of another wiki."""
@@ -104,10 +102,7 @@ class WikiTable:
         addresses: Sequence[WikiAddresses],
         loose: Sequence[LooseStates] = (),
     ) -> None:
-        """Take the wikis in their order, which gives them their numbers.
-
-        ``web_urls`` are what ``service_address`` gives.
-        """
+        """Take the wikis by their numbers; URLs are those of ``service_address``."""
         self.addresses = tuple(addresses)
         self._loose = tuple(loose)
         self.web_urls = tuple(web_urls)
@@ -126,11 +121,7 @@ class WikiTable:
         self._indexes.clear()
 
     def found(self, number: int, path: str) -> Found:
-        """What a link of a wiki finds at a path inside it, and where that lies.
-
-        A path with a slash in front is that of a file in the wiki's folder, unless a
-        page is called so.
-        """
+        """What a link of a wiki finds at a path; one of a file begins with a slash."""
         return self._found_of(number)(path)
 
     def answers(
@@ -232,8 +223,7 @@ class SiteLinks(WikiIndex):
         self.crossings = 0
         """Links seen so far that name an exported wiki by its full address."""
         self.asked: dict[str, None] = {}
-        """Paths inside the wiki that were looked up: all that an answer hangs on
-        besides the ids of headings."""
+        """Paths that were looked up, on which answers hang."""
 
     def resolve(
         self,
@@ -291,7 +281,6 @@ class PageUrls:
     """Relative addresses as one page of a wiki writes them."""
 
     def __init__(self, at: str, number: int, table: WikiTable) -> None:
-        """``at`` is the output path of the page, in the wiki of that number."""
         self._at = at
         self._number = number
         self._table = table

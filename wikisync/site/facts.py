@@ -41,7 +41,6 @@ class ParsedFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What phase A tells about a page without its HTML."""
 
     page_title: str
-    """As the page itself shows it."""
     ids: frozenset[str]
     summary: str
     problems: tuple[Problem, ...]
@@ -50,8 +49,7 @@ class ParsedFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     text_key: bytes
     """Of the row with the page's words and texts: another one with other texts."""
     retry_at: float = 0.0
-    """When a page that went over a limit may be tried again, in seconds since the
-    epoch; 0: it went over none."""
+    """When a page over a limit may be tried again, in seconds since the epoch, or 0."""
     is_slow: bool = False
     """It may end in a full attempt, for which there was no time."""
     tags: tuple[str, ...] = ()

@@ -51,10 +51,7 @@ def program_fingerprint() -> bytes:
 
 
 def _code(part: str) -> Iterator[str]:
-    """A line for each file in and below a folder, which may be missing.
-
-    Whatever its suffix: a table that moves into a file counts as its code did.
-    """
+    """A line for each file below a folder, tables too; it may be missing."""
     for folder, folders, names in os.walk(_PACKAGE / part):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(names):
@@ -64,11 +61,7 @@ def _code(part: str) -> Iterator[str]:
 
 
 def _installed(library: tuple[str, str]) -> str:
-    """Version of a library, which is not imported for that.
-
-    The folder that an installer makes beside it bears its version; one without such a
-    folder counts with its size and time.
-    """
+    """Version of a library, by the folder beside it; without one its size and time."""
     module, distribution = library
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:

@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     from wikisync.site.model import WikiSource
 
 LOGS_FOLDER = "logs"
-"""In the cache: the history of each folder as it was read."""
 COMMITS_MAX = 20_000
 """Of a repository that may hold more than pages; what is older is not known."""
 
 
 class _Noted(Struct, frozen=True, array_like=True):
     state: str
-    """Of the branch, when it was read."""
     cut: str
     """The commits whose parents were not there."""
     versions: Versions

@@ -26,7 +26,6 @@ RIGHT_TO_LEFT = frozenset(
 )
 """Languages whose usual script runs from right to left."""
 _FROM_THE_RIGHT = ("R", "AL")
-"""The kinds of letters that do, in Unicode's terms."""
 
 
 def text_direction(text: str, usual: str) -> str:

@@ -50,11 +50,7 @@ class GeneratedPage(Struct, frozen=True):
 
     @property
     def own(self) -> tuple[object, ...]:
-        """What it is made from besides the site.
-
-        The site names all wikis, and each wiki has such a page: the hash of the site
-        is taken once (``SiteComposer.settings_key``).
-        """
+        """What it is made from besides the site, whose hash is taken once."""
         context = {name: self.context[name] for name in self.context if name != "site"}
         return self.path, self.template, context
 
@@ -72,7 +68,6 @@ class GeneratedPages:
         only: WikiPages | None,
         kept: Sequence[contexts.WikiContext] = (),
     ) -> None:
-        """Take the wikis in the order of their numbers, and what is around them."""
         self._site = site
         self._wikis = wikis
         self._refer = refer
@@ -357,10 +352,8 @@ def redirect_rules(
 ) -> Iterator[tuple[str, str]]:
     """The redirects for web servers: ``_redirects``, and a map for nginx.
 
-    Args:
-        site: the site; where its address is known, its folder on the host is part of
-            every rule.
-        stubs: old output path to new one.
+    ``stubs`` are new output paths by old ones; rules name the site's folder on the
+    host.
     """
     base = urlsplit(site.url).path.rstrip("/") if site.url else ""
     rules, entries = [], []

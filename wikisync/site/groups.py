@@ -49,8 +49,8 @@ def group_tree(
 ) -> tuple[GroupContext, ...]:
     """Wikis below the groups of their paths, both sorted by title.
 
-    The groups that all of them lie in are left out, for they tell nothing apart; what
-    lies directly in the innermost of these comes first, as a group without a title.
+    The groups that all lie in are left out; what lies directly in the innermost of
+    these comes first, as a group without a title.
     """
     root = _Group("", "")
     for wiki in wikis:

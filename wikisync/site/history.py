@@ -27,10 +27,7 @@ _TAGS = {"-": "del", "+": "ins"}
 
 
 def history_path(url: str, page: SourcePage, history: int) -> str | None:
-    """Output path of the versions of a page; None where none are shown.
-
-    Of one version there is nothing to compare.
-    """
+    """Output path of the versions of a page; None where there is nothing to compare."""
     return HISTORY_FOLDER + url if history and page.dates.count > 1 else None
 
 
@@ -78,7 +75,6 @@ def difference(old: str, new: str) -> tuple[str, bool]:
 
 
 def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    """Each place that changed, with a line around it."""
     for hunk in changes(old, new):
         before = filter(None, new[max(hunk.new_start - 1, 0) : hunk.new_start])
         after = filter(None, new[hunk.new_end : hunk.new_end + 1])

@@ -28,7 +28,6 @@ class Recorder:
         self._texts = texts
         self._slug = slug
         self.seen: dict[str, str] = {}
-        """Target to the digest of its text; empty where there is none."""
 
     def __call__(self, target: str) -> str | None:
         """What the page gets for a target."""
@@ -57,10 +56,7 @@ class Includes:
         return digest_of(text) if text is not None else ""
 
     def text(self, slug: Slug, target: str) -> str | None:
-        """What a page gets: seen from its folder first, then from the root.
-
-        A diagram is drawn instead, where there is a server for it.
-        """
+        """What a page gets, from its folder or the root; a diagram is drawn."""
         wanted = wanted_drawing(target)
         if wanted is not None:
             return self._kroki.drawing(slug, *wanted) if self._kroki else None

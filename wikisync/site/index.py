@@ -64,13 +64,10 @@ if TYPE_CHECKING:
     from wikisync.site.sources import ScannedWiki
 
 PAGES_PER_PROCESS = 50
-"""To be parsed, before another process is started."""
 BATCH_PAGES = 32
-"""Go to a process at once."""
 PAGES_PER_READ = 8
 """A worker resolves links where one of so many pages of a wiki is read."""
 BATCHES_AHEAD = 3
-"""Of each process, parsed before the first of them is wanted."""
 
 _READINGS = msgpack_decoder(readings.Reading)
 _PARSED_PAGES = msgpack_decoder(ParsedPage)
@@ -109,7 +106,6 @@ class Indexer:
         self._attempts = attempts or Attempts()
         self.kroki = Kroki(self._options.kroki, cache.folder)
         self._slow: list[SourcePage] = []
-        """Pages whose quick attempt did not end, and that had no other yet."""
         self._program = hash_of(program_fingerprint(), PARSED_VERSION, self._options)
         # a link to what is left out is another one than to what nobody has written
         self._site = hash_of(
@@ -126,11 +122,7 @@ class Indexer:
         before: Mapping[Slug, IndexedPage] | None = None,
         chosen: Container[Slug] | None = None,
     ) -> IndexedWiki:
-        """Both phases for the pages of one wiki.
-
-        Only the chosen pages are read now; another one that the cache does not know
-        stays unread.
-        """
+        """Both phases for the pages of one wiki; only the chosen ones are read now."""
         texts = Includes(scanned, self.kroki)
         known = before or {}
         if chosen is not None:
@@ -205,8 +197,7 @@ class Indexer:
     ) -> None:
         """Take the links of a wiki's pages for resolved, where they still lead there.
 
-        All but the number is as the last build knew it.  Which loose files there are
-        can have changed: who asked for one asks again.
+        Loose files can have come and gone: who asked for one asks again.
         """
         is_same_site = table_key == self.table_key
         if not is_same_site and not table_key.endswith(self._bases):
@@ -372,7 +363,6 @@ class Indexer:
     def _parse_slow(
         self, scanned: ScannedWiki, texts: Includes
     ) -> dict[Slug, tuple[bytes, ParsedFacts]]:
-        """Give pages that need it their full time, as long as there is some."""
         slow, self._slow = self._slow, []
         found = {}
         for page in slow:
@@ -389,10 +379,10 @@ class Indexer:
         seconds: float | None,
         aim: bytes,
     ) -> list[_Attempt]:
-        """Parse pages one after the other; safe in any thread.
+        """Parse pages in turn, each in so many seconds; safe in any thread.
 
-        ``seconds`` are what each may take; 0: it is shown as source at once.  None: a
-        quick attempt, after which it is slow or done.
+        0: it is shown as source at once.  None: a quick attempt, then it is slow or
+        done.
         """
         options = self._options_for(scanned)
         read = PageText.all_of(scanned, pages)
@@ -563,10 +553,8 @@ class _Attempt(Struct, frozen=True):
     key: bytes
     reading: readings.Reading
     problems: tuple[Problem, ...]
-    """Of the file."""
     includes: tuple[tuple[str, str], ...]
     seconds: float
-    """What it was given."""
     is_quick: bool
 
 

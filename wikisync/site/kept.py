@@ -16,7 +16,6 @@ SEARCHED_DOCUMENTS = f"{layout.SEARCH_FOLDER}p-"
 HOME = "home"
 """Name of the page that lies at a wiki's top."""
 Read = Callable[[str], bytes | None]
-"""A file of the site by its path; None where it cannot be read."""
 
 
 def kept_paths(known: Iterable[str], wikis: Sequence[PublishedWiki]) -> Iterator[str]:

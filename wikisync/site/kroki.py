@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from urllib.request import OpenerDirector
 
 FOLDER = "diagrams"
-"""In the folder of the cache."""
 ANSWER_S = 20.0
 PAUSE_S = 60.0
 """Until a server that does not answer is asked again."""
@@ -41,14 +40,12 @@ class Kroki:
     def __init__(
         self, address: str, cache: Path, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Begin to use a server."""
         self._address = address.rstrip("/")
         self._folder = cache / FOLDER
         self._clock = clock
         self._lock = threading.Lock()
         self._used: set[str] = set()
         self._undrawn: set[str] = set()
-        """Names of drawings that the server owes."""
         self._failure = ""
         self._refused: dict[str, Problem] = {}
 

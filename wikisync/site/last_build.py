@@ -30,11 +30,9 @@ class BuildNote(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...]
     broken_links: tuple[BrokenLink, ...]
     linked: tuple[tuple[int, str, str], ...] = ()
-    """Loose files that pages link to: number of the wiki, path, and digest, which is
-    empty for one that could not be read."""
+    """Loose files that pages link to: wiki, path, and digest or nothing."""
     retry_at: float = 0.0
-    """When the first page that went over a limit may be tried again; 0: there is
-    no such page."""
+    """When the first page over a limit may be tried again; 0: there is none."""
 
 
 NO_NOTE = BuildNote(b"", 0, (), ())
@@ -51,7 +49,6 @@ class LastBuild:
     """The rows of one output."""
 
     def __init__(self, store: Cache, output: Path) -> None:
-        """Find them, or make the first one."""
         self._store, self._rows = store, store.rows
         self._key = store.key("site", output)
         self._rows("INSERT OR IGNORE INTO site (output) VALUES (?)", self._key)
@@ -63,7 +60,6 @@ class LastBuild:
         self.note = _NOTES.decode(packed) if packed else NO_NOTE
         """What that build noted; nothing where it is lost."""
         self.search = checked(_of_program(b"search"), search) or b""
-        """What it noted of the search index."""
         self._whole: set[str] = set()
         """Wikis all of whose pages are in the temporary table."""
         for table, columns in _NEW.items():
@@ -87,11 +83,7 @@ class LastBuild:
         return _sound(self._stored(wiki))
 
     def pages_now(self, wiki: str) -> dict[str, bytes]:
-        """The same with what ``put_wiki`` said.
-
-        Raises:
-            sqlite3.DatabaseError: a row is damaged.
-        """
+        """The same with what ``put_wiki`` said; raises ``sqlite3.DatabaseError``."""
         new = self._rows("SELECT slug, value FROM new_page WHERE wiki = ?", wiki)
         kept = {} if wiki in self._whole else self._stored(wiki)
         rows = {slug: value for slug, value in (kept | dict(new)).items() if value}
@@ -110,8 +102,8 @@ class LastBuild:
     ) -> None:
         """Say what a wiki is now.
 
-        ``pages`` are those that are not as the last build noted them, without a value
-        those that are gone; or all that the wiki has (``is_whole``).
+        ``pages`` are all that it has (``is_whole``), or those that changed; one that is
+        gone has no value.
         """
         value = summed(_of_program(name.encode()), note)
         self._rows("INSERT INTO new_wiki VALUES (?, ?)", name, value)
@@ -174,6 +166,5 @@ def _of_program(key: bytes) -> bytes:
 
 
 def _sound(pages: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Values without their checksums, where these are right."""
     checks = ((slug, checked(slug.encode(), value)) for slug, value in pages.items())
     return {slug: value for slug, value in checks if value}

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 class LooseStates(Mapping[str, "IndexedFile"]):
-    """Loose files of a folder by path: each is read once a link leads to it.
-
-    One that cannot be read is none.
-    """
+    """Loose files of a folder that can be read, each read once a link leads to it."""
 
     def __init__(
         self,
@@ -26,19 +23,14 @@ class LooseStates(Mapping[str, "IndexedFile"]):
         patterns: Patterns = NO_PATTERNS,
     ) -> None:
         self.names = names
-        """Paths of all that a scan lists, readable or not."""
         self.seen: dict[str, IndexedFile | None] = {}
-        """Those that somebody asked for."""
         self._look = look
         self._patterns = patterns
         self._forms: dict[str, str] | None = None
         """Paths by their spelling in Unicode's form C."""
 
     def named(self, path: str) -> str | None:
-        """The path of the file that a link means, as the disk spells it.
-
-        In a folder that no scan lists a file may be that a page may show.
-        """
+        """The path of the file that a link means, as the disk spells it."""
         if path in self.names:
             return path
         if is_unlisted(path):
@@ -58,7 +50,6 @@ class LooseStates(Mapping[str, "IndexedFile"]):
         return "hidden-folder" if is_hidden(path) else "program-folder"
 
     def __getitem__(self, path: str) -> IndexedFile:
-        """State of a file, which is read now if it is not known."""
         if self.named(path) != path:
             raise KeyError(path)
         if path not in self.seen:
@@ -69,9 +60,7 @@ class LooseStates(Mapping[str, "IndexedFile"]):
         return state
 
     def __iter__(self) -> Iterator[str]:
-        """Paths of those that can be read: all are, for that."""
         return (path for path in sorted(self.names) if path in self)
 
     def __len__(self) -> int:
-        """Number of those that can be read."""
         return sum(1 for _ in self)

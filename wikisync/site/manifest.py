@@ -24,7 +24,6 @@ MANIFEST_BYTES_MAX = 256 * 1024 * 1024
 GENERATOR = "wikisync"
 
 FILES_PER_PART = 1000
-"""Of a manifest that is written."""
 
 _TYPES: Mapping[str, str] = {
     **SAVED,
@@ -42,7 +41,6 @@ class FileState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A file of an output; equal size and time mean equal bytes."""
 
     size: int
-    """In bytes."""
     digest: Digest | None
     """None where nobody knows what the file holds."""
     mtime_ns: int = 0
@@ -68,7 +66,6 @@ class ManifestHead(msgspec.Struct, frozen=True):
     generator: str
     version: int
     wikis: tuple[PublishedWiki, ...] = ()
-    """The wikis whose pages they are."""
 
 
 class SiteManifest(ManifestHead, frozen=True, kw_only=True):
@@ -84,20 +81,12 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def manifest_head(root: Path) -> ManifestHead | None:
-    """What the manifest of the site in a folder says first; None without a site.
-
-    Raises:
-        SiteError: there is something else, or it cannot be read.
-    """
+    """What the site's manifest says first, if there is one; raises ``SiteError``."""
     return _read(root, MANIFEST, _HEADS)
 
 
 def published_wikis(root: Path) -> tuple[PublishedWiki, ...]:
-    """The wikis that the site in a folder holds; none where there is no site.
-
-    Raises:
-        SiteError: there is something else, or it cannot be read.
-    """
+    """The wikis that the site in a folder holds; raises as ``manifest_head``."""
     head = manifest_head(root)
     return head.wikis if head else ()
 
@@ -105,11 +94,7 @@ def published_wikis(root: Path) -> tuple[PublishedWiki, ...]:
 def named_files(
     root: Path, name: str, *, is_optional: bool = False
 ) -> Iterator[ManifestFile]:
-    """The files inside the folder that a manifest names; none where there is none.
-
-    Raises:
-        SiteError: it is no manifest, and not optional, or cannot be read.
-    """
+    """The files inside the folder that a manifest names; raises ``SiteError``."""
     manifest = _read(root, name, _MANIFESTS, is_optional=is_optional)
     return filter(_is_inside, manifest.files if manifest else ())
 

@@ -88,23 +88,20 @@ class Noted(Struct, frozen=True):
     number: int = 0
     """Of its row; 0 where there is no copy."""
     activity: str = ""
-    """When the service last saw something happen, as listed before the texts were read.
-    Empty where the copy is not all that the wiki has, or the service does not tell."""
+    """When the service last saw something happen, as listed before texts were read.
+    Empty where it does not tell, or the copy is not all that the wiki has."""
     tag: str = ""
     """The mark of the scan that it holds (``Snapshot.tag``)."""
     read_at: float = 0.0
     """When somebody last looked at the wiki, in seconds since the epoch."""
     count: int = 0
-    """How many pages it has."""
 
 
 class WikiCopy(Struct, frozen=True):
     """All that a copy holds but its texts."""
 
     pages: Mapping[model.Slug, MirrorPage] = {}
-    """Sorted by slug."""
     files: Mapping[model.AttachmentPath, MirrorFile] = {}
-    """Sorted by path."""
 
 
 def name_of(service: str, kind: str, wiki_id: int) -> str:
@@ -125,16 +122,13 @@ class Mirror:
     """The store of one export, which alone writes it."""
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
-        """See ``open_mirror``."""
         self.folder = folder
         self._connection = connection
         rows = connection.execute(
             "SELECT name, number, activity, tag, read_at, count FROM wiki"
         )
         self._noted = {name: Noted(*row) for name, *row in rows}
-        """By the wikis' names (``name_of``)."""
         self._met: set[str] = set()
-        """Those that somebody asked for."""
         row = connection.execute("SELECT at FROM distrust").fetchone()
         self.distrusted_at: float = row[0] if row else 0.0
         """When a wiki had changed whose project told of no activity."""
@@ -165,11 +159,7 @@ class Mirror:
         texts: Mapping[model.Digest, bytes],
         versions: Versions | None = None,
     ) -> Noted:
-        """Put a copy in the place of the one that was noted, if there was one.
-
-        ``texts`` are those that the copy before lacks, ``versions`` its history if
-        that is another one.
-        """
+        """Put a copy in place of that noted, with the texts that one lacks."""
         before = read_copy(self._connection, noted.number).pages.values()
         kept = {page.digest for page in copy.pages.values()}
         gone = {page.digest for page in before} - kept
@@ -220,11 +210,7 @@ class Mirror:
             connection.execute("REPLACE INTO distrust (rowid, at) VALUES (1, ?)", (at,))
 
     async def keep_file(self, chunks: AsyncIterator[bytes]) -> tuple[model.Digest, int]:
-        """Keep a file; its digest and size.
-
-        Raises:
-            FolderError: the disk takes no more.
-        """
+        """Keep a file; its digest and size.  Raises ``FolderError``."""
         digest, size = hashlib.sha256(), 0
         with self._new_file() as file:
             async for chunk in chunks:
@@ -285,11 +271,7 @@ class Mirror:
 
 @contextlib.contextmanager
 def open_mirror(folder: Path) -> Iterator[Mirror]:
-    """The store in a folder that the caller holds.
-
-    Raises:
-        FolderError: it cannot be read or written.
-    """
+    """The store in a folder that the caller holds; raises ``FolderError``."""
     path = folder / STORE
     try:
         try:

@@ -52,14 +52,12 @@ class WikiInfo(Struct, frozen=True, omit_defaults=True):
     owner: WikiOwner
     title: str
     web_url: str = ""
-    """Address of the project or group on the service, without ``/-/wikis``;
-    empty when unknown, then pages carry no link back."""
+    """Address of the project or group on the service; empty where unknown."""
     visibility: str = "private"
     """``public``, ``internal`` or ``private``, as the service says."""
     description: str = ""
     placeholders: Mapping[str, str] = field(default_factory=dict)
-    """What only the service can tell of the values of placeholders, such as
-    ``project_id``; the rest follows from the owner (``markup.placeholders``)."""
+    """What only the service can tell of placeholders, such as ``project_id``."""
     origin: WikiOrigin = WikiOrigin()
 
     def __post_init__(self) -> None:
@@ -91,12 +89,10 @@ class WikiSource(WikiInfo, frozen=True, kw_only=True):
     """One wiki to be published."""
 
     folder: Path
-    """Of its files, or of the mirror that holds its copy."""
     comments: Mapping[Slug, tuple[PageComment, ...]] = field(default_factory=dict)
     """Those to be shown below pages, the oldest first."""
     problems: tuple[Problem, ...] = ()
-    """What went wrong before the build, a missing attachment for one; it is
-    shown in the site's report."""
+    """What went wrong before the build, such as a missing attachment."""
     copy: int = 0
     """Number of its copy in the mirror in ``folder``; 0 where that has its files."""
     versions: Versions = UNKNOWN
@@ -124,8 +120,7 @@ class SiteOptions(Struct, frozen=True):
     templates: Path | None = None
     """A project's own ``theme`` folder, searched before the named theme."""
     drop_prefix: bool | None = None
-    """Put a wiki's pages at the top of the site instead of under its path.
-    None: when the site has exactly one wiki."""
+    """Put a wiki's pages at the top of the site.  None: where it is the only one."""
     nav_links_max: int = NAV_LINKS_MAX
     markup: MarkupOptions = MarkupOptions()
     """How pages are rendered; placeholders that are on get each wiki's values."""
@@ -154,7 +149,6 @@ class BookRequest(Struct, frozen=True):
 
     files: tuple[tuple[BookFormat, Path], ...] = ()
     only: str = ""
-    """Address of a page or folder: it and what is below it; empty for all."""
     engine: PdfEngine = "auto"
 
 
@@ -184,13 +178,10 @@ class BrokenLink(Struct, frozen=True, order=True):
     """A link of a page that leads nowhere inside the exported wikis."""
 
     wiki: str
-    """Full path of the wiki's owner."""
     slug: Slug
-    """The page that holds the link."""
     line: int
     """Line of the page's source, from 1; 0 where it is not known."""
     href: str
-    """The link as the page has it."""
     reason: str
 
 

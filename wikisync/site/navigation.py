@@ -31,7 +31,6 @@ FRAME_LINKS = 2
 LEFT_OUT_LINKS = 2
 """Of a level that is not listed whole: what is above and below those listed."""
 KEY_BYTES = 16
-"""Of the hash of one entry."""
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -60,7 +59,6 @@ class Node:
         self.slug: Slug | None = None
         self.children: list[Node] = []
         self.index = 0
-        """Position among the parent's children."""
         self.first = -1
         """Position in the list of all pages where it and what is below it begins."""
         self._closed: NavNode | None = None
@@ -98,7 +96,6 @@ class _PageList:
 
     def __init__(self, path: str, urls: Mapping[Slug, str]) -> None:
         self.order: tuple[Slug, ...] = ()
-        """The pages of the list."""
         self._path, self._urls = path, urls
 
     def entry(self, position: int) -> tuple[str, str]:
@@ -121,7 +118,6 @@ class _Way(NamedTuple):
     start: int
     """Of the window in which their parent is listed."""
     shares: list[int]
-    """How many entries are listed of their level and of the one below."""
 
 
 class Tree:
@@ -135,11 +131,7 @@ class Tree:
         home: str | None = None,
         listed: str = "",
     ) -> None:
-        """Build the tree from each page's title and its output path.
-
-        ``home`` and ``listed`` are the paths of the wiki's home and of the list of
-        all its pages.
-        """
+        """Take the titles and output paths of pages, home and list."""
         self._page_list = _PageList(listed, urls)
         self.root = Node(None, title, self._page_list)
         self.root.url = home
@@ -157,9 +149,7 @@ class Tree:
         return self._by_path.get(slug)
 
     def navigation(self, slug: Slug, limit: int) -> NavNode:
-        """The tree as one page shows it, with at most ``limit`` links.
-
-        Levels so many that each has less than one link are over that.
+        """The tree as one page shows it, with ``limit`` links, one a level at least.
 
         The root is the wiki; a page outside the tree sees the first level.
         """
@@ -236,11 +226,7 @@ class Tree:
         return bool(node and node.children)
 
     def changed_since(self, last: Tree) -> frozenset[Slug] | None:
-        """Pages whose navigation, ancestors, children or neighbours are others.
-
-        Those below a node one of whose children looks different, or is listed in
-        another part, may show it; None: all.
-        """
+        """Pages whose navigation or neighbours are others; None: all."""
         waiting = []
         for path, node in self._by_path.items():
             old = last._by_path.get(path)
@@ -280,11 +266,7 @@ class Tree:
         return node
 
     def _sort(self) -> tuple[Slug, ...]:
-        """Sort every level; without recursion, since slugs may be very deep.
-
-        The list of all pages has them in this order, a folder without page where its
-        first page is.
-        """
+        """Sort every level, without recursion: slugs may be very deep."""
         order: list[Slug] = []
         waiting = [self.root]
         while waiting:
@@ -349,10 +331,9 @@ def reading_order(linked: Iterable[Slug], known: Iterable[Slug]) -> tuple[Slug, 
 
 @lru_cache(maxsize=1024)
 def shared_out(sizes: tuple[int, ...], limit: int) -> tuple[int, ...]:
-    """Divide ``limit`` links among levels: small ones whole, the rest alike.
+    """Divide links among levels: small ones whole, the rest alike, at least one each.
 
-    Every level that has an entry gets at least one, the way through it.  One that is
-    not whole also has links to what it leaves out above and below.
+    What a level leaves out above and below takes two links more.
     """
     shares = [0] * len(sizes)
     left = limit
@@ -369,7 +350,6 @@ def shared_out(sizes: tuple[int, ...], limit: int) -> tuple[int, ...]:
 
 
 def _way(node: Node) -> list[Node]:
-    """The root (or the nearest shown) and every node down to this one."""
     way = [node]
     while (above := way[-1].parent) is not None and len(way) <= DEPTH_MAX:
         way.append(above)
@@ -378,7 +358,6 @@ def _way(node: Node) -> list[Node]:
 
 
 def _has_same_children(node: Node, old: Node) -> bool:
-    """Whether a level looks as it did, and is listed in the same parts."""
     return node.child_keys == old.child_keys and all(
         list_part("", one.first) == list_part("", other.first)
         for one, other in zip(node.children, old.children, strict=True)
@@ -412,11 +391,7 @@ def _opened(
 
 
 def _window_key(node: Node, start: int, share: int) -> bytes:
-    """Hash of what a window shows, whatever is open in it.
-
-    How many entries there are outside is no part of it: a page more would change
-    every page that leaves it out.
-    """
+    """Hash of a window, whatever is open in it and however many entries are outside."""
     children, end = node.children, start + share
     before = children[0].listed if start else ""
     after = children[end].listed if end < len(children) else ""

@@ -42,7 +42,6 @@ NO_FILES: Files = {}
 """What is trusted of an output that nothing is known of."""
 _TIMES_END = 1 << 63
 READ_BYTES_MAX = 64 * 1024 * 1024
-"""Of a file of the last build that is read again."""
 
 
 class Changes(Struct, frozen=True):
@@ -52,16 +51,11 @@ class Changes(Struct, frozen=True):
     unchanged: int
     removed: int
     files: Files
-    """Every file of the site as it is now."""
     problems: tuple[Problem, ...]
 
 
 def open_output(root: Path, trusted: Files = NO_FILES) -> Output:
-    """Look at an output folder and make sure that a site may be written there.
-
-    Raises:
-        SiteError: Not a folder, not writable, or holding files of others.
-    """
+    """Make sure that a site may be written to a folder; raises ``SiteError``."""
     try:
         root.mkdir(parents=True, exist_ok=True)
         has_files = any(root.iterdir())
@@ -89,19 +83,15 @@ class Output:
     def __init__(self, root: Path, trusted: Files) -> None:
         self.root = root
         self._top = os.fspath(root)
-        """The folder."""
         self._known: Files
         """What builds of ours put there; read while it is held, as what follows."""
         self.wikis: tuple[PublishedWiki, ...] = ()
-        """Those that the site holds."""
         self._trusted = trusted
         self._place: output_place.OutputPlace
-        """While it is held."""
         self._numbers = count(1)
         self.files: dict[str, FileState] = {}
         """What the site shall have so far."""
         self._keys: dict[str, bytes] = {}
-        """Keys of files that are not put yet."""
         self._foreign: list[str] = []
         self._missing: dict[str, bool] = {"": False}
         """Folders that were not there when a file of theirs was first put."""
@@ -109,11 +99,10 @@ class Output:
 
     @contextlib.contextmanager
     def staging(self) -> Iterator[None]:
-        """Keep a place for new files; whatever happens, it is gone afterwards.
+        """Keep a place for new files, gone afterwards whatever happens.
 
         Raises:
-            SiteError: for any file that cannot be written, and where another
-                build writes to the same folder.
+            SiteError: a file cannot be written, or another build writes to the folder.
         """
         with _held(self.root) as top:
             self._place = output_place.OutputPlace(self.root, top)
@@ -139,19 +128,15 @@ class Output:
         return _file_digest(full) if is_file else None
 
     def keep(self, path: str, key: bytes = b"") -> bool:
-        """Take over a file if it still holds what the last build left in it.
+        """Take over a file if it was made from this and holds what the last build left.
 
-        It is read only where it was restored, and so has another time.  Where it was
-        made from something else than now, it is not kept; its new content is put
-        later, and has this key.
+        It is read only where it was restored.  One that is not kept is put later, by
+        this key.
         """
         return not self.keep_all({path: key})
 
     def keep_all(self, keys: Mapping[str, bytes | None]) -> list[str]:
-        """The same for files by their keys; those that are not kept.
-
-        Without a key one is still made from what it was made from last.
-        """
+        """The same for files by keys, None for any key; those not kept."""
         lost = []
         known, trusted, files = self._known, self._trusted, self.files
         for path, key in keys.items():
@@ -194,11 +179,7 @@ class Output:
         return read_below(self.root, path, self.files[path].size)
 
     def put(self, path: str, content: bytes, key: bytes = b"") -> None:
-        """The file shall have this content, whatever it was to have before.
-
-        Staged only where it differs from what is there.  ``key`` is in place of the
-        one that ``keep`` was asked for.
-        """
+        """Give a file its content, staged where it differs; ``key`` as of ``keep``."""
         if key:
             self._keys[path] = key
         number = self.new_number()
@@ -215,11 +196,7 @@ class Output:
         return next(self._numbers)
 
     def put_staged(self, path: str, size: int, digest: Digest, number: int) -> bool:
-        """The file shall have the content that has this number in staging.
-
-        Returns:
-            Whether it is wanted there: it differs from what is at the path.
-        """
+        """Give a file staged content; whether it differs from what is there."""
         key = self._keys.pop(path, b"")
         self.files[path] = FileState(size, digest, key=key)
         is_wanted = self._is_to_be_written(path, digest)
@@ -230,11 +207,7 @@ class Output:
     def put_copy(
         self, path: str, place: SourceFile, name: str, known: tuple[int, Digest]
     ) -> bool:
-        """The file shall be a copy of a wiki's, of known size and digest.
-
-        Returns:
-            False where that file cannot be read any more; then it is not in the site.
-        """
+        """Make a file the copy of a wiki's; False where that cannot be read."""
         self.files[path] = FileState(*known)
         if not self._is_to_be_written(path, known[1]):
             return True
@@ -257,10 +230,7 @@ class Output:
         self._problems.append(_unread(name))
 
     def commit(self, wikis: Sequence[PublishedWiki] = ()) -> Changes:
-        """Swap the staged files in, remove what is gone, the manifest last.
-
-        ``wikis`` are those whose files they are, for whoever writes the next site.
-        """
+        """Swap staged files in, remove what is gone, the manifest last."""
         manifest = self._stage_manifest(wikis)
         gone = sorted(path for path in self._known if path not in self.files)
         unsettled = [path for path, one in self.files.items() if not one.mtime_ns]
@@ -313,7 +283,6 @@ class Output:
         return self._missing[folder]
 
     def _has_twin(self, path: str) -> bool:
-        """Whether the file at a path is one of ours whose name has another case."""
         folded = path.casefold()
         return any(
             _is_same_file(self.root / path, self.root / known)
@@ -361,10 +330,7 @@ class Output:
 
 @contextlib.contextmanager
 def _held(root: Path) -> Iterator[int]:
-    """Hold the folder against other builds; the kernel frees it with the process.
-
-    The folder itself is locked, so that no lock file is published with the site.
-    """
+    """Hold the folder against other builds; a lock file would be published with it."""
     try:
         descriptor = open_locked_folder(root)
     except BlockingIOError as exc:
@@ -389,7 +355,6 @@ def is_untouched(root: Path, files: Files) -> bool:
 
 
 def _is_ours(root: Path) -> bool:
-    """Whether a build of ours put something into a folder."""
     return (
         manifests.manifest_head(root) is not None
         or (root / output_place.STAGING).is_dir()
@@ -399,8 +364,7 @@ def _is_ours(root: Path) -> bool:
 def _known_files(root: Path, trusted: Files) -> Files:
     """Files that builds of ours put here.
 
-    A manifest that an interrupted build left in staging counts as well; what its
-    files hold now is uncertain, so they come without a digest.
+    Those of an interrupted build's manifest hold nobody knows what: without a digest.
     """
     interrupted = f"{output_place.STAGING}/{output_place.STAGED_MANIFEST}"
     manifest = trusted.get(MANIFEST)
@@ -439,11 +403,7 @@ def _has_link_above(root: Path, path: str) -> bool:
 
 
 def _in_the_way(gone: Sequence[str], staged: Sequence[str]) -> list[str]:
-    """Files to remove before the swap, because a new one needs their name.
-
-    A folder takes their place, a file takes that of a folder above them, or
-    only the case of the name changed.
-    """
+    """Files to remove before the swap: a new file needs their name or place."""
     new = set(staged)
     folders = {parent for path in new for parent in folders_above(path)}
     folded = {path.casefold() for path in new}

@@ -25,7 +25,6 @@ class Staging:
     """The folder of new files, open; the processes of a build share it."""
 
     def __init__(self, folder: int) -> None:
-        """``folder`` is a descriptor and belongs to the caller."""
         self._folder = folder
 
     def file(self, name: str) -> BinaryIO:
@@ -70,20 +69,17 @@ class OutputPlace:
     """One output folder while a build holds it."""
 
     def __init__(self, root: Path, top: int) -> None:
-        """``top`` is a descriptor of ``root`` and belongs to the caller."""
         self._root = root
         self._top = top
         self._staging = -1
         self.staged: Staging
-        """While there is a place for new files."""
 
     @contextlib.contextmanager
     def staging(self) -> Iterator[None]:
-        """Have an empty folder for new files; whatever happens, it is gone afterwards.
+        """Have an empty folder for new files, gone afterwards whatever happens.
 
         Raises:
-            SiteError: something else is in its place.
-            OSError: it cannot be made.
+            SiteError, OSError: something else is in its place; it cannot be made.
         """
         self._clear_staging()
         try:
@@ -98,22 +94,14 @@ class OutputPlace:
                 self._clear_staging()
 
     def swap_in(self, name: str, path: str) -> None:
-        """Let a staged file take an output path, whose folders are made.
-
-        Raises:
-            SiteError: a file or a link is in the place of one of them.
-        """
+        """Move a staged file to its path; raises ``SiteError`` if it is blocked."""
         *folders, leaf = path.split("/")
         with self._explained():
             place = self._folders.open(folders, makes=True)
         os.replace(name, leaf, src_dir_fd=self._staging, dst_dir_fd=place)
 
     def remove(self, path: str) -> bool:
-        """Remove a file and the folders that this leaves empty.
-
-        Returns:
-            False where a link has taken the place of a folder above it.
-        """
+        """Remove a file and folders left empty; False where a link is on the way."""
         *folders, leaf = path.split("/")
         try:
             with self._opened(folders) as place:

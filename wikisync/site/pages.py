@@ -71,30 +71,26 @@ class PageJob(Struct, frozen=True):
 
     slug: Slug
     path: str
-    """Output path."""
     parts: Mapping[str, object]
     """What its template sees that follows from its wiki."""
     view: Place | None
     """Of its packed ``PageView``; None for its versions."""
     beside: Beside
     number: int
-    """Of its new file in staging."""
     history: PageHistory | None = None
     """Its versions, where these are the page."""
 
 
 class WikiFrame(Struct, frozen=True, dict=True):
-    """What the pages of one wiki show besides their own.
+    """What the pages of one wiki show besides their own and the site.
 
-    It can be sent to another process, which makes the tree again.  The site is no
-    part of it: that names all wikis, and would be sent once for each of them.
+    Sent to another process, it makes the tree again.
     """
 
     wiki: contexts.WikiContext
     titles: Mapping[Slug, str]
     """Of each page but those beside others."""
     urls: Mapping[Slug, str]
-    """Output path of each page."""
     nav_limit: int
 
     @cached_property
@@ -214,7 +210,6 @@ class WikiPages:
         return sum(1 for one in self.tree.ancestors(slug) if one.url)
 
     def _around(self, slug: Slug) -> tuple[Slug | None, Slug | None]:
-        """The pages before and after a page: in its sidebar, else in the tree."""
         sidebar = self._sidebars.of(slug)
         if sidebar is not None and slug in sidebar.order:
             return sidebar.order.around(slug)
@@ -227,7 +222,6 @@ class WikiPages:
     def _shown_comments(
         self, slug: Slug, at: str
     ) -> tuple[contexts.CommentContext, ...]:
-        """The comments on a page; parsed anew whenever it is rendered."""
         comments = self.wiki.scanned.source.comments.get(slug, ())
         if not comments:
             return ()
@@ -286,11 +280,7 @@ class WikiPages:
         return structs.replace(self.reference(slug), wiki=self.label)
 
     def frame_key(self) -> bytes:
-        """Hash of what every page of the wiki shows besides its own and the tree.
-
-        Links of comments are resolved when they are shown, so all addresses count where
-        there are some.
-        """
+        """Hash of what every page shows besides its own and the tree."""
         comments = self.wiki.scanned.source.comments
         return hash_of(self._key, self.label, comments and self._indexer.table_key)
 
@@ -308,10 +298,7 @@ class WikiPages:
     def moved_around(
         self, titles: Mapping[Slug, str], urls: Mapping[Slug, str]
     ) -> frozenset[Slug] | None:
-        """Pages around which the tree is not that of other titles and paths.
-
-        None: all may have others, because a sidebar gives their order.
-        """
+        """Pages around which the tree is another one; None: maybe all."""
         if titles == self._titles and urls == self._urls:
             return frozenset()
         if self.wiki.scanned.sidebars:
@@ -325,10 +312,10 @@ class WikiPages:
         return self.tree.changed_since(before.tree)
 
     def key(self, slug: Slug, backlinks: tuple[contexts.PageRef, ...]) -> bytes:
-        """Hash of everything that a page is composed of and that its template sees.
+        """Hash of all that a page is composed of and its template sees.
 
-        The page's address and its direction follow from what is in it, and the way
-        to the page is part of its branch.  More backlinks than are named count too.
+        Address and direction follow from what is in it, the way to it from its branch.
+        More backlinks than are named count too.
         """
         page = self.wiki.pages[slug]
         before, after = self._around(slug)
@@ -393,10 +380,7 @@ class WikiPages:
     def job(
         self, slug: Slug, backlinks: tuple[contexts.PageRef, ...], number: int = 0
     ) -> PageJob:
-        """A page that is to be rendered into the staged file of a number.
-
-        ``backlinks`` are the pages that link to it, in any order.
-        """
+        """A page to be rendered into the staged file of a number."""
         page, path = self.wiki.pages[slug], self._urls[slug]
         before, after = self._around(slug)
         parts: dict[str, object] = {

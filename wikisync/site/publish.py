@@ -51,7 +51,6 @@ KEEP_DEFAULT = 1
 AFTER_SECONDS_MAX = 600
 """For the command; an upload of a large site takes minutes."""
 AFTER_LINES_MAX = 1000
-"""Of the command's output in the log."""
 AFTER_LINE_CHARS_MAX = 500
 _CHUNK_BYTES = 8192
 _NEXT = "next"
@@ -68,7 +67,6 @@ class AfterCommand(Struct, frozen=True):
     command: tuple[str, ...]
     """Words, without a shell; the variable ``WIKISYNC_SITE`` names the site."""
     folder: Path
-    """Where it runs."""
     environment: Mapping[str, str]
     """Whole; secrets are left out."""
     seconds_max: float = AFTER_SECONDS_MAX
@@ -131,7 +129,6 @@ async def publish(
 
 
 async def _sent(output: Path, url: str) -> Problem | None:
-    """Make a bucket hold the site; a problem says why it does not."""
     from wikisync.site.bucket import open_bucket, send  # slow to load
 
     try:
@@ -157,10 +154,7 @@ def publish_site(
 ) -> Published:
     """Build a new version and put it in place at once, where anything changed.
 
-    ``is_followed`` leaves a mark beside the versions that a command has to run.
-
-    Raises:
-        UsageError, SiteError, FolderError: as ``publish``.
+    ``is_followed`` leaves a mark that a command has to run.  Raises as ``publish``.
     """
     checked_sources(wikis, output, options)
     place = _Place(output)
@@ -203,11 +197,7 @@ class _Place:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the versions against another wikisync.
-
-        Raises:
-            SiteError: another one publishes, or the disk says no.
-        """
+        """Hold the versions against another wikisync; raises ``SiteError``."""
         try:
             self._versions.mkdir(parents=True, exist_ok=True)
             descriptor = open_locked_folder(self._versions, follows_links=False)
@@ -226,11 +216,7 @@ class _Place:
             close_locked(descriptor)
 
     def begin(self) -> None:
-        """The next version is the present site, or empty where there is none.
-
-        Raises:
-            SiteError: something else lies there that is no site of ours.
-        """
+        """Begin the next version as the present site; raises ``SiteError``."""
         self.has_site = os.path.lexists(self._output)
         if self._old.is_dir():
             # an interrupt between the steps of a disk that cannot exchange
@@ -269,10 +255,9 @@ class _Place:
         return ()
 
     def prune(self, keep: int) -> None:
-        """Remove the oldest versions, but never the one that is shown.
+        """Remove the oldest versions but that shown; one becomes the next.
 
-        One becomes the next version.  Made equal to the site now, it holds no page
-        that left it.
+        Made equal to the site now, that holds no page which left it.
         """
         shown = self._output.resolve()
         earlier = [one for one in self._numbered() if one.resolve() != shown]
@@ -316,7 +301,6 @@ class _Place:
         return (_not_at_once(self._output),)
 
     def _numbered(self) -> list[Path]:
-        """Earlier versions, the oldest first."""
         return sorted(
             path
             for path in self._versions.iterdir()
@@ -328,18 +312,13 @@ class _Place:
 
 
 def make_linked_copy(source: Path, copy: Path) -> bool:
-    """Make a folder, which need not exist, equal to another one by links.
+    """Make a folder, which nobody reads now, equal to another one by links.
 
-    What has the same inode in both is the same file, so a second call goes on where an
-    interrupt ended the first.  No symbolic link is followed, and nobody may read the
-    copy meanwhile.
+    Inodes tell equal files, so a second call goes on where an interrupt ended the
+    first. No symbolic link is followed.
 
     Returns:
-        Whether all files are shared: where a disk has no links, they are copied, and
-        would be copied again.
-
-    Raises:
-        OSError: A folder cannot be read, or the copy cannot be written.
+        Whether all files are shared: a disk without links copies them each time.
     """
     if not os.path.lexists(copy):
         copy.mkdir()
@@ -396,10 +375,7 @@ def _is_linked(source: str, target: Path) -> bool:
 
 
 async def run_after(after: AfterCommand, site: Path) -> tuple[Problem, ...]:
-    """Run a command; its output goes to the log, its failure becomes a problem.
-
-    Cancelled, it kills the command and all that the command started.
-    """
+    """Run a command and log its output; its failure is a problem, a cancel kills it."""
     environment = {**after.environment, "WIKISYNC_SITE": _absolute(site)}
     try:
         process = await processes.start_program_async(
@@ -431,7 +407,6 @@ def _absolute(path: Path) -> str:
 
 
 async def _logged(process: AsyncChild) -> str:
-    """Log what a command says, line by line; the last line."""
     assert process.stdout is not None
     rest, last, count = "", "", 0
     while chunk := await process.stdout.read(_CHUNK_BYTES):

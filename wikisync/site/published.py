@@ -38,7 +38,6 @@ class WikiIndex(Generic[T]):
     """Wikis of a service by what they are known by: the id, and else the path."""
 
     def __init__(self, wikis: Iterable[tuple[WikiOwner, WikiOrigin, T]]) -> None:
-        """Index wikis, each with what is to be found."""
         self._by_id: dict[tuple[str, OwnerKind, int], T] = {}
         self._by_path: dict[tuple[OwnerKind, str], list[tuple[WikiOrigin, T]]] = {}
         for owner, origin, value in wikis:
@@ -91,11 +90,7 @@ def leaving(
 
 
 def refuse_leaving(wikis: Sequence[PublishedWiki]) -> None:
-    """Refuse to remove wikis from a site.
-
-    Raises:
-        UsageError: there is one.
-    """
+    """Raise ``UsageError`` if there are wikis that would be removed from a site."""
     if not wikis:
         return
     named = [str(wiki) for wiki in wikis[:WIKIS_SHOWN_MAX]]

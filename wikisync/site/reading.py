@@ -38,7 +38,6 @@ class Reading(msgspec.Struct, frozen=True, array_like=True):
     """A page that is read."""
 
     title: str
-    """As the page itself shows it."""
     ids: frozenset[str]
     summary: str
     problems: tuple[Problem, ...]
@@ -48,7 +47,6 @@ class Reading(msgspec.Struct, frozen=True, array_like=True):
     parsed: Place
     """Of the packed ``ParsedPage`` without its texts."""
     searched: Place
-    """Of the packed ``SearchedBody``."""
     view: Place
     """Of the packed ``PageView``, where its links are resolved."""
     finished: FinishedFacts | None
@@ -62,7 +60,6 @@ class SearchedBody(msgspec.Struct, frozen=True, array_like=True):
     """What the search takes from a page."""
 
     words: bytes
-    """Its scored words, packed."""
     text: bytes
     """Its packed ``DocumentText``."""
 
@@ -84,7 +81,6 @@ class OwnLinks(msgspec.Struct, frozen=True):
     """Of all wikis."""
     addresses: WikiAddresses
     folders: Mapping[Slug, str]
-    """``ScannedWiki.folders``"""
     loose: frozenset[str]
     """Paths of its loose files, not all of which need be text."""
 
@@ -195,10 +191,7 @@ def finished(
     site: bytes,
     source: Callable[[], str],
 ) -> tuple[FinishedFacts, bytes]:
-    """A page with its links resolved: facts, and its packed ``PageView``.
-
-    ``source`` gives its text if a link is broken.
-    """
+    """A page with its links resolved; ``source`` gives its text if one is broken."""
     number = links.number
     own = table.addresses[number].pages
     crossings = links.crossings
@@ -240,10 +233,7 @@ def finished(
 
 
 def ids_of(headings: Mapping[Slug, frozenset[str]], links: SiteLinks) -> Ids:
-    """Hashes of the ids of pages, each made when it is asked for.
-
-    Of ``id:name``, an address of Org, it is the name of the page that has it.
-    """
+    """Hashes of the ids of pages, each made when asked for; names of Org too."""
 
     @cache
     def digest(slug: Slug) -> bytes:

@@ -28,7 +28,6 @@ from wikisync.site.pages import PageJob, WikiFrame
 from wikisync.site.theme import HISTORY_TEMPLATE, PAGE_TEMPLATE, Theme
 
 RENDERS = "wikisync.site.render_worker"
-"""The module that a process runs."""
 FEW_PAGES = 500
 """Are rendered here: processes take as long to start."""
 BATCH_PAGES = 16
@@ -51,18 +50,14 @@ class Setting(Struct, frozen=True):
     theme: Theme
     site: SiteContext
     bodies: Path
-    """The file of their texts."""
     output: Path
-    """The folder in which the new files are staged."""
 
 
 class Batch(Struct, frozen=True):
     """Pages of one wiki, for a process that renders."""
 
     setting: Setting | None
-    """None: that of the batch before."""
     frame: WikiFrame | None
-    """The same."""
     pages: tuple[PageJob, ...]
 
 
@@ -71,10 +66,8 @@ class Written(NamedTuple):
 
     path: str
     size: int
-    """In bytes."""
     digest: Digest
     number: int
-    """Of the file in staging."""
 
 
 class Answer(Struct, frozen=True, array_like=True):
@@ -101,13 +94,7 @@ class Renderer:
         self._bodies = Bodies(setting.bodies)
 
     def written(self, frame: WikiFrame, job: PageJob) -> Written:
-        """A page, written.
-
-        Raises:
-            SiteError: the theme fails for it.
-            BodyDamaged: its text cannot be read any more.
-            OSError: it cannot be written.
-        """
+        """A page, written; raises ``SiteError``, ``BodyDamaged``, ``OSError``."""
         context = frame.template_context(self._setting.site, job, self._bodies)
         path = job.path
         template = HISTORY_TEMPLATE if job.history else PAGE_TEMPLATE
@@ -125,13 +112,12 @@ def rendered_pages(
 ) -> Iterator[Written]:
     """Each page, staged, in the order of the jobs.
 
-    ``meanwhile`` is what can be done step by step while processes render; some of it
-    may be left afterwards, for the caller.
+    ``meanwhile`` is done step by step while processes render; its rest is the caller's.
 
     Raises:
         SiteError: the theme fails for a page, or a process that renders ended.
-        BodyDamaged: the text of a page cannot be read any more.
-        OSError: a page cannot be written.
+        BodyDamaged, OSError: the text cannot be read any more; a page cannot be
+            written.
     """
     waiting = iter(jobs)
     first = list(islice(waiting, FEW_PAGES))

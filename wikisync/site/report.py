@@ -31,7 +31,6 @@ class WantedPage(Struct, frozen=True):
     wiki: int
     slug: str
     pages: tuple[Slug, ...]
-    """The pages that link to it."""
 
 
 class LinkReport(Struct, frozen=True):
@@ -39,7 +38,6 @@ class LinkReport(Struct, frozen=True):
 
     broken: tuple[BrokenLink, ...]
     wanted: tuple[WantedPage, ...]
-    """Those wanted most come first."""
     orphans: tuple[ItemKey, ...]
 
 
@@ -136,11 +134,9 @@ class WikiNote(Struct, frozen=True, array_like=True):
     addresses: WikiAddresses
     problems: tuple[Problem, ...]
     retry_at: float
-    """When the first page that went over a limit may be tried again; 0: there is
-    none."""
+    """When the first page over a limit may be tried again; 0: there is none."""
     links: WikiLinks
     documents: tuple[DocumentKey, ...]
-    """What the search takes."""
     linked: tuple[str, ...]
     """The loose files that its pages link to, sorted."""
     references: Mapping[Slug, PageRef]
@@ -158,9 +154,7 @@ class Stale(Struct, frozen=True):
     """What of one wiki, and of others, may have another key."""
 
     own: frozenset[Slug] | None = frozenset()
-    """Its pages; None: all."""
     elsewhere: frozenset[ItemKey] = frozenset()
-    """Pages of other wikis."""
     has_same_lists: bool = True
     """Its lists show what they showed."""
 
@@ -173,10 +167,8 @@ def stale_pages(
 ) -> Stale:
     """The pages that another state of one wiki gives another key.
 
-    A page is composed of its own text and links, of what is around it, and of the
-    titles of the pages that link to it.  Those ``moved`` have another title or path
-    now, or are new; those ``around`` another navigation or other neighbours.  None: all
-    pages show something else.
+    Those ``moved`` have another title or path, which pages show that they link to;
+    those ``around`` another navigation or other neighbours, or all have (None).
     """
     number = wiki.number
     stale = {ItemKey(number, slug) for slug in around or ()}

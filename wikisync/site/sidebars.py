@@ -128,8 +128,7 @@ def apart(html: str, ids: frozenset[str], prefix: str) -> str:
 def folding(html: str) -> str:
     """A sidebar in which each list below a name can be folded, and is open.
 
-    The name is the text of the entry that the list is in, or the heading or paragraph
-    above it. A link stays beside what folds: it could not be followed inside.
+    A link stays beside what folds: it could not be followed inside.
     """
     document = Document(html)
     tokens, names, close = document.html, document.names, document.close

@@ -50,30 +50,21 @@ SCANS_FOLDER = "scans"
 
 
 class SourceFile(NamedTuple):
-    """Where a file of a wiki lies."""
+    """Where a file of a wiki lies: in the wiki's folder, at a path inside it."""
 
     folder: Path
-    """The wiki's folder."""
     name: str
-    """Path of the file inside it."""
 
 
 class WikiFiles(Struct, frozen=True):
-    """How the pages and files of a wiki are read, in a folder or a mirror.
-
-    A small value without an open file: a process that gets it reads by itself.
-    """
+    """Reads the files of a folder or mirror in any process: none is open."""
 
     folder: Path
     copy: int
     """As in ``WikiSource``."""
 
     def read(self, path: str, digest: model.Digest) -> bytes | None:
-        """A page or file as it is now; None where it cannot be read.
-
-        ``digest`` is what the scan saw.  A folder gives what it has now, so the caller
-        compares.
-        """
+        """A page or file as it is now: the caller compares it.  None if lost."""
         text = self.texts([digest]).get(digest)
         return read_file(*self.place(path, digest)) if text is None else text
 
@@ -93,15 +84,13 @@ class ScannedWiki(Struct, frozen=True, dict=True):
 
     source: WikiSource
     pages: Mapping[model.Slug, SourcePage]
-    """Sorted by slug."""
     attachments: Mapping[model.AttachmentPath, IndexedFile]
     problems: tuple[model.Problem, ...]
     loose: LooseStates = field(default_factory=LooseStates)
     templates: Mapping[model.Slug, SourcePage] = field(default_factory=dict)
     """Templates for new pages, which the site leaves out; a page may include one."""
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """These and what else is not in the site, by slug or path: why, a word of
-    ``REASONS``."""
+    """What else is not in the site, by slug or path: why, a word of ``REASONS``."""
     missed: set[str] = field(default_factory=set)
     """Files that could not be read afterwards as they were at the look."""
     drafts: Mapping[model.Digest, bytes] = field(default_factory=dict)
@@ -115,7 +104,6 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     history: bytes = b""
     """Hash of what is known of its history; empty where nothing is."""
     log: Versions = UNKNOWN
-    """That history, of a folder."""
 
     @cached_property
     def versions(self) -> Versions:
@@ -187,10 +175,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """Hash of everything that a site takes from this wiki.
-
-        Of loose files it takes what its pages link to, which only they can tell.
-        """
+        """Hash of all that a site takes from this wiki but for linked loose files."""
         return hash_of(
             self.source.fingerprint(),
             self.history,
@@ -213,7 +198,6 @@ class PageText(Struct, frozen=True):
     text: str
     digest: model.Digest
     problems: tuple[model.Problem, ...]
-    """What is wrong with the bytes."""
 
     @classmethod
     def all_of(
@@ -266,8 +250,6 @@ def scan_wiki(
     now_ns: Callable[[], int] = time.time_ns,
 ) -> ScannedWiki:
     """Look at a wiki's folder or copy; what cannot be read becomes a problem.
-
-    ``page_templates`` makes ordinary pages of the service's page templates.
 
     Raises:
         FolderError: The folder itself cannot be read.
@@ -401,10 +383,7 @@ def _redirects(source: WikiSource, log: Versions, noted: bytes) -> Mapping[str, 
 def settle(
     wiki: ScannedWiki, cache: Cache, *, now_ns: Callable[[], int] = time.time_ns
 ) -> None:
-    """Remember linked files, and look again at those that were too new for that.
-
-    At the end of a build most are old enough, and the next one need not read them.
-    """
+    """Remember linked files, and look again at those that were too new for that."""
     linked = {path: state for path, state in wiki.loose.seen.items() if state}
     if wiki.source.copy or (wiki.is_settled and not linked):
         return
@@ -428,7 +407,6 @@ def _index(source: WikiSource, cache: Cache, now_ns: Callable[[], int]) -> Folde
 
 
 def _look(folder: Path, index: FolderIndex, path: str) -> IndexedFile | None:
-    """What a file holds that no scan looked at; None if it is gone."""
     try:
         with safe_open.opened_root(folder) as root, safe_open.Folders(root) as folders:
             return index.look(folders, path)

@@ -80,11 +80,7 @@ _EMPTY: Mapping[str, Any] = {
 
 
 class Theme:
-    """A theme with its options set, ready to render.
-
-    Holds no state of a page; the same theme, options and context give the same
-    text, byte for byte.
-    """
+    """A theme with its options set: the same context gives the same bytes."""
 
     def __init__(
         self,
@@ -142,17 +138,11 @@ class Theme:
         return () if self._is_ours else theme_problems(self._layers, self._environment)
 
     def render(self, template: str, context: Mapping[str, object], *, at: str) -> str:
-        """The text of the output file ``at``, made by a template.
+        """The text of the output file ``at``, made by a template such as ``page.html``.
 
-        Args:
-            template: Name below ``templates/``, such as ``page.html``.
-            context: The names of ``docs/themes.md``; ``site`` must be there,
-                the rest has empty defaults.  ``content``, ``sidebar``
-                and ``wiki_footer`` are safe HTML.
-            at: Output path of the file, from which links are relative.
-
-        Raises:
-            SiteError: The template fails; file and line are named.
+        ``context`` has the names of ``docs/themes.md``, at least ``site``; ``content``,
+        ``sidebar`` and ``wiki_footer`` are safe HTML.  ``SiteError`` names file and
+        line where the template fails.
         """
         values = self._full_context(context, at)
         errors = _errors_of_templates()
@@ -385,8 +375,6 @@ def _make_environment(
     from wikisync.site.theme_compiled import compiled_templates
 
     class NoSuchValue(StrictUndefined):
-        """What a template gets for a name that does not exist."""
-
         def __init__(self, hint: str | None = None, **names: Any) -> None:
             owner, name = names.get("obj"), names.get("name")
             if hint is None and isinstance(owner, Struct) and isinstance(name, str):

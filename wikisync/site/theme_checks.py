@@ -26,8 +26,6 @@ EXTENDS_MAX = 50
 
 
 class _Asked(Struct):
-    """What templates ask for by name; a name that is computed may be any."""
-
     strings: set[str] = field(default_factory=set)
     beginnings: set[str] = field(default_factory=set)
     """Of strings whose names are computed: ``about_`` of ``"about_" ~ kind``."""
@@ -111,7 +109,6 @@ def _note_string(
 def _block_problems(
     place: str, tree: Template, environment: Environment
 ) -> Iterator[Problem]:
-    """Blocks of a template that none above it has, and that are in no other block."""
     from jinja2 import nodes
 
     above = _above(tree, environment)

@@ -31,10 +31,7 @@ class CompiledTemplates(BytecodeCache):
     """Code by the name and file of its template, with the hash of its source."""
 
     def __init__(self, folder: Path, kind: str = "") -> None:
-        """Keep code in memory, and that of our own templates in a folder as well.
-
-        ``kind`` is the name of the kind of environment: another one makes other code.
-        """
+        """Keep code of one kind of environment, ours in a folder as well."""
         self._kept: dict[str, tuple[str, CodeType]] = {}
         pattern = f"template-{kind}-%s.{sys.implementation.cache_tag}.pyc"
         self._files = FileSystemBytecodeCache(str(folder), pattern)

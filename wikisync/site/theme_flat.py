@@ -30,10 +30,9 @@ SHOWN = "escaped texts"
 def flat_template(
     env: Environment, name: str, theme: Texts, options: Mapping[str, object], lang: str
 ) -> FlatTemplate:
-    """A template with all that it is made of.
+    """A template with all that it is made of, whose names are constants.
 
-    It has nothing but blocks where it extends another one, and constant names where it
-    includes.
+    It has nothing but blocks where it extends another one.
     """
     chain = [_parsed(env, name)]
     while extends := [*chain[-1].find_all(nodes.Extends)]:
@@ -96,7 +95,7 @@ def escaped(text: str) -> str:
 
 
 class _PageCode(CodeGenerator):
-    """Code of a template of ours: attributes and calls are Python's own.
+    """Code of a template of ours, with Python's own attributes and calls.
 
     What fails in it fails in Jinja's as well, which is asked then.
     """
@@ -104,7 +103,6 @@ class _PageCode(CodeGenerator):
     macros: Mapping[str, int]
     """Name of each macro to the number of its parameters."""
     _safe: nodes.Node | None = None
-    """What is being shown, where it is HTML already."""
 
     def write_commons(self) -> None:
         """Begin the function that renders."""
@@ -174,7 +172,6 @@ class _Flattening(NodeTransformer):
     ) -> None:
         self._env = env
         self._blocks = blocks
-        """Of each name, what replaces it first."""
         self._options = options
         self._constants: Mapping[str, Callable[[str], nodes.Expr]] = {
             "t": lambda key: nodes.Const(theme.text(key, lang)),
@@ -183,7 +180,6 @@ class _Flattening(NodeTransformer):
         }
         """Functions by their names, of which an argument tells what they give."""
         self._replaced: list[list[nodes.Block]] = []
-        """Of each block around, what it replaces."""
 
     def visit_Include(self, node: nodes.Include) -> nodes.Node:  # noqa: N802 - of Jinja
         """The template that is included."""

@@ -54,8 +54,7 @@ def csp_hash(text: str) -> str:
 def theme_filters(theme: Texts) -> dict[str, Callable[..., Any]]:
     """The filters of ``docs/themes.md``.
 
-    Those that depend on the page take the context: Jinja computes a plain
-    filter of a constant once, and would keep the first page's link for all.
+    Jinja computes a filter of a constant once, so those of a page take the context.
     """
     from jinja2 import pass_context
 
@@ -82,11 +81,7 @@ def theme_filters(theme: Texts) -> dict[str, Callable[..., Any]]:
 
 
 class _SharedTexts:
-    """Texts that all pages of a directory share, so that each is rendered once.
-
-    Most of a page's tree is closed entries, which stand on hundreds of its
-    neighbours, with the same links.
-    """
+    """Texts that all pages of a directory share, so that each is rendered once."""
 
     def __init__(self) -> None:
         self._texts: dict[tuple[object, ...], tuple[tuple[object, ...], Markup]] = {}
@@ -114,10 +109,7 @@ class _SharedTexts:
         render: Callable[[object], Markup],
         is_own: Callable[[object], bool],
     ) -> str:
-        """The texts of many values, one after the other.
-
-        ``is_own`` marks a value that one page alone shows in that way.
-        """
+        """The texts of many values; ``is_own`` tells which one page alone shows."""
         texts = self._texts
         shown: list[Markup] = []
         for value in values:
@@ -215,11 +207,7 @@ class _NoUrls:
 
 
 def _link(context: Context, target: str, fragment: str = "") -> str:
-    """A link from the page in hand.
-
-    The page for "not found" is answered at any address, so that only it has
-    links from the top of the host, where the site's address is known.
-    """
+    """A link from the page in hand, of "not found" from the top."""
     at = context["at"]
     link = link_from(at, target, fragment)
     if at == NOT_FOUND_PAGE and "://" not in target:

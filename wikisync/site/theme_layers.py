@@ -139,11 +139,7 @@ def merged(layers: tuple[Layer, ...], subfolder: str) -> dict[str, bytes]:
 
 
 def strings_of(layer: Layer) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Each file of strings of a layer: its path, and its texts by their keys.
-
-    Raises:
-        SiteError: One is not UTF-8, not TOML, or holds another value than a string.
-    """
+    """The files of strings of a layer with texts by keys; raises ``SiteError``."""
     for path, content in layer.files.items():
         if not (path.startswith("i18n/") and path.endswith(".toml")):
             continue

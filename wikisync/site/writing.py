@@ -61,10 +61,9 @@ _ITEMS = msgpack_decoder(list[ListingItem])
 class SiteWriting:
     """One build that has something to do.
 
-    Two passes over the wikis: all are read before the first is written, because any
-    page can link to any other.  Between them each wiki's facts lie in the tables of
-    ``last_build``, so that memory does not grow with the wikis but by what others need
-    of them.
+    All wikis are read before the first is written, because any page can link to any
+    other.  Between them each wiki's facts lie in the tables of ``last_build``, and
+    memory grows by what others need of them alone.
     """
 
     def __init__(
@@ -101,22 +100,17 @@ class SiteWriting:
             scanned, self._addresses, options, theme, self._indexer, table, kept
         )
         self._composer: WikiPages | None = None
-        """Of the wiki that was composed last."""
         self._sums = reports.LinkSums()
         self._references: dict[ItemKey, PageRef] = {}
         """Pages that other wikis and the lists around all of them name."""
         self._stale: list[reports.Stale] = []
         self._stale_elsewhere: defaultdict[int, set[Slug]] = defaultdict(set)
-        """Pages of each wiki that the changes of others reach."""
         self._has_lost = False
         """Of a page of the last build nobody knows any more where it led."""
         self._retry_at = 0.0
         self._documents: list[Sequence[DocumentKey]] = []
-        """Of each wiki."""
         self.search = b""
-        """What to note of the search index."""
         self._changes: list[ListingItem] = []
-        """The last ones of all wikis."""
         self._has_same_history: list[bool] = []
         """Of each wiki: whether its history is that of the last build."""
         self._linked: list[Sequence[str]] = []
@@ -169,7 +163,6 @@ class SiteWriting:
     # First pass -------------------------------------------------------------------
 
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
-        """Know the pages of a wiki, and take from them what others need."""
         note, self._notes[number] = self._notes[number], reports.NO_NOTE
         self._has_same_history.append(note.history == scanned.history)
         inputs = self._inputs_of(number, scanned)
@@ -208,7 +201,6 @@ class SiteWriting:
     def _indexed(
         self, number: int, scanned: ScannedWiki, last: reports.WikiNote, inputs: bytes
     ) -> reports.WikiNote:
-        """What there is to know of a wiki that is not as the last build noted it."""
         indexer, name = self._indexer, scanned.source.owner.full_path
         encoded = msgspec.msgpack.encode
         reading, table = indexer.reading_key(scanned), indexer.table_key
@@ -413,7 +405,6 @@ class SiteWriting:
                 output.put(page.path, text.encode("utf-8", "replace"))
 
     def _write_search(self, output: Output) -> Iterator[None]:
-        """The search index, as far as the documents changed, in steps."""
         load: Load = partial(composing.load_document, indexer=self._indexer)
         documents = chain.from_iterable(self._documents)
         if self._kept:
@@ -432,7 +423,6 @@ class SiteWriting:
         )
 
     def _write_files(self, output: Output) -> None:
-        """What is no page and of no wiki: files of the theme, and for robots."""
         for path, content in self._theme.assets().items():
             output.put(path, content)
         output.put(layout.NO_JEKYLL, b"")
