@@ -40,8 +40,6 @@ from wikisync.markup.source import TOO_MUCH_MEMORY, clean_source, shown_as_sourc
 MEMORY_BYTES_MAX = 1 << 30
 """Of one worker; the worst page of 1 MiB that is known takes two thirds of it."""
 WAIT_SECONDS_MAX = 600.0
-"""By the clock, for one page; thirty times what an AsciiDoc page may take of the
-processor, in the worker and in its engine."""
 
 _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgpack_decoder(Answer)
 _PARSED_PAGES = msgpack_decoder(ParsedPage)
@@ -58,11 +56,9 @@ class Wish(msgspec.Struct, frozen=True):
     page: Page
     options: MarkupOptions
     include: Include = include_nothing
-    """What it may include."""
     seconds_max: float | None = None
     """Of processor time, less than the parser's limit."""
     aim: bytes = b""
-    """What ``make`` is told besides."""
 
 
 class BoundedPages(Generic[MadeT]):
@@ -78,7 +74,6 @@ class BoundedPages(Generic[MadeT]):
         memory_bytes_max: int = MEMORY_BYTES_MAX,
         wait_seconds_max: float = WAIT_SECONDS_MAX,
     ) -> None:
-        """Nothing is started before the first page, or ``prepare``."""
         self._decoder = decoder
         self._make = make
         self._seconds_max = seconds_max
@@ -135,8 +130,8 @@ class BoundedPages(Generic[MadeT]):
     ) -> list[Done | Shown | Refused]:
         """A worker's last answer to each job, or why there is none.
 
-        A page that ends its worker costs no other page: the pages of its message are
-        sent anew one by one, since they are parsed together.
+        Pages of a message are parsed together: after a breach they are sent anew one by
+        one.
         """
         answers: list[Done | Shown | Refused] = []
         start = end = alone_until = 0

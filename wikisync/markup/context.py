@@ -27,7 +27,6 @@ r"""Characters that keep a mark where a backslash escapes them, so that ``\#1`` 
 reference; any other, as in ``@john\_doe``, is text like the one around it."""
 
 SIGN = "data-sign"
-"""Attribute of a box with another sign than ``x`` in it: that sign."""
 
 Include = Callable[[str], str | None]
 """A target as the page names it to the text of that page or text attachment of
@@ -45,7 +44,6 @@ class ParseContext(Struct, frozen=True):
     slug: Slug
     include: Include = include_nothing
     engine: MarkdownEngine = "auto"
-    """What parses markdown."""
     asciidoc_engine: AsciidocEngine = "auto"
     """What renders asciidoc; the other formats have one parser each."""
     has_filters: bool = False

@@ -17,7 +17,6 @@ class Draft(Struct):
     document: Document
     toc: list[TocEntry] = field(default_factory=list)
     heading_indices: list[int] = field(default_factory=list)
-    """Index of the start tag of each entry of ``toc``."""
     ids: set[str] = field(default_factory=set)
     sections: list[Section] = field(default_factory=list)
     text: str = ""

@@ -131,9 +131,8 @@ def is_installed() -> bool:
 def is_costly(source: str) -> bool:
     """Whether a page is of a kind that this parser takes far too long for.
 
-    Its time is square in the number of description items, of formulas that are
-    not closed, of addresses that are not, of fenced alerts, which nest without an
-    end, and of mail addresses; our own engine's is not.
+    Its time is square in description items, in formulas, addresses and fenced alerts
+    without an end, and in mail addresses; our own engine's is not.
     """
     # one character is counted in a third of the time of two
     return (

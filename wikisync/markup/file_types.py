@@ -52,10 +52,7 @@ def may_open(name: str) -> bool:
 
 
 def is_drawing(name: str) -> bool:
-    """Whether a browser takes a file of this name for a drawing: it may hold scripts.
-
-    As a picture in a page it runs none; opened by itself it would.
-    """
+    """Whether a browser takes a file for a drawing, which may hold scripts."""
     return file_extension(name) == DRAWING
 
 

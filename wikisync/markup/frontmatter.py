@@ -29,7 +29,6 @@ class FrontMatter(NamedTuple):
     shown: str = ""
     """Source of a block that is not metadata and is shown as code."""
     language: str = ""
-    """Language of ``shown``."""
 
 
 class Block(NamedTuple):
@@ -80,10 +79,7 @@ def title_block(title: str) -> str:
 
 
 def find_block(source: str) -> Block | None:
-    """The block at the head of a page, whatever its language, or None.
-
-    A line that tells an encoding may stand before it.
-    """
+    """The block at the head of a page, behind a line of its encoding, or None."""
     head = source[:HEAD_CHARS]
     first, newline, rest = head.partition("\n")
     if newline and "coding:" in first:

@@ -24,7 +24,6 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
     seconds_max: float = PAGE_SECONDS_MAX
     """Of processor time; a page that takes more ends the worker."""
     aim: bytes = b""
-    """What the worker is told of that for which it makes something of the page."""
 
 
 Jobs = tuple[Job, ...]
@@ -51,8 +50,7 @@ class Done(msgspec.Struct, frozen=True, array_like=True, tag="done"):
     made: msgspec.Raw
     """By default the ``ParsedPage`` itself."""
     is_spent: bool = False
-    """The worker has taken so much memory that another one should follow it; it does
-    no other job of those that it has."""
+    """The worker has taken much memory: another one takes the rest of its jobs."""
 
 
 class Shown(msgspec.Struct, frozen=True, array_like=True, tag="shown"):

@@ -127,8 +127,7 @@ def is_below(path: str, wiki_base: str) -> bool:
 def join_path(page_slug: str, path: str) -> str:
     """A path relative to the folder of a page, with its dots removed.
 
-    The service's URL library never removes the first segment of a relative
-    path, and lets ``..`` remove another ``..``; both are kept.
+    As in the service's URL library, the first segment stays, and ``..`` removes ``..``.
     """
     if path.startswith("/"):
         return "/" + remove_dots([], path[1:].split("/"))
@@ -243,8 +242,8 @@ class LinkIndex:
     ) -> Target:
         """What a link on a page means.
 
-        ``own_ids`` are those of that page; None leaves its own fragments unchecked.
-        ``[[x]]``, a wikilink, always starts at the wiki's root.
+        ``own_ids`` are those of that page, None leaves its own fragments unchecked.  A
+        wikilink, ``[[x]]``, always starts at the wiki's root.
         """
         if PLAIN_PATH(href):
             return self._find(href, "")
@@ -330,20 +329,16 @@ class LinkIndex:
 
 
 def page_id(identity: str) -> str:
-    """An id of a page's text, as it stands in a site, without the service's prefix.
+    """An id of a page's text as it stands in a site, without the service's prefix.
 
-    Those that a theme may have (``siteHits``) keep the prefix: scripts, labels and
-    links of the theme find their own element by its id.
+    Ids that a theme may have (``siteHits``) keep it: scripts and labels find their own.
     """
     own = identity.removeprefix(ID_PREFIX)
     return ID_PREFIX + own if THEME_ID.match(own) else own
 
 
 def org_id(name: str) -> str:
-    """The id in HTML of a property ``ID`` of Org, or of what a link ``id:name`` names.
-
-    It holds no space; a search in the link, behind ``::``, goes.
-    """
+    """The id in HTML of an Org property ``ID``, or of ``id:name`` without a search."""
     return ORG_ID + "-".join(name.removeprefix("id:").partition("::")[0].split())
 
 

@@ -17,8 +17,7 @@ DEPTH_MAX = 20
 """Of lists and mappings inside each other."""
 TOO_DEEP = "its values are nested too deeply"
 COST_MAX = 100_000
-"""Of the values of a block: their characters and ``VALUE_COST`` for each, those
-that an alias repeats counted again."""
+"""Of the characters of a block's values and ``VALUE_COST`` for each, aliases too."""
 VALUE_COST = 20
 INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
 REAL = re.compile(r"[-+]?\d{1,18}\.\d{1,18}")

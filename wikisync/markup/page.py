@@ -99,7 +99,6 @@ NOT_SHOWN = frozenset(
         *("math", "canvas", "area", "frame", "applet"),
     ]
 )
-"""Elements that are more than their text."""
 WITHOUT_END = frozenset(
     [
         *("!doctype", "html", "head", "body", "meta", "link", "base", "basefont"),

@@ -30,17 +30,14 @@ class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
     engine: MarkdownEngine = "auto"
     """What parses markdown; ``auto`` is comrak where it is installed."""
     asciidoc_engine: AsciidocEngine = "auto"
-    """What renders asciidoc; ``auto`` is the fastest that is installed."""
     highlight: bool = True
     emoji: bool = True
     anchors: bool = True
     """Whether each heading gets a link to itself."""
     kroki: str = ""
-    """Address of a server that draws diagrams, which the caller's include asks; empty:
-    there is none."""
+    """Address of a server that draws diagrams, which the caller's include asks."""
     placeholders: Mapping[str, str] | None = None
-    """What ``%{project_path}`` and the like stand for (``markup.placeholders``);
-    None: they stay as written."""
+    """What ``%{project_path}`` and the like stand for; None: they stay as written."""
     source_bytes_max: int = 1024 * 1024
     """Larger pages are shown as escaped source with a notice."""
     html_chars_max: int = 16 * 1024 * 1024
@@ -52,7 +49,6 @@ class TocEntry(msgspec.Struct, frozen=True):
     """One heading of the page."""
 
     level: int
-    """1 to 6."""
     id: str
     text: str
 
@@ -72,11 +68,9 @@ class LinkRef(msgspec.Struct, frozen=True):
     """A gap in the page's HTML that waits for an answer of the link index."""
 
     kind: Literal["link", "wikilink", "picture", "reference", "address"]
-    """``link`` stands for a start tag, the others for a whole element; ``address`` is
-    a link whose text is its address."""
+    """``link`` stands for a start tag, the others for a whole element; the text of
+    ``address`` is its address."""
     href: str
-    """As the page wrote it, HTML entities decoded, else untouched; of a reference
-    what ``Reference.written`` gives."""
     attributes: str = ""
     """The element's other attributes as HTML, with a leading space, or empty."""
     inner: str = ""
@@ -110,8 +104,7 @@ class ParsedPage(msgspec.Struct, frozen=True, kw_only=True):
     slug: Slug
     format: Format
     title: str
-    """Front matter's title, else a first-level heading that opens the page, else
-    the service's title, else the slug's leaf."""
+    """Of the front matter, an opening first-level heading, the service, or the slug."""
     parts: tuple[str, ...]
     """HTML around the links: always one more than ``refs``."""
     refs: tuple[LinkRef, ...] = ()

@@ -54,8 +54,7 @@ MARK = re.compile(
 )
 """How every reference begins that is no commit."""
 CANDIDATE = re.compile(r'[#!$%~@\[&0-9](?:(?=[\w"])|(?<=[a-f][0-9]))')
-"""A sign or a digit in a word: less than ``MARK`` and ``COMMIT_START`` ask for, and
-found faster."""
+"""A sign or a digit in a word: less than ``MARK`` asks for, and found faster."""
 COMMIT_START = re.compile(r"[0-9a-f](?<!\w[0-9a-f])[0-9a-f]{6}")
 NOT_USERS = frozenset({"all", "media", "import", "param", "return", "returns", "see"})
 
@@ -141,10 +140,7 @@ def may_hold_reference(text: str) -> bool:
 
 
 def candidates(texts: Sequence[str]) -> list[int]:
-    """Numbers of the texts that are worth that test.
-
-    One search through all of them costs a third of a search in each.
-    """
+    """Numbers of the texts worth that test, found by one search through all."""
     whole = "\n".join(texts)
     ends = list(accumulate(len(text) + 1 for text in texts))
     numbers: list[int] = []
@@ -222,8 +218,7 @@ def reference_url(reference: Reference, web_url: str) -> str:
 def reference_text(reference: Reference, web_url: str) -> str | None:
     """How the service shows a reference: the shortest path in the page's project.
 
-    A wiki page is shown by its title.  None where it shows what is not known here, or
-    what is written.
+    None where it shows what is not known here, such as a title, or what is written.
     """
     if reference.kind == "wiki_page":
         return reference.name.replace("-", " ")

@@ -290,10 +290,9 @@ def written_name(url: str) -> str:
 
 
 def saving(path: str, href: str) -> str:
-    """What makes a link save a file of the wiki instead of opening it, if anything.
+    """What makes a link save a file instead of opening it, if anything.
 
-    The name that was written decides.  Where that is not the file's own, since nothing
-    may run it there, the file is saved under its own.
+    The written name decides; a file that may not run there is saved under its own.
     """
     written = written_name(href)
     own = re.split(r"[/\0]", path)[-1]
@@ -392,10 +391,7 @@ def lines_of(
 
 
 def written_address(ref: LinkRef) -> str:
-    """What the source of a page says of where a link leads; empty for most references.
-
-    Of references only those to pages can lead nowhere.
-    """
+    """What the source says of where a link leads; of references, pages alone."""
     if ref.kind != "reference":
         return ref.href
     kind, _, name = ref.href.split(":", 2)

@@ -35,10 +35,7 @@ def shown_as_source(
     *,
     breach: Breach | None = None,
 ) -> ParsedPage:
-    """A page that cannot be rendered, as escaped source with a notice.
-
-    The notice of a limit names the size of the page too.
-    """
+    """A page that cannot be rendered, as source with a notice and its size."""
     if breach is not None:
         hint = SPLIT_HINT
         size = len(source.encode("utf-8", "surrogatepass"))

@@ -137,9 +137,8 @@ class Document:
         return False
 
     def texts_outside(self, names: frozenset[str]) -> Sequence[int]:
-        """Indices of text that lies in no element of these names.
+        """Indices of text that lies in no element of these names, but line ends.
 
-        Line ends between blocks are left out: half of all texts are nothing else.
         Some may have become empty since they were found.
         """
         indices = self._outside.get(names)

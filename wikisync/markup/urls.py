@@ -29,8 +29,7 @@ IGNORED_BY_BROWSERS = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ufeff]+")
 def scheme_of(url: str) -> str:
     """The scheme as a browser would see it, lower case; empty for a relative URL.
 
-    Browsers drop tabs and line ends anywhere and control characters at the
-    ends; dropping all of them everywhere finds at least as many schemes.
+    Browsers drop tabs, line ends and control characters: dropping all finds no fewer.
     """
     head, colon, _ = url.partition(":")
     if not colon:

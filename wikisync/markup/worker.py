@@ -96,7 +96,7 @@ def serve(
 def batch_of(numbered: tuple[int, Job]) -> int:
     """The same for jobs that are done step by step, if they follow each other.
 
-    The parsers of the other formats need memory that grows faster than the page.
+    The other formats' parsers need memory that grows faster than the page.
     """
     number, job = numbered
     is_stepped = job.stage == "final" and job.page.format is Format.MARKDOWN
@@ -163,8 +163,7 @@ def limit_memory(page_format: Format, memory_bytes_max: int | None) -> None:
 def is_spent(memory_bytes_max: int | None) -> bool:
     """Whether this process has once held much memory; False if not known.
 
-    The peak that ``getrusage`` gives will not do: it begins with that of the
-    process which has started this one.
+    ``getrusage`` will not do: its peak begins with that of the parent.
     """
     if memory_bytes_max is None:
         return False

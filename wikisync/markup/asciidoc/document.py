@@ -81,8 +81,8 @@ def to_html(source: str, context: ParseContext) -> str:
 class Antora:
     """Addresses of a page in a folder of Antora, ``modules/name/pages``.
 
-    There ``xref:page.adoc[]`` starts at the folder ``pages`` of the module,
-    ``image::x.png[]`` at ``images``, ``include::partial$x.adoc[]`` at ``partials``.
+    ``xref:page.adoc[]`` starts at ``pages`` of the module, ``image::x.png[]`` at
+    ``images``, ``include::partial$x.adoc[]`` at ``partials``.
     """
 
     def __init__(self, context: ParseContext, modules: str, module: str) -> None:

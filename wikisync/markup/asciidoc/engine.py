@@ -26,7 +26,6 @@ class WorkerLimits(Struct, frozen=True):
     """What one page may take."""
 
     seconds_max: float = context.PAGE_SECONDS_MAX
-    """Of processor time."""
     wait_seconds_max: float = 300.0
     """By the clock, on a machine that is busy with other things."""
     memory_bytes_max: int = 160 << 20
@@ -76,10 +75,7 @@ class Engine:
         *,
         hint: str = "pip install --force-reinstall wikisync",
     ) -> None:
-        """Nothing is started before the first page.
-
-        ``name`` is what messages call it; ``hint`` says how it is installed.
-        """
+        """Nothing starts before the first page; ``hint`` says how to install it."""
         self.name = name
         self._start_hint = f"see that memory is left, or install it anew: {hint}"
         self._limits = limits

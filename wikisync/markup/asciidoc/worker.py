@@ -32,7 +32,6 @@ STACK_BYTES = 4 << 20
 UNCOLLECTED_CHARS_MAX = 100_000
 """Of pages, before their memory is collected; the engine does so itself, too."""
 PAGE_COST_CHARS = 10_000
-"""What a page takes however short it is."""
 OUT_OF_MEMORY = "out of memory"
 SPENT_BYTES = 160 << 20
 """An engine that holds more after a page is replaced before the next one."""
@@ -44,8 +43,7 @@ so too, but throws compiled code away: pages took a third longer."""
 
 
 Call = Callable[..., object]
-"""A function of the scripts by its name, with its arguments, to its value; all that
-the scripts then have to do is done when it comes back."""
+"""A function of the scripts by its name, with its arguments; promises end before it."""
 NAMED = re.compile(r"([\w$]+) as ([\w$]+)")
 
 

@@ -157,8 +157,7 @@ def rewrite_code(draft: Draft, index: int, language: str, meta: str) -> None:
 def settings_of(meta: str) -> tuple[str, int | None, list[range]]:
     """Title of a block, the number of its first line, and the lines to be marked.
 
-    They are written as in MkDocs, Docusaurus and Pandoc; AsciiDoc and Org come in the
-    same words.  Lines to be marked are counted from 1 whatever the first number is.
+    As in MkDocs, Docusaurus and Pandoc; marked lines are counted from 1 in any case.
     """
     said: dict[str, str] = {}
     for name, *values, lines in SETTING.findall(meta):
@@ -194,10 +193,7 @@ def marked_lines(html: str, first: int | None, marked: list[range]) -> Iterator[
 
 
 def coloured_with_callouts(inner: str, language: str) -> str | None:
-    """A listing of AsciiDoc, coloured; its callouts stay at the ends of their lines.
-
-    None where it holds any other markup, or the language is unknown.
-    """
+    """A listing of AsciiDoc, coloured, with its callouts; None for other markup."""
     lines, marks = [], []
     for line in CODE_TAG.sub("", inner).split("\n"):
         code = CALLOUT.sub("", line)

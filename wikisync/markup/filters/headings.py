@@ -19,8 +19,7 @@ KEPT_CATEGORIES = ("L", "M", "N")
 def filter_headings(draft: Draft) -> None:
     """Give every heading an id and a link, and note it for the table of contents.
 
-    An id that the format's parser wrote stays, so that its own references hit, and
-    so do those of anchors and footnotes: no two elements get the same one.
+    Ids that the parser wrote, also of anchors and footnotes, stay: references hit them.
     """
     document = draft.document
     known, taken = known_ids(document)
@@ -87,8 +86,8 @@ def heading_text(document: Document, index: int) -> str:
 def id_of(text: str) -> str:
     """The service's id for a heading's text.
 
-    Lower case; letters, marks, numbers, hyphens and connectors stay, a space
-    becomes a hyphen, everything else goes; runs of hyphens are not joined.
+    Lower case; letters, marks, numbers, hyphens and connectors stay, spaces become
+    hyphens, all else goes; hyphens are not joined.
     """
     text = text.strip().lower()
     if text.isascii():
@@ -109,8 +108,7 @@ def id_of(text: str) -> str:
 def free_id(wanted: str, taken: set[str], counts: dict[str, int]) -> str:
     """The wanted id, or the first of ``wanted-1``, ``wanted-2`` that is free.
 
-    ``counts`` remembers where the search for a text ended, so that a page of
-    equal headings costs linear time.
+    ``counts`` notes where the search ended: equal headings cost linear time.
     """
     if wanted not in taken:
         return wanted

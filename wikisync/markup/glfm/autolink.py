@@ -36,10 +36,10 @@ MAIL_SCHEME_CHARS_MAX = len("mailto:")
 
 
 def bare_url(state: StateInline, silent: bool) -> bool:
-    """``scheme://host...`` seen at its colon; the scheme is text read before.
+    """``scheme://host...`` seen at its colon, where the host may be empty.
 
-    The host may be empty, and lookahead sees the address too: it swallows the
-    brackets of ``[http://x.y][r]``, as the service's parser does.
+    Lookahead sees it too: it swallows the brackets of ``[http://x.y][r]``, as in the
+    service.
     """
     position = state.pos
     if state.linkLevel > 0 or not state.src.startswith("://", position):
@@ -83,11 +83,7 @@ def bare_www(state: StateInline, silent: bool) -> bool:
 
 
 def bracketed(state: StateInline, silent: bool) -> bool:
-    """``<scheme:address>`` or ``<mail@host>``, which is plain text inside of a link.
-
-    The address is shown as it stands, but for entities: the engine's own rule shows
-    it decoded.
-    """
+    """``<scheme:address>`` or ``<mail@host>`` as it stands; plain text in a link."""
     found = BRACKETED.match(state.src, state.pos, state.posMax)
     if found is None:
         return False

@@ -21,9 +21,7 @@ from wikisync.markup.tokens import escape
 DEFINED = "footnotes"
 """Key of the environment for the names that a mention can find, in order."""
 DEPTH = "notes around"
-"""Key of the environment: how many notes are open around a block."""
 NOTES = "notes"
-"""Key of the environment for our own ``Notes``."""
 DEFINITION = re.compile(r"\[\^([^\] \t\n\0]{1,1000}+)\]:[ \t]*")
 CONTENT_INDENT = 4
 MENTION = re.compile(r"\[\^([^\] \n]{1,1000}+)\]")

@@ -95,8 +95,7 @@ DASHES = re.compile(rf"\|?{CELL}(?:\|{CELL})*(?:\|[ \t]*)?")
 def pipe_table(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
     """A table, unless the line of dashes underlines a heading.
 
-    A paragraph that holds dashes for more or fewer cells than the row above them has
-    is asked no more.
+    A paragraph with dashes that do not fit its row is asked no more.
     """
     assert isinstance(state, GlfmState)
     if not silent:
@@ -129,10 +128,7 @@ def lone_pipe(state: StateBlock, start_line: int, _end_line: int, silent: bool) 
 
 
 def is_underline(state: StateBlock, line: int) -> bool:
-    """Whether a line makes the paragraph above it in its container a heading.
-
-    It is text where nothing is left of that paragraph.
-    """
+    """Whether a line makes the paragraph above it, if some is left, a heading."""
     if state.is_code_block(line) or state.sCount[line] < state.blkIndent:
         return False
     position = state.bMarks[line] + state.tShift[line]

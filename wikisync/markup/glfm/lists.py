@@ -149,7 +149,7 @@ def description(
 def reopen_list(state: StateBlock, line: int) -> bool | None:
     """Make the paragraph above a term, or go on with the list above.
 
-    Gives whether the description is tight; None where nothing above can be described.
+    Whether the description is tight; None where nothing can be described.
     """
     last = state.tokens[-1] if state.tokens else None
     if last is None or last.level != state.level:

@@ -198,10 +198,7 @@ def is_in_opening(source: str, position: int) -> bool:
 
 
 def is_in_brackets(source: str, position: int) -> bool:
-    """Whether the last bracket before a position is an open one.
-
-    The service's parser knows no wiki link there, be it the text of a link or not.
-    """
+    """Whether an open bracket stands before a position: no wiki link begins there."""
     last = source.rfind("[", 0, position)
     if last < 0 or source.find("]", last, position) >= 0:
         return False

@@ -101,7 +101,6 @@ class Settings(Struct):
 
     title: str = ""
     options: dict[str, str] = field(default_factory=dict)
-    """By the letter or word of the option, as written: ``{"num": "t"}``."""
     todo_words: list[str] = field(default_factory=list)
     done_words: set[str] = field(default_factory=lambda: {"DONE"})
     select_tags: frozenset[str] = frozenset()

@@ -74,11 +74,8 @@ class Inline:
         self._settings = settings
         self.note = notes
         self.has_scripts = settings.is_on("^", default=True)
-        """Whether braces behind ``_`` and ``^`` lower and raise."""
         self.has_notes = settings.is_on("f", default=False)
-        """Whether footnotes are shown as such."""
         self.has_entities = settings.is_on("e", default=True)
-        """Whether a name behind a backslash is a sign."""
         self.has_math = settings.has_math
         self._macros = 0
 

@@ -128,11 +128,10 @@ def mark_tags(line: _Line, *, is_code: bool) -> None:
 def _tag_pairs(
     tags: list[re.Match[str]],
 ) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
-    """Starts and ends that belong together, as the reference reads.
+    """Starts and ends that belong together.
 
-    It goes over a text again and again: a start takes the next end of its name,
-    what stands in between waits for the next time.  After a few times the rest is
-    paired in order.
+    The reference goes over a text again and again: a start takes the next end of its
+    name, the rest waits.  After a few times what is left is paired in order.
     """
     for _ in range(PASSES_MAX):
         waiting: list[re.Match[str]] = []

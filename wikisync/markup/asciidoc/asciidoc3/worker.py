@@ -43,7 +43,6 @@ FORBIDDEN = (
     *("pathlib.", "pickle.", "marshal.", "sys._getframe", "signal.", "fcntl."),
     *("resource.", "builtins."),
 )
-"""Starts of the names of audit events that no page has a need of."""
 
 STYLE_TEXT = Path(__file__).with_name("wiki.conf").read_text(encoding="utf-8")
 
