@@ -6,7 +6,7 @@ import pytest
 
 from tests.site.sites import Studio, wiki_source
 from wikisync.site.context import GroupContext, WikiContext
-from wikisync.site.groups import common_group, group_titles, group_tree
+from wikisync.site.frame import common_group, group_titles, group_tree
 
 
 def wiki(path: str, kind: str = "project") -> WikiContext:

@@ -21,7 +21,7 @@ from wikisync.site import addresses as layout
 from wikisync.site import context as contexts
 from wikisync.site.changes import NEWEST_MAX, changed_pages
 from wikisync.site.crosslinks import ItemKey
-from wikisync.site.groups import group_tree, natural_path
+from wikisync.site.frame import group_tree, natural_path
 from wikisync.site.navigation import natural_key
 from wikisync.site.titles import LINK_CHARS_MAX, shortened
 

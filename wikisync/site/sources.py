@@ -1,4 +1,4 @@
-"""The wikis as a build sees them: every page and file by digest.
+"""The wikis as a build sees them: every page and file by digest, and their history.
 
 A copy in a mirror tells its digests (``mirror``).  In a folder, every file is reached
 as the sync reaches it, by descriptors and through no link (``folder.safe_open``),
@@ -12,15 +12,19 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import filterfalse
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.core import model
+from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.layout import CACHE_FOLDER
+from wikisync.core.system.private import make_private_folder
 from wikisync.core.versions import NO_DATES, UNKNOWN, Versions, dates_of, history_key
 from wikisync.errors import FolderError
 from wikisync.folder import safe_open
@@ -32,7 +36,6 @@ from wikisync.markup.resolve import REASONS
 from wikisync.site import mirror
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
 from wikisync.site.fingerprint import hash_of
-from wikisync.site.folder_log import folder_log
 from wikisync.site.loose import LooseStates
 from wikisync.site.model import SourcePage, WikiSource
 
@@ -40,13 +43,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from wikisync.site.cache import Cache
-
+    from wikisync.site.model import WikiSource
 
 UNREADABLE = model.Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""
 PAGES_PER_READ = 32
 SCANS_FOLDER = "scans"
 """In the cache: what the files of each wiki held when they were read."""
+LOGS_FOLDER = "logs"
+COMMITS_MAX = 20_000
+"""Of a repository that may hold more than pages; what is older is not known."""
 
 
 class SourceFile(NamedTuple):
@@ -462,3 +468,82 @@ def _vanished(path: str) -> model.Problem:
         "could not be read and is not in the site",
         "check its permissions and build again",
     )
+
+
+# The history of a folder: of the git work tree that it lies in, else what syncs saw.
+# Times of files are none: a copy of a folder has others, and would make another site.
+
+
+class _NotedLog(Struct, frozen=True, array_like=True):
+    state: str
+    cut: str
+    """The commits whose parents were not there."""
+    versions: Versions
+
+
+_LOGS = msgpack_decoder(_NotedLog)
+
+
+def folder_log(source: WikiSource, cache: Cache) -> Versions:
+    """What is known of the history of a folder."""
+    folder = source.folder.resolve()
+    git = next((at / ".git" for at in (folder, *folder.parents) if _has_git(at)), None)
+    if git is None:
+        return source.versions
+    name = hashlib.sha256(cache.key("folder", folder)).hexdigest()
+    place, noted = cache.folder / LOGS_FOLDER / name, _NotedLog("", "", UNKNOWN)
+    with suppress(OSError, msgspec.MsgspecError):
+        noted = _LOGS.decode(place.read_bytes())
+    state, cut = _head_of(git), _text_of(git / "shallow")
+    if not state or (noted.state, noted.cut) != (state, cut):
+        # commits that came since, or are gone, are no newer ones
+        known = noted.versions if noted.cut == cut else UNKNOWN
+        noted = _NotedLog(state, cut, _read_log(git.parent, folder, known))
+        with suppress(OSError):
+            make_private_folder(place.parent)
+            place.write_bytes(msgspec.msgpack.encode(noted))
+    return noted.versions if noted.versions.rows else source.versions
+
+
+def _has_git(folder: Path) -> bool:
+    return (folder / ".git").exists()
+
+
+def _head_of(git: Path) -> str:
+    """What tells whether HEAD is another commit; empty where only git can say."""
+    head = _text_of(git / "HEAD")
+    if not head.startswith("ref: "):
+        return head
+    branch = _text_of(git / head.removeprefix("ref: ").strip())
+    return branch and head + branch
+
+
+def _text_of(file: Path) -> str:
+    with suppress(OSError, UnicodeDecodeError):
+        return file.read_text()
+    return ""
+
+
+def _read_log(tree: Path, folder: Path, known: Versions) -> Versions:
+    # git's library is slow to load, and most folders lie in no repository
+    import pygit2
+
+    from wikisync.core.git_log import read_log
+
+    below = folder.relative_to(tree).as_posix()
+    try:
+        versions = read_log(
+            tree,
+            known=known,
+            below="" if below == "." else below,
+            page_of=_page_of,
+            commits_max=COMMITS_MAX,
+        )
+    except (pygit2.GitError, KeyError, ValueError):
+        return UNKNOWN
+    return msgspec.structs.replace(versions, texts=str(tree))
+
+
+def _page_of(path: str) -> model.Slug | None:
+    found = parse_path(path)
+    return found[0] if found else None

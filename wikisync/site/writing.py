@@ -28,7 +28,7 @@ from wikisync.site.context import ListingItem, PageRef, SiteContext, WikiContext
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import hash_of, program_fingerprint
-from wikisync.site.frame import is_top
+from wikisync.site.frame import group_titles, is_top
 from wikisync.site.generated import (
     GeneratedPage,
     GeneratedPages,
@@ -38,7 +38,6 @@ from wikisync.site.generated import (
     stub_page,
     wiki_paths,
 )
-from wikisync.site.groups import group_titles
 from wikisync.site.history import history_path
 from wikisync.site.index import Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths

@@ -20,7 +20,7 @@ from wikisync.core.system.parallel import gather
 from wikisync.errors import NotFound, RemoteError, UsageError, WikisyncError
 from wikisync.site import model
 from wikisync.site.build import build_site
-from wikisync.site.groups import common_group, group_titles
+from wikisync.site.frame import common_group, group_titles
 from wikisync.site.manifest import published_wikis
 from wikisync.site.mirror import Mirror, open_mirror
 from wikisync.site.model import NO_BOOKS, BookRequest

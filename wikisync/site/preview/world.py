@@ -35,9 +35,8 @@ from wikisync.site.composing import (
 )
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
-from wikisync.site.frame import is_top
+from wikisync.site.frame import group_titles, is_top
 from wikisync.site.generated import GeneratedPages
-from wikisync.site.groups import group_titles
 from wikisync.site.index import Indexer
 from wikisync.site.model import SourcePage
 from wikisync.site.report import LinkReport, link_report
