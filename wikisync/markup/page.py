@@ -20,35 +20,16 @@ from typing import NamedTuple
 
 from wikisync.core.model import Format, Page, Problem
 from wikisync.errors import LimitExceeded, RenderError
+from wikisync.markup import nesting
 from wikisync.markup.context import Include, ParseContext, include_nothing
 from wikisync.markup.draft import Draft
-from wikisync.markup.filters import blocks
+from wikisync.markup.filters import blocks, links
+from wikisync.markup.filters import text as texts
 from wikisync.markup.filters.code import filter_code
 from wikisync.markup.filters.headings import filter_heading_links, filter_headings
-from wikisync.markup.filters.links import (
-    filter_links,
-    filter_picture_sizes,
-    filter_plain,
-    filter_references,
-)
 from wikisync.markup.filters.math import filter_math
 from wikisync.markup.filters.tasks import filter_tasks, strike_tasks
-from wikisync.markup.filters.text import (
-    fill_addresses,
-    filter_colours,
-    filter_emoji,
-    filter_escapes,
-    filter_inline_diff,
-    filter_placeholders,
-)
 from wikisync.markup.frontmatter import FrontMatter, split_front_matter, tags_of
-from wikisync.markup.nesting import (
-    NOT_ENDED,
-    TAG_CHARS_SHOWN,
-    TOO_DEEP,
-    TOO_MANY_OPEN,
-    Dropped,
-)
 from wikisync.markup.record import MarkupOptions, ParsedPage, RenderedPage, position_of
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.sanitize import DOCUMENT_TAGS, sanitize_tokens
@@ -128,36 +109,41 @@ HINTS = {
     NO_ELEMENT: "write &lt; for its sign, or set it in code",
     NO_COMMENT_END: "end it with -->",
     NO_REFERENCE: "refer to it where it belongs, or delete it",
-    NOT_ENDED: "close its quotes, and end it with >",
-    TOO_DEEP: "close the elements that are open around it",
-    TOO_MANY_OPEN: "close the elements that are open around it",
+    nesting.NOT_ENDED: "close its quotes, and end it with >",
+    nesting.TOO_DEEP: "close the elements that are open around it",
+    nesting.TOO_MANY_OPEN: "close the elements that are open around it",
 }
 Filter = Callable[[Draft], None]
 FILTERS: tuple[Filter, ...] = (
     blocks.filter_tables,
     filter_headings,
     filter_heading_links,
-    filter_placeholders,
+    texts.filter_placeholders,
     blocks.filter_toc,
-    filter_plain,
+    links.filter_plain,
     blocks.filter_footnotes,
     filter_tasks,
     filter_code,
     filter_math,
-    filter_colours,
-    filter_picture_sizes,
-    filter_emoji,
-    filter_inline_diff,
+    texts.filter_colours,
+    links.filter_picture_sizes,
+    texts.filter_emoji,
+    texts.filter_inline_diff,
     blocks.filter_direction,
-    filter_references,
-    filter_links,
-    filter_escapes,
+    links.filter_references,
+    links.filter_links,
+    texts.filter_escapes,
     strike_tasks,
 )
 """In this order: ids before whatever names them, plain text before texts change,
 links last so that no filter sees half of one."""
 MARKDOWN_FILTERS = frozenset(
-    {filter_colours, filter_emoji, filter_inline_diff, filter_references}
+    {
+        texts.filter_colours,
+        texts.filter_emoji,
+        texts.filter_inline_diff,
+        links.filter_references,
+    }
 )
 """What the service's pipelines of the other formats do not have: text stays text."""
 FILTERS_OF: Mapping[Format, tuple[Filter, ...]] = {
@@ -219,7 +205,7 @@ def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
         front = split_front_matter(text)
         html = front_html(page, front, options, include, has_filters=True)
         yield
-        dropped: list[Dropped] = []
+        dropped: list[nesting.Dropped] = []
         document = safe_document(page, html, options, dropped)
         yield
         draft = Draft(page, options, document, include=include)
@@ -242,7 +228,7 @@ def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
 
 
 def report_dropped(
-    draft: Draft, dropped: list[Dropped], html: str, source: str
+    draft: Draft, dropped: list[nesting.Dropped], html: str, source: str
 ) -> None:
     """Report what a page has in raw HTML and its reader does not see."""
     # code of a page is full of such signs, and each search of its HTML costs
@@ -252,17 +238,17 @@ def report_dropped(
         dropped = [*dropped, *notes_not_shown(html, source)]
     if draft.page.format is Format.REST:
         unread = islice(UNREAD.finditer(html), DROPPED_REPORTED_MAX)
-        dropped = [Dropped(NOT_READ, unescape(one[1])) for one in unread]
+        dropped = [nesting.Dropped(NOT_READ, unescape(one[1])) for one in unread]
     if "<!--" in source and (comment := html.rfind("<!--")) > html.rfind("-->"):
         first_line = html[comment:].partition("\n")[0]
-        dropped = [*dropped, Dropped(NO_COMMENT_END, first_line)]
+        dropped = [*dropped, nesting.Dropped(NO_COMMENT_END, first_line)]
     end = 0
     for reason, tag in dropped[:DROPPED_REPORTED_MAX]:
         start = source.find(tag, end)
         start = source.find(tag) if start < 0 else start
         end = max(start + 1, end)
         line = source.count("\n", 0, start) + 1 if start >= 0 else 0
-        shown = tag.partition("\n")[0][:TAG_CHARS_SHOWN]
+        shown = tag.partition("\n")[0][: nesting.TAG_CHARS_SHOWN]
         problem = Problem(
             "html-not-shown",
             position_of(draft.page.slug, line),
@@ -272,7 +258,7 @@ def report_dropped(
         draft.problems.append(problem)
 
 
-def tags_not_shown(html: str) -> Iterator[Dropped]:
+def tags_not_shown(html: str) -> Iterator[nesting.Dropped]:
     """Tags that the allow list takes out together with what they show.
 
     A name that HTML does not have, and that no tag ends, was meant as text.
@@ -289,10 +275,12 @@ def tags_not_shown(html: str) -> Iterator[Dropped]:
     for found in TAG.finditer(outside):
         name = found[1].lower()
         if name in lost:
-            yield Dropped(NO_ELEMENT if name in unknown else "is not shown", found[0])
+            yield nesting.Dropped(
+                NO_ELEMENT if name in unknown else "is not shown", found[0]
+            )
 
 
-def notes_not_shown(html: str, source: str) -> Iterator[Dropped]:
+def notes_not_shown(html: str, source: str) -> Iterator[nesting.Dropped]:
     """Notes that no text refers to: the service leaves them out."""
     text = source.lower()
     named, defined = Counter(NOTE_NAME.findall(text)), Counter(NOTE.findall(text))
@@ -300,7 +288,7 @@ def notes_not_shown(html: str, source: str) -> Iterator[Dropped]:
     for found in islice(NOTE.finditer(source), NOTES_MAX) if alone else ():
         # one in code is shown as it is written
         if found[1].lower() in alone and escape(found[0].lstrip()) not in html:
-            yield Dropped(NO_REFERENCE, found[0].lstrip())
+            yield nesting.Dropped(NO_REFERENCE, found[0].lstrip())
 
 
 def to_html(
@@ -350,11 +338,14 @@ def safe_html(
 
 
 def safe_document(
-    page: Page, html: str, options: MarkupOptions, dropped: list[Dropped] | None = None
+    page: Page,
+    html: str,
+    options: MarkupOptions,
+    dropped: list[nesting.Dropped] | None = None,
 ) -> Document:
     """What a parser gave as sanitised tokens; raises what ``safe_html`` raises."""
     if options.placeholders is not None:
-        html = fill_addresses(html, options.placeholders)
+        html = texts.fill_addresses(html, options.placeholders)
     if len(html) > options.html_chars_max:
         raise RenderError(f"it becomes {len(html)} characters of HTML")
     return sanitize_tokens(html, page.format, dropped)

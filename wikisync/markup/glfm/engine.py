@@ -13,18 +13,11 @@ from markdown_it.rules_block import StateBlock, lheading, paragraph, reference
 from markdown_it.rules_core import StateCore
 from msgspec import Struct
 
+from wikisync.markup.glfm import leaves
 from wikisync.markup.glfm.autolink import bare_email, bare_url, bare_www, bracketed
 from wikisync.markup.glfm.block import CODE_INDENT, LAZY_SPACES, GlfmBlock, GlfmState
 from wikisync.markup.glfm.footnote import RENDERED, definition, mention, move_to_end
 from wikisync.markup.glfm.inline import GlfmInline
-from wikisync.markup.glfm.leaves import (
-    fenced,
-    html,
-    is_underline,
-    lone_pipe,
-    pipe_table,
-    tag,
-)
 from wikisync.markup.glfm.lists import description, list_block
 from wikisync.markup.glfm.quotes import alert, blockquote, fenced_quote
 from wikisync.markup.glfm.renderer import GlfmRenderer, rule
@@ -126,7 +119,7 @@ def definitions(
     state.lineMax = line_max
     if line == start_line or silent:
         return line > start_line
-    if line < stop or (line < end_line and is_underline(state, line)):
+    if line < stop or (line < end_line and leaves.is_underline(state, line)):
         count = state.sCount[line]
         state.sCount[line] = state.blkIndent  # it is no code, however far it stands
         if not lheading(state, line, end_line, False):
@@ -146,7 +139,7 @@ def paragraph_end(state: StateBlock, start_line: int, end_line: int) -> int:
             or state.sCount[line] - state.blkIndent >= CODE_INDENT
         )
         if not is_lazy and (
-            is_underline(state, line)
+            leaves.is_underline(state, line)
             or any(rule(state, line, end_line, True) for rule in rules)
         ):
             break
@@ -159,7 +152,7 @@ def is_taken(state: StateBlock, line: int, end_line: int) -> bool:
     """Whether a line makes the paragraph right above it a term, or begins a table."""
     parent, state.parentType = state.parentType, "paragraph"
     found = description(state, line, end_line, True)
-    found = found or pipe_table(state, line, end_line, True)
+    found = found or leaves.pipe_table(state, line, end_line, True)
     state.parentType = parent
     return found
 
@@ -239,15 +232,15 @@ CORE = (
 BLOCK = (
     Rule("list", list_block, ends=_QUOTE),
     Rule("blockquote", blockquote, ends=_ALL),
-    Rule("fence", fenced, ends=_ALL),
+    Rule("fence", leaves.fenced, ends=_ALL),
     # the library asks for tables first; but a line that begins a list, a quote or a
     # heading is no row of headings, whatever stands below it
-    Rule("pipe_table", pipe_table, "before", "lheading", _TEXT),
-    Rule("lone_pipe", lone_pipe, "before", "paragraph", ("blockquote",)),
+    Rule("pipe_table", leaves.pipe_table, "before", "lheading", _TEXT),
+    Rule("lone_pipe", leaves.lone_pipe, "before", "paragraph", ("blockquote",)),
     # these three begin with the same sign
     Rule("alert", alert, "before", "blockquote", _ALL),
     Rule("fenced_quote", fenced_quote, "before", "alert", _ALL),
-    Rule("html_block", html, ends=_QUOTE),
+    Rule("html_block", leaves.html, ends=_QUOTE),
     Rule("reference", definitions),
     # a paragraph that it ends is the term
     Rule("description", description, "before", "pipe_table", _TEXT),
@@ -258,7 +251,7 @@ INLINE = (
     # the library's own still breaks lines
     Rule("escaped", escaped, "before", "escape"),
     Rule("math_inline", math_inline, "before", "escape"),
-    Rule("html_inline", tag),
+    Rule("html_inline", leaves.tag),
     # notes in the text (``^[...]``) are not the service's
     Rule("footnote_ref", mention, "after", "image"),
     # they win over links in brackets
