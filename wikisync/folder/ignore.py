@@ -54,10 +54,14 @@ _FILE = re.compile(rf"""(?aisx)
     | {ATTENTION}\.md
     | .*{re.escape(CONFLICT_MARK)}(?:{"|".join(map(re.escape, _EXTENSIONS))})
     """)
-_FOLDERS = tuple(
-    (folders.who, re.compile(f"(?i:{shell})" if folders.folds_case else shell))
-    for folders in FOLDERS
-    for shell in map(translate, folders.names)
+_MAKERS = tuple(folders.who for folders in FOLDERS for _ in folders.names)
+# one search: most folders are nobody's
+_FOLDER = re.compile(
+    "|".join(
+        f"((?i:{shell}))" if folders.folds_case else f"({shell})"
+        for folders in FOLDERS
+        for shell in map(translate, folders.names)
+    )
 )
 _COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in COPIES)
 _WEAK_COPIES = tuple((copy, re.compile(copy.pattern)) for copy in WEAK_COPIES)
@@ -101,7 +105,8 @@ def is_ignored_folder(name: str) -> bool:
 @lru_cache(_NAMES_KNOWN_MAX)
 def folder_maker(name: str) -> str | None:
     """Who makes folders of this name, or of ``above/name``, for its own purposes."""
-    return next((who for who, names in _FOLDERS if names.match(name)), None)
+    found = _FOLDER.match(name)
+    return _MAKERS[found.lastindex - 1] if found and found.lastindex else None
 
 
 def is_hidden_page(name: str) -> bool:
