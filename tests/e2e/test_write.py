@@ -125,15 +125,71 @@ async def test_keys_format_link_and_go_on_with_lists(
     assert text.endswith("**bold**\n- [x] one\n- [ ] two\n1. three\n2. four\n[text]()")
 
 
-async def test_links_are_completed_with_the_pages_of_the_wiki(
+@pytest.mark.parametrize(
+    ("name", "opening", "text"),
+    [
+        ("x.md", "[x](", "**bold** _sloped_\n## Head\n[x](team/one"),
+        ("x.adoc", "link:", "*bold* _sloped_\n== Head\nlink:team/one"),
+        ("x.org", "[[", "*bold* /sloped/\n** Head\n[[team/one"),
+        ("x.rdoc", "{x}[", "<b>bold</b> <em>sloped</em>\n== Head\n{x}[team/one"),
+    ],
+)
+async def test_the_toolbar_and_completion_write_as_the_page_is_written(
+    chromium: Browser, desk: Desk, name: str, opening: str, text: str
+) -> None:
+    (desk.root / "handbook" / name).write_text("")
+    async with writing(chromium, desk) as author:
+        await author.edit("x.html")
+        keys = author.page.keyboard
+        await author.button("Bold (Ctrl+B)").click()
+        await keys.type("bold")
+        await keys.press("End")
+        await keys.type(" ")
+        await keys.press("Control+i")
+        await keys.type("sloped")
+        await author.page.locator("main :is(strong, b)", has_text="bold").wait_for()
+        await keys.press("End")
+        await keys.press("Enter")
+        await author.button("Heading").click()
+        await keys.type(f"Head\n{opening}team")
+        await author.page.get_by_role("option", name="team/one").click()
+        assert await author.text() == text
+
+
+async def test_tab_moves_items_of_a_list_and_goes_through_a_table(
     chromium: Browser, desk: Desk
 ) -> None:
     async with writing(chromium, desk) as author:
         await author.edit()
-        await author.type_at_end("\n")
-        await author.page.keyboard.type("[x](team")
-        await author.page.get_by_role("option", name="team/one").click()
-        assert (await author.text()).endswith("[x](team/one")
+        keys = author.page.keyboard
+        await author.type_at_end("\n\n- one\ntwo")
+        await keys.press("Tab")
+        await keys.type("\nthree")
+        await keys.press("Shift+Tab")
+        await keys.type("\n\n| a | b |")
+        await keys.press("Home")
+        await keys.press("Tab")
+        await keys.press("Tab")
+        await keys.type("c ")
+        text = await author.text()
+    assert text.endswith("- one\n  - two\n- three\n| a | c b |")
+
+
+async def test_a_page_is_written_on_a_phone(chromium: Browser, desk: Desk) -> None:
+    async with writing(chromium, desk) as author:
+        await author.page.set_viewport_size({"width": 390, "height": 700})
+        await author.edit()
+        await author.type_at_end("\n\nWritten on the way.")
+        await author.button("Show the page").click()
+        await author.source.wait_for(state="hidden")
+        words = author.page.locator("main").get_by_text("Written on the way.")
+        await words.scroll_into_view_if_needed()
+        await words.click(trial=True)
+        await author.button("Show the text").click()
+        await author.button("Save (Ctrl+S)").click()
+        await author.said("Saved.")
+    text = (desk.root / "handbook" / "guide.md").read_text()
+    assert text.endswith("Written on the way.")
 
 
 async def test_headings_of_other_pages_and_emoji_are_completed(
@@ -203,24 +259,45 @@ async def test_the_editor_opens_at_the_heading_in_view(
         await author.source.get_by_text("## Section 8!", exact=True).wait_for()
 
 
-async def test_a_pasted_picture_is_kept_and_shown(
-    chromium: Browser, desk: Desk, tmp_path: Path
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
+    "AABJRU5ErkJggg=="
+)
+GIVE = """([kind, name, png, size]) => {
+    const bytes = Uint8Array.from(atob(png), (one) => one.charCodeAt(0));
+    const data = new DataTransfer();
+    const content = [size ? new Uint8Array(size) : bytes];
+    data.items.add(new File(content, name, { type: "image/png" }));
+    const { shadowRoot } = document.querySelector("wikisync-preview");
+    const text = shadowRoot.querySelector(".cm-content");
+    const { left, top } = text.getBoundingClientRect();
+    const how = { bubbles: true, cancelable: true };
+    text.dispatchEvent(kind === "paste"
+        ? new ClipboardEvent(kind, { ...how, clipboardData: data })
+        : new DragEvent(kind, {
+            ...how, dataTransfer: data, clientX: left + 9, clientY: top + 15,
+        }));
+}"""
+
+
+async def test_a_picture_is_pasted_and_dropped_and_one_too_large_is_refused(
+    chromium: Browser, desk: Desk
 ) -> None:
-    png = base64.b64decode(
-        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-    )
-    (tmp_path / "my map.png").write_bytes(png)
     async with writing(chromium, desk) as author:
         await author.edit("team/one.html")
         await author.type_at_end("\n")
-        await author.page.locator("input[type=file]").set_input_files(
-            tmp_path / "my map.png"
-        )
+        await author.page.evaluate(GIVE, ["paste", "my map.png", PNG, 0])
         await author.said("my map.png is in uploads/")
         await author.page.locator("main img[src*='my-map.png']").wait_for()
-        assert "[[file:uploads/" in await author.text()
-    (kept,) = (desk.root / "handbook" / "uploads").rglob("*.png")
-    assert kept.read_bytes() == png
+        assert "\n[[file:uploads/" in await author.text()
+        await author.page.evaluate(GIVE, ["drop", "plan.png", PNG, 0])
+        await author.said("plan.png is in uploads/")
+        assert (await author.text()).startswith("[[file:uploads/")
+        await author.page.evaluate(GIVE, ["paste", "huge.png", "", (32 << 20) + 1])
+        await author.said("huge.png has more than 32 MiB")
+    kept = sorted((desk.root / "handbook" / "uploads").rglob("*.png"))
+    assert [one.name for one in kept] == ["my-map.png", "plan.png"]
+    assert {one.read_bytes() for one in kept} == {base64.b64decode(PNG)}
 
 
 # Pages -----------------------------------------------------------------------------
@@ -252,7 +329,13 @@ async def test_a_red_link_creates_its_page_by_keyboard(
         dialog = author.dialog("Create plans/next.md")
         await dialog.get_by_role("button", name="Create", exact=True).click()
         await author.source.get_by_text("# next").wait_for()
-    assert (desk.root / "handbook" / "plans" / "next.md").exists()
+        await author.button("More: new page, rename, delete").click()
+        await author.button("New page…").click()
+        await author.page.get_by_label("Name, with the folder").fill("plans/last")
+        await author.button("Create").click()
+        await author.source.get_by_text("# last").wait_for()
+    plans = (desk.root / "handbook" / "plans").iterdir()
+    assert sorted(one.name for one in plans) == ["last.md", "next.md"]
 
 
 async def test_a_page_is_renamed_with_its_links_and_followed(

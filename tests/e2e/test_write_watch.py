@@ -126,12 +126,13 @@ async def test_a_preview_says_how_far_a_page_is_with_a_watch_beside_it_and_witho
 async def test_a_conflict_is_settled_in_the_page_and_reaches_the_wiki(
     chromium: Browser, tmp_path: Path
 ) -> None:
-    async with watched(chromium, tmp_path) as (watch, author, _):
+    async with watched(chromium, tmp_path) as (watch, author, visit):
         await clash(watch)
         await author.button("Settle").click()
         dialog = author.dialog("Two texts for the same place")
         await dialog.locator(".mine mark", has_text="of mine").wait_for()
         await dialog.locator(".other mark", has_text="their").wait_for()
+        assert await visit.axe() == []
         await author.button("Both").click()
         await author.button("Use these texts").click()
         await author.page.get_by_text("The conflict is settled").wait_for()

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.preview import ACTIONS, FOREIGN, Desk, files_of, writing
 from wikisync.errors import SiteError, UsageError
+from wikisync.site.preview import routes
 from wikisync.site.preview.moves import plan_moves
-from wikisync.site.preview.routes import file_path
 from wikisync.site.preview.server import PreviewOptions
 from wikisync.site.preview.site import LiveSite, WritablePage
 from wikisync.site.preview.writing import WikiDesk
@@ -21,6 +21,10 @@ READING: dict[str, dict[str, Any]] = {
     "earlier": {"of_wiki": True},
 }
 """Answered by a preview that is read-only, too."""
+
+
+def test_every_wish_is_attacked() -> None:
+    assert ACTIONS.keys() | READING.keys() == routes.WISHES.keys()
 
 
 @pytest.mark.parametrize(
@@ -134,7 +138,7 @@ def test_no_new_name_leads_out_of_the_pages(wiki: WikiDesk, name: str) -> None:
 )  # fmt: skip
 def test_a_file_stays_in_its_folder_of_uploads(name: str) -> None:
     try:
-        path = file_path(name, b"x")
+        path = routes.file_path(name, b"x")
     except SiteError:
         return
     assert re.fullmatch(r"uploads/[0-9a-f]{16}/[^/\s\[\](){}.][^/\s\[\](){}]*", path)
@@ -161,7 +165,7 @@ async def test_nothing_is_written_through_a_link(
 
     monkeypatch.setattr(LiveSite, "writable", found_then_swapped)
     async with writing(desk) as writer:
-        for action in ("source", "save", "delete", "rename"):
+        for action in ("source", "save", "delete", "rename", "tick"):
             wish = {"at": "guide.html", **ACTIONS[action]}
             status, answer = await writer.ask(action, **wish)
             assert status >= 400, action

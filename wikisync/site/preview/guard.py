@@ -107,12 +107,14 @@ class Guard(Struct, frozen=True):
     def page_policy(self, page: str) -> tuple[str, str]:
         """A page without its own content policy, and that policy with ours in it.
 
-        The theme's policy forbids connections, which live reload needs; a page may
-        only be made stricter by a second one, so its own moves into the header.
+        Live reload needs connections that the theme's policy forbids; a page may only
+        be made stricter by a second one, so its own moves into the header.
         """
         match = _META_POLICY.search(page)
-        rules = [html.unescape(match[1]).rstrip("; ")] if match else []
+        rules = []
         if match:
+            own = [one.strip() for one in html.unescape(match[1]).split(";")]
+            rules += [one for one in own if one and not one.startswith("connect-src ")]
             page = page[: match.start()] + page[match.end() :]
             rules.append(f"connect-src 'self' {self.origin.replace('http', 'ws', 1)}")
         rules.append("frame-ancestors 'none'")

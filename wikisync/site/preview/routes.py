@@ -153,7 +153,7 @@ class TickWish(Wish, frozen=True):
     """That the page is shown with and no file holds: nothing is written."""
 
 
-_WISHES: Mapping[str, msgspec.json.Decoder[Any]] = {
+WISHES: Mapping[str, msgspec.json.Decoder[Any]] = {
     "source": json_decoder(LinkWish),
     "draft": json_decoder(DraftWish),
     "save": json_decoder(SaveWish),
@@ -202,7 +202,7 @@ class WriteRoutes:
 
     def add(self, router: web.UrlDispatcher, prefix: str) -> None:
         """Answer below an address."""
-        for name in _WISHES:
+        for name in WISHES:
             router.add_post(f"{prefix}{name}", partial(self._answer, name))
 
     async def _answer(self, name: str, request: web.Request) -> web.Response:
@@ -211,7 +211,7 @@ class WriteRoutes:
         bytes_max = FILE_BODY_BYTES_MAX if name == "file" else BODY_BYTES_MAX
         answer: Callable[[Any], Awaitable[object]] = getattr(self, f"_{name}")
         try:
-            wish = _WISHES[name].decode(await read_body(request, bytes_max))
+            wish = WISHES[name].decode(await read_body(request, bytes_max))
             made = await answer(wish)
         except msgspec.DecodeError as exc:
             return said(400, f"the request cannot be read: {exc}")

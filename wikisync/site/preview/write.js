@@ -148,8 +148,8 @@ class Editor extends Desk {
 					{ key: "Mod-b", run: () => this.wrap(...this.syntax.bold), preventDefault: true },
 					{ key: "Mod-i", run: () => this.wrap(...this.syntax.italic), preventDefault: true },
 					{ key: "Mod-k", run: () => this.link(), preventDefault: true },
-					{ key: "Enter", run: (view) => continueList(view) },
-					{ key: "Tab", run: (view) => tab(view, true), shift: (view) => tab(view, false) },
+					{ key: "Enter", run: (view) => continueList(view, this.syntax) },
+					{ key: "Tab", run: (view) => tab(view, this.syntax, true), shift: (view) => tab(view, this.syntax, false) },
 					...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap,
 				]),
 				EditorView.contentAttributes.of({ spellcheck: "true", autocapitalize: "sentences", "aria-label": `Source of ${this.file}` }),
@@ -749,11 +749,12 @@ const headings = () => [...document.querySelectorAll("main article :is(h1, h2, h
 const ITEM = /^(\s*)(?:([-+]|[*.]+)|(\d+)([.)]))(\s+)(\[[ xX]\]\s+)?/;
 
 // Enter in a list goes on with it; in an empty item it ends the list.
-function continueList(view) {
+function continueList(view, { isHeading }) {
 	const { state } = view;
 	const { main } = state.selection;
 	const line = state.doc.lineAt(main.head);
-	const found = ITEM.exec(line.text);
+	// in Org a heading looks like an item
+	const found = !isHeading.test(line.text) && ITEM.exec(line.text);
 	if (!main.empty || !found || main.head < line.from + found[0].length) return false;
 	if (line.length === found[0].length) {
 		view.dispatch({ changes: { from: line.from, to: line.to }, userEvent: "delete" });
@@ -766,11 +767,11 @@ function continueList(view) {
 }
 
 // Tab moves items of a list in and out, and goes from cell to cell; elsewhere it leaves.
-function tab(view, isForward) {
+function tab(view, { isHeading }, isForward) {
 	const { state } = view;
 	const { main } = state.selection;
 	const line = state.doc.lineAt(main.head);
-	if (ITEM.test(line.text)) return (isForward ? indentMore : indentLess)(view);
+	if (ITEM.test(line.text) && !isHeading.test(line.text)) return (isForward ? indentMore : indentLess)(view);
 	if (!line.text.trimStart().startsWith("|")) return false;
 	const at = main.head - line.from;
 	const cell = isForward ? line.text.indexOf("|", at) : line.text.lastIndexOf("|", Math.max(0, line.text.lastIndexOf("|", at - 1) - 1));
