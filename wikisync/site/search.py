@@ -34,6 +34,7 @@ index of nothing.
 
 import contextlib
 import hashlib
+from array import array
 from collections import defaultdict, deque
 from collections.abc import (
     Callable,
@@ -268,11 +269,13 @@ class IndexUpdate:
             self._is_known = False
             return
         if before:
-            for word in before.keys() - words.keys():
-                scores[word].append(search_terms.score_of(slot, ""))
+            gone = dict.fromkeys(before.keys() - words.keys(), "")
+            words = dict(words.items() - before.items()) | gone
         first = search_terms.score_of(slot, "")
-        for word, letter in words.items() - before.items() if before else words.items():
-            scores[word].append(first + search_terms.RANKS[letter])
+        letters = {letter: first + rank for letter, rank in search_terms.RANKS.items()}
+        # hundreds a page: no step of a loop for each
+        codes = map(letters.__getitem__, words.values())
+        deque(map(array.append, map(scores.__getitem__, words), codes), 0)
 
     def _words(
         self, slot: int, loaded: Callable[[int], SearchDocument]
