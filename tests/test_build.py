@@ -282,6 +282,7 @@ def test_wheel_has_a_manual_page_for_each_command(wheel: zipfile.ZipFile) -> Non
     edit = wheel.read(f"{below}wikisync-page-edit.1").decode()
     assert ".B \\-\\-last\\-commit\\-sha SHA\n" in edit
     assert all(line[:1] != "'" for line in edit.splitlines())
+    assert not re.search(r"\.SH .*\n\.PP", edit), "mandoc warns of it"
 
 
 @pytest.mark.slow

@@ -56,7 +56,7 @@ def entry(term: str, text: str) -> str:
 
 def section(title: str, lines: Iterator[str]) -> str:
     """A section, or nothing where it is empty."""
-    body = "\n".join(lines)
+    body = "\n".join(lines).removeprefix(".PP\n")  # a heading begins a paragraph
     return f".SH {title}\n{body}\n" if body else ""
 
 

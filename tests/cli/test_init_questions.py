@@ -176,7 +176,6 @@ async def test_enter_takes_all_of_a_short_list(
         ["init", workspace, "--url", handbook.url],
         [
             ("Wikis to sync", answer),
-            ("Include every wiki below docs?", "n"),
             ("Folder for project docs/handbook", ""),
             ("Folder for group docs", ""),
             ("Make this workspace?", ""),

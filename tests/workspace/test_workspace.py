@@ -12,7 +12,7 @@ from tests.support.workspaces import Cloned, clone_handbook
 from wikisync.api.client import Client
 from wikisync.api.upload import SPOOL_BYTES_MAX
 from wikisync.core.model import AttachmentPath
-from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.configured import find_workspace, named_pages
 from wikisync.workspace.opening import open_workspace
 
 CONFIG = """\
@@ -71,6 +71,11 @@ async def test_sync_from_elsewhere_finds_a_token_file_in_the_workspace(
         ("handbook", "handbook/own", "handbook/own"),
         ("handbook/team", "people.md", "team/people"),
         ("", "handbook/handbook/own", "handbook/own"),
+        ("", "handbook/team/", "team/"),
+        ("handbook", "team", "team/"),
+        ("handbook/team", ".", "team/"),
+        ("", "c1/", "c1/"),
+        ("", "handbook/gone.md/", "gone.md/"),
     ],
 )
 def test_hint_names_its_page_from_anywhere_in_the_workspace(
@@ -82,7 +87,7 @@ def test_hint_names_its_page_from_anywhere_in_the_workspace(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     monkeypatch.chdir(tmp_path / start)
-    assert find_workspace(Path()).page(named)[1] == slug
+    assert named_pages(find_workspace(Path()), named)[1] == slug
 
 
 async def test_upload_waits_where_no_other_wiki_removes_the_folder(

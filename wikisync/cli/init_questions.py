@@ -98,7 +98,8 @@ class Questions:
             f"Wikis to sync, by {by_number}path or address, separated by spaces",
             ALL if is_whole and 0 < len(listed) <= WIKIS_TAKEN_MAX else None,
         ).split()
-        if answers == [ALL]:
+        is_all = answers == [ALL]
+        if is_all:
             if not is_whole:
                 raise UsageError(
                     "the list does not show all wikis",
@@ -114,9 +115,8 @@ class Questions:
             str(number): one.owner.full_path for number, one in enumerate(listed, 1)
         }
         named = [numbered.get(answer, answer) for answer in answers[:WIKIS_NAMED_MAX]]
-        return self.with_those_below(
-            asyncio.run(name_wikis(service.url, token, named, notify=notify))
-        )
+        selected = asyncio.run(name_wikis(service.url, token, named, notify=notify))
+        return selected if is_all else self.with_those_below(selected)
 
     def with_those_below(self, selection: Selection) -> Selection:
         """The selection, with all below its groups if the person wants them."""

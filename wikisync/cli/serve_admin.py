@@ -84,27 +84,23 @@ def add_user(
     console.result(f"user: {user.username}")
 
 
-@_command("block")
-@click.argument("username")
-def block(console: Console, *, data: Path, username: str) -> None:
-    """Block a user: requests with the user's tokens are rejected (403)."""
-    set_blocked(data, username, is_blocked=True)
-    console.result(f"blocked: {username}")
+def _switch(name: str, shown: str, text: str) -> None:
+    @_command(name)
+    @click.argument("username")
+    def run(console: Console, *, data: Path, username: str) -> None:
+        with opened(data) as tables:
+            user = find_user(tables, username)
+            tables.set_blocked(user.id, is_blocked=name == "block")
+        console.result(f"{shown}: {username}")
+
+    run.help = text
 
 
-@_command("unblock")
-@click.argument("username")
-def unblock(console: Console, *, data: Path, username: str) -> None:
-    """Unblock a user; the user's tokens work again."""
-    set_blocked(data, username, is_blocked=False)
-    console.result(f"unblocked: {username}")
-
-
-def set_blocked(data: Path, username: str, *, is_blocked: bool) -> None:
-    """Shut a user out, or let it in again."""
-    with opened(data) as tables:
-        user = find_user(tables, username)
-        tables.set_blocked(user.id, is_blocked=is_blocked)
+_switch(
+    *("block", "blocked"),
+    "Block a user: requests with the user's tokens are rejected (403).",
+)
+_switch("unblock", "unblocked", "Unblock a user; the user's tokens work again.")
 
 
 @_command("add-token")

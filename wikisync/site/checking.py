@@ -115,16 +115,12 @@ def check_wikis(
 
 def _narrowed(report: CheckReport, wiki: IndexedWiki, below: Path) -> CheckReport:
     """The report without what is about pages that are not ``below``."""
-    root, inside, outside = wiki.scanned.source.folder.resolve(), set[str](), set[str]()
+    root, inside, outside = wiki.scanned.source.folder, set[str](), set[str]()
     for slug, page in wiki.pages.items():
-        names = {
-            slug,
-            page.source.path,
-            str(wiki.scanned.source.folder / page.source.path),
-        }
-        ways = (root / page.source.path, root / slug)
-        is_in = any(f"{way}/".startswith(f"{below}/") for way in ways)
-        (inside if is_in else outside).update(names)
+        path = page.source.path
+        ways = (f"{(root / name).resolve()}/" for name in (path, slug))
+        is_in = any(way.startswith(f"{below}/") for way in ways)
+        (inside if is_in else outside).update((slug, path, str(root / path)))
 
     def kept(links: Sequence[CheckedLink]) -> tuple[CheckedLink, ...]:
         return tuple(one for one in links if one.link.slug in inside)

@@ -107,45 +107,6 @@ class ConfiguredWorkspace(Struct, frozen=True):
                 return wiki
         return None
 
-    def page(self, name: str) -> tuple[WikiSection, Slug]:
-        """The wiki and slug of a page that a person names; UsageError where it is none.
-
-        By its file's path or its conflict file's, by the wiki's folder and the slug, or
-        in a workspace of one wiki by the slug alone.  A folder of pages, as
-        ``core.model.is_named`` takes it, is named with a slash at its end, or by the
-        folder where no page has its name.
-        """
-        is_folder = name.endswith("/") or not Path(name).name.strip(".")
-        slash = "/" if is_folder else ""
-        folders = {wiki: self.folder_of(wiki).resolve() for wiki in self.config.wikis}
-        found = [
-            (wiki, real, folder)
-            for path in (Path(name), self.root / name)
-            for real in (_real(path),)
-            for wiki, folder in folders.items()
-            if real.is_relative_to(folder) and real != folder
-        ]
-        if found:
-            # inside the wiki's folder a hint's FOLDER/SLUG is no way from there
-            here = [one for one in found if _has_file(one[1])]
-            wiki, real, folder = here[0] if here else found[-1]
-            way = real.relative_to(folder).as_posix()
-            parsed = None if is_folder else parse_path(page_of_conflict(way) or way)
-            if (
-                parsed is None
-                and os.path.lexists(f"{real}/.")
-                and not _has_file(real, ())
-            ):
-                slash = "/"
-            return wiki, parsed[0] if parsed else Slug(f"{way}{slash}")
-        if len(self.config.wikis) == 1:
-            return self.config.wikis[0], Slug(f"{name.strip('/')}{slash}")
-        raise UsageError(
-            f"{name} is not a page of any wiki here",
-            hint=f"give its file, or the wiki's folder and the page:"
-            f" {self.config.wikis[0].folder}/home",
-        )
-
 
 def _real(path: Path) -> Path:
     """A page's path without links above it; ``.`` and ``..`` are folders."""
@@ -193,16 +154,37 @@ def named_page(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, 
 
 
 def named_pages(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, Slug]:
-    """``ConfiguredWorkspace.page``, for a name that a page or a folder can have."""
-    if name.strip():
-        wiki, slug = workspace.page(name)
-        # in a workspace of one wiki, a path that leads out of it is left as it is
-        if not {"", ".", ".."} & set(slug.removesuffix("/").split("/")):
-            return wiki, slug
-    folder = workspace.config.wikis[0].folder
+    """The wiki and slug of a page or folder that a person names.
+
+    By its file's path or its conflict file's, by the wiki's folder and the slug, or in
+    a workspace of one wiki by the slug alone.  A folder of pages, as
+    ``core.model.is_named`` takes it, is named with a slash at its end, or by the folder
+    where no page has its name.  UsageError for what can be neither.
+    """
+    is_folder = name.endswith("/") or not Path(name).name.strip(".")
+    wikis = workspace.config.wikis
+    folders = {wiki: workspace.folder_of(wiki).resolve() for wiki in wikis}
+    found = [
+        (wiki, real, real.relative_to(folder).as_posix())
+        for real in (_real(Path(name)), _real(workspace.root / name))
+        for wiki, folder in folders.items()
+        if name.strip() and real.is_relative_to(folder) and real != folder
+    ]
+    # inside the wiki's folder a hint's FOLDER/SLUG is no way from there
+    for wiki, real, way in (*(one for one in found if _has_file(one[1])), *found[-1:]):
+        parsed = None if is_folder else parse_path(page_of_conflict(way) or way)
+        if parsed:
+            return wiki, parsed[0]
+        is_directory = os.path.lexists(f"{real}/.") and not _has_file(real, ())
+        return wiki, Slug(f"{way}/" if is_folder or is_directory else way)
+    slug = name.strip("/")
+    # in a workspace of one wiki, a path that leads out of it is left as it is
+    if len(wikis) == 1 and name.strip() and not {"", ".", ".."} & {*slug.split("/")}:
+        return wikis[0], Slug(f"{slug}/" if is_folder else slug)
     raise UsageError(
-        f"{name!r} is not the name of a page",
-        hint=f"give its file, or the wiki's folder and the page: {folder}/home",
+        f"{name!r} is not the name of a page here",
+        hint="give its file, or the wiki's folder and the page:"
+        f" {wikis[0].folder}/home",
     )
 
 
