@@ -4,7 +4,8 @@
 
 Service, database, object storage and workers share the machine, so times of a clock say
 little; processor time is what each would need on a machine of its own.  The tables tell
-the first publication, and cycles in which nothing changed (``fleet retry``).
+the first publication, and cycles in which nothing changed (``fleet retry``); then how
+many requests an instance costs in a minute in which nothing happens.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import time
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from tests.support.fleet import whole_fleet
+from tests.support.fleet import counted, whole_fleet
 from tests.support.waiting import until
+from wikisync.fleet.worker import WHOLE_S
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -66,6 +68,26 @@ async def measure(folder: Path, count: int, wikis: int, pages: int) -> None:
             )
 
 
+async def count_requests(folder: Path, wikis: int) -> None:
+    """Print what 1,000 wikis without a change cost, by what so many do."""
+    async with whole_fleet(folder) as (fleet, _workers):
+        for number in range(wikis):
+            page = {"home": "Words."}
+            await fleet.service.add_project(f"docs/{number}", page, visibility="public")
+        async with counted(fleet) as proxy:
+            made = []
+            for asked in (fleet.discover, fleet.sweep):
+                before = len(proxy.requests())
+                await asked()
+                made.append(len(proxy.requests()) - before)
+        minutes = WHOLE_S / 60
+        whole = made[0] + made[1] * 1000 / wikis / minutes
+        print(
+            f"\n{made[0]} requests a minute, {made[1]} for {wikis} wikis in six hours:"
+        )
+        print(f"{whole:.1f} a minute for 1,000 quiet wikis")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--wikis", type=int, default=40)
@@ -76,3 +98,5 @@ if __name__ == "__main__":
     for workers in (1, 2):
         with tempfile.TemporaryDirectory() as name:
             asyncio.run(measure(Path(name), workers, options.wikis, options.pages))
+    with tempfile.TemporaryDirectory() as name:
+        asyncio.run(count_requests(Path(name), options.wikis))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from wikisync.core.model import WikiOwner
 from wikisync.fleet import worker as worker_module
 from wikisync.fleet.rows import LostClaim
 from wikisync.fleet.states import States
+from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bucket import open_bucket
+from wikisync.site.search import SearchDocument, read_documents, value_of
 from wikisync.workspace.discovery import Selection, find_wikis
 
 
@@ -391,6 +393,47 @@ async def test_two_states_of_a_wiki_stay(fleet: Fleet) -> None:
     paths = sorted(await bucket.etags("project-1"))
     paths = [path for path in paths if "/files/" not in path]
     assert [path.partition("/")[2].partition(".")[0] for path in paths] == ["2", "3"]
+
+
+async def test_landing_page_lists_public_wikis_and_finds_their_pages(
+    fleet: Fleet,
+) -> None:
+    fleet.settings = replace(fleet.settings, title="All our wikis")
+    await fleet.rows.make(fleet.settings)
+    await fleet.service.add_project("docs/secret", {"home": "Hidden."})
+    await fleet.discover()
+    await fleet.work()
+    worker = fleet.worker(folder="lands")
+    await fleet.work(worker)
+    index = got(fleet.server, f"{fleet.name}/index.html")
+    assert index
+    assert f'href="{PATH}/-/wikis/index.html"' in index[0].decode()
+    assert "docs/secret" not in index[0].decode()
+    assert [one.title async for one in searched(fleet)] == ["guide", "Home"]
+    assert await fleet.due() == []
+    await fleet.write("# Title of TWO")
+    await fleet.work(worker)
+    # it rests after it was made
+    await fleet.rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
+    await fleet.work(worker)
+    assert [one.title async for one in searched(fleet)] == ["Home", "Title of TWO"]
+    await fleet.service.add_project(PATH, visibility="private")
+    await fleet.discover()
+    await fleet.work(worker)
+    await fleet.rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
+    await fleet.work(worker)
+    assert got(fleet.server, f"{fleet.name}/index.html") is None
+    assert await fleet.due() == []
+
+
+async def searched(fleet: Fleet) -> AsyncIterator[SearchDocument]:
+    """The pages that the search of the landing page knows, by their titles."""
+    bucket = open_bucket(fleet.settings.site)
+    found = [await bucket.read(path) for path in await bucket.etags(SEARCH_FOLDER)]
+    shards = [value_of(one[0]) for one in found if one]
+    for one in sorted(read_documents(shards), key=lambda one: one.title.casefold()):
+        assert got(fleet.server, f"{fleet.name}/{one.url}")
+        yield one
 
 
 def test_states_are_ordered_by_number() -> None:

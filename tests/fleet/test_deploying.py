@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from tests.support.machine import code_blocks
 from tests.test_licenses import needed
 from tests.test_recipes import ROOT, verify
 from wikisync.cli.fleet import command
+from wikisync.fleet.metrics import Meter, lines
+from wikisync.fleet.rows import Counts
 
 
 def read(name: str) -> Any:
@@ -46,6 +49,18 @@ def test_kubernetes_starts_workers_without_rights() -> None:
     assert worker["securityContext"]["readOnlyRootFilesystem"]
     mounts = {one["name"] for one in worker["volumeMounts"]}
     assert mounts == {one["name"] for one in pod["volumes"]}
+
+
+async def test_dashboard_shows_figures_that_there_are() -> None:
+    counts = Counts(1, 1, 1, 1, 0, 0, 0.0, is_draining=False, budget_wait_s=0.0)
+    meter = Meter()
+    for step in ("look", "done"):
+        await meter.at(step)
+    there = {line.partition(" ")[0].partition("{")[0] for line in lines(counts, meter)}
+    board = json.loads((ROOT / "deploy/fleet-grafana.json").read_text("utf-8"))
+    asked = [one["expr"] for panel in board["panels"] for one in panel["targets"]]
+    shown = set(re.findall(r"wikisync_\w+", " ".join(asked)))
+    assert shown == there
 
 
 def test_unit_of_systemd_is_one(tmp_path: Path) -> None:

@@ -76,12 +76,15 @@ def test_one_command_starts_a_fleet_and_shows_its_sites(tmp_path: Path) -> None:
     try:
         assert process.stdout
         assert process.stderr
+        landing = process.stdout.readline().decode().strip()
+        with urllib.request.urlopen(landing) as answer:
+            assert "docs/handbook/-/wikis/index.html" in answer.read().decode()
         address = process.stdout.readline().decode().strip()
         assert re.fullmatch(r"http://127.0.0.1:\d+/site/docs/\S*index\.html", address)
         with urllib.request.urlopen(address) as answer:
             assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         told = process.communicate(timeout=WAIT_S)[1].decode()
     assert process.returncode == 130, told
     assert "wikisync fleet status --database" in told

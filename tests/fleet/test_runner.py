@@ -311,6 +311,18 @@ async def test_change_that_is_noted_while_a_cycle_runs_means_one_more(
         assert await due(Rows(pool)) == [KEYS[0]]
 
 
+async def test_list_is_one_workers_until_it_ends_or_dies(fleet: FleetBench) -> None:
+    """A list of very many projects takes longer than the time between two."""
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+        await rows.join("one", 60)
+        assert await rows.turn_to_list("one", 0, 60) == ""
+        assert await rows.turn_to_list("two", 0, 60) is None
+        await rows.end_turn("one")
+        assert await rows.turn_to_list("two", 0, 60) == ""
+        assert await rows.turn_to_list("one", 0, 60) == "", "two is dead"
+
+
 async def test_older_claim_moves_nothing(fleet: FleetBench) -> None:
     async with pool_for(fleet.database) as pool:
         rows = Rows(pool)
@@ -399,9 +411,12 @@ async def test_wiki_that_no_worker_survives_waits_ever_longer(
         assert KEYS[0] not in await due(rows)
 
 
-async def test_drained_fleet_ends_its_workers(fleet: FleetBench) -> None:
+@pytest.mark.parametrize("change", ["is_draining = true", "version = version + 1"])
+async def test_drained_or_newer_fleet_ends_its_workers(
+    fleet: FleetBench, change: str
+) -> None:
     async with pool_for(fleet.database) as pool:
-        await Rows(pool).drain(is_draining=True)
+        await Rows(pool)._do(f"UPDATE fleet SET {change}")
         async with asyncio.timeout(WAIT_S):
             await fleet.runner(Rows(pool)).run(partial(fleet.cycle, Rows(pool)), idle)
         assert not (await Rows(pool).counts()).workers

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.bucket_server import got
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
@@ -98,6 +99,12 @@ class Fleet:
         await self.rows._do("UPDATE fleet SET listed_at = '-infinity'")
         await discover(self.client, self.rows, self.settings, self.name)
 
+    async def sweep(self) -> None:
+        """List all, and work on what is due, as every six hours."""
+        await self.rows._do("UPDATE fleet SET swept_at = '-infinity'")
+        await self.discover()
+        await self.work(self.worker(folder="one"))
+
     def worker(self, at: Step = passes, folder: str = "") -> Cycle:
         """A worker, of another machine unless a folder is named."""
         self.count += 1
@@ -142,6 +149,18 @@ class Fleet:
             assert content
             there[one] = hashlib.sha256(content[0]).hexdigest()
         assert there == said
+
+
+@asynccontextmanager
+async def counted(fleet: Fleet) -> AsyncIterator[BendingProxy]:
+    """Let the requests of a fleet's workers be counted; its wikis are read anew."""
+    async with (
+        bending_proxy(fleet.service.url) as proxy,
+        Client(proxy.url, fleet.service.token) as client,
+    ):
+        fleet.client = client
+        await fleet.sweep()
+        yield proxy
 
 
 class Workers:

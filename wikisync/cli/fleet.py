@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import click
 
@@ -116,6 +117,11 @@ def _with_rows(database: str, work: Callable[[Rows], Awaitable[T]]) -> T:
     help="Bucket for sites of other wikis, which you protect. [default: none is made]",
 )
 @click.option(
+    "--title",
+    default="",
+    help="Of the page that lists the public wikis. [default: the host of the service]",
+)
+@click.option(
     "--requests",
     type=click.IntRange(0),
     default=0,
@@ -131,6 +137,7 @@ def init(
     site: str,
     state: str,
     protected: str,
+    title: str,
     requests: int,
 ) -> int:
     """Make the tables, or change what the fleet works on.
@@ -153,7 +160,8 @@ def init(
     selection.check()
     address = ServiceAddress.parse(url)
     service, selection = str(address).rstrip("/"), selection.named(address)
-    settings = Settings(service, selection, site, state, protected, requests)
+    title = title or urlsplit(service).hostname or service
+    settings = Settings(service, selection, site, state, protected, requests, title)
     _with_rows(database, lambda rows: rows.make(settings))
     console.result("the fleet is ready: start workers with wikisync fleet run")
     return ExitCode.DONE
@@ -313,6 +321,8 @@ def try_out(console: Console) -> int:
     """
     from wikisync.fleet.parts import bucket_server, database_server
 
+    # who ends it so leaves no server behind either
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
         tempfile.TemporaryDirectory(prefix="wikisync-fleet-") as name,
         database_server() as database,
@@ -338,7 +348,9 @@ async def _tried(console: Console, folder: Path, database: str, bucket: str) -> 
         loaded = await service.load_folder(guide_folder())
         token.write_text(loaded.token or "")
         selection = Selection(is_all=True)
-        settings = Settings(service.url, selection, "s3://site", "s3://state")
+        settings = Settings(
+            service.url, selection, "s3://site", "s3://state", title="wikisync"
+        )
         await Rows(pool).make(settings)
         async with _two_workers(folder, token):
             # other processes change it
@@ -346,7 +358,8 @@ async def _tried(console: Console, folder: Path, database: str, bucket: str) -> 
                 await asyncio.sleep(0.2)
             console.note("status, from another terminal:")
             console.note(f"wikisync fleet status --database '{database}'")
-            console.note("the sites:")
+            console.note("the sites, and the page that lists them:")
+            console.result(f"{bucket}/site/index.html")
             for wiki in filter(lambda one: one.place, await Rows(pool).shown()):
                 place = wiki.place.removeprefix("s3:/")
                 console.result(f"{bucket}{place}/index.html")

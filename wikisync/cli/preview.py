@@ -16,7 +16,8 @@ from wikisync.core.system import processes
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
-from wikisync.watch.report import health_of_watch
+from wikisync.site.preview.states import PageStates
+from wikisync.watch.report import ReportedStates, health_of_watch
 from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.folders import (
     ShownFolder,
@@ -75,7 +76,9 @@ def command(
         private=shown.private,
         know_again=partial(know_again, shown.private) if shown.private else None,
         is_read_only=is_read_only,
-        decisions=decisions_of(shown, console),
+        decisions=(
+            WorkspaceDecisions(shown.workspace, console) if shown.workspace else None
+        ),
     )
     cache = cache_folder(shown, "preview", os.environ)
     return asyncio.run(preview(console, shown, cache, options, is_opened=is_opened))
@@ -95,6 +98,7 @@ async def preview(
         lambda: preview_inputs(shown),
         cache,
         options,
+        states=states_of(shown),
         notice=lambda problem: console.problems([problem]),
     ) as running:
         console.result(running.url)
@@ -107,12 +111,13 @@ async def preview(
     return int(ExitCode.DONE)
 
 
-def decisions_of(shown: ShownFolder, console: Console) -> WorkspaceDecisions | None:
-    """What a person may decide, where the folder is in a workspace."""
-    if shown.workspace is None or shown.private is None:
-        return None
-    health = partial(health_of_watch, shown.private)
-    return WorkspaceDecisions(shown.workspace, console, health=health)
+def states_of(shown: ShownFolder) -> PageStates:
+    """How far the wikis are, where a watch runs beside the preview."""
+    config, private = shown.config(), shown.private
+    if config is None or private is None:
+        return PageStates()
+    folders = {wiki.owner: wiki.folder for wiki in config.wikis}
+    return ReportedStates(partial(health_of_watch, private), folders)
 
 
 async def report_failure(console: Console, running: Preview) -> None:

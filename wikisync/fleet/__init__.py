@@ -1,9 +1,10 @@
 """Sites of very many wikis, kept up to date by workers on several machines.
 
 PostgreSQL holds a row for each wiki, which are the queue, a bucket the states and the
-sites.  ``rows`` is every statement on our tables, ``states`` what of a wiki
-lies in the bucket, ``cycle`` the order of one cycle, ``runner`` the queue, ``worker`` a
-process that works, ``discovery`` which wikis there are, ``doctor`` what has to hold,
-``parts`` both servers in a folder, to try it.  Needs the extra ``fleet``; nothing else
+sites.  ``rows`` is every statement on our tables, ``states`` what of a wiki lies in the
+bucket, ``cycle`` the order of one cycle, ``landing`` the page that lists all,
+``runner`` who takes wikis from the queue, ``worker`` a process that works and looks
+which wikis there are, ``doctor`` what has to hold, ``parts`` both servers in a folder,
+to try it.  Needs the extra ``fleet``; nothing else
 in the house knows of it but the command line.
 """

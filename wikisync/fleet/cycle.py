@@ -22,6 +22,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import psycopg
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,6 +31,7 @@ from wikisync.api.client import Client
 from wikisync.core.messages import SilentProgress
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.core.system.private import make_private_folder
+from wikisync.core.versions import iso_time
 from wikisync.errors import (
     Halted,
     NotFound,
@@ -37,13 +39,15 @@ from wikisync.errors import (
     SiteError,
     WikisyncError,
 )
-from wikisync.fleet.rows import LostClaim, Row, Rows, Settings
+from wikisync.fleet.landing import land
+from wikisync.fleet.rows import LANDING, LostClaim, Row, Rows, Settings
 from wikisync.fleet.states import States
 from wikisync.site.bucket import Check, Seen, look, open_bucket, upload
 from wikisync.site.build import build_site
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.mirror import Mirror, name_of, open_mirror
 from wikisync.site.model import SiteOptions, WikiSource
+from wikisync.site.published import PublishedWiki
 from wikisync.workspace.discovery import FoundWiki, is_switched_off, wiki_of
 from wikisync.workspace.mirroring import Mirroring
 from wikisync.workspace.pulled import PulledWiki
@@ -72,6 +76,8 @@ class Read(Struct, frozen=True):
     """Its pages, where it has some."""
     is_changed: bool = False
     """Whether the copy is another one than before."""
+    changed: str = ""
+    """When a page changed last, where that is known."""
     is_settled: bool = True
     """Whether it need not be read again soon."""
 
@@ -127,6 +133,10 @@ class Cycle(Struct, frozen=True):
         return None
 
     async def _once(self, row: Row) -> None:
+        if row.key == LANDING:
+            folder = self.folder / LANDING
+            await land(row, self.rows, self.settings, folder, self._put)
+            return
         if row.is_gone:
             # a wiki that no list has may only not have been listed
             with suppress(NotFound):
@@ -169,6 +179,8 @@ class Cycle(Struct, frozen=True):
                 self.client, mirror, allow_emptying=row.may_empty, verify=False
             ).pull(row.wiki, SilentProgress())
             is_changed = _fingerprint(mirror, row) != before
+            versions = mirror.versions(mirror.noted(_name(row))).rows
+            changed = iso_time(max((one.at for one in versions), default=0)) or ""
         if not isinstance(pulled, PulledWiki):
             return Read(is_changed=is_changed)
         problem = "; ".join(map(str, pulled.problems[:1]))
@@ -176,7 +188,7 @@ class Cycle(Struct, frozen=True):
             # it has some, and none could be read
             raise SiteError(problem)
         is_settled = not {one.code for one in pulled.problems} & TRANSIENT
-        return Read(problem, pulled, is_changed=is_changed, is_settled=is_settled)
+        return Read(problem, pulled, is_changed, changed, is_settled)
 
     async def _moved(self, row: Row, place: str, read: Read) -> Row | None:
         """The row of a wiki that was made private, maybe before it was read."""
@@ -223,11 +235,26 @@ class Cycle(Struct, frozen=True):
             pages=read.pulled.pages if read.pulled else 0,
             problem=read.problem,
             is_settled=read.is_settled,
+            listed=self._listed(row, name, read),
         )
         await self.at("tidy")
         states.trust(name)
         if name != row.state:
             await states.tidy()
+
+    def _listed(self, row: Row, state: str, read: Read) -> str:
+        """What the landing page says of a wiki; empty for nothing."""
+        wiki = row.wiki
+        if not read.pulled or wiki.visibility != "public":
+            return ""
+        one = PublishedWiki(
+            **wiki.info,
+            prefix=f"{wiki.owner.full_path}/-/wikis/",
+            pages=read.pulled.pages,
+            changed=read.changed,
+            apart=state,
+        )
+        return msgspec.json.encode(one).decode()
 
     async def _put(self) -> None:
         await self.at("put")

@@ -114,6 +114,7 @@ def bucket_server(folder: Path) -> Iterator[BucketServer]:
     }
     # it would take keys of another storage for those of an administrator, and end
     others = {name: one for name, one in os.environ.items() if name not in environment}
+    others["TMPDIR"] = str(folder)  # it has logs of its own there
     with (folder / "log").open("wb") as log:
         process = start_server(words, folder=folder, log=log, environment=others)
     try:

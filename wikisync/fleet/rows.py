@@ -26,11 +26,16 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from wikisync.core.decoding import json_decoder
+from wikisync.core.model import WikiOwner
 from wikisync.errors import UsageError
+from wikisync.site.published import PublishedWiki
 from wikisync.workspace.discovery import FoundWiki, Selection
 
 VERSION = 1
 """Of the tables; a worker of another one does not work."""
+LANDING = "-landing-page"
+"""Key and path of the row of the page that lists all wikis, which is due as they are;
+no path of a project or group begins so."""
 POOL_MAX = 8
 WAIT_S, WAIT_MAX_S = 2.0, 3600.0
 """How long a wiki waits after a cycle that did not end well, and at most after many."""
@@ -58,7 +63,8 @@ CREATE TABLE IF NOT EXISTS fleet_wiki (
     claim BIGINT NOT NULL DEFAULT 0, generation BIGINT NOT NULL DEFAULT 0,
     state TEXT NOT NULL DEFAULT '', place TEXT NOT NULL DEFAULT '',
     pages INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
-    problem TEXT NOT NULL DEFAULT '', is_halted BOOLEAN NOT NULL DEFAULT false,
+    listed TEXT NOT NULL DEFAULT '', problem TEXT NOT NULL DEFAULT '',
+    is_halted BOOLEAN NOT NULL DEFAULT false,
     may_empty BOOLEAN NOT NULL DEFAULT false);
 CREATE INDEX IF NOT EXISTS fleet_wiki_due ON fleet_wiki (hint_at)
     WHERE hint_at > answered_at;
@@ -98,6 +104,8 @@ class Settings(Struct, frozen=True):
     requests: int = 0
     """That all workers make of the service in a minute at most; 0: as many as it
     takes."""
+    title: str = ""
+    """Of the page that lists the public wikis; empty: there is none."""
 
 
 class Row(Struct, frozen=True):
@@ -113,6 +121,8 @@ class Row(Struct, frozen=True):
     place: str
     """Where its site lies; empty where it has none."""
     may_empty: bool
+    listed: str
+    """What the landing page says of it: a ``PublishedWiki``; empty for nothing."""
 
 
 class Shown(Struct, frozen=True):
@@ -151,6 +161,7 @@ _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """In JSON, a character that PostgreSQL has no place for."""
 Values = Sequence[object] | Mapping[str, object]
 _SETTINGS, _WIKIS = json_decoder(Settings), json_decoder(FoundWiki)
+_LISTED = json_decoder(PublishedWiki)
 
 
 class LostClaim(Exception):
@@ -176,6 +187,16 @@ class Rows:
                 " ON CONFLICT (number) DO UPDATE SET settings = excluded.settings,"
                 " listed_at = '-infinity', swept_at = '-infinity'",
                 (VERSION, msgspec.json.encode(settings).decode()),
+            )
+            page = FoundWiki(
+                owner=WikiOwner("group", LANDING), title=settings.title, is_named=False
+            )
+            await connection.execute(
+                "INSERT INTO fleet_wiki (key, wiki, path) VALUES (%s, %s, %s)"
+                " ON CONFLICT (key) DO UPDATE SET hint_at = now()"
+                if settings.title
+                else "DELETE FROM fleet_wiki WHERE key IN (%s, %s, %s)",
+                (LANDING, msgspec.json.encode(page).decode(), LANDING),
             )
 
     async def settings(self) -> Settings:
@@ -276,7 +297,7 @@ class Rows:
             " ORDER BY hint_at LIMIT 100)"
             f" ORDER BY NOT {own}, hint_at LIMIT 1 FOR UPDATE SKIP LOCKED)"
             " RETURNING key, wiki::text, is_gone, claim, generation, state, place,"
-            " may_empty",
+            " may_empty, listed",
             {
                 "worker": worker,
                 "known_s": KNOWN_S,
@@ -317,22 +338,42 @@ class Rows:
         pages: int,
         problem: str,
         is_settled: bool = True,
+        listed: str = "",
+        rests_s: float = 0.0,
     ) -> None:
-        """Note a cycle that ended well; not settled, the wiki stays due."""
+        """Note a cycle that ended well; not settled, the wiki stays due.
+
+        It has no other one for ``rests_s``.  The landing page is due where what it
+        lists changed.
+        """
+        listed = _NUL.sub(r"\1", listed)
+        rest = f"due_at = clock_timestamp() + {rests_s:f} * interval '1 second',"
         await self._moved(
             row,
-            ("answered_at = begun_at, attempts = 0, due_at = '-infinity',")
+            f"answered_at = begun_at, attempts = 0, {rest}"
             * is_settled
             + " is_busy = false, may_empty = false, generation = %s, state = %s,"
-            " pages = %s, problem = %s",
-            (generation, state, pages, problem),
+            " pages = %s, problem = %s, listed = %s",
+            (generation, state, pages, problem, listed),
         )
+        if listed != row.listed:
+            await self.hint(LANDING)
 
     async def forget(self, row: Row) -> None:
         """Remove a wiki that is no more and has no site."""
         await self._do(
             "DELETE FROM fleet_wiki WHERE key = %s AND claim = %s", (row.key, row.claim)
         )
+        if row.listed:
+            await self.hint(LANDING)
+
+    async def listed(self) -> list[PublishedWiki]:
+        """The public wikis that have a site."""
+        rows = await self._do(
+            "SELECT listed FROM fleet_wiki WHERE listed <> '' AND NOT is_gone"
+            " AND wiki->>'visibility' = 'public' ORDER BY path"
+        )
+        return [_LISTED.decode(row["listed"]) for row in rows]
 
     async def fail(self, row: Row, problem: str, *, is_halted: bool = False) -> None:
         """Note why a cycle failed; halted, the wiki waits until a person approves."""
@@ -416,7 +457,9 @@ class Rows:
 
     async def known(self) -> set[str]:
         """The keys of the wikis that were there when all were listed."""
-        rows = await self._do("SELECT key FROM fleet_wiki WHERE NOT is_gone")
+        rows = await self._do(
+            "SELECT key FROM fleet_wiki WHERE NOT is_gone AND key <> %s", (LANDING,)
+        )
         return {row["key"] for row in rows}
 
     async def take_requests(self, seconds: float) -> float:
@@ -448,7 +491,8 @@ class Rows:
     async def counts(self) -> Counts:
         """The fleet in numbers."""
         row = await self._one(
-            "SELECT count(*) AS wikis, coalesce(sum(pages), 0)::int AS pages,"
+            f"SELECT count(*) FILTER (WHERE key <> '{LANDING}') AS wikis,"
+            " coalesce(sum(pages), 0)::int AS pages,"
             f" count(*) FILTER (WHERE {_UNANSWERED}) AS due,"
             f" count(*) FILTER (WHERE is_busy AND worker IN {_LIVE}) AS running,"
             " count(*) FILTER (WHERE is_halted) AS halted,"

@@ -43,12 +43,14 @@ def build_site(
     cache: Path,
     may_leave: MayLeave = nothing_may_leave,
     kept: Sequence[PublishedWiki] = (),
+    apart: Path | None = None,
     progress: Progress | None = None,
     clock: Callable[[], float] = time.time,
 ) -> BuildReport:
     """Make the website of some wikis, or bring it up to date.
 
     ``kept`` are wikis of the site of which nothing else is left: their pages stay.
+    ``apart`` has the search indexes of those that are sites of their own.
 
     Raises:
         UsageError: The output holds a wiki that is not among these, or of which
@@ -57,7 +59,7 @@ def build_site(
             wrong, a private wiki in a public site, or no space is left.
         FolderError: The folder of a wiki cannot be read at all.
     """
-    sources = checked_sources(wikis, output, options)
+    sources = checked_sources(wikis, output, options) if wikis or not kept else ()
     theme = load_theme(
         options.theme, project=options.templates, options=options.theme_options
     )
@@ -90,7 +92,7 @@ def build_site(
         from wikisync.site.writing import SiteWriting  # slow to load: see there
 
         build = SiteWriting(
-            store, scanned, theme, options, last, attempts, staying, shown
+            store, scanned, theme, options, last, attempts, staying, apart, shown
         )
         with place.staging():
             _refuse_leaving(scanned, staying, place.wikis, may_leave)

@@ -114,12 +114,15 @@ def wiki_context(
         description=wiki.description,
         home=home,
         page_count=wiki.pages,
-        all_url=layout.wiki_list_path(wiki.owner, is_only=not wiki.prefix),
+        all_url=wiki.prefix + layout.ALL_PAGE
+        if wiki.apart
+        else layout.wiki_list_path(wiki.owner, is_only=not wiki.prefix),
         groups=tuple(
             PageRef(name, homes.get("/".join(above[: depth + 1])))
             for depth, name in enumerate(above)
         ),
-        changed=iso_time(max((page.dates.changed for page in pages), default=0)),
+        changed=wiki.changed
+        or iso_time(max((page.dates.changed for page in pages), default=0)),
         changes_url=changes,
         feed_url=layout.feed_path(changes) if changes else None,
     )

@@ -5,7 +5,10 @@ around all wikis is made anew, and lists them from what the manifest says of the
 what the last search index holds.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
 
 from wikisync.site import addresses as layout
 from wikisync.site.published import PublishedWiki
@@ -40,17 +43,35 @@ def kept_paths(known: Iterable[str], wikis: Sequence[PublishedWiki]) -> Iterator
 def kept_documents(
     known: Iterable[str], wikis: Sequence[PublishedWiki], read: Read
 ) -> Iterator[SearchDocument]:
-    """What the last search index says of the pages of kept wikis."""
-    contents = (
-        read(path) for path in sorted(known) if path.startswith(SEARCHED_DOCUMENTS)
-    )
+    """What the last search index says of the pages of kept wikis.
+
+    A wiki that is a site of its own has an index of its own.
+    """
+    indexes: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(known):
+        top, found, _ = path.rpartition(SEARCHED_DOCUMENTS)
+        if found:
+            indexes[top].append(path)
+
+    def documents(top: str) -> Iterator[SearchDocument]:
+        contents = (read(path) for path in indexes[top])
+        return read_documents(value_of(one) for one in contents if one)
+
     labels = {wiki.prefix: wiki.title for wiki in wikis}
-    for document in read_documents(value_of(one) for one in contents if one):
+    for wiki in wikis:
+        for document in documents(wiki.prefix) if wiki.apart else ():
+            url = wiki.prefix + document.url
+            yield _named(wiki.prefix, wiki.title, replace(document, url=url))
+    for document in documents(""):
         for prefix, title in labels.items():
             if document.url.startswith(prefix):
-                label = document.wiki or title
-                slug = document.url[len(prefix) :].removesuffix(".html")
-                slug = HOME if slug == "index" else slug
-                words = document_words(document.title, document.text.sections, (), slug)
-                named = document.url, document.title, document.text, label
-                yield SearchDocument(*named, packed_words(words))
+                yield _named(prefix, title, document)
+
+
+def _named(prefix: str, title: str, document: SearchDocument) -> SearchDocument:
+    """A document with the words that it is found by."""
+    slug = document.url[len(prefix) :].removesuffix(".html")
+    slug = HOME if slug == "index" else slug
+    words = document_words(document.title, document.text.sections, (), slug)
+    label = document.wiki or title
+    return replace(document, wiki=label, words=packed_words(words))

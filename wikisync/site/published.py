@@ -28,6 +28,11 @@ class PublishedWiki(WikiInfo, frozen=True, omit_defaults=True, kw_only=True):
     prefix: str
     """Folder of its files in the site, with a slash behind; empty for the top."""
     pages: int
+    changed: str = ""
+    """When a page of it changed last, where no page of it is there to tell."""
+    apart: str = ""
+    """Version of the site of its own that lies below the prefix, where it is one; this
+    site has none of its files."""
 
     def __str__(self) -> str:
         pages = "1 page" if self.pages == 1 else f"{self.pages} pages"

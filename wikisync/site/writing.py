@@ -9,6 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, starmap
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -74,6 +75,7 @@ class SiteWriting:
         last: LastBuild,
         attempts: Attempts,
         kept: Sequence[PublishedWiki],
+        apart: Path | None,
         progress: Progress,
     ) -> None:
         if any(wiki.has_news for wiki in scanned):
@@ -86,6 +88,7 @@ class SiteWriting:
         self._last = last
         self._attempts = attempts
         self._kept = kept
+        self._apart = apart
         self._progress = progress
         self._notes = [self._note_of(one) for one in scanned]
         """Those of the last build, until their wiki is read."""
@@ -407,9 +410,14 @@ class SiteWriting:
         load: Load = partial(composing.load_document, indexer=self._indexer)
         documents = chain.from_iterable(self._documents)
         if self._kept:
+            known, read = output.known, output.read
+            if top := self._apart:
+                files = (path for path in top.rglob("*.js") if path.is_file())
+                known = tuple(path.relative_to(top).as_posix() for path in files)
+                read = lambda path: (top / path).read_bytes()  # noqa: E731
             kept = {
                 hash_of(program_fingerprint(), one): one
-                for one in kept_documents(output.known, self._kept, output.read)
+                for one in kept_documents(known, self._kept, read)
             }
             keys = [
                 DocumentKey(one.url, one.title, one.wiki, key, one.changed)

@@ -1,0 +1,93 @@
+"""The landing page of a fleet: all public wikis, and a search over their pages.
+
+It is a row as a wiki has one, so that it has one writer at a time, whose writes are
+refused where another one came.  What the rows list is what it shows; a worker that has
+made it before reads the search index of those wikis alone that changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from wikisync.core.system.parallel import each, finish_in_thread
+from wikisync.core.system.private import make_private_folder
+from wikisync.fleet.rows import Row, Rows, Settings
+from wikisync.site.addresses import SEARCH_FOLDER
+from wikisync.site.bucket import Bucket, Check, look, open_bucket, upload
+from wikisync.site.build import build_site
+from wikisync.site.kept import SEARCHED_DOCUMENTS
+from wikisync.site.model import SiteOptions
+from wikisync.site.published import PublishedWiki
+
+APART, SITE, CACHE = "apart", "site", "site-cache"
+MARK = "version"
+AT_ONCE = 8
+REST_S, REST_TIMES = 5.0, 10.0
+"""Between two builds: ten times as long as one took."""
+
+
+async def land(
+    row: Row, rows: Rows, settings: Settings, folder: Path, check: Check
+) -> None:
+    """Make the landing page show what the rows list.
+
+    Raises:
+        LostClaim: another worker makes it.
+        PreconditionFailed: another writer was there meanwhile.
+        SiteError: the bucket cannot be used.
+    """
+    begun, bucket = time.monotonic(), open_bucket(settings.site)
+    seen, wikis = await look(bucket), await rows.listed()
+    make_private_folder(folder)
+    apart = folder / APART
+    for wiki in wikis:
+        await _fetch(bucket, wiki, apart)
+    if wikis:
+        await finish_in_thread(_build, wikis, settings.title, folder)
+    await check()
+    await rows.check(row)
+    await upload(folder / SITE if wikis else None, bucket, seen, check=check)
+    took_s = time.monotonic() - begun
+    await rows.move(
+        row,
+        generation=row.generation,
+        state="",
+        pages=0,
+        problem="",
+        rests_s=max(REST_S, REST_TIMES * took_s) if wikis else 0.0,
+    )
+
+
+async def _fetch(bucket: Bucket, wiki: PublishedWiki, apart: Path) -> None:
+    """Read the search index of a wiki, unless that version of it is here."""
+    top = apart / wiki.prefix
+    mark = top / MARK
+    if mark.exists() and mark.read_text() == wiki.apart:
+        return
+    await asyncio.to_thread(shutil.rmtree, top, ignore_errors=True)
+    paths = await bucket.etags(f"{wiki.prefix}{SEARCH_FOLDER}")
+    wanted = [one for one in paths if one.startswith(wiki.prefix + SEARCHED_DOCUMENTS)]
+    make_private_folder(top / SEARCH_FOLDER)
+
+    async def fetch(path: str) -> None:
+        if found := await bucket.read(path):
+            (apart / path).write_bytes(found[0])
+
+    await each(wanted, fetch, in_flight=AT_ONCE)
+    mark.write_text(wiki.apart)
+
+
+def _build(wikis: Sequence[PublishedWiki], title: str, folder: Path) -> None:
+    build_site(
+        (),
+        folder / SITE,
+        SiteOptions(title=title, has_report=False),
+        cache=folder / CACHE,
+        kept=wikis,
+        apart=folder / APART,
+        may_leave=lambda _wiki: True,
+    )
