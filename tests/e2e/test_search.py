@@ -141,6 +141,16 @@ async def test_box_leads_to_the_search_page_and_on_without_script(
         await visit.arrive("-/all.html")
 
 
+async def test_page_that_is_not_found_offers_a_search(
+    chromium: Browser, base: str
+) -> None:
+    async with visiting(chromium, base) as visit:
+        await visit.go("404.html")
+        await visit.page.fill("main [name=q]", "export")
+        await visit.page.keyboard.press("Enter")
+        await visit.page.wait_for_url(f"{base}{SEARCH}?q=export")
+
+
 async def test_search_in_one_wiki_finds_nothing_of_others(
     chromium: Browser, file_base: str
 ) -> None:

@@ -283,8 +283,8 @@ def test_home_of_a_wiki_of_folders_leads_to_what_is_in_them(studio: Studio) -> N
     studio.add("-- docs/a/b.md --\nx\n-- more/c.md --\nx\n")
     studio.build()
     home = studio.article("index.html")
-    assert '<a href="-/all.html#docs/a/b.html">docs</a>' in home
-    assert '<a href="-/all.html#more/c.html">more</a>' in home
+    assert '<a href="-/all.html#docs/a/b.html">Docs</a>' in home
+    assert '<a href="-/all.html#more/c.html">More</a>' in home
     assert dead_addresses(studio.site) == []
 
 

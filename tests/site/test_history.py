@@ -105,6 +105,15 @@ def test_list_of_changes_has_one_line_for_a_rename(dated: Studio) -> None:
     assert '<a href="../work/plan.html">Plan</a>' in article
 
 
+def test_landing_page_lists_a_changed_page_once(studio: Studio) -> None:
+    history(studio.add("-- draft.md --\nnot in git\n"))
+    studio.add("-- about.md --\nx\n", "docs/other")
+    studio.build()
+    _, _, changes = studio.article("index.html").partition("siteChanges")
+    assert changes.count('/-/wikis/index.html">Home</a>') == 1
+    assert changes.count(">old</span>") == 1
+
+
 def test_versions_show_the_words_that_changed(dated: Studio) -> None:
     shown = dated.read("-/history/index.html")
     assert "The <del>quick</del><ins>slow &lt;b&gt;</ins> brown fox." in shown

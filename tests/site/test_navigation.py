@@ -42,7 +42,7 @@ def nodes(node: NavNode) -> Iterator[NavNode]:
 def test_only_the_branch_of_the_page_is_open() -> None:
     tree = tree_of("home", "a", "a/one", "a/two", "a/two/x", "b/deep")
     assert drawn(tree.navigation(Slug("a/two"), 150)) == (
-        "Wiki\n  home\n  a\n    one\n    two*\n      x\n  b +"
+        "Wiki\n  home\n  a\n    one\n    two*\n      x\n  B +"
     )
 
 
@@ -55,7 +55,7 @@ def test_page_and_folder_of_one_slug_are_one_entry() -> None:
 
 def test_folder_without_page_has_a_title_and_no_address() -> None:
     root = tree_of("how-to/start").navigation(Slug("how-to/start"), 150)
-    assert (root.children[0].title, root.children[0].url) == ("how to", None)
+    assert (root.children[0].title, root.children[0].url) == ("How to", None)
 
 
 def test_page_outside_the_tree_sees_its_first_level() -> None:
@@ -138,13 +138,13 @@ def test_ancestors_are_the_folders_without_the_wiki() -> None:
     tree = tree_of("a", "a/b/c")
     assert [(one.title, one.url) for one in tree.ancestors(Slug("a/b/c"))] == [
         ("a", "a.html"),
-        ("b", None),
+        ("B", None),
     ]
 
 
 def test_children_are_the_entries_directly_below() -> None:
     tree = tree_of("a", "a/b", "a/c/d")
-    assert [one.title for one in tree.children(Slug("a"), 10)] == ["b", "c"]
+    assert [one.title for one in tree.children(Slug("a"), 10)] == ["b", "C"]
     assert [one.title for one in tree.children(Slug("a"), 1)] == ["b"]
     assert (tree.is_section(Slug("a")), tree.is_section(Slug("a/b"))) == (True, False)
 

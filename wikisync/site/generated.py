@@ -97,7 +97,10 @@ class GeneratedPages:
     ) -> Iterator[GeneratedPage]:
         """The generated pages around all wikis, each path once."""
         if self._only is None:
-            yield self._index(changes[:NEWEST_MAX])
+            pages: dict[object, contexts.ListingItem] = {}
+            for one in changes:
+                pages.setdefault((one.wiki, one.url or one.title), one)
+            yield self._index([*pages.values()][:NEWEST_MAX])
         if self._site.changes_url and self._only is None:
             yield self._changes(self._site.changes_url, changes, None)
         if self._site.all_url not in {wiki.all_url for wiki in self._wikis}:

@@ -260,7 +260,8 @@ class Tree:
             path = path.rpartition("/")[0]
         node = self._by_path[path]
         for below in reversed(missing):
-            child = Node(node, folder_title(below), self._page_list)
+            title = folder_title(below)
+            child = Node(node, title[:1].upper() + title[1:], self._page_list)
             node.children.append(child)
             self._by_path[below] = node = child
         return node

@@ -101,7 +101,7 @@ async function hit([slot, score], words, textsOf) {
 	const line = texts[best] || lead;
 	const linked = (content, hash) => Object.assign(marked("a", content, words), { href: new URL(url, root) + hash });
 	const link = linked(title, "");
-	const day = changed && new Date(changed).toLocaleDateString(document.documentElement.lang, { dateStyle: "medium", timeZone: "UTC" });
+	const day = changed && new Date(changed).toLocaleDateString(document.documentElement.lang.replace(/^en$/, "en-GB"), { dateStyle: "medium", timeZone: "UTC" });
 	link.append(make("small", [wiki, day].filter(Boolean).join(" · ")));
 	const headings = sections
 		.map(([id, heading], i) => [rates[i], heading, id, i])
@@ -115,7 +115,7 @@ async function hit([slot, score], words, textsOf) {
 	return [score * (1 + isTogether([title, lead, ...sections.map((it) => it[1]), ...texts], words) / 2), make("li", parts)];
 }
 
-// Whether words stand side by side in a line, with a short one between them at most.
+// Whether words stand side by side in a line, but for a short one.
 const isTogether = (lines, words) =>
 	words[1] &&
 	lines.some((line) => {
@@ -179,7 +179,7 @@ try {
 		const list = target.closest("a") && target.closest("[data-marks]");
 		if (list) sessionStorage["wikisync-mark"] = list.dataset.marks;
 	});
-} catch {} // a browser without storage marks nothing
+} catch {} // without storage: no marks
 if (asked) {
 	const article = document.querySelector("article"), words = asked.split(" "), nodes = [];
 	const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
