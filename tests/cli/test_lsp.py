@@ -82,17 +82,23 @@ class Editor:
 
 
 @asynccontextmanager
-async def editing(root: Path, tmp_path: Path) -> AsyncIterator[Editor]:
+async def editing(
+    root: Path, tmp_path: Path, *, is_named: bool = True, renames: bool = True
+) -> AsyncIterator[Editor]:
     client = LanguageClient("tests", __version__)
     editor = Editor(client, root)
     cache = str(tmp_path / "cache")
+    can = [lsp.ResourceOperationKind.Rename] if renames else []
+    edits = lsp.WorkspaceEditClientCapabilities(resource_operations=can)
+    workspace = lsp.WorkspaceClientCapabilities(workspace_edit=edits)
+    capabilities = lsp.ClientCapabilities(workspace=workspace)
     await client.start_io(
         sys.executable,
-        *("-m", "wikisync", "lsp", str(root)),
+        *("-m", "wikisync", "lsp", *([str(root)] if is_named else [])),
         env={**os.environ, "XDG_CACHE_HOME": cache},
     )
     await client.initialize_async(
-        lsp.InitializeParams(capabilities=lsp.ClientCapabilities())
+        lsp.InitializeParams(capabilities=capabilities, root_uri=root.as_uri())
     )
     client.initialized(lsp.InitializedParams())
     yield editor
@@ -127,6 +133,16 @@ async def test_what_is_wrong_is_shown_while_a_text_is_written(
     assert "invalid front matter" in broken.message
     assert broken.severity == lsp.DiagnosticSeverity.Error
     assert mended == []
+
+
+async def test_the_folder_is_the_one_that_the_editor_has_open(
+    wiki: Path, tmp_path: Path
+) -> None:
+    """The server may be started in any other one."""
+    async with editing(wiki, tmp_path, is_named=False) as editor:
+        editor.open("home.md")
+        (mark,) = await editor.marks("home.md", 1)
+        assert mark.message.startswith("broken link team/none: ")
 
 
 async def test_a_page_that_another_program_writes_mends_a_link(
@@ -218,6 +234,18 @@ async def test_a_rename_changes_every_link_and_moves_the_file(
     changes = links.document_changes or ()
     assert len(changes) == len(PAGES) - 1
     assert all(isinstance(one, lsp.TextDocumentEdit) for one in changes)
+
+
+async def test_a_rename_is_refused_where_the_editor_renames_no_files(
+    wiki: Path, tmp_path: Path
+) -> None:
+    """It would change the links to the page, and leave its file."""
+    async with editing(wiki, tmp_path, renames=False) as editor:
+        at = editor.at("home.md", editor.open("home.md"), "team/rules")
+        with pytest.raises(Exception, match="renames no files: use wikisync mv"):
+            await editor.client.text_document_rename_async(
+                lsp.RenameParams(new_name="team/conduct", **at)
+            )
 
 
 async def test_a_rename_is_refused_where_the_editor_holds_another_text(

@@ -9,6 +9,7 @@ import click
 
 from wikisync.cli.options import folder_argument
 from wikisync.errors import ExitCode, UsageError
+from wikisync.site.preview.site import Load
 from wikisync.workspace.folders import cache_folder, find_shown, preview_inputs
 
 
@@ -17,7 +18,8 @@ from wikisync.workspace.folders import cache_folder, find_shown, preview_inputs
 def command(folder: Path) -> int:
     """Serve the pages of FOLDER to an editor over the Language Server Protocol.
 
-    It speaks on standard input and output; the editor starts it.  Needs the extra lsp.
+    It speaks on standard input and output; the editor starts it.  The default is the
+    folder that the editor has open.  Needs the extra lsp.
     """
     try:
         from wikisync.site.preview.language import language_server
@@ -27,8 +29,13 @@ def command(folder: Path) -> int:
             hint="install wikisync with its extra lsp",
         ) from error
 
-    shown = find_shown(folder)
-    cache = cache_folder(shown, "lsp", os.environ)
-    server = language_server(lambda: preview_inputs(shown), cache, shown.private)
-    server.start_io()
+    def find(root: str | None) -> tuple[Load, Path, Path | None]:
+        chosen = folder
+        if folder == Path() and root and find_shown(folder).workspace is None:
+            chosen = Path(root)
+        shown = find_shown(chosen)
+        cache = cache_folder(shown, "lsp", os.environ)
+        return lambda: preview_inputs(shown), cache, shown.private
+
+    language_server(find).start_io()
     return ExitCode.DONE

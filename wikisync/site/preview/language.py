@@ -46,16 +46,17 @@ _OPENS = re.compile(
 _OTHER_ENDS = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 T = TypeVar("T")
+Find = Callable[[str | None], tuple[Load, Path, Path | None]]
+"""What a folder shows, where to keep what the next run can use, and the workspace's own
+folder, if it is one; asked with the editor's root."""
 
 
 class Asked(LanguageServer):
     """The server, with the site that it asks."""
 
-    def __init__(self, load: Load, cache: Path, private: Path | None) -> None:
+    def __init__(self, find: Find) -> None:
         super().__init__("wikisync", __version__)
-        self._site = LiveSite(load, SilentProgress())
-        self._cache = cache
-        self._private = private
+        self._find = find
         self._thread = ThreadPoolExecutor(1, "wikisync-site")
         self._ready = asyncio.Event()
         self._is_over = asyncio.Event()
@@ -72,7 +73,9 @@ class Asked(LanguageServer):
         """Read the names of all pages, and follow the folders until the end."""
         kept = contextlib.ExitStack()
         try:
-            store = await self.in_thread(kept.enter_context, held_cache(self._cache))
+            load, cache, self._private = self._find(self.workspace.root_path)
+            self._site = LiveSite(load, SilentProgress())
+            store = await self.in_thread(kept.enter_context, held_cache(cache))
             self._site.use(store)
             await self._refresh(None)
             if (failure := self._site.failure) is not None:
@@ -240,15 +243,9 @@ class Asked(LanguageServer):
         return lsp.TextDocumentEdit(name, edits)
 
 
-def language_server(load: Load, cache: Path, private: Path | None) -> LanguageServer:
-    """The server of a folder, to be started over stdio.
-
-    Args:
-        load: What the folder shows; called in a thread.
-        cache: Folder for what the next run can use again.
-        private: The workspace's own folder, if it is one.
-    """
-    server = Asked(load, cache, private)
+def language_server(find: Find) -> LanguageServer:
+    """The server of the folder that ``find`` makes of the editor's."""
+    server = Asked(find)
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(ls: Asked, _params: lsp.InitializedParams) -> None:
@@ -296,6 +293,9 @@ def language_server(load: Load, cache: Path, private: Path | None) -> LanguageSe
 
     @server.feature(lsp.TEXT_DOCUMENT_RENAME)
     async def rename(ls: Asked, params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+        if not _renames_files(ls.client_capabilities):
+            # it would change the links and leave the file
+            raise JsonRpcInvalidParams("this editor renames no files: use wikisync mv")
         page = await ls.linked(params) or await ls.page(params.text_document.uri)
         return await ls.moves(page, page.path, params.new_name) if page else None
 
@@ -323,6 +323,12 @@ def language_server(load: Load, cache: Path, private: Path | None) -> LanguageSe
         return lsp.WorkspaceEdit(document_changes=texts)
 
     return server
+
+
+def _renames_files(client: lsp.ClientCapabilities) -> bool:
+    edits = client.workspace and client.workspace.workspace_edit
+    can = (edits and edits.resource_operations) or ()
+    return lsp.ResourceOperationKind.Rename in can
 
 
 def _file_of(uri: str) -> Path:
