@@ -86,6 +86,29 @@ def test_a_clash_writes_nothing_and_gives_both_texts(wiki: WikiDesk) -> None:
     assert "Their middle" in str(clashes[0].other)
 
 
+def test_what_a_program_writes_into_the_replaced_file_is_merged(wiki: WikiDesk) -> None:
+    """It had the file open while the preview saved."""
+    with (wiki.root / "guide.md").open("r+") as program:
+        save(wiki, PAGE.replace("First words", "My first words"))
+        program.write(PAGE.replace("Last words", "Their last words"))
+    assert wiki.recover() == []
+    text = (wiki.root / "guide.md").read_text()
+    assert "My first words" in text
+    assert "Their last words" in text
+    assert wiki.recover() == []
+
+
+def test_what_a_program_writes_late_and_clashes_is_in_the_trash(wiki: WikiDesk) -> None:
+    with (wiki.root / "guide.md").open("r+") as program:
+        save(wiki, "Mine.\n")
+        program.write(PAGE.replace("First", "Their"))
+    assert wiki.recover() == ["guide.md"]
+    assert (wiki.root / "guide.md").read_text() == "Mine.\n"
+    (wiki.root / "guide.md").unlink()
+    assert wiki.restore("guide.md") == "guide.md"
+    assert "Their" in (wiki.root / "guide.md").read_text()
+
+
 def test_a_file_that_is_gone_is_not_written_again_unasked(wiki: WikiDesk) -> None:
     (wiki.root / "guide.md").unlink()
     assert save(wiki, "# Mine\n").outcome == "gone"

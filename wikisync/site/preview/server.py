@@ -21,7 +21,7 @@ import secrets
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -38,6 +38,7 @@ from wikisync.core.system.parallel import finish_in_thread
 from wikisync.core.system.running import beside
 from wikisync.errors import FolderError, SiteError, WikisyncError
 from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.replica import LATE
 from wikisync.folder.safe_open import opened_below
 from wikisync.folder.watch import is_watched, log_notice, watch_folders
 from wikisync.site.addresses import SEARCH_FOLDER
@@ -167,11 +168,14 @@ class Preview:
         # a checkout that was not built anew has no editor yet
         library = resources.files("wikisync.vendor").joinpath("codemirror.js")
         self._is_read_only = options.is_read_only or not library.is_file()
+        self._desk = cache(
+            lambda root: WikiDesk(root, options.private, options.know_again)
+        )
         self._writing = WriteRoutes(
             self._site,
             self._in_thread,
             self._refresh,
-            lambda root: WikiDesk(root, options.private, options.know_again),
+            self._desk,
             options.decisions,
             self._editor,
             is_read_only=self._is_read_only,
@@ -287,6 +291,11 @@ class Preview:
     async def _follow_settings(self) -> None:
         """Look at the configuration from time to time; it lies beside the folders."""
         await asyncio.sleep(SETTINGS_LOOK_S)
+        if not self._is_read_only:
+            for file in await finish_in_thread(self._recover):
+                message = "a program saved another text than the preview"
+                hint = f"it is in the trash: {LATE}"
+                self._notice(Problem("late", file, message, hint))
         whole = [self._states.wiki(owner) for owner in self._site.owners]
         if whole != self._whole:
             self._whole = whole
@@ -295,6 +304,13 @@ class Preview:
         if stamp != self._settings_stamp:
             self._settings_stamp = stamp
             await self._refresh(None)
+
+    def _recover(self) -> list[str]:
+        clashing: list[str] = []
+        for folder in self._site.folders:
+            with contextlib.suppress(WikisyncError):
+                clashing += self._desk(folder).recover()
+        return clashing
 
     async def _refresh(self, paths: frozenset[str] | None) -> None:
         await self._in_thread(self._site.refresh, paths)

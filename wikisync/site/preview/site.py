@@ -225,8 +225,12 @@ class LiveSite:
         """Folders whose changes matter, whether they exist or not."""
         if self._inputs is None:
             return ()
-        wikis = [wiki.folder for wiki in self._inputs.wikis]
-        return (*wikis, *theme_folders(self._inputs.options))
+        return (*self.folders, *theme_folders(self._inputs.options))
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Those of the wikis."""
+        return tuple(wiki.folder for wiki in self._inputs.wikis) if self._inputs else ()
 
     # What may be asked in any thread: it reads one world, which does not change ------
 

@@ -31,10 +31,12 @@ from wikisync.folder.identity import identity_of
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import page_of_conflict, parse_path, path_of
 from wikisync.folder.private import private_folder, way_of, wiki_private_folder
+from wikisync.folder.replica import LATE
 from wikisync.folder.safe_open import opened_below, read_below
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash
+from wikisync.folder.workspace import holder_of
 from wikisync.merging.conflict import Clash, MergedText, Piece, read_conflict_file
 from wikisync.merging.diff import word_changes
 from wikisync.merging.merge import merge
@@ -46,6 +48,8 @@ NAME_BYTES_MAX = 500
 """Of the path that a person gives a page."""
 DEPTH_MAX = 20
 """Folders in it."""
+REPLACED_MAX = 32
+"""Texts that are known for a program that writes late."""
 TRIES_MAX = 8
 """So often a text is merged anew while another program saves the same file."""
 
@@ -87,6 +91,8 @@ class WikiDesk:
         self.root = root
         self._private = private
         self._know_again = know_again
+        self._replaced: dict[Digest | None, str] = {}
+        """Texts that files held before saves here, the oldest first."""
 
     def know_again(self, files: Mapping[PagePath, str], moved: Set[PagePath]) -> None:
         """Let the sync know files that were written, or are renamed next.
@@ -155,6 +161,10 @@ class WikiDesk:
             new = encoded(merged.text, content or b"", path)
             if new != content and not is_dry:
                 expected = None if content is None else digest_of(content)
+                if now is not None:
+                    self._replaced[expected] = now
+                    while len(self._replaced) > REPLACED_MAX:
+                        del self._replaced[next(iter(self._replaced))]
                 try:
                     self._write(path, new, expected)
                 except PreconditionFailed:
@@ -165,6 +175,30 @@ class WikiDesk:
             f"{path} is saved by another program all the time",
             hint="close the other program, then save again",
         )
+
+    def recover(self) -> list[str]:
+        """Bring back what programs wrote into files that saves here had replaced.
+
+        A sync that holds the workspace does so itself.
+
+        Returns:
+            The files whose late text clashes with that of the save: it is in the trash.
+        """
+        clashing: list[str] = []
+        if self._private is not None and holder_of(self._private) is not None:
+            return clashing
+        for late in self._limbo().late_saves():
+            found, merged = parse_path(late.path), None
+            if found is not None:
+                base = self._replaced.get(late.before)
+                with suppress(SiteError):
+                    text = _shown(late.content, late.path)
+                    merged = self.save(late.path, found[1], text, base)
+            if merged is None or merged.outcome not in {"saved", "merged"}:
+                self._trash().put_once(late.path or "unknown", late.content, LATE)
+                clashing.append(late.path)
+            self._limbo().acknowledge(late.id)
+        return clashing
 
     def create(self, path: str, content: bytes) -> None:
         """Write a file that is not there yet.
@@ -257,9 +291,13 @@ class WikiDesk:
         return FolderWriter(
             self.root,
             temporary=private_folder(self.root, TEMPORARY_FOLDER, private=own),
-            limbo=Limbo(wiki_private_folder(self.root, LIMBO_FOLDER, private=own)),
+            limbo=self._limbo(),
             trash=self._trash(),
         )
+
+    def _limbo(self) -> Limbo:
+        own = self._private
+        return Limbo(wiki_private_folder(self.root, LIMBO_FOLDER, private=own))
 
     def _trash(self) -> Trash:
         folder = private_folder(self.root, TRASH_FOLDER, private=self._private)
