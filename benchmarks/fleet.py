@@ -4,8 +4,9 @@
 
 Service, database, object storage and workers share the machine, so times of a clock say
 little; processor time is what each would need on a machine of its own.  The tables tell
-the first publication, and cycles in which nothing changed (``fleet retry``); then how
-many requests an instance costs in a minute in which nothing happens.
+the first publication, and cycles in which nothing changed (``fleet retry``).  Then come
+the requests of an instance in which nothing happens, and what it costs to take one of
+100,000 wikis that are due.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import statistics
 import tempfile
 import time
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from tests.support.fleet import counted, whole_fleet
+from tests.support.fleet import counted, multiply, whole_fleet
 from tests.support.waiting import until
 from wikisync.fleet.worker import WHOLE_S
 
+CLAIMS = 200
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -69,7 +72,7 @@ async def measure(folder: Path, count: int, wikis: int, pages: int) -> None:
 
 
 async def count_requests(folder: Path, wikis: int) -> None:
-    """Print what 1,000 wikis without a change cost, by what so many do."""
+    """Print what so many wikis cost without a change."""
     async with whole_fleet(folder) as (fleet, _workers):
         for number in range(wikis):
             page = {"home": "Words."}
@@ -80,12 +83,29 @@ async def count_requests(folder: Path, wikis: int) -> None:
                 before = len(proxy.requests())
                 await asked()
                 made.append(len(proxy.requests()) - before)
-        minutes = WHOLE_S / 60
-        whole = made[0] + made[1] * 1000 / wikis / minutes
-        print(
-            f"\n{made[0]} requests a minute, {made[1]} for {wikis} wikis in six hours:"
-        )
-        print(f"{whole:.1f} a minute for 1,000 quiet wikis")
+        print(f"\n{wikis} quiet wikis: {made[0]} requests a minute,")
+        print(f"and {made[1]} for the list of all in {WHOLE_S / 3600:.0f} hours")
+
+
+async def claim_of_many(folder: Path, wikis: int) -> None:
+    """Print what it costs to take a wiki of very many that are due."""
+    async with whole_fleet(folder) as (fleet, workers):
+        await fleet.service.add_project("docs/one", {"home": "Words."})
+        await fleet.discover()
+        rows = fleet.rows
+        await multiply(rows, wikis)
+        await rows.join("one", 60)
+        server, times = database_cpu_s(workers.database), []
+        for _ in range(CLAIMS):
+            begun = time.perf_counter()
+            row = await rows.claim("one")
+            times.append(time.perf_counter() - begun)
+            assert row
+            await rows.check(row)
+            await rows.move(row, generation=0, state="", pages=1, problem="")
+        cost_s = (database_cpu_s(workers.database) - server) / CLAIMS
+        print(f"\n{wikis:,} due: {statistics.median(times) * 1000:.1f} ms to take one,")
+        print(f"its three statements are {cost_s * 1000:.1f} CPU-ms of PostgreSQL")
 
 
 if __name__ == "__main__":
@@ -100,3 +120,5 @@ if __name__ == "__main__":
             asyncio.run(measure(Path(name), workers, options.wikis, options.pages))
     with tempfile.TemporaryDirectory() as name:
         asyncio.run(count_requests(Path(name), options.wikis))
+    with tempfile.TemporaryDirectory() as name:
+        asyncio.run(claim_of_many(Path(name), 100_000))

@@ -71,6 +71,17 @@ async def claim(rows: Rows, key: str) -> Row | None:
         return await rows.claim("a test")
 
 
+async def multiply(rows: Rows, count: int) -> None:
+    """Make very many wikis that are due, after one that is known."""
+    await rows._do(
+        "INSERT INTO fleet_wiki (key, wiki, path) SELECT 'many-' || number, wiki,"
+        " path || number FROM generate_series(1, %s) AS number,"
+        " (SELECT wiki, path FROM fleet_wiki LIMIT 1) AS one",
+        (count,),
+    )
+    await rows._do("ANALYZE fleet_wiki")
+
+
 class Fleet:
     """A fleet whose cycles a test runs one by one."""
 

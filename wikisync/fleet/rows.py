@@ -290,12 +290,14 @@ class Rows:
             " due_at = clock_timestamp() + least(%(wait_max_s)s,"
             " %(wait_s)s * power(2, least(attempts, 20))) * interval '1 second'"
             # of the oldest ones alone, lest very many be sorted
-            f" WHERE key = (SELECT key FROM fleet_wiki WHERE {_FREE} AND key IN"
-            f" (SELECT key FROM fleet_wiki WHERE {_FREE} AND ({own} OR"
-            " greatest(hint_at, due_at) <"
+            f" WHERE key = (WITH oldest AS (SELECT key, hint_at, {own} AS is_own"
+            f" FROM fleet_wiki WHERE {_FREE} AND ({own} OR greatest(hint_at, due_at) <"
             " clock_timestamp() - %(known_s)s * interval '1 second')"
             " ORDER BY hint_at LIMIT 100)"
-            f" ORDER BY NOT {own}, hint_at LIMIT 1 FOR UPDATE SKIP LOCKED)"
+            " SELECT taken.key FROM"
+            " (SELECT key FROM oldest ORDER BY is_own DESC, hint_at) AS next,"
+            f" LATERAL (SELECT key FROM fleet_wiki WHERE key = next.key AND {_FREE}"
+            " FOR UPDATE SKIP LOCKED) AS taken LIMIT 1)"
             " RETURNING key, wiki::text, is_gone, claim, generation, state, place,"
             " may_empty, listed",
             {
