@@ -14,19 +14,19 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.core.model import digest_of
 from wikisync.markup.file_types import file_type
-from wikisync.site.book.linking import quoted_fragment
+from wikisync.site.book.linking import Document, quoted_fragment
 from wikisync.site.book.one_file import written_whole
 from wikisync.site.book.xhtml import as_xhtml
 
 if TYPE_CHECKING:
-    from wikisync.site.book.chapters import Book
+    from wikisync.site.book.chapters import Book, ChapterPlace, FileOfBook
 
 TEXT = "application/xhtml+xml"
 PICTURES = frozenset(
@@ -55,39 +55,29 @@ class _Item(Struct, frozen=True):
     properties: str = ""
 
 
-class _Package:
+class _Package(Document):
     """The document of ``--epub``: a file for each page, and for each picture."""
 
-    plays_media = False
-    has_web = False
-
     def __init__(self, book: Book, archive: zipfile.ZipFile) -> None:
-        self._book, self._archive = book, archive
+        super().__init__(book)
+        self._archive = archive
         self.items: list[_Item] = []
         self._pictures: dict[str, str] = {}
 
-    def ident(self, path: str, own: str) -> str:  # noqa: ARG002 - the protocol's
+    def ident(self, path: str, own: str) -> str:  # noqa: ARG002 - of all documents
         """Each page is a file, whose ids are its own."""
         return own.replace(" ", "-")
 
-    def page_link(self, path: str, fragment: str) -> str | None:
-        """Address of a page or heading; None for what is no page."""
-        place = self._book.place(path)
-        if place is None:
-            is_file = self._book.file(path) is not None
-            return None if is_file else self._book.outside(path, quote(fragment))
+    def place_link(self, place: ChapterPlace, own: str) -> str:
+        """Address of a page's file, or of an id in it."""
         name = page_name(place.number)
-        if not self._book.has_id(place, fragment):
-            return name
-        return name + quoted_fragment(self.ident(path, fragment))
+        return name + (quoted_fragment(self.ident("", own)) if own else "")
 
-    def file_link(self, path: str, *, is_shown: bool) -> str | None:
-        """Address of a picture in the book, or of a linked file on the web."""
-        file = self._book.file(path)
-        if file is None or not is_shown:
-            return self._book.outside(path) if file else None
-        content = file.read() if file_type(path) in PICTURES else None
-        return None if content is None else self._picture(content, file_type(path))
+    def picture(self, file: FileOfBook) -> str | None:
+        """Address of a picture in the book, if every reader shows its kind."""
+        kind = file_type(file.path)
+        content = file.read() if kind in PICTURES else None
+        return None if content is None else self._picture(content, kind)
 
     def data_link(self, address: str) -> str:
         """Address of a picture that the page has in itself: a file of the book."""

@@ -5,14 +5,19 @@ other chapters; what is not in it is reached where the site or the wiki is on th
 and is plain text where neither is known.
 """
 
+from __future__ import annotations
+
 import posixpath
 import re
 from html import unescape
 from re import Match
-from typing import Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from wikisync.markup.tokens import TAG, escape_marks
+
+if TYPE_CHECKING:
+    from wikisync.site.book.chapters import Book, ChapterPlace, FileOfBook
 
 _LINKING = re.compile(r' (id|name|for|headers|href|src|aria-[a-z]+)="([^"]*)"')
 _NAMES_IDS = frozenset({"for", "headers", "aria-labelledby", "aria-describedby"})
@@ -24,25 +29,46 @@ LEVEL_MAX = 6
 """The deepest level of a heading."""
 
 
-class Document(Protocol):
-    """What the chapters of a document have to know of it."""
+class Document:
+    """Where the ids, links and pictures of chapters lead; by default, in one file."""
 
-    plays_media: bool
+    plays_media = False
     """Whether it may hold players of videos and sounds."""
-    has_web: bool
+    has_web = False
     """Whether it shows pictures of other hosts."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
 
     def ident(self, path: str, own: str) -> str:
         """The id in the document of an id in the page at an output path."""
+        return self._book.ident(path, own)
 
     def page_link(self, path: str, fragment: str) -> str | None:
-        """Address of a page or heading of the site; None for one that has none."""
+        """Address of a page or heading of the site; None for what is no page."""
+        if place := self._book.place(path):
+            own = fragment if self._book.has_id(place, fragment) else ""
+            return self.place_link(place, own)
+        is_file = self._book.file(path) is not None
+        return None if is_file else self._book.outside(path, quote(fragment))
+
+    def place_link(self, place: ChapterPlace, own: str) -> str:
+        """Address of a page in the document, or of an id in it."""
+        return quoted_fragment(self._book.ident(place.path, own))
 
     def file_link(self, path: str, *, is_shown: bool) -> str | None:
-        """Address of a file of the site, to be shown or to be linked."""
+        """Address of a picture in the document, or of a linked file on the web."""
+        if (file := self._book.file(path)) is None:
+            return None
+        return self.picture(file) if is_shown else self._book.outside(path)
+
+    def picture(self, file: FileOfBook) -> str | None:
+        """Address of a file to be shown; None where the document cannot."""
+        raise NotImplementedError
 
     def data_link(self, address: str) -> str:
         """Address of a picture that is written into the page."""
+        return address
 
 
 def chapter_html(html: str, path: str, level: int, document: Document) -> str:

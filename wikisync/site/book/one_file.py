@@ -14,7 +14,7 @@ from wikisync.core.model import Problem
 from wikisync.errors import SiteError
 from wikisync.markup.file_types import file_type
 from wikisync.markup.record import TocEntry
-from wikisync.site.book.linking import quoted_fragment
+from wikisync.site.book.linking import Document
 
 if TYPE_CHECKING:
     from wikisync.site.book.chapters import Book, Chapter, FileOfBook, Part
@@ -24,42 +24,26 @@ INLINE_BYTES_MAX = 4 * 1024 * 1024
 _NOT_IN_STRINGS = re.compile(r"[^\w ]")
 
 
-class OneFile:
+class OneFile(Document):
     """The document of ``--single``: files are inside it, large ones beside it."""
 
     plays_media = True
 
     def __init__(self, book: Book, target: Path) -> None:
-        self._book = book
+        super().__init__(book)
         self._beside = target.with_name(f"{target.stem}.files")
         self.has_web = bool(book.site.options.get("external_media", True))
         self.left_beside: dict[str, int] = {}
         """Files that are too large to be inside."""
 
-    def ident(self, path: str, own: str) -> str:
-        """The id in the document of an id in the page at an output path."""
-        return self._book.ident(path, own)
-
-    def page_link(self, path: str, fragment: str) -> str | None:
-        """Address of a page or heading of the site; None for one that has none."""
-        if place := self._book.place(path):
-            own = fragment if self._book.has_id(place, fragment) else ""
-            return quoted_fragment(self._book.ident(path, own))
-        return None if self._book.file(path) else self._book.outside(path, fragment)
-
     def file_link(self, path: str, *, is_shown: bool) -> str | None:  # noqa: ARG002
         """Address of a file of the site: its bytes, or its place beside."""
         file = self._book.file(path)
-        content = file.read() if file else None
-        if file is None or content is None:
+        if file is None or (content := file.read()) is None:
             return None
         if file.size > INLINE_BYTES_MAX:
             return self._kept_beside(file, content)
         return f"data:{file_type(path)};base64,{base64.b64encode(content).decode()}"
-
-    def data_link(self, address: str) -> str:
-        """Address of a picture that is written into the page."""
-        return address
 
     def _kept_beside(self, file: FileOfBook, content: bytes) -> str:
         name = f"{file.digest[:16]}-{file.path.rpartition('/')[2]}"
@@ -87,18 +71,15 @@ def write_single(book: Book, target: Path) -> tuple[Problem, ...]:
     )
 
 
-class PrintDocument(OneFile):
+class PrintDocument(Document):
     """The document that an engine prints: its pictures lie in the same folder.
 
     It may have some of the pages.  A link to another one needs an id here, which
     stands for that of the PDF with that page.
     """
 
-    plays_media = False
-
     def __init__(self, book: Book, target: Path, parts: Sequence[Part]) -> None:
-        super().__init__(book, target)
-        self.has_web = False
+        super().__init__(book)
         self._folder = target.parent
         self._copied: dict[str, str] = {}
         self._paths = {place.path for part in parts for place in part.places}
@@ -113,12 +94,12 @@ class PrintDocument(OneFile):
         """All that links of other documents may lead to."""
 
     def ident(self, path: str, own: str) -> str:
-        """The id in the document of an id in the page at an output path."""
+        """An id, which is noted."""
         self.ids.append(super().ident(path, own))
         return self.ids[-1]
 
     def page_link(self, path: str, fragment: str) -> str | None:
-        """Address of a page or heading of the site; None for one that has none."""
+        """A link, which is noted where its page is in another document."""
         link = super().page_link(path, fragment)
         if link and link[0] == "#" and path not in self._paths:
             self.elsewhere[unquote(link[1:])] = None
@@ -132,19 +113,15 @@ class PrintDocument(OneFile):
             self.headings += chapter.headings
             yield chapter
 
-    def file_link(self, path: str, *, is_shown: bool) -> str | None:
-        """Address of a picture in the folder, or of a linked file on the web."""
-        file = self._book.file(path)
-        if file is None or not is_shown:
-            return self._book.outside(path) if file else None
-        if path not in self._copied:
-            content = file.read()
-            if content is None:
+    def picture(self, file: FileOfBook) -> str | None:
+        """Address of a picture in the folder."""
+        if file.path not in self._copied:
+            if (content := file.read()) is None:
                 return None
-            name = f"{len(self._copied) + 1}{Path(path).suffix.lower()}"
+            name = f"{len(self._copied) + 1}{Path(file.path).suffix.lower()}"
             (self._folder / name).write_bytes(content)
-            self._copied[path] = name
-        return self._copied[path]
+            self._copied[file.path] = name
+        return self._copied[file.path]
 
 
 def write_print(
@@ -195,7 +172,7 @@ def write_print(
 def write_html(
     book: Book,
     template: str,
-    document: OneFile,
+    document: Document,
     target: Path,
     given: Mapping[str, object] | None = None,
 ) -> None:
