@@ -207,21 +207,13 @@ class Theme:
         for name in ("sidebar", "wiki_footer"):
             if full[name] is not None:
                 full[name] = Markup(full[name])  # noqa: S704 - same
-        full["comments"] = [
-            structs.replace(one, html=Markup(one.html))  # noqa: S704 - same
-            for one in full["comments"]
-        ]
-        full["versions"] = [
-            structs.replace(one, html=Markup(one.html))  # noqa: S704 - escaped text
-            for one in full["versions"]
-        ]
-        full |= {
-            "api": THEME_API,
-            "theme": self.options,
-            "at": at,
-            "root": root_url(at),
-        }
-        return full
+        for name in ("comments", "versions"):
+            full[name] = [
+                structs.replace(one, html=Markup(one.html))  # noqa: S704 - same
+                for one in full[name]
+            ]
+        own = {"api": THEME_API, "theme": self.options, "at": at, "root": root_url(at)}
+        return full | own
 
     @cached_property
     def _environment(self) -> Environment:
@@ -414,11 +406,8 @@ def _layer_loader(layer: theme_layers.Layer) -> BaseLoader:
         if path not in layer.files:
             return None
         source = layer.folder / path
-        return (
-            theme_layers.decoded(layer.files[path], source),
-            str(source),
-            lambda: True,
-        )
+        text = theme_layers.decoded(layer.files[path], source)
+        return text, str(source), lambda: True
 
     return FunctionLoader(load)
 
