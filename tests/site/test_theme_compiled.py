@@ -1,4 +1,4 @@
-"""Compiled templates of wikisync: kept by source, so that no page is made of an old one."""
+"""Compiled templates: kept by source, so that no page is made of an old one."""
 
 import sys
 from collections.abc import Callable

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from wikisync.core.model import digest_of
 from wikisync.markup.file_types import file_type
-from wikisync.site.book.linking import Document, quoted_fragment
+from wikisync.site.book.chapters import Document, quoted_fragment
 from wikisync.site.book.one_file import written_whole
 from wikisync.site.book.xhtml import as_xhtml
 

@@ -14,7 +14,7 @@ from wikisync.core.model import Problem
 from wikisync.errors import SiteError
 from wikisync.markup.file_types import file_type
 from wikisync.markup.record import TocEntry
-from wikisync.site.book.linking import Document
+from wikisync.site.book.chapters import Document
 
 if TYPE_CHECKING:
     from wikisync.site.book.chapters import Book, Chapter, FileOfBook, Part
