@@ -38,8 +38,11 @@ WAIT_S = 10
 ROWS_PER_READ = 500
 PLACES_MAX = 50_000
 """Of texts that are kept in memory; those of others are read again."""
-ROWS_PER_COMMIT = 500
-"""An interrupted first build loses at most this many rendered pages."""
+ROWS_PER_COMMIT = 5000
+"""An interrupted first build loses at most so many, three for each page.
+
+Their keys are hashes: a commit writes about as many pages of the file again.
+"""
 SPARE_ROWS = 200
 """Rows of earlier texts that are kept before the cache is swept."""
 SUM_BYTES = 4
