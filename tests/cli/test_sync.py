@@ -254,24 +254,25 @@ async def test_page_left_here_goes_to_the_wiki_when_asked_for(
     assert (await first.wiki())["here.md"] == "edited\n"
 
 
+LESS = [
+    ("--pull",),
+    ("--push",),
+    ("handbook/home.md",),
+    ("--adopt", "push", "--pull"),
+    ("--adopt", "push", "handbook/home.md"),
+]
+
+
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("--pull",),
-        ("--push",),
-        ("handbook/home.md",),
-        ("--adopt", "push", "--pull"),
-        ("--adopt", "push", "handbook/home.md"),
-    ],
+    "syncs", [[("--adopt", "hold"), *LESS], *([one] for one in LESS)], ids=str
 )
-@pytest.mark.parametrize("before", [[("--adopt", "hold")], []])
 async def test_page_left_here_stays_here_after_a_sync_of_less(
-    first: Cloned, words: tuple[str, ...], before: list[tuple[str, ...]]
+    first: Cloned, syncs: list[tuple[str, ...]]
 ) -> None:
     """Also where a sync of less was the first one of all."""
-    for one in (*before, words, ()):
+    for one in (*syncs, ()):
         await first.run("sync", *one)
-    assert "here.md" not in await first.wiki()
+        assert "here.md" not in await first.wiki()
 
 
 async def test_dry_run_of_a_first_sync_says_what_the_real_one_does(
