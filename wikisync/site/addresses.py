@@ -8,8 +8,6 @@ their wiki.  Paths are POSIX, relative to the top of the site, in NFC, and fit f
 every common file system; links are relative and percent-encoded.
 """
 
-from __future__ import annotations
-
 import hashlib
 import posixpath
 import re
@@ -17,18 +15,15 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct, field
 
-from wikisync.core.model import AttachmentPath, Problem, Slug, folders_above
+from wikisync.core.model import AttachmentPath, Problem, Slug, WikiOwner, folders_above
 from wikisync.markup.file_types import inert_name, without_run_names
 from wikisync.markup.frontmatter import tag_key
 from wikisync.markup.links import STARTS, LinkIndex, settle_redirects
-
-if TYPE_CHECKING:
-    from wikisync.core.model import WikiOwner
 
 SIDEBAR = "_sidebar"
 FOOTER = "_footer"

@@ -1,25 +1,19 @@
 """What changed last in the wikis of a site: lists and Atom feeds (RFC 4287).  Pure."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from wikisync.core.model import Slug
-from wikisync.core.versions import iso_time
+from wikisync.core.versions import Version, Versions, iso_time
 from wikisync.site.addresses import FOOTER, SIDEBAR, absolute_url, relative_url
 from wikisync.site.context import ListingItem
 from wikisync.site.navigation import folder_title
+from wikisync.site.pages import WikiPages
 from wikisync.site.sources import is_template
 from wikisync.site.titles import TITLE_CHARS_MAX, display_title, shortened
-
-if TYPE_CHECKING:
-    from wikisync.core.versions import Version, Versions
-    from wikisync.site.pages import WikiPages
 
 CHANGES_MAX = 100
 """Of a list or feed."""

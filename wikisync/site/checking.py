@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,24 +18,24 @@ from msgspec.structs import replace
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem
 from wikisync.markup.resolve import positions_of
+from wikisync.site.addresses import WikiAddresses
 from wikisync.site.attempts import Attempts
 from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache
-from wikisync.site.composing import composed_site, site_addresses, site_problems
+from wikisync.site.composing import (
+    ComposedSite,
+    composed_site,
+    site_addresses,
+    site_problems,
+)
 from wikisync.site.crosslinks import WikiTable, service_address
+from wikisync.site.facts import IndexedWiki
 from wikisync.site.index import Indexer
-from wikisync.site.model import BrokenLink
+from wikisync.site.model import BrokenLink, SiteOptions, WikiSource
 from wikisync.site.preview.checks import FENCE, front_matter_checks
 from wikisync.site.report import link_report
-from wikisync.site.sources import folder_notes, scan_wiki, settle
+from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
-
-if TYPE_CHECKING:
-    from wikisync.site.addresses import WikiAddresses
-    from wikisync.site.composing import ComposedSite
-    from wikisync.site.facts import IndexedWiki
-    from wikisync.site.model import SiteOptions, WikiSource
-    from wikisync.site.sources import ScannedWiki
 
 _EXTERNAL = re.compile(
     r'<(?:a|img|video|audio|source)\b[^>]*?\s(?:href|src)="(https?://[^"]+)"[^>]*'

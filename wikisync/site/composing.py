@@ -1,9 +1,6 @@
 """From indexed wikis to composers of their pages: what a build and a preview share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -17,22 +14,18 @@ from wikisync.site.addresses import (
     assign_addresses,
     wiki_prefix,
 )
-from wikisync.site.context import SiteContext
+from wikisync.site.context import PageRef, SiteContext, WikiContext
+from wikisync.site.crosslinks import ItemKey, WikiTable
+from wikisync.site.facts import IndexedWiki
 from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
+from wikisync.site.index import Indexer
+from wikisync.site.model import SiteOptions
 from wikisync.site.pages import WikiPages
 from wikisync.site.published import PublishedWiki
 from wikisync.site.search import DocumentKey, SearchDocument
-
-if TYPE_CHECKING:
-    from wikisync.site.context import PageRef, WikiContext
-    from wikisync.site.crosslinks import ItemKey, WikiTable
-    from wikisync.site.facts import IndexedWiki
-    from wikisync.site.index import Indexer
-    from wikisync.site.model import SiteOptions
-    from wikisync.site.published import PublishedWiki
-    from wikisync.site.sources import ScannedWiki
-    from wikisync.site.theme import Theme
+from wikisync.site.sources import ScannedWiki
+from wikisync.site.theme import Theme
 
 
 class SiteComposer:

@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
@@ -20,9 +19,7 @@ from wikisync.core.model import AttachmentPath, Slug, split_extension
 from wikisync.markup.links import LinkIndex, Target, file_path, fold, normal_path
 from wikisync.site.addresses import WikiAddresses, relative_url
 from wikisync.site.loose import LooseStates
-
-if TYPE_CHECKING:
-    from wikisync.site.model import WikiInfo
+from wikisync.site.model import WikiInfo
 
 _WIKIS = "/-/wikis"
 _NUL = "\0"

@@ -3,18 +3,15 @@
 Each is a path, a template and a context; texts that are no HTML come ready.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import Slug
+from wikisync.core.model import Problem, Slug
 from wikisync.core.versions import iso_time
 from wikisync.markup.frontmatter import tag_key
 from wikisync.site import addresses as layout
@@ -23,14 +20,11 @@ from wikisync.site.changes import NEWEST_MAX, changed_pages
 from wikisync.site.crosslinks import ItemKey
 from wikisync.site.frame import group_tree, natural_path
 from wikisync.site.navigation import natural_key
+from wikisync.site.pages import WikiPages
+from wikisync.site.report import LinkReport
+from wikisync.site.search import DocumentKey
+from wikisync.site.sources import ScannedWiki
 from wikisync.site.titles import LINK_CHARS_MAX, shortened
-
-if TYPE_CHECKING:
-    from wikisync.core.model import Problem
-    from wikisync.site.pages import WikiPages
-    from wikisync.site.report import LinkReport
-    from wikisync.site.search import DocumentKey
-    from wikisync.site.sources import ScannedWiki
 
 SOURCES_MAX = 20
 """Pages named beside one wanted page; the count tells of the rest."""

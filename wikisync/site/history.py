@@ -3,22 +3,16 @@
 Pure but for their texts, which a git repository has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from wikisync.core.versions import Version, iso_time
 from wikisync.merging.diff import changes, word_changes
 from wikisync.site.addresses import HISTORY_FOLDER
 from wikisync.site.context import VersionContext
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from wikisync.site.model import SourcePage
+from wikisync.site.model import SourcePage
 
 DIFF_CHARS_MAX = 20_000
 """Shown of what is different between two versions."""

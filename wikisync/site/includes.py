@@ -7,16 +7,12 @@ includes is another text.
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
-from wikisync.core.model import AttachmentPath, digest_of
+from wikisync.core.model import AttachmentPath, Digest, Slug, digest_of
 from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.links import LinkIndex, normal_path
-
-if TYPE_CHECKING:
-    from wikisync.core.model import Digest, Slug
-    from wikisync.site.kroki import Kroki
-    from wikisync.site.sources import ScannedWiki
+from wikisync.site.kroki import Kroki
+from wikisync.site.sources import ScannedWiki
 
 INCLUDE_BYTES_MAX = 1024 * 1024
 

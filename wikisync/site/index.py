@@ -22,12 +22,12 @@ from collections.abc import (
     Sequence,
 )
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.messages import Progress
 from wikisync.core.model import Digest, Format, Page, Problem, Slug
 from wikisync.core.system.parallel import in_order, usable_cores
 from wikisync.markup.bounded import BoundedPages, Wish, one_per_process
@@ -37,8 +37,10 @@ from wikisync.markup.placeholders import values_of
 from wikisync.markup.record import PARSED_VERSION, MarkupOptions, ParsedPage
 from wikisync.markup.source import clean_source, shown_as_source
 from wikisync.site import reading as readings
+from wikisync.site.addresses import WikiAddresses
 from wikisync.site.attempts import Attempts
-from wikisync.site.cache import cache_failed
+from wikisync.site.bodies import Bodies, Place
+from wikisync.site.cache import Cache, cache_failed
 from wikisync.site.crosslinks import SiteLinks, WikiTable, changed_names, leading_to
 from wikisync.site.facts import (
     FinishedFacts,
@@ -52,16 +54,9 @@ from wikisync.site.facts import (
 from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.includes import Includes
 from wikisync.site.kroki import Kroki
+from wikisync.site.model import SourcePage
 from wikisync.site.search_texts import DocumentText
-from wikisync.site.sources import PageText
-
-if TYPE_CHECKING:
-    from wikisync.core.messages import Progress
-    from wikisync.site.addresses import WikiAddresses
-    from wikisync.site.bodies import Bodies, Place
-    from wikisync.site.cache import Cache
-    from wikisync.site.model import SourcePage
-    from wikisync.site.sources import ScannedWiki
+from wikisync.site.sources import PageText, ScannedWiki
 
 PAGES_PER_PROCESS = 50
 BATCH_PAGES = 32

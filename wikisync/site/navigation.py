@@ -16,13 +16,11 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from wikisync.core.model import Slug
 from wikisync.site.addresses import list_id, list_part
 from wikisync.site.context import LeftOut, NavNode, PageRef
-
-if TYPE_CHECKING:
-    from wikisync.core.model import Slug
 
 DEPTH_MAX = 20
 """Levels shown above a page; a deeper one shows the nearest."""

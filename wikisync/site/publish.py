@@ -17,8 +17,6 @@ A bucket may get it (``bucket``), and a command may follow (rsync, a deploy).  W
 wrong with them is a problem: the site stands, and the next call tries again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging
@@ -26,25 +24,22 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.core.messages import Progress
 from wikisync.core.model import Problem
 from wikisync.core.system import processes
 from wikisync.core.system.libc import NotSupported, swap_paths
 from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.core.system.parallel import finish_in_thread
+from wikisync.core.system.processes import AsyncChild
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.site.build import build_site, checked_sources
+from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 from wikisync.site.output import open_output
 from wikisync.site.published import MayLeave, nothing_may_leave
-
-if TYPE_CHECKING:
-    from wikisync.core.messages import Progress
-    from wikisync.core.system.processes import AsyncChild
-    from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 
 KEEP_DEFAULT = 1
 """Earlier versions that stay."""

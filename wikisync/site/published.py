@@ -4,17 +4,12 @@ Pure.  A wiki leaves a site only where somebody said so: a list that came short,
 token that lost a right and a folder that is empty look like a wiki that is gone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from wikisync.core.model import OwnerKind, WikiOwner
 from wikisync.errors import UsageError
 from wikisync.site.model import WikiInfo, WikiOrigin
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 

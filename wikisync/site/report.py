@@ -3,11 +3,8 @@
 Everything is sorted, so that the same wikis always give the same report.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -17,12 +14,10 @@ from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import NO_ADDRESSES, WikiAddresses, home_slug
 from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, place_of
+from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.model import BrokenLink
 from wikisync.site.search import DocumentKey
 from wikisync.site.sources import is_template
-
-if TYPE_CHECKING:
-    from wikisync.site.facts import IndexedPage, IndexedWiki
 
 
 class WantedPage(Struct, frozen=True):

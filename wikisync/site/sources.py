@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from itertools import filterfalse
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct, field
@@ -35,15 +36,10 @@ from wikisync.markup.links import REDIRECTS_BYTES_MAX, REDIRECTS_PATH, parse_red
 from wikisync.markup.resolve import REASONS
 from wikisync.site import mirror
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
+from wikisync.site.cache import Cache
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.loose import LooseStates
 from wikisync.site.model import SourcePage, WikiSource
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from wikisync.site.cache import Cache
-    from wikisync.site.model import WikiSource
 
 UNREADABLE = model.Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""

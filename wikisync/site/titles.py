@@ -5,14 +5,8 @@ breadcrumbs and lists.  It may be as long as an author likes there and nowhere e
 a megabyte of titles would become hundreds of megabytes of site.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from wikisync.core.model import Slug
 from wikisync.markup.links import HOME
-
-if TYPE_CHECKING:
-    from wikisync.core.model import Slug
 
 TITLE_CHARS_MAX = 120
 """Of a page's title on other pages, of the wiki's, and of headings in lists."""
