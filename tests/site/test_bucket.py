@@ -395,5 +395,5 @@ def test_address_that_cannot_be_used_is_an_error_without_secrets(
 def test_absent_extra_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(SiteError, match="obstore is not installed") as caught:
-        open_bucket("s3://site")
+        open_bucket("s3://absent")
     assert caught.value.hint == "install wikisync with its extra bucket"
