@@ -22,7 +22,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, structs
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from wikisync.core.model import Problem
     from wikisync.site.theme_flat import FlatTemplate
 
+T = TypeVar("T")
 _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 """Options of any theme that name static files."""
 _PROJECT = "project"
@@ -185,12 +186,7 @@ class Theme:
 
     def text(self, key: str, lang: str) -> str:
         """A string of the user interface; English where the language lacks it."""
-        try:
-            return self._strings_in(lang)[key]
-        except KeyError:
-            raise LookupError(
-                f"no string {key!r}: {did_you_mean(key, self._strings['en'])}"
-            ) from None
+        return _named("string", key, self._strings_in(lang))
 
     def _strings_in(self, lang: str) -> Mapping[str, str]:
         if lang not in self._shown_strings:
@@ -240,20 +236,12 @@ class Theme:
 
     def asset_path(self, name: str) -> str:
         """Output path of a static file."""
-        try:
-            return ASSETS_FOLDER + self._static[name][0]
-        except KeyError:
-            raise LookupError(
-                f"no static file {name!r}: {did_you_mean(name, self._static)}"
-            ) from None
+        return ASSETS_FOLDER + _named("static file", name, self._static)[0]
 
     def icon(self, name: str) -> str:
         """The source of ``icons/<name>.svg``."""
-        try:
-            return theme_layers.decoded(self._icons[f"{name}.svg"], name).strip()
-        except KeyError:
-            hint = did_you_mean(f"{name}.svg", self._icons)
-            raise LookupError(f"no icon {name!r}: {hint}") from None
+        content = _named("icon", f"{name}.svg", self._icons)
+        return theme_layers.decoded(content, name).strip()
 
     def _template_error(self, exc: Exception, template: str, at: str) -> SiteError:
         from jinja2 import TemplateNotFound
@@ -269,6 +257,15 @@ class Theme:
             f"{where}: {message}",
             hint=f"found while rendering {at}; wikisync theme docs lists the names",
         )
+
+
+def _named(kind: str, name: str, known: Mapping[str, T]) -> T:
+    """What a template asks for by its name."""
+    try:
+        return known[name]
+    except KeyError:
+        hint = did_you_mean(name, known)
+        raise LookupError(f"no {kind} {name!r}: {hint}") from None
 
 
 def _errors_of_templates() -> tuple[type[Exception], ...]:

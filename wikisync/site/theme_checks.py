@@ -29,10 +29,9 @@ class _Asked(Struct):
     strings: set[str] = field(default_factory=set)
     beginnings: set[str] = field(default_factory=set)
     """Of strings whose names are computed: ``about_`` of ``"about_" ~ kind``."""
-    icons: set[str] = field(default_factory=set)
-    templates: set[str] = field(default_factory=set)
-    has_any_icon: bool = False
-    has_any_template: bool = False
+    icons: set[str | None] = field(default_factory=set)
+    templates: set[str | None] = field(default_factory=set)
+    """None stands for a name that is computed."""
 
 
 def theme_problems(
@@ -78,8 +77,7 @@ def _note_asked(tree: Template, asked: _Asked) -> None:
     from jinja2.meta import find_referenced_templates
 
     for name in find_referenced_templates(tree):
-        asked.has_any_template |= name is None
-        asked.templates.add(re.sub(r"^![^/]*/", "", name or ""))
+        asked.templates.add(name and re.sub(r"^![^/]*/", "", name))
     for call in tree.find_all(nodes.Call):
         function = call.node.name if isinstance(call.node, nodes.Name) else ""
         argument = call.args[0] if call.args else None
@@ -87,8 +85,7 @@ def _note_asked(tree: Template, asked: _Asked) -> None:
             _note_string(argument, asked)
         elif function == "inline_svg":
             name = argument.value if isinstance(argument, nodes.Const) else None
-            asked.has_any_icon |= name is None
-            asked.icons.add(f"{name}.svg")
+            asked.icons.add(name and f"{name}.svg")
     for filtered in tree.find_all(nodes.Filter):
         if filtered.name == "plural" and filtered.args:
             _note_string(filtered.args[0], asked, ("_one", "_other"))
@@ -170,14 +167,12 @@ def _file_problems(
     layer: Layer, below: Sequence[str], asked: _Asked
 ) -> Iterator[Problem]:
     """Templates and icons that replace none and that no template asks for."""
+    wanted = {"templates": asked.templates, "icons": asked.icons}
     for path in layer.files:
         folder, _, name = path.partition("/")
         known = [one.partition("/")[2] for one in below if one.startswith(f"{folder}/")]
-        is_free = {
-            "templates": asked.has_any_template or name in asked.templates,
-            "icons": asked.has_any_icon or name in asked.icons,
-        }.get(folder, True)
-        if name not in known and not is_free:
+        used = wanted.get(folder, {None})
+        if name not in known and None not in used and name not in used:
             word = folder.removesuffix("s")
             place = f"{layer.folder.name}/{path}"
             yield _problem(place, f"nothing uses the {word} {name!r}", name, known)

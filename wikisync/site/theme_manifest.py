@@ -8,6 +8,7 @@ or a wrong type is an error that names the option and what would be right.
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from operator import gt, lt
 from typing import Any
 
 from msgspec import Struct, field
@@ -117,7 +118,14 @@ def checked_value(option: ThemeOption, value: object) -> OptionValue:
             f"theme option {option.name!r} is {value!r}, it must be one of {names}",
             hint=did_you_mean(str(value), [str(choice) for choice in option.choices]),
         )
-    _check_range(option, typed)
+    bounds = ("least", option.minimum, lt), ("most", option.maximum, gt)
+    for word, bound, is_beyond in bounds if isinstance(typed, int) else ():
+        if bound is not None and is_beyond(typed, bound):
+            raise SiteError(
+                f"theme option {option.name!r} is {typed},"
+                f" it must be at {word} {bound}",
+                hint=option.help or None,
+            )
     return typed
 
 
@@ -129,22 +137,6 @@ def did_you_mean(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
     if near:
         return f"did you mean {near[0]!r}?"
     return "there is: " + (", ".join(sorted(known)) or "nothing")
-
-
-def _check_range(option: ThemeOption, value: OptionValue) -> None:
-    if not isinstance(value, int):
-        return
-    low, high = option.minimum, option.maximum
-    if low is not None and value < low:
-        wanted = f"at least {low}"
-    elif high is not None and value > high:
-        wanted = f"at most {high}"
-    else:
-        return
-    raise SiteError(
-        f"theme option {option.name!r} is {value}, it must be {wanted}",
-        hint=option.help or None,
-    )
 
 
 def _typed(kind: str, value: object) -> OptionValue | None:

@@ -168,17 +168,12 @@ def _package_file(book: Book, items: Sequence[_Item]) -> str:
     about = site.url or ",".join(part.wiki.full_path for part in book.parts)
     ident = uuid.uuid5(uuid.NAMESPACE_URL, f"{about} {site.title} {names}")
     day = book.changed[:10] or "1980-01-01"
-    rows = "".join(
-        f'<item id="i{number}" href="{item.name}" media-type="{item.kind}"'
-        + (f' properties="{item.properties}"' if item.properties else "")
-        + "/>\n"
-        for number, item in enumerate(items)
-    )
-    spine = "".join(
-        f'<itemref idref="i{number}"/>\n'
-        for number, item in enumerate(items)
-        if item.kind == TEXT
-    )
+    rows = spine = ""
+    for number, item in enumerate(items):
+        more = f' properties="{item.properties}"' if item.properties else ""
+        about = f'href="{item.name}" media-type="{item.kind}"{more}'
+        rows += f'<item id="i{number}" {about}/>\n'
+        spine += f'<itemref idref="i{number}"/>\n' * (item.kind == TEXT)
     return f"""\
 <?xml version="1.0" encoding="UTF-8"?>
 <package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id">
