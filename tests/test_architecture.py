@@ -168,6 +168,7 @@ ALLOWED: dict[str, set[str]] = {
         "core.messages",
         "core.model",
         "core.origin",
+        "core.system.file_status",
         "core.system.libc",
         "core.system.parallel",
         "core.system.private",

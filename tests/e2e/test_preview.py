@@ -16,7 +16,7 @@ from tests.support.archive import unpack
 from tests.support.browser import Visit, unchecked_visit, visiting
 from tests.support.preview import Desk, StatesOfTest, files_of
 from wikisync.site.preview.server import PreviewOptions
-from wikisync.site.preview.states import PageStatus
+from wikisync.site.preview.states import PageStatus, SyncStatus
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -38,11 +38,11 @@ Words of the guide.
 
 @asynccontextmanager
 async def writing(
-    chromium: Browser, desk: Desk, options: PreviewOptions | None = None, **how: object
+    chromium: Browser, desk: Desk, options: PreviewOptions | None = None
 ) -> AsyncIterator[Visit]:
     """An author's window: it must stay on the preview and cause no error."""
     async with (
-        desk.previewing(options, **how) as reader,
+        desk.previewing(options) as reader,
         visiting(chromium, reader.preview.url) as visit,
     ):
         yield visit
@@ -150,8 +150,8 @@ async def test_marks_in_the_tree_stay_when_the_tree_changes(
     chromium: Browser, desk: Desk
 ) -> None:
     states = StatesOfTest()
-    states.set("home", PageStatus("held", "refused"))
-    async with writing(chromium, desk, states=states) as visit:
+    states.set("held", "refused", "home")
+    async with writing(chromium, desk, states.options) as visit:
         await visit.go("guide.html")
         tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
         mark = tree.get_by_role("link", name="Welcome").get_by_role("img")
@@ -312,20 +312,20 @@ async def test_conflicts_and_states_are_marked_on_the_page_and_in_the_tree(
     chromium: Browser, desk: Desk
 ) -> None:
     states = StatesOfTest()
-    async with writing(chromium, desk, states=states) as visit:
+    async with writing(chromium, desk, states.options) as visit:
         await visit.go("index.html")
         tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
         status = visit.page.locator("wikisync-preview").get_by_role("status")
-        states.set("guide", PageStatus("held", "refused"))
-        await tree.get_by_role("img", name="held back").wait_for()
-        states.set("home", PageStatus("waiting"))
-        await status.get_by_text("on its way to the service").wait_for()
-        states.set("home", PageStatus("pushed"))
-        await status.get_by_text("on the service", exact=True).wait_for()
-        states.whole = PageStatus("held", "the service is offline since 14:03")
-        await status.get_by_text("wiki the service is offline since").wait_for()
-        states.whole = PageStatus("pushed", "in sync")
-        await status.get_by_text("on the service", exact=True).wait_for()
+        states.set("held", "refused")
+        await tree.get_by_role("img", name="held").wait_for()
+        states.set("waiting", "service away since 14:03", "home")
+        await status.get_by_text("on its way: service away since 14:03").wait_for()
+        states.now = SyncStatus("1 held", PageStatus("synced"))
+        await status.get_by_text("in sync", exact=True).wait_for()
+        await status.get_by_text("wiki: 1 held", exact=True).wait_for()
+        away = "service away since 14:03"
+        states.now = SyncStatus(away, PageStatus("away", away))
+        await status.get_by_text(away, exact=True).wait_for()
         (desk.root / "handbook" / "home.conflict.md").write_text("both")
         await status.get_by_text("in conflict").wait_for()
         assert await status.get_by_role("button", name="Edit").is_visible()

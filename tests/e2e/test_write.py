@@ -382,9 +382,21 @@ async def test_an_editor_that_cannot_be_loaded_is_told(
         author = Author(page, reader.preview.url, desk.root / "handbook")
         await page.goto(author.url + "guide.html")
         await page.route("**/write-*.js", lambda route: route.abort())
+        await page.route("**/desk-*.js", lambda route: route.abort())
+        await page.set_viewport_size({"width": 390, "height": 700})
+        await page.get_by_title("What waits in the wiki").click()
+        answer = page.get_by_role("alert")
+        await answer.get_by_text("the preview does not answer").wait_for()
+        said, note = [
+            await one.bounding_box() for one in (answer, page.locator(".dock > .bar"))
+        ]
+        assert said
+        assert note
+        assert said["y"] + said["height"] <= note["y"]
         await author.button("Edit").click()
         await page.get_by_text("the editor cannot be loaded").wait_for()
         await page.unroute("**/write-*.js")
+        await page.unroute("**/desk-*.js")
         await author.button("Edit").click()
         await author.source.wait_for()
         await page.close()

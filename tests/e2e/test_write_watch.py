@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.test_write_chaos import Desk, free_port
 from tests.support.author import Author
 from tests.support.browser import visiting
+from tests.support.quirks import Quirk
 from tests.support.service import embedded_service
 from tests.support.watching import OWNER, WatchProcess, make_workspace, watching
 
@@ -80,6 +81,43 @@ async def test_before_the_first_sync_a_page_says_so_and_comes_by_itself(
         desk.folder.mkdir()
         desk.file("home").write_text("# Welcome\n")
         await page.get_by_role("heading", name="Welcome").wait_for()
+    finally:
+        await page.close()
+        await desk.kill()
+
+
+async def test_a_preview_says_how_far_a_page_is_with_a_watch_beside_it_and_without(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    root = tmp_path / "wikis"
+    port = free_port()
+    desk = Desk(root / "handbook", port, ("preview", str(root), "--port", str(port)))
+    page = await chromium.new_page()
+    status = page.locator("wikisync-preview").get_by_role("status")
+    try:
+        async with embedded_service(tmp_path / "service") as service:
+            await service.add_project(OWNER.full_path, PAGES)
+            async with watching(service, root) as watch:
+                await watch.in_sync()
+                await desk.start()
+                await page.goto(desk.url)
+                await status.get_by_text("in sync", exact=True).wait_for()
+                service.quirks = frozenset({Quirk.TOKEN_REVOKED})
+                watch.save("home", MINE)
+                why = "service rejects the token since"
+                await status.get_by_text(f"on its way: {why}").wait_for()
+                await page.goto(f"{desk.url}page-1.html")
+                await status.get_by_text(why).wait_for()
+                service.quirks = frozenset()
+                # what a person runs who does not want to wait
+                (root / ".wikisync" / "ask").touch()
+                await page.goto(desk.url)
+                await status.get_by_text("in sync", exact=True).wait_for()
+        await status.get_by_text("as last synced", exact=True).wait_for()
+        await status.get_by_text("wiki: last sync").wait_for()
+        desk.file("home").write_text(HOME)
+        await status.get_by_text("changed here", exact=True).wait_for()
+        await status.get_by_text("wiki: 1 changed here", exact=True).wait_for()
     finally:
         await page.close()
         await desk.kill()

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from tests.support.archive import unpack
 from wikisync.core.model import Problem, Slug, WikiOwner
 from wikisync.site.model import SiteOptions, WikiSource
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
-from wikisync.site.preview.states import PageStates, PageStatus
+from wikisync.site.preview.states import Decisions, PageStatus, StateName, SyncStatus
 from wikisync.site.preview.world import PreviewInputs
 
 WAIT_S = 30
@@ -83,7 +83,7 @@ class Desk:
 
     @asynccontextmanager
     async def previewing(
-        self, options: PreviewOptions | None = None, **how: Any
+        self, options: PreviewOptions | None = None
     ) -> AsyncIterator[Reader]:
         """A reader of a preview that is ready."""
         cache = self.root / "cache"
@@ -93,7 +93,6 @@ class Desk:
                 cache,
                 options or PreviewOptions(),
                 notice=self.notices.append,
-                **how,
             ) as preview,
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(WAIT_S)) as session,
         ):
@@ -167,23 +166,22 @@ class Window:
         return news
 
 
-class StatesOfTest(PageStates):
-    """States of pages as a daemon would tell them, set by the test."""
+class StatesOfTest:
+    """How a wiki stands as a workspace would tell it, set by the test."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._known: dict[Slug, PageStatus] = {}
-        self.whole: PageStatus | None = None
+        self.now = SyncStatus()
+        self.options = PreviewOptions(decisions=cast("Decisions", self))
 
-    def set(self, slug: str, status: PageStatus) -> None:
-        self._known = {**self._known, Slug(slug): status}
-        self.wake()
+    def set(self, state: StateName, note: str = "", slug: str = "guide") -> None:
+        pages = {**self.now.pages, Slug(slug): PageStatus(state, note)}
+        self.now = replace(self.now, pages=pages)
 
-    def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:
-        return self._known if owner.full_path == "docs/handbook" else {}
+    def stamp(self) -> object:
+        return self.now
 
-    def wiki(self, owner: WikiOwner) -> PageStatus | None:
-        return self.whole if owner.full_path == "docs/handbook" else None
+    def sync_status(self, owner: WikiOwner) -> SyncStatus:
+        return self.now if owner.full_path == "docs/handbook" else SyncStatus()
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What hangs on a watch, each by itself: its log, its calls, its report, its states."""
+"""What hangs on a watch, each by itself: its log, its calls, its report."""
 
 import asyncio
 import json
@@ -17,12 +17,8 @@ from wikisync.api.budget import Area, shown_time
 from wikisync.cli.main import main
 from wikisync.config import WikiSection
 from wikisync.core.layout import HEALTH_FILE
-from wikisync.core.model import Format, Problem, Slug, digest_of
 from wikisync.errors import FolderError, Halted, Unavailable, UsageError, WikisyncError
 from wikisync.folder.workspace import locked
-from wikisync.site.preview.states import PageStatus
-from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
-from wikisync.sync.run.parts import Held
 from wikisync.watch.process import (
     DESCRIPTORS,
     LOG_FILES_KEPT,
@@ -30,8 +26,6 @@ from wikisync.watch.process import (
     logging_to,
 )
 from wikisync.watch.report import (
-    ReportedStates,
-    WatchedStates,
     WatchReport,
     health_lines,
     health_of_watch,
@@ -176,19 +170,13 @@ def test_secret_that_cannot_be_had_is_an_error_of_usage(tmp_path: Path) -> None:
         hook_secret(str(tmp_path / "empty"), {}, "the setting")
 
 
-# -- the report, and pages' states -------------------------------------------------
+# -- the report -------------------------------------------------
 
 
-def fake_wiki(*actions: Action, held: tuple[Held, ...] = (), problems: Any = ()) -> Any:
-    """A watched wiki after a cycle that planned these actions."""
-    plan = Plan.from_actions(actions)
-    last = SimpleNamespace(plan=plan, problems=problems)
-    synced = SimpleNamespace(held=held, batches=(), last=last)
+def fake_wiki() -> Any:
+    """A watched wiki after a cycle."""
+    synced = SimpleNamespace(held=(), batches=())
     return SimpleNamespace(section=SECTION, name="handbook", synced=synced)
-
-
-def created(slug: str) -> CreateRemote:
-    return CreateRemote(Slug(slug), Format.MARKDOWN, digest_of("text"))
 
 
 def run_of(name: str, condition: Condition, **values: Any) -> WikiRun:
@@ -313,31 +301,9 @@ def test_names_in_metrics_cannot_break_their_line() -> None:
     assert 'wikisync_cycles_total{wiki="a\\"b\\nc\\\\"} 3\n' in metrics(found.health())
 
 
-def states_of(wiki: Any, outage: Any = None) -> WatchedStates:
-    runner = cast("Any", SimpleNamespace(outage=outage))
-    return WatchedStates({"handbook": wiki}, runner)
-
-
 def offline() -> Outage:
     error = Unavailable("no route")
     return Outage(error, Condition.OFFLINE, 40.0, 90.0, 160.0, 3)
-
-
-@pytest.mark.parametrize(
-    ("found", "state", "words"),
-    [
-        (report(Condition.IN_SYNC), "pushed", "in sync"),
-        (report(Condition.PARTLY), "waiting", "partly in sync"),
-        (report(Condition.IN_SYNC, offline()), "held", "the service is offline since"),
-    ],
-)
-def test_a_preview_tells_how_the_wiki_is_in_the_words_of_the_health(
-    found: WatchReport, state: str, words: str
-) -> None:
-    line = ReportedStates(found.health, {SECTION.owner: "handbook"}).wiki(SECTION.owner)
-    assert line is not None
-    assert line.state == state
-    assert line.note.startswith(words)
 
 
 def test_a_preview_alone_reads_what_a_watch_beside_it_wrote(tmp_path: Path) -> None:
@@ -349,66 +315,6 @@ def test_a_preview_alone_reads_what_a_watch_beside_it_wrote(tmp_path: Path) -> N
     with locked(private, "sync"):
         assert health_of_watch(private) == {}
     assert health_of_watch(private) == {}
-
-
-def test_pages_on_the_way_are_counted_for_the_wiki() -> None:
-    health = report(Condition.IN_SYNC).health
-    runner = cast("Any", SimpleNamespace(outage=None))
-    states = WatchedStates({"handbook": fake_wiki()}, runner, health)
-    assert states.wiki(SECTION.owner) == PageStatus("pushed", "in sync")
-    states.saved(SECTION.owner, "home.md")
-    assert states.wiki(SECTION.owner) == PageStatus("waiting", "1 on the way")
-
-
-def test_page_waits_from_its_save_until_it_is_pushed() -> None:
-    wiki = fake_wiki(created("home"))
-    states = states_of(wiki)
-    states.saved(SECTION.owner, "home.md")
-    states.saved(SECTION.owner, "notes.png")
-    assert states.current(SECTION.owner) == {Slug("home"): PageStatus("waiting")}
-    states.carried(wiki)
-    assert states.current(SECTION.owner) == {Slug("home"): PageStatus("pushed")}
-
-
-def test_page_that_could_not_be_pushed_still_waits() -> None:
-    problem = Problem("refused", "home", "the service refuses it")
-    wiki = fake_wiki(created("home"), problems=(problem,))
-    states = states_of(wiki)
-    states.saved(SECTION.owner, "home.md")
-    states.carried(wiki)
-    assert states.current(SECTION.owner) == {Slug("home"): PageStatus("waiting")}
-
-
-def test_page_that_could_not_be_pushed_is_not_told_to_be() -> None:
-    problem = Problem("refused", "home", "the service refuses it")
-    wiki = fake_wiki(created("home"), problems=(problem,))
-    states = states_of(wiki)
-    states.carried(wiki)
-    assert states.current(SECTION.owner) == {}
-
-
-def test_held_page_says_what_a_person_can_do() -> None:
-    held = Held(Slug("home"), HoldReason.EDITED_BOTH, "home.conflict.md")
-    states = states_of(fake_wiki(held=(held,)))
-    found = states.current(SECTION.owner)[Slug("home")]
-    assert found.state == "held"
-    assert "wikisync resolve" in found.note
-
-
-@pytest.mark.parametrize(
-    ("condition", "why"),
-    [
-        (Condition.OFFLINE, "the service is offline"),
-        (Condition.REFUSED, "the service rejects the token"),
-    ],
-)
-def test_waiting_pages_say_what_keeps_all_waiting(
-    condition: Condition, why: str
-) -> None:
-    trouble = SimpleNamespace(condition=condition)
-    states = states_of(fake_wiki(), trouble)
-    states.saved(SECTION.owner, "home.md")
-    assert states.current(SECTION.owner)[Slug("home")].note == why
 
 
 # -- the published site --------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,7 +16,12 @@ from wikisync.core.model import Slug
 from wikisync.errors import NotFound, PreconditionFailed, UsageError
 from wikisync.folder.workspace import locked
 from wikisync.merging.conflict import Choice, Clash, Piece, resolved
-from wikisync.site.preview.states import Waiting, digest_of_pieces
+from wikisync.site.preview.states import (
+    PageStatus,
+    SyncStatus,
+    Waiting,
+    digest_of_pieces,
+)
 from wikisync.workspace.deciding import WorkspaceDecisions
 
 if TYPE_CHECKING:
@@ -33,11 +38,19 @@ class Decider:
     """The decisions of a preview of the workspace, each in a thread as there."""
 
     def __init__(self, root: Path, token_file: Path) -> None:
-        self._made = WorkspaceDecisions(root, Console(quiet=True), token_file)
+        self.health: dict[str, Any] = {}
+        self._made = WorkspaceDecisions(
+            root, Console(quiet=True), token_file, lambda: self.health
+        )
+
+    async def sync_status(self) -> SyncStatus:
+        return await asyncio.to_thread(self._made.sync_status, HANDBOOK)
 
     async def waiting(self) -> Sequence[Waiting]:
-        _, found = await asyncio.to_thread(self._made.waiting, HANDBOOK)
-        return found
+        return (await self.sync_status()).rows
+
+    def stamp(self) -> object:
+        return self._made.stamp()
 
     async def decide(self, batch: int, *, is_approved: bool) -> str:
         decide = self._made.decide
@@ -152,6 +165,64 @@ async def test_what_waits_is_what_status_says(
         "guide": False,
     }
     assert [f"  {one.sentence}" for one in rows] == status.splitlines()[1:]
+
+
+def health_of(condition: str = "in sync", problem: str = "") -> dict[str, Any]:
+    """What a watch says of itself, an hour after its start."""
+    outage = condition if problem else "in reach"
+    return {
+        "wikis": [{"folder": "handbook", "condition": condition}],
+        "service": {"condition": outage, "problem": problem, "since": 0.0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("health", "changed", "usual", "line"),
+    [
+        ({}, "changed", "same", "1 changed here, 1 held"),
+        (health_of(), "waiting", "synced", "1 on the way, 1 held"),
+        (health_of("offline", "no route"), "waiting", "away", "service away since "),
+        (health_of("refused", "401"), "waiting", "away", "service rejects the token"),
+        (health_of("paused"), "waiting", "same", "1 on the way, 1 held"),
+    ],
+)
+async def test_pages_stand_as_the_folder_and_the_watch_have_it(
+    clashing: Cloned,
+    decider: Decider,
+    health: dict[str, Any],
+    changed: str,
+    usual: str,
+    line: str,
+) -> None:
+    clashing.write("guide.md", "edited\n")
+    decider.health = health
+    found = await decider.sync_status()
+    assert found.pages[HOME].state == "held"
+    assert found.pages[Slug("guide")].state == changed
+    assert found.usual.state == usual
+    assert found.line.startswith(line)
+
+
+async def test_a_wiki_in_which_nothing_waits_says_when_it_was_synced(
+    decider: Decider,
+) -> None:
+    found = await decider.sync_status()
+    assert found.line.startswith("last sync ")
+    assert (found.usual, found.pages) == (PageStatus("same"), {})
+    decider.health = health_of()
+    found = await decider.sync_status()
+    assert (found.line, found.usual) == ("in sync", PageStatus("synced"))
+
+
+async def test_a_look_at_the_wiki_leaves_its_stamp_and_a_sync_does_not(
+    cloned: Cloned, decider: Decider
+) -> None:
+    before = decider.stamp()
+    await decider.sync_status()
+    assert decider.stamp() == before
+    cloned.write("guide.md", "edited\n")
+    await cloned.run("sync")
+    assert decider.stamp() != before
 
 
 @pytest.mark.parametrize("is_approved", [True, False])

@@ -16,8 +16,7 @@ from wikisync.core.system import processes
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
-from wikisync.site.preview.states import PageStates
-from wikisync.watch.report import ReportedStates, health_of_watch
+from wikisync.watch.report import health_of_watch
 from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.folders import (
     ShownFolder,
@@ -76,9 +75,7 @@ def command(
         private=shown.private,
         know_again=partial(know_again, shown.private) if shown.private else None,
         is_read_only=is_read_only,
-        decisions=(
-            WorkspaceDecisions(shown.workspace, console) if shown.workspace else None
-        ),
+        decisions=decisions_of(shown, console),
     )
     cache = cache_folder(shown, "preview", os.environ)
     return asyncio.run(preview(console, shown, cache, options, is_opened=is_opened))
@@ -98,7 +95,6 @@ async def preview(
         lambda: preview_inputs(shown),
         cache,
         options,
-        states=states_of(shown),
         notice=lambda problem: console.problems([problem]),
     ) as running:
         console.result(running.url)
@@ -111,13 +107,12 @@ async def preview(
     return int(ExitCode.DONE)
 
 
-def states_of(shown: ShownFolder) -> PageStates:
-    """How far the wikis are, where a watch runs beside the preview."""
-    config, private = shown.config(), shown.private
-    if config is None or private is None:
-        return PageStates()
-    folders = {wiki.owner: wiki.folder for wiki in config.wikis}
-    return ReportedStates(partial(health_of_watch, private), folders)
+def decisions_of(shown: ShownFolder, console: Console) -> WorkspaceDecisions | None:
+    """What a person may decide, where the folder is in a workspace."""
+    if shown.workspace is None or shown.private is None:
+        return None
+    health = partial(health_of_watch, shown.private)
+    return WorkspaceDecisions(shown.workspace, console, health=health)
 
 
 async def report_failure(console: Console, running: Preview) -> None:

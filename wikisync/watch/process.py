@@ -30,6 +30,7 @@ from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.listen import Listener, listening
+from wikisync.watch.report import health_of_watch
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki, lists_of
@@ -241,7 +242,7 @@ class _Process:
                 )
                 self.messages.note(f"webhooks and health: {url}")
             if self.request.has_preview:
-                await stack.enter_async_context(self._previewing(workspace, watch))
+                await stack.enter_async_context(self._previewing(workspace))
             return await self._until_ended(watch, workspace)
 
     async def _wait_for_others(self, workspace: ConfiguredWorkspace) -> None:
@@ -272,9 +273,7 @@ class _Process:
         ]
 
     @asynccontextmanager
-    async def _previewing(
-        self, workspace: ConfiguredWorkspace, watch: Watch
-    ) -> AsyncIterator[None]:
+    async def _previewing(self, workspace: ConfiguredWorkspace) -> AsyncIterator[None]:
         shown = folders.ShownFolder(workspace.root, workspace.root)
         section = workspace.config.preview
         options = PreviewOptions(
@@ -286,14 +285,16 @@ class _Process:
             private=shown.private,
             know_again=partial(folders.know_again, workspace.private),
             decisions=WorkspaceDecisions(
-                workspace.root, self.messages, self.request.token_file
+                workspace.root,
+                self.messages,
+                self.request.token_file,
+                partial(health_of_watch, workspace.private),
             ),
         )
         async with running_preview(
             lambda: folders.preview_inputs(shown),
             folders.cache_folder(shown, "preview", os.environ),
             options,
-            states=watch.states,
             notice=lambda problem: self.messages.problems([problem]),
         ) as preview:
             self.messages.note(f"preview: {preview.url}")

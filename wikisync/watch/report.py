@@ -1,10 +1,9 @@
-"""The state of a watch: health, metrics, what needs a person, and how far pages are."""
+"""The state of a watch: health, metrics, and what needs a person."""
 
 import json
-import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,12 @@ from msgspec.structs import replace
 
 from wikisync.api.budget import Budget, Wait, shown_time
 from wikisync.core.layout import HEALTH_FILE
-from wikisync.core.model import Slug, WikiOwner
 from wikisync.core.system.private import read_private_file
 from wikisync.core.version import __version__
 from wikisync.errors import FolderError, SyncError
-from wikisync.folder.naming import parse_path
 from wikisync.folder.workspace import WATCH, holder_of
-from wikisync.site.preview.states import PageStates, PageStatus
-from wikisync.sync.decide.plan import CreateRemote, Merge, MoveRemote, Push
 from wikisync.watch.wiki import WatchedWiki
-from wikisync.workspace.attention import SERVICE, held_sentence, refused_sentence
+from wikisync.workspace.attention import SERVICE, refused_sentence
 from wikisync.workspace.failures import (
     LASTING_S,
     OF_SERVICE,
@@ -32,16 +27,6 @@ from wikisync.workspace.failures import (
 from wikisync.workspace.runner import Runner
 from wikisync.workspace.syncing import Synced
 
-PAGES_MAX = 5_000
-"""Pages of one wiki whose state is kept; of more, only what is held is reported."""
-
-ASKED_AGAIN_S = 0.5
-
-_WAITS = {
-    Condition.OFFLINE: "the service is offline",
-    Condition.LIMITED: "the service limits requests",
-    Condition.REFUSED: "the service rejects the token",
-}
 STOPPED = "stopped"
 HEALTH_BYTES_MAX = 16 * 1024 * 1024
 UNHEALTHY = frozenset(
@@ -256,123 +241,19 @@ def read_health(private: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def health_of_watch(private: Path) -> Mapping[str, Any]:
+    """The health of the watch that runs; empty where none does."""
+    try:
+        holder = holder_of(private) or ""
+    except FolderError:
+        return {}
+    found = read_health(private) if holder.startswith(WATCH) else {}
+    return {} if found.get("condition") == STOPPED else found
+
+
 def _head(name: str, kind: str, meaning: str) -> Sequence[str]:
     return f"# HELP wikisync_{name} {meaning}", f"# TYPE wikisync_{name} {kind}"
 
 
 def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-# -- pages, for a preview ----------------------------------------------------------
-
-
-def wiki_lines(health: Mapping[str, Any]) -> Mapping[str, PageStatus]:
-    """How far each wiki is, by its folder, as the health of a watch has it."""
-    if not health or health["condition"] == STOPPED:
-        return {}
-    service = health["service"]
-    outage = ""
-    if service["problem"]:
-        since = shown_time(service["since"])
-        outage = f"the service is {service['condition']} since {since}"
-    return {one["folder"]: _wiki_line(one, outage) for one in health["wikis"]}
-
-
-def _wiki_line(wiki: Mapping[str, Any], outage: str) -> PageStatus:
-    held = wiki["held"] + wiki["batches"]
-    if outage or held:
-        return PageStatus("held", outage or f"{held} held, see wikisync status")
-    is_well = wiki["condition"] == Condition.IN_SYNC.value
-    return PageStatus("pushed" if is_well else "waiting", wiki["condition"])
-
-
-def health_of_watch(private: Path) -> Mapping[str, Any]:
-    """The health of the watch that runs in another process; empty where none does."""
-    try:
-        holder = holder_of(private) or ""
-    except FolderError:
-        return {}
-    return read_health(private) if holder.startswith(WATCH) else {}
-
-
-class ReportedStates(PageStates):
-    """How far wikis are, as a watch reports it."""
-
-    def __init__(
-        self, health: Callable[[], Mapping[str, Any]], folders: Mapping[WikiOwner, str]
-    ) -> None:
-        super().__init__()
-        self._health = health
-        self._folders = folders
-        self._lines: Mapping[str, PageStatus] = {}
-        self._asked_s = -math.inf
-
-    def wiki(self, owner: WikiOwner) -> PageStatus | None:
-        """How far a wiki is as a whole; None while no watch runs."""
-        now = time.monotonic()
-        if now - self._asked_s >= ASKED_AGAIN_S:
-            self._asked_s, self._lines = now, wiki_lines(self._health())
-        return self._lines.get(self._folders.get(owner, ""))
-
-
-class WatchedStates(ReportedStates):
-    """The states of all pages that something is known of."""
-
-    def __init__(
-        self,
-        wikis: Mapping[str, WatchedWiki],
-        runner: Runner,
-        health: Callable[[], Mapping[str, Any]] = dict,
-    ) -> None:
-        folders = {wiki.section.owner: name for name, wiki in wikis.items()}
-        super().__init__(health, folders)
-        self._wikis = {wiki.section.owner: wiki for wiki in wikis.values()}
-        self._waiting: dict[WikiOwner, set[Slug]] = {one: set() for one in self._wikis}
-        self._pushed: dict[WikiOwner, set[Slug]] = {one: set() for one in self._wikis}
-        self._runner = runner
-
-    def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:
-        """The pages of a wiki that something is known of."""
-        wiki = self._wikis.get(owner)
-        if wiki is None:
-            return {}
-        outage = self._runner.outage
-        why = _WAITS[outage.condition] if outage else ""
-        found = {slug: PageStatus("pushed") for slug in self._pushed[owner]}
-        found |= {slug: PageStatus("waiting", why) for slug in self._waiting[owner]}
-        folder = wiki.section.folder
-        for held in wiki.synced.held:
-            note = held_sentence(folder, held).partition(": ")[2]
-            found[held.slug] = PageStatus("held", note)
-        return found
-
-    def wiki(self, owner: WikiOwner) -> PageStatus | None:
-        """How far a wiki is as a whole."""
-        line = super().wiki(owner)
-        count = len(self._waiting.get(owner, ()))
-        is_waiting = line is not None and count and line.state != "held"
-        return PageStatus("waiting", f"{count} on the way") if is_waiting else line
-
-    def saved(self, owner: WikiOwner, path: str) -> None:
-        """A file of a wiki, relative to its folder, was saved: it waits."""
-        page = parse_path(path)
-        if page is None or len(self._waiting[owner]) >= PAGES_MAX:
-            return
-        self._waiting[owner].add(page[0])
-        self._pushed[owner].discard(page[0])
-
-    def carried(self, wiki: WatchedWiki) -> None:
-        """A cycle of a wiki ended well."""
-        owner, result = wiki.section.owner, wiki.synced.last
-        sent = {
-            action.target if isinstance(action, MoveRemote) else action.slug
-            for action in result.plan.actions
-            if isinstance(action, CreateRemote | MoveRemote | Push)
-        }
-        broken = {Slug(problem.subject) for problem in result.problems}
-        later = {one.slug for one in result.plan.actions if isinstance(one, Merge)}
-        later.update(result.plan.open_here)
-        if len(self._pushed[owner]) + len(sent) <= PAGES_MAX:
-            self._pushed[owner] |= sent - broken
-        self._waiting[owner] = (later | broken) & self._waiting[owner]

@@ -94,7 +94,6 @@ class Watch:
             self.runner, wikis, lists, hint_max_s=sync.poll_interval_s
         )
         self.report = report.WatchReport(self.runner, wikis, client.budget)
-        self.states = report.WatchedStates(self._wikis, self.runner, self.report.health)
         self._site = (
             PublishedSite(workspace, self._on_site_problem) if publishes else None
         )
@@ -173,7 +172,6 @@ class Watch:
         }
         if not outcome.is_quiet:
             self._relinked.add(wiki.name)
-        self.states.carried(wiki)
         is_anew = self.opened.is_adopting or self.opened.is_shared
         if is_anew and all(one.synced.results for one in self._wikis.values()):
             self.opened.note_adopted()
@@ -237,7 +235,6 @@ class Watch:
                 log.warning("%s", error.message)
 
     async def _show(self) -> None:
-        self.states.wake()
         await self._count_links()
         for sentence in set(self._renames.values()).difference(self.report.renamed):
             self._messages.note(sentence)
@@ -388,8 +385,6 @@ class Watch:
                         self.runner.request_cycle(wiki.name, runner.ScanScope.FOLDER)
                     names = [name for name in names if name not in locks]
                     if hint.is_everything or names or root in hint.paths:
-                        for name in names:
-                            self.states.saved(wiki.section.owner, name)
                         self._see_files(names)
                         is_known = bool(names) and not hint.is_everything
                         self.runner.request_cycle(
@@ -397,7 +392,6 @@ class Watch:
                             runner.ScanScope.FOLDER,
                             names if is_known else None,
                         )
-                self.states.wake()
 
     def _see_files(self, names: Sequence[str]) -> None:
         """Rebuild the site for a picture, or for anything where no names are given."""

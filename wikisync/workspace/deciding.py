@@ -5,23 +5,36 @@ Each question opens the workspace anew, also while a watch holds it.
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
+from wikisync.api.budget import shown_time
 from wikisync.config import WikiSection
+from wikisync.core.layout import HEALTH_FILE, PRIVATE_FOLDER, STATE_FILE
 from wikisync.core.messages import Messages
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
-from wikisync.errors import NotFound, PreconditionFailed, UsageError
+from wikisync.core.system.file_status import status_at
+from wikisync.errors import FolderError, NotFound, PreconditionFailed, UsageError
 from wikisync.folder.workspace import holder_of
 from wikisync.merging.conflict import Piece, has_marker
 from wikisync.site.history import difference, shown_versions
-from wikisync.site.preview.states import EarlierText, Waiting, digest_of_pieces
+from wikisync.site.preview.states import (
+    EarlierText,
+    PageStatus,
+    StateName,
+    SyncStatus,
+    Waiting,
+    digest_of_pieces,
+)
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.safety import Batch, Decision, decide
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.failures import Condition
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.resolving import pieces_of, settle
 from wikisync.workspace.restoring import (
@@ -33,9 +46,29 @@ from wikisync.workspace.restoring import (
     versions_of,
 )
 from wikisync.workspace.sentences import local_time
-from wikisync.workspace.status import headline, rows, scan
+from wikisync.workspace.status import Difference, headline, rows, scan
 
 TEXTS_MAX = 50
+_AWAY: Mapping[str, str] = {
+    Condition.LIMITED.value: "service limits requests",
+    Condition.REFUSED.value: "service rejects the token",
+}
+_COUNTED: Mapping[StateName, str] = {
+    "changed": "changed here",
+    "waiting": "on the way",
+    "held": "held",
+}
+_IN_REACH = frozenset(
+    one.value
+    for one in (
+        Condition.IN_SYNC,
+        Condition.SYNCING,
+        Condition.PARTLY,
+        Condition.OPEN,
+        Condition.NEEDS_PERSON,
+    )
+)
+"""Conditions in which the watch knows of all pages of the wiki."""
 
 
 def note_decision(known: WikiState, batch: Batch, decision: Decision) -> None:
@@ -49,10 +82,18 @@ class WorkspaceDecisions:
     """What a person decides about one workspace."""
 
     def __init__(
-        self, root: Path, messages: Messages, token_file: Path | None = None
+        self,
+        root: Path,
+        messages: Messages,
+        token_file: Path | None = None,
+        health: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
-        """``token_file`` is for the history of the wiki, which the service has."""
+        """``health`` is that of a watch that runs, or empty.
+
+        ``token_file`` is for the history of the wiki, which the service has.
+        """
         self._root, self._messages, self._token_file = root, messages, token_file
+        self._health = health
 
     @contextmanager
     def _opened(
@@ -69,14 +110,22 @@ class WorkspaceDecisions:
         ) as opened:
             yield opened, section
 
-    def waiting(self, owner: WikiOwner) -> tuple[str, Sequence[Waiting]]:
-        """A line on the wiki, and everything that waits, as ``status`` has it."""
+    def stamp(self) -> object:
+        """Another one where the state is, or what a watch says of itself."""
+        private, holder = self._root / PRIVATE_FOLDER, None
+        with suppress(FolderError):
+            holder = holder_of(private)
+        names = (STATE_FILE, f"{STATE_FILE}-wal", HEALTH_FILE)
+        return holder, [status_at(private / name) for name in names]
+
+    def sync_status(self, owner: WikiOwner) -> SyncStatus:
+        """How a wiki stands, as ``status`` and the watch that runs have it."""
         with self._opened(owner, is_read_only=True) as (opened, section):
             status = asyncio.run(scan(opened, section, None))
-            conflicts = opened.known(section).conflict_files()
-            files = {
-                page: file for file, page in opened.known(section).aliases().items()
-            }
+            known = opened.known(section)
+            conflicts = known.conflict_files()
+            files = {page: file for file, page in known.aliases().items()}
+        watch = self._watched(section)
         of_batches = {one.slug for batch in status.batches for one in batch.members}
         found = [
             Waiting(
@@ -90,7 +139,41 @@ class WorkspaceDecisions:
             # the batch names its pages
             if row.slug is None or row.slug not in of_batches
         ]
-        return headline(status), found
+        pages = {
+            files.get(one.slug, one.slug): _page_status(one, watch)
+            for one in status.differences
+        }
+        held = PageStatus("held", "waits for approval")
+        pages |= {files.get(slug, slug): held for slug in of_batches}
+        if watch is None:
+            at = status.health.last_good_at
+            usual, line = PageStatus("same"), "never synced"
+            if at is not None:
+                line = f"last sync {shown_time(at)}"
+        else:
+            line = watch.note
+            usual = watch if watch.state == "away" else PageStatus(watch.state)
+        counts = Counter(one.state for one in pages.values())
+        if counts and usual.state != "away":
+            line = ", ".join(
+                f"{counts[one]} {words}"
+                for one, words in _COUNTED.items()
+                if counts[one]
+            )
+        return SyncStatus(line, usual, pages, headline(status), found)
+
+    def _watched(self, section: WikiSection) -> PageStatus | None:
+        """A page that nothing waits for, as the watch knows it; None without one."""
+        health = self._health()
+        wikis = health.get("wikis", ())
+        wiki = next((one for one in wikis if one["folder"] == section.folder), None)
+        if wiki is None:
+            return None
+        service, condition = health["service"], wiki["condition"]
+        if service["problem"]:
+            why = _AWAY.get(service["condition"], "service away")
+            return PageStatus("away", f"{why} since {shown_time(service['since'])}")
+        return PageStatus("synced" if condition in _IN_REACH else "same", condition)
 
     def decide(self, owner: WikiOwner, batch: int, *, is_approved: bool) -> str:
         """Approve or refuse what a safety stop holds; NotFound where none waits."""
@@ -192,6 +275,18 @@ class WorkspaceDecisions:
             if has_marker(chosen.text):
                 raise UsageError("the text is of a conflict file with marker lines")
             asyncio.run(bring_back(opened.local(section), known, page, chosen, current))
+
+
+def _page_status(one: Difference, watch: PageStatus | None) -> PageStatus:
+    """How far a page is that is not in sync."""
+    reason = one.sentence.partition(";")[0]
+    if one.side == "held":
+        return PageStatus("held", reason)
+    if watch is None:
+        return PageStatus("changed")
+    if watch.state == "away":
+        return PageStatus("waiting", watch.note)
+    return PageStatus("waiting", reason if one.side == "waiting" else "")
 
 
 def _id(version: Version) -> str:

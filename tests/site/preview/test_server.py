@@ -20,7 +20,7 @@ from wikisync.site.preview import world as preview_world
 from wikisync.site.preview.pages import Rendered
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.site.preview.site import LiveSite
-from wikisync.site.preview.states import PageStatus
+from wikisync.site.preview.states import PageStatus, SyncStatus
 from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.sources import SourceFile
 
@@ -424,18 +424,18 @@ async def test_a_page_in_conflict_is_marked_everywhere(desk: Desk) -> None:
 async def test_states_of_pages_are_shown_as_they_change(desk: Desk) -> None:
     states = StatesOfTest()
     async with (
-        desk.previewing(states=states) as reader,
+        desk.previewing(states.options) as reader,
         reader.window("guide.html") as window,
     ):
         assert (await window.hear())["state"] == ""
-        states.set("guide", PageStatus("waiting"))
+        states.set("waiting")
         news = await window.hear_until("state", "waiting")
         assert news["marks"] == {"guide.html": "waiting"}
-        states.set("guide", PageStatus("held", "the service refuses it"))
+        states.set("held", "the service refuses it")
         news = await window.hear_until("state", "held")
         assert news["note"] == "the service refuses it"
-        states.set("guide", PageStatus("pushed"))
-        assert (await window.hear_until("state", "pushed"))["marks"] == {}
+        states.now = SyncStatus("in sync", PageStatus("synced"))
+        assert (await window.hear_until("state", "synced"))["marks"] == {}
 
 
 # Its life ---------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 	const KEPT = "wikisync-preview-place";
 	const RETRY_MS = [200, 500, 1000, 2000, 5000];
 	const SILENCE_MS = 25000;
-	const WORDS = { pushed: "on the service", waiting: "on its way to the service", held: "held back", conflict: "in conflict" };
+	const WORDS = { synced: "in sync", same: "as last synced", changed: "changed here", waiting: "on its way", held: "held", conflict: "in conflict" };
 	let tries = 0;
 	let renewing = Promise.resolve();
 	let isLive = false;
@@ -137,9 +137,10 @@
 	const style = new CSSStyleSheet();
 	style.replaceSync(`
 		:host { all: initial; font: 0.875rem/1.45 system-ui, sans-serif; color-scheme: light dark; }
-		.bar, .panel { position: fixed; z-index: 2147483647; box-sizing: border-box; background: #fff; color: #1b1b1f; border: 1px solid #73737d; box-shadow: 0 2px 12px #0004; }
-		.bar { right: 12px; bottom: 12px; max-width: calc(100vw - 24px); display: flex; gap: 10px; align-items: center; padding: 5px 12px; border-radius: 18px; }
-		.panel { left: 12px; right: 12px; bottom: 60px; max-width: 900px; margin: auto; max-height: 60vh; overflow: auto; border-left: 6px solid #c1121f; border-radius: 6px; padding: 12px 16px; }
+		.dock { position: fixed; z-index: 2147483647; inset: auto 12px 12px; display: flex; flex-direction: column; align-items: flex-end; gap: 8px; pointer-events: none; }
+		.bar, .panel { pointer-events: auto; box-sizing: border-box; background: #fff; color: #1b1b1f; border: 1px solid #73737d; box-shadow: 0 2px 12px #0004; }
+		.bar { max-width: 100%; display: flex; gap: 10px; align-items: center; padding: 5px 12px; border-radius: 18px; }
+		.panel { width: 100%; max-width: 900px; align-self: center; max-height: 60vh; overflow: auto; border-left: 6px solid #c1121f; border-radius: 6px; padding: 12px 16px; }
 		.panel.calm { border-left-color: #8a5a00; }
 		h2 { font-size: 0.9375rem; margin: 0 0 6px; }
 		dl, dd, p { margin: 0; }
@@ -147,9 +148,11 @@
 		dd { white-space: pre-wrap; overflow-wrap: anywhere; }
 		.hint { color: #55555e; }
 		button { font: inherit; color: inherit; background: #eeeef2; border: 1px solid #73737d; border-radius: 5px; padding: 2px 10px; cursor: pointer; }
-		.close { float: right; } .word { background: none; border: none; padding: 0; text-align: left; text-decoration: underline dotted; }
+		.close { float: right; } button.word { background: none; border: none; padding: 0; text-decoration: underline dotted; }
+		.word, .line { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .bar > * { flex: none; } .bar > .word, .bar > .line { flex: 0 1 auto; } .line:not(:empty) { border-left: 1px solid #73737d; padding-left: 10px; }
 		.dot { flex: none; width: 10px; height: 10px; border-radius: 50%; background: #73737d; }
-		.dot.pushed { background: #1a7f37; } .dot.waiting { background: #8a5a00; } .dot.held, .dot.conflict { background: #c1121f; }
+		.dot.synced { background: #1a7f37; } .dot.waiting, .dot.changed { background: #8a5a00; } .dot:is(.held, .away, .conflict) { background: #c1121f; }
+		@media (max-width: 30rem) { .line { display: none; } }
 		[hidden] { display: none !important; }
 		@media (prefers-color-scheme: dark) {
 			.bar, .panel { background: #1d1d22; color: #ececf1; }
@@ -163,19 +166,20 @@
 	// what is typed here is no shortcut of the page, such as / for the search
 	host.addEventListener("keydown", (event) => event.key.length === 1 && !event.ctrlKey && !event.metaKey && event.stopPropagation());
 	const dot = make("span", { className: "dot" });
-	const word = own.desk ? make("button", { type: "button", className: "word", title: "What waits in the wiki" }) : make("span");
+	const word = make("button", { type: "button", className: "word", title: "What waits in the wiki" });
+	const line = make("span", { className: "line" });
 	const settle = make("button", { type: "button", textContent: "Settle", title: "Settle the conflict of this page", hidden: true });
 	const edit = make("button", { type: "button", textContent: "Edit", hidden: true });
-	const bar = make("div", { className: "bar", role: "status" }, dot, word, settle, edit);
+	const bar = make("div", { className: "bar", role: "status" }, dot, word, line, settle, edit);
 	const list = make("dl");
 	const title = make("h2");
 	const close = make("button", { type: "button", className: "close", textContent: "Close" });
 	const panel = make("section", { className: "panel", role: "alert", hidden: true }, close, title, list);
-	root.append(panel, bar);
+	root.append(make("div", { className: "dock" }, panel, bar));
 
 	edit.onclick = () => write();
-	settle.onclick = () => view("conflict");
-	if (own.desk) word.onclick = () => view("state");
+	settle.onclick = () => view((desk) => desk.conflict());
+	word.onclick = () => view((desk) => desk.state());
 	close.onclick = () => {
 		dismissed = panel.dataset.shown;
 		isTold = false;
@@ -207,14 +211,17 @@
 		showProblems(...what);
 	}
 
+	function say(text, state = "") {
+		dot.className = `dot ${state}`;
+		word.textContent = text;
+		line.textContent = "";
+	}
+
 	function showState(news) {
 		const state = news.is_conflict ? "conflict" : news.state;
-		// of a page that nothing is known of, the wiki is all that can be told
-		// the rest, with the next step, is in the state of the wiki
-		const said = state ? [WORDS[state], news.note.split(";")[0]] : [news.wiki ? "" : "live"];
-		if (news.wiki) said.push(news.wiki_state === "pushed" && state === "pushed" ? "" : `wiki ${news.wiki}`);
-		dot.className = `dot ${state || news.wiki_state || ""}`;
-		word.textContent = said.filter(Boolean).join(": ");
+		say([WORDS[state], news.note].filter(Boolean).join(": ") || "live", state);
+		if (news.wait) say(news.wait);
+		else if (news.wiki && news.wiki !== word.textContent) line.textContent = `wiki: ${news.wiki}`;
 		settle.hidden = !own.write || writer || !news.is_conflict;
 		edit.hidden = !own.write || writer || !(news.file || news.key === MISSING);
 		edit.title = news.file;
@@ -244,15 +251,15 @@
 
 	// What a person decides is loaded when it is asked for.
 	let last = { file: "" };
-	const pageOf = () => ({ own, root, host, make, exchange, dress, showProblems: tell, left, line: () => word.textContent, hasFile: () => Boolean(last.file) });
+	const pageOf = () => ({ own, root, host, make, exchange, dress, showProblems: tell, left, line: () => [word, line].map((one) => one.textContent).filter(Boolean).join("; "), hasFile: () => Boolean(last.file) });
 
-	async function view(name) {
+	async function view(act) {
 		try {
 			const { Desk } = await import(own.desk);
 			const desk = new Desk(pageOf());
-			await desk.trying(() => desk[name]());
+			await desk.trying(() => act(desk));
 		} catch {
-			tell("This cannot be shown", [{ where: "", message: "the preview does not answer", hint: "start it again, then reload the page" }], true);
+			tell("This was not done", [{ where: "", message: "the preview does not answer", hint: "start it again, then reload the page" }], true);
 		}
 	}
 
@@ -282,13 +289,12 @@
 
 	// A box is ticked in the text of the page: of the file, or of the editor.
 	const BOXES = "main article input.task-list-item-checkbox";
-	addEventListener("change", async ({ target }) => {
+	addEventListener("change", ({ target }) => {
 		if (!own.write || !target.matches?.(BOXES)) return;
 		const { checked } = target;
 		const number = [...document.querySelectorAll(BOXES)].indexOf(target);
 		target.checked = !checked;
-		const desk = writer || new (await import(own.desk)).Desk(pageOf());
-		await desk.trying(() => desk.tick(number, checked));
+		view((desk) => (writer?.tick ? writer : desk).tick(number, checked));
 	});
 	addEventListener("click", ({ target }) => {
 		const link = own.write && target.closest?.(red);
@@ -315,7 +321,6 @@
 		markLinks();
 		const heading = news.is_failing ? "The site cannot be brought up to date" : "This page has a problem";
 		if (!isTold || news.problems.length) showProblems(heading, news.problems, !news.is_failing);
-		if (news.wait) word.textContent = news.wait;
 	}
 
 	// The server says the same again where nothing is new: what is silent does not run.
@@ -329,8 +334,7 @@
 			clearTimeout(silence);
 			silence = setTimeout(() => {
 				heard = "";
-				word.textContent = `no answer since ${since}`;
-				dot.className = "dot held";
+				say(`no answer since ${since}`, "away");
 			}, SILENCE_MS);
 		};
 		wait();
@@ -341,8 +345,7 @@
 		socket.onclose = () => {
 			clearTimeout(silence);
 			heard = "";
-			word.textContent = "the preview has ended";
-			dot.className = "dot";
+			say("the preview has ended");
 			setTimeout(connect, RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
 		};
 	}

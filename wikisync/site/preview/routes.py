@@ -378,8 +378,9 @@ class WriteRoutes:
         number = await self._in_thread(self._site.wiki_at, wish.at)
         if number is None or self._decisions is None:
             return {"line": "", "rows": []}
-        waiting = self._decisions.waiting
-        line, rows = await finish_in_thread(waiting, self._site.owners[number])
+        sync_status = await finish_in_thread(
+            self._decisions.sync_status, self._site.owners[number]
+        )
         at = partial(self._site.output_path, number)
         found = [
             {
@@ -389,9 +390,9 @@ class WriteRoutes:
                 "batch": row.batch,
                 "pages": [(one, at(Slug(one))) for one in row.pages],
             }
-            for row in rows
+            for row in sync_status.rows
         ]
-        return {"line": line, "rows": found}
+        return {"line": sync_status.headline, "rows": found}
 
     async def _decide(self, wish: BatchWish) -> object:
         number = await self._in_thread(self._site.wiki_at, wish.at)

@@ -31,7 +31,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 from msgspec import Struct
 
-from wikisync.core.model import Problem
+from wikisync.core.model import Problem, WikiOwner
 from wikisync.core.system.connections import is_loopback, note_request
 from wikisync.core.system.file_status import status_at
 from wikisync.core.system.parallel import finish_in_thread
@@ -56,7 +56,7 @@ from wikisync.site.preview.guard import (
 from wikisync.site.preview.pages import Rendered, SearchIndex
 from wikisync.site.preview.routes import WriteRoutes, said
 from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount, held_cache
-from wikisync.site.preview.states import Decisions, PageStates, PageStatus
+from wikisync.site.preview.states import Decisions, PageStatus, SyncStatus
 from wikisync.site.preview.windows import News, Reading, Windows
 from wikisync.site.preview.writing import KnowAgain, WikiDesk
 from wikisync.site.sources import SourceFile
@@ -74,6 +74,10 @@ READING_NEWS_S = 0.25
 """Between two words to windows about reading that still goes on."""
 SETTINGS_LOOK_S = 1.0
 """Between two looks at the file of the configuration."""
+STATUS_LOOK_S = 0.25
+"""Between two looks at whether the wikis may stand otherwise."""
+STATUS_REST = 4.0
+"""How much longer than a look at them the rest after it is."""
 FOR_EVER = "max-age=31536000, immutable"
 """Of files whose name holds the hash of what is in them."""
 
@@ -113,7 +117,6 @@ async def running_preview(
     cache: Path,
     options: PreviewOptions = USUAL_OPTIONS,
     *,
-    states: PageStates | None = None,
     notice: Notice = log_notice,
 ) -> AsyncIterator[Preview]:
     """Run a preview until the block ends; it answers when the block begins.
@@ -123,7 +126,6 @@ async def running_preview(
         cache: Folder of its own for what the next run can use again; where another
             preview holds it, nothing is kept.
         options: Where it listens, and more.
-        states: How far pages are on their way to the service.
         notice: Told what a person should know, such as that folders are polled.
 
     Raises:
@@ -134,7 +136,7 @@ async def running_preview(
             f"a preview can only run on this machine, not on {options.host}",
             hint="omit the host, or publish the site with wikisync build",
         )
-    preview = Preview(load, options, states or PageStates(), notice)
+    preview = Preview(load, options, notice)
     async with preview.listening(), preview.at_work(cache):
         yield preview
 
@@ -142,11 +144,8 @@ async def running_preview(
 class Preview:
     """A preview that runs."""
 
-    def __init__(
-        self, load: Load, options: PreviewOptions, states: PageStates, notice: Notice
-    ) -> None:
+    def __init__(self, load: Load, options: PreviewOptions, notice: Notice) -> None:
         self._options = options
-        self._states = states
         self._notice = notice
         self._run = secrets.token_hex(8)
         self._guard = Guard(options.host, options.port, secrets.token_urlsafe(32))
@@ -158,12 +157,13 @@ class Preview:
             lambda known: self._in_thread(self._site.searched, known)
         )
         self._windows = Windows()
-        states.wake = self._windows.wake
         self._ready = asyncio.Event()
         self._changed = asyncio.Event()
         """Files were taken over; there may be pages to read."""
-        self._whole: list[PageStatus | None] = []
-        """How far each wiki was when it was looked at last."""
+        self._statuses: dict[WikiOwner, SyncStatus] = {}
+        """How the wikis that windows show stand, as they were looked at last."""
+        self._taken = 0
+        """So often files were taken over."""
         self._settings_stamp = status_at(options.settings)
         # a checkout that was not built anew has no editor yet
         library = resources.files("wikisync.vendor").joinpath("codemirror.js")
@@ -261,6 +261,7 @@ class Preview:
                 self._follow_files(),
                 self._follow_start(),
                 self._read_rest(),
+                self._follow_status(),
                 finish_in_thread(_start_parser),
             ):
                 yield
@@ -296,10 +297,6 @@ class Preview:
                 message = "a program saved another text than the preview"
                 hint = f"it is in the trash: {LATE}"
                 self._notice(Problem("late", file, message, hint))
-        whole = [self._states.wiki(owner) for owner in self._site.owners]
-        if whole != self._whole:
-            self._whole = whole
-            self._windows.wake()
         stamp = status_at(self._options.settings)
         if stamp != self._settings_stamp:
             self._settings_stamp = stamp
@@ -316,7 +313,27 @@ class Preview:
         await self._in_thread(self._site.refresh, paths)
         self._ready.set()
         self._changed.set()
+        self._taken += 1
         self._windows.wake()
+
+    async def _follow_status(self) -> None:
+        """Look at how the wikis stand that windows show, when it may be otherwise."""
+        decisions, loop = self._options.decisions, asyncio.get_running_loop()
+        seen: object = None
+        while decisions is not None:
+            rest_s = STATUS_LOOK_S
+            now = self._taken, decisions.stamp(), tuple(self._statuses)
+            if now != seen and self._statuses and self._windows.are_open:
+                seen, began_s, before = now, loop.time(), dict(self._statuses)
+                for owner in before:
+                    self._statuses[owner] = await finish_in_thread(
+                        _status_of, decisions, owner
+                    )
+                if self._statuses != before:
+                    self._windows.wake()
+                # it takes a second in a large wiki
+                rest_s += STATUS_REST * (loop.time() - began_s)
+            await asyncio.sleep(rest_s)
 
     async def _follow_start(self) -> None:
         while not self._ready.is_set():
@@ -388,9 +405,7 @@ class Preview:
         except WikisyncError as exc:
             key = (await self._in_thread(self._site.look, path)).key
             if self._is_first_sync:
-                notes = [self._states.wiki(owner) for owner in self._site.owners]
-                said = [f"{one.note}." for one in notes if one and one.note]
-                line = " ".join(["This page comes with the first sync.", *said])
+                line = "This page comes with the first sync."
                 return self._own_page(path, "Not synced yet", line, 503, key)
             title = "This page cannot be shown"
             return self._own_page(path, title, exc.message, 500, key)
@@ -465,10 +480,10 @@ class Preview:
         look = (
             await self._in_thread(self._site.look, path) if is_ready else PageView("")
         )
-        status = None
+        whole, status = SyncStatus(), PageStatus()
         if look.owner is not None and look.slug is not None:
-            status = self._states.current(look.owner).get(look.slug)
-        whole = self._states.wiki(look.owner) if look.owner is not None else None
+            whole = self._statuses.setdefault(look.owner, whole)
+            status = whole.pages.get(look.slug, whole.usual)
         return News(
             run=self._run,
             key=look.key,
@@ -478,10 +493,9 @@ class Preview:
             problems=() if self._is_first_sync else tuple(map(_shown, look.problems)),
             file=look.file,
             is_conflict=bool(look.conflict),
-            state=status.state if status else "",
-            note=status.note if status else "",
-            wiki_state=whole.state if whole else "",
-            wiki=whole.note if whole else "",
+            state=status.state,
+            note=status.note,
+            wiki=whole.line,
             marks=self._marks(),
             wait=_wait(look.count) if is_ready else self._reading.line(),
         )
@@ -492,9 +506,10 @@ class Preview:
         for path in self._site.conflicts():
             marks[path] = "conflict"
         for number, owner in enumerate(self._site.owners):
-            for slug, status in self._states.current(owner).items():
+            whole = self._statuses.get(owner, SyncStatus())
+            for slug, status in whole.pages.items():
                 at = self._site.output_path(number, slug)
-                if at and status.state != "pushed" and len(marks) < MARKS_MAX:
+                if at and len(marks) < MARKS_MAX:
                     marks.setdefault(at, status.state)
         return marks
 
@@ -514,6 +529,13 @@ def _wait(count: ReadCount) -> str:
         return ""
     read = f"read {count.read:,} of {count.total:,} pages"
     return f"{read}; titles and links may still change"
+
+
+def _status_of(decisions: Decisions, owner: WikiOwner) -> SyncStatus:
+    try:
+        return decisions.sync_status(owner)
+    except WikisyncError as exc:
+        return SyncStatus(exc.message)
 
 
 def _start_parser() -> None:

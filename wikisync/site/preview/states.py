@@ -1,11 +1,10 @@
-"""How far pages are on their way to the service, and what waits for a person.  Pure.
+"""How a wiki and its pages stand, and what waits for a person.  Pure.
 
-Only a workspace knows; a preview takes it from the program that runs it.  A preview of
-any other folder knows nothing.
+Only a workspace knows; a preview of any other folder knows nothing.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -14,34 +13,17 @@ from msgspec import Struct
 from wikisync.core.model import Slug, WikiOwner
 from wikisync.merging.conflict import Piece
 
-StateName = Literal["pushed", "waiting", "held"]
+StateName = Literal["", "synced", "same", "changed", "waiting", "held", "away"]
+"""``same`` as at the last sync, or ``changed`` since, with no watch that runs; with
+one, ``synced``, ``waiting`` on its way, or ``away``: the service does not answer."""
 
 
 class PageStatus(Struct, frozen=True):
     """How far one page is."""
 
-    state: StateName
-    """``pushed``: the service has it; ``waiting``: it is on its way; ``held``: it
-    stays here until a person decides."""
+    state: StateName = ""
     note: str = ""
     """Why, for a person; empty where there is nothing to say."""
-
-
-class PageStates:
-    """How far pages are: nothing is known, unless a program overrides ``current``."""
-
-    def __init__(self) -> None:
-        """Nobody is notified yet."""
-        self.wake: Callable[[], None] = lambda: None
-        """Called whenever some page's status is another one; the preview sets it."""
-
-    def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:  # noqa: ARG002
-        """The pages of a wiki that something is known of; asked in the event loop."""
-        return {}
-
-    def wiki(self, owner: WikiOwner) -> PageStatus | None:  # noqa: ARG002
-        """How far a wiki is as a whole; None while nobody knows."""
-        return None
 
 
 class Waiting(Struct, frozen=True):
@@ -55,6 +37,19 @@ class Waiting(Struct, frozen=True):
     """That a person may approve or refuse; 0 for what is none."""
     pages: tuple[str, ...] = ()
     """Of the batch."""
+
+
+class SyncStatus(Struct, frozen=True):
+    """How a wiki stands."""
+
+    line: str = ""
+    """In a few words."""
+    usual: PageStatus = PageStatus()
+    """Of each page that nothing waits for."""
+    pages: Mapping[Slug, PageStatus] = {}
+    headline: str = ""
+    """As ``status`` says it."""
+    rows: Sequence[Waiting] = ()
 
 
 def digest_of_pieces(pieces: Sequence[Piece]) -> str:
@@ -78,8 +73,12 @@ class EarlierText(Struct, frozen=True):
 class Decisions(Protocol):
     """What a person decides about a workspace in its preview; everything blocks."""
 
-    def waiting(self, owner: WikiOwner) -> tuple[str, Sequence[Waiting]]:
-        """A line on the wiki, and everything that waits."""
+    def stamp(self) -> object:
+        """Another one where a wiki may stand otherwise, but for its files."""
+        ...
+
+    def sync_status(self, owner: WikiOwner) -> SyncStatus:
+        """How a wiki stands, with everything that waits."""
         ...
 
     def decide(self, owner: WikiOwner, batch: int, *, is_approved: bool) -> str:

@@ -38,10 +38,8 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """How far the page is on its way to the service; empty when unknown."""
     note: str
-    wiki_state: str
-    """How far the wiki is as a whole; empty when unknown."""
     wiki: str
-    """The same in words."""
+    """How the wiki stands, in a few words; empty when unknown."""
     marks: Mapping[str, str]
     """Output path to state of pages that a person should look at."""
     wait: str
@@ -58,6 +56,11 @@ class Windows:
     def is_full(self) -> bool:
         """Whether one more is one too many."""
         return len(self._windows) >= WINDOWS_MAX
+
+    @property
+    def are_open(self) -> bool:
+        """Whether anybody looks."""
+        return bool(self._windows)
 
     def wake(self) -> None:
         """There may be news for any of them."""

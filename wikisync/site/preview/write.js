@@ -32,7 +32,7 @@ const SHEET = `
 	.said.bad { border-left: 5px solid #c1121f; }
 	.switch { display: none; }
 	@media (max-width: 50rem) {
-		.write { right: 0; } .write.page { bottom: auto; contain: none; border-bottom: 1px solid var(--line); } .write.page .source, .write.page .said, .write.page .wrong, .write.page .only-text, .write:not(.page) ~ .bar { display: none; }
+		.write { right: 0; } .write.page { bottom: auto; contain: none; border-bottom: 1px solid var(--line); } .write.page .source, .write.page .said, .write.page .wrong, .write.page .only-text, .write:not(.page) ~ .dock .bar { display: none; }
 		.switch { display: inline-block; }
 	}
 	.cm-editor { height: 100%; } .cm-editor.cm-focused { outline: 2px solid var(--link); outline-offset: -2px; }
