@@ -17,7 +17,6 @@ the same bytes and finds most of them published.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -39,7 +38,7 @@ from wikisync.errors import (
     SiteError,
     WikisyncError,
 )
-from wikisync.fleet.landing import land
+from wikisync.fleet.landing import BUILDING, land
 from wikisync.fleet.rows import LANDING, LostClaim, Row, Rows, Settings
 from wikisync.fleet.states import States
 from wikisync.site.bucket import Check, Seen, look, open_bucket, upload
@@ -65,7 +64,6 @@ UNPROTECTED = (
 )
 
 Step = Callable[[str], Awaitable[None]]
-_BUILDING = threading.Lock()
 
 
 class Read(Struct, frozen=True):
@@ -295,14 +293,14 @@ def _name(row: Row) -> str:
 
 
 def _build(pulled: PulledWiki, site: Path) -> None:
-    """Build the site of one wiki; one after another, as it takes whole cores."""
+    """Build the site of one wiki."""
     source = WikiSource(
         **pulled.wiki.info,
         folder=pulled.folder,
         problems=pulled.problems,
         copy=pulled.copy,
     )
-    with _BUILDING:
+    with BUILDING:
         build_site(
             [source],
             site,

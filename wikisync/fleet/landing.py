@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,8 @@ from wikisync.site.published import PublishedWiki
 
 APART, SITE, CACHE = "apart", "site", "site-cache"
 MARK = "version"
+BUILDING = threading.Lock()
+"""Builds of a process: they share the process that parses, and take whole cores."""
 AT_ONCE = 8
 REST_S, REST_TIMES = 5.0, 10.0
 """Between two builds: ten times as long as one took."""
@@ -82,12 +85,13 @@ async def _fetch(bucket: Bucket, wiki: PublishedWiki, apart: Path) -> None:
 
 
 def _build(wikis: Sequence[PublishedWiki], title: str, folder: Path) -> None:
-    build_site(
-        (),
-        folder / SITE,
-        SiteOptions(title=title, has_report=False),
-        cache=folder / CACHE,
-        kept=wikis,
-        apart=folder / APART,
-        may_leave=lambda _wiki: True,
-    )
+    with BUILDING:
+        build_site(
+            (),
+            folder / SITE,
+            SiteOptions(title=title, has_report=False),
+            cache=folder / CACHE,
+            kept=wikis,
+            apart=folder / APART,
+            may_leave=lambda _wiki: True,
+        )
