@@ -217,13 +217,14 @@ async def cycles_inside(root: Path, token: str, repeat: int) -> list[Run]:
     from wikisync.sync.run.cycle import run_cycle
     from wikisync.workspace.configured import find_workspace
     from wikisync.workspace.opening import open_workspace
-    from wikisync.workspace.service import open_service
+    from wikisync.workspace.service import Credentials
 
     workspace = find_workspace(root)
     runs = []
     with open_workspace(workspace) as opened:
         environment = {**os.environ, "WIKISYNC_TOKEN": token}
-        async with open_service(workspace, None, Console(), environment) as client:
+        credentials = Credentials(Console(), env=environment)
+        async with credentials.open(workspace) as client:
             section = workspace.config.wikis[0]
             wiki = await opened.synced(client, section)
             for _ in range(repeat + 1):

@@ -25,7 +25,7 @@ from wikisync.sync.decide.plan import describe
 from wikisync.workspace import cloning, configured, exporting, sync_run
 from wikisync.workspace.attention import batch_sentence, held_sentence
 from wikisync.workspace.discovery import Selection, find_wikis
-from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, open_selected
+from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, Credentials
 from wikisync.workspace.syncing import Synced
 
 DIRECTIONS: Mapping[str, Direction] = {
@@ -76,9 +76,7 @@ class Workspace:
             direction=DIRECTIONS[direction], adopt=adopt, is_dry_run=is_dry_run
         )
         run = asyncio.run(
-            sync_run.sync_workspace(
-                self._found, pages, request, None, Messages(), _environment(token)
-            )
+            sync_run.sync_workspace(self._found, pages, request, _credentials(token))
         )
         return SyncResult(
             wikis=tuple(map(_synced, run.wikis)), problems=tuple(run.problems)
@@ -201,7 +199,7 @@ def wikis(
             return tuple(one.owner for one in (await find_wikis(client, named)).wikis)
 
     selection = Selection(tuple(projects), tuple(groups), is_all, tuple(excluded))
-    client, named = open_selected(url, None, selection, Messages(), _environment(token))
+    client, named = _credentials(token).open_selected(url, selection)
     return asyncio.run(found())
 
 
@@ -237,9 +235,7 @@ def clone(
         RemoteError: the service is away, or a named wiki is not available.
     """
     selection = Selection(tuple(projects), tuple(groups), is_all, tuple(excluded))
-    client, selection = open_selected(
-        url, None, selection, Messages(), _environment(token)
-    )
+    client, selection = _credentials(token).open_selected(url, selection)
     pulled = asyncio.run(
         cloning.clone(
             client,
@@ -308,7 +304,7 @@ def export(
         cache=None if cache is None else Path(cache),
         allow_emptying=allow_emptying,
     )
-    exported = exporting.export_wikis(request, Messages(), _environment(token))
+    exported = exporting.export_wikis(request, _credentials(token))
     report = exported.report
     return ExportResult(
         index=exported.index,
@@ -322,11 +318,10 @@ def export(
     )
 
 
-def _environment(token: str | None) -> Mapping[str, str]:
-    """The variables of the process, with a token that the caller gives in front."""
-    if token is None:
-        return os.environ
-    return {**os.environ, TOKEN_VARIABLE: token, URL_VARIABLE: ""}
+def _credentials(token: str | None) -> Credentials:
+    """Those of the process, with a token that the caller gives in front."""
+    own = {} if token is None else {TOKEN_VARIABLE: token, URL_VARIABLE: ""}
+    return Credentials(Messages(), env={**os.environ, **own})
 
 
 def _synced(wiki: Synced) -> WikiResult:

@@ -8,7 +8,7 @@ from wikisync.api.client import Client
 from wikisync.cli.console import Console
 from wikisync.errors import NotFound, UsageError
 from wikisync.workspace.discovery import Found, Selection, find_wikis
-from wikisync.workspace.service import read_token
+from wikisync.workspace.service import Credentials
 
 CONSOLE = Console()
 URL = "https://gitlab.example.com"
@@ -19,7 +19,7 @@ URL = "https://gitlab.example.com"
 
 def test_token_comes_from_the_environment() -> None:
     environment = {"WIKISYNC_TOKEN": " glpat-EXAMPLE\n"}
-    assert read_token(URL, None, CONSOLE, environment) == "glpat-EXAMPLE"
+    assert Credentials(CONSOLE, None, environment).token(URL) == "glpat-EXAMPLE"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_token_of_the_environment_goes_to_the_service_that_it_is_for(
     named: str, is_sent: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     environment = {"WIKISYNC_TOKEN": "glpat-EXAMPLE", "WIKISYNC_URL": named}
-    token = read_token(URL, None, CONSOLE, environment)
+    token = Credentials(CONSOLE, None, environment).token(URL)
     assert token == ("glpat-EXAMPLE" if is_sent else None)
     told = capsys.readouterr().err
     assert ("WIKISYNC_TOKEN is for" in told) is not is_sent
@@ -48,7 +48,7 @@ def test_token_of_the_environment_goes_to_the_service_that_it_is_for(
 
 @pytest.mark.parametrize("environment", [{}, {"WIKISYNC_TOKEN": ""}])
 def test_no_token_asks_as_anybody(environment: dict[str, str]) -> None:
-    assert read_token(URL, None, CONSOLE, environment) is None
+    assert Credentials(CONSOLE, None, environment).token(URL) is None
 
 
 def test_token_file_counts_more_than_the_environment(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_token_file_counts_more_than_the_environment(tmp_path: Path) -> None:
     file.write_text("glpat-FILE\n")
     file.chmod(0o600)
     environment = {"WIKISYNC_TOKEN": "glpat-EXAMPLE"}
-    assert read_token(URL, file, CONSOLE, environment) == "glpat-FILE"
+    assert Credentials(CONSOLE, file, environment).token(URL) == "glpat-FILE"
 
 
 def test_token_file_open_to_others_is_told(
@@ -65,7 +65,7 @@ def test_token_file_open_to_others_is_told(
     file = tmp_path / "token"
     file.write_text("glpat-FILE\n")
     file.chmod(0o644)
-    read_token(URL, file, CONSOLE, {})
+    Credentials(CONSOLE, file, {}).token(URL)
     told = capsys.readouterr().err
     assert f"chmod 600 {file}" in told
     assert "glpat" not in told
@@ -77,7 +77,7 @@ def test_token_file_of_windows_is_read(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "token"
     file.write_bytes("glpat-EXAMPLE\r\n".encode(encoding))
     file.chmod(0o600)
-    assert read_token(URL, file, CONSOLE, {}) == "glpat-EXAMPLE"
+    assert Credentials(CONSOLE, file, {}).token(URL) == "glpat-EXAMPLE"
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def test_token_file_without_one_token_is_refused_and_not_quoted(
     with pytest.raises(
         UsageError, match="does not contain exactly one token"
     ) as caught:
-        read_token(URL, file, CONSOLE, {})
+        Credentials(CONSOLE, file, {}).token(URL)
     assert "two tokens" not in str(caught.value)
 
 
 def test_missing_token_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nowhere cannot be read"):
-        read_token(URL, tmp_path / "nowhere", CONSOLE, {})
+        Credentials(CONSOLE, tmp_path / "nowhere", {}).token(URL)
 
 
 # -- which wikis -------------------------------------------------------------------

@@ -23,6 +23,7 @@ from wikisync.site.preview.states import (
     digest_of_pieces,
 )
 from wikisync.workspace.deciding import WorkspaceDecisions
+from wikisync.workspace.service import Credentials
 
 if TYPE_CHECKING:
     from wikisync.site.preview.states import EarlierText
@@ -40,7 +41,7 @@ class Decider:
     def __init__(self, root: Path, token_file: Path) -> None:
         self.health: dict[str, Any] = {}
         self._made = WorkspaceDecisions(
-            root, Console(quiet=True), token_file, lambda: self.health
+            root, Credentials(Console(quiet=True), token_file), lambda: self.health
         )
 
     async def sync_status(self) -> SyncStatus:

@@ -1,7 +1,6 @@
 """``wikisync adopt``: take the workspace's folders, and their wikis, as they are."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ from wikisync.cli.sync_report import report_sync
 from wikisync.errors import ExitCode, command_line
 from wikisync.workspace.adopting import adopt_workspace, planned_adoptions
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.service import Credentials
 
 
 @click.command(
@@ -28,7 +28,7 @@ def command(
     console: Console,
     start: Path,
     wikis: tuple[str, ...],
-    token_file: Path | None,
+    credentials: Credentials,
     *,
     is_yes: bool,
     network_disk: bool,
@@ -46,13 +46,11 @@ def command(
     wikis may become others; the folders of all wikis are accepted.
     """
     workspace = find_workspace(start)
-    planning = planned_adoptions(
-        console, workspace, workspace.wikis(wikis), token_file, os.environ
-    )
+    planning = planned_adoptions(workspace, workspace.wikis(wikis), credentials)
     adoptions = asyncio.run(planning)
     for one in adoptions:
         console.note(str(one))
-        report_sync(console, [one.planned], as_json=False, is_dry_run=True)
+        report_sync(console, [one.planned], is_dry_run=True)
     if adoptions and not (is_yes or console.ask("adopt these wikis?")):
         console.note("nothing was changed; run it again with --yes to make the change")
         return ExitCode.DONE

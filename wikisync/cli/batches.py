@@ -4,7 +4,6 @@ It may be said while another process holds the workspace, which carries it out.
 """
 
 import asyncio
-import os
 from pathlib import Path
 
 import click
@@ -20,6 +19,7 @@ from wikisync.sync.decide.safety import Batch, Decision
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.deciding import note_decision
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import sync_pages
 from wikisync.workspace.syncing import exit_code_of
 
@@ -33,9 +33,9 @@ def decision_command(name: str, decision: Decision, text: str) -> click.Command:
     @token_option
     @click.pass_obj
     def command(
-        console: Console, start: Path, batch: str, token_file: Path | None
+        console: Console, start: Path, batch: str, credentials: Credentials
     ) -> int:
-        return decide_batch(console, start, batch, decision, token_file)
+        return decide_batch(console, start, batch, decision, credentials)
 
     return command
 
@@ -45,7 +45,7 @@ def decide_batch(
     start: Path,
     name: str,
     decision: Decision,
-    token_file: Path | None,
+    credentials: Credentials,
 ) -> int:
     """Note what a person says about a batch, and sync its wiki."""
     workspace = find_workspace(start)
@@ -57,7 +57,7 @@ def decide_batch(
         if holder is not None:
             console.note(f"the running wikisync applies it ({holder})")
             return ExitCode.DONE
-        return asyncio.run(_sync(console, opened, section, token_file))
+        return asyncio.run(_sync(console, opened, section, credentials))
 
 
 def _waiting_batch(opened: OpenWorkspace, name: str) -> tuple[WikiSection, Batch]:
@@ -90,10 +90,10 @@ async def _sync(
     console: Console,
     opened: OpenWorkspace,
     section: WikiSection,
-    token_file: Path | None,
+    credentials: Credentials,
 ) -> int:
-    done = await sync_pages(console, opened, [(section, None)], token_file, os.environ)
-    report_sync(console, done, as_json=False, is_dry_run=False)
+    done = await sync_pages(opened, [(section, None)], credentials)
+    report_sync(console, done, is_dry_run=False)
     return exit_code_of(done)
 
 

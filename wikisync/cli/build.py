@@ -54,7 +54,6 @@ def command(
     replaces: bool,
     retry: bool,
     strict: bool,
-    as_json: bool,
 ) -> int:
     """Build a static website from FOLDER, or one file of all its pages.
 
@@ -76,19 +75,17 @@ def command(
             replaces=replaces,
             retries=retry,
         )
-    return show_report(console, built, is_strict=strict, as_json=as_json)
+    return show_report(console, built, is_strict=strict)
 
 
 # -- the report --------------------------------------------------------------------
 
 
-def show_report(
-    console: Console, built: Built, *, is_strict: bool, as_json: bool
-) -> int:
+def show_report(console: Console, built: Built, *, is_strict: bool) -> int:
     """Print what a build did and give its exit code."""
     report, problems = built.report, built.problems
     show_problems(console, problems, report.notes)
-    if as_json:
+    if console.as_json:
         console.json(site.site_as_json(built) | {"switched": built.is_switched})
     else:
         site.show_broken_links(console, report, is_strict=is_strict)

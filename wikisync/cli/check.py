@@ -39,7 +39,6 @@ def command(
     *,
     shows_orphans: bool,
     is_external: bool,
-    as_json: bool,
 ) -> int:
     """Check FOLDER for broken links and invalid pages, without building a site.
 
@@ -67,7 +66,7 @@ def command(
         links = [of_link(one.link, str(_near(one.file))) for one in report.broken_links]
         problems = map(of_problem, report.problems)
         console.result(findings_text([*links, *problems], findings))
-    elif as_json:
+    elif console.as_json:
         console.json(_as_json(report))
     else:
         _show(console, report, shows_orphans=shows_orphans)

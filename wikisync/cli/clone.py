@@ -1,7 +1,6 @@
 """``wikisync clone``: wikis of a service become a new workspace folder."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import click
@@ -13,7 +12,7 @@ from wikisync.workspace.cloning import clone
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.pulled import Pulled, exit_code_of, labelled, wiki_as_json
 from wikisync.workspace.sentences import counted, problem_as_json
-from wikisync.workspace.service import open_selected
+from wikisync.workspace.service import Credentials
 
 
 @click.command(
@@ -38,11 +37,10 @@ def command(
     url: str,
     folder: Path,
     selection: Selection,
-    token_file: Path | None,
+    credentials: Credentials,
     only: tuple[str, ...],
     *,
     allow_emptying: bool,
-    as_json: bool,
 ) -> int:
     """Copy wikis of the service at URL into the workspace FOLDER.
 
@@ -51,7 +49,7 @@ def command(
     wikis, which is then updated. With --only, .wikisyncignore leaves out the rest of
     each wiki, which every later sync leaves alone.
     """
-    client, selection = open_selected(url, token_file, selection, console, os.environ)
+    client, selection = credentials.open_selected(url, selection)
     with console.progress() as progress:
         cloned = asyncio.run(
             clone(
@@ -63,17 +61,17 @@ def command(
                 progress=progress,
             )
         )
-    return _report(console, folder, cloned, as_json=as_json)
+    return _report(console, folder, cloned)
 
 
 # -- the report --------------------------------------------------------------------
 
 
-def _report(console: Console, folder: Path, cloned: Pulled, *, as_json: bool) -> int:
+def _report(console: Console, folder: Path, cloned: Pulled) -> int:
     notes = [one for wiki in cloned.wikis for one in (*wiki.absent, *wiki.notes)]
     show_problems(console, labelled(cloned), [*cloned.skipped, *notes])
     console.problems(cloned.refused)
-    if as_json:
+    if console.as_json:
         answer = {
             "workspace": str(folder),
             "wikis": [wiki_as_json(wiki) for wiki in cloned.wikis],

@@ -49,6 +49,8 @@ class Console(Messages):
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
+        self.as_json = False
+        """Whether the result is printed for programs."""
         self.shows_time = False
         """Whether each line on stderr begins with the time, as those of a command that
         runs for days do."""

@@ -15,7 +15,7 @@ from wikisync.errors import UsageError
 from wikisync.workspace.cloning import Copied, copy_wiki, one_wiki
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.folders import default_cache
-from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, open_selected
+from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, Credentials
 
 TARGET_TOKEN_VARIABLE = "WIKISYNC_TO_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -41,11 +41,10 @@ def command(
     console: Console,
     source: str,
     target: str,
-    token_file: Path | None,
+    credentials: Credentials,
     to_token_file: Path | None,
     *,
     is_yes: bool,
-    as_json: bool,
 ) -> int:
     """Copy the wiki FROM to the wiki TO, with its attachments.
 
@@ -53,9 +52,7 @@ def command(
     its own. Without --yes the command reads both wikis and prints what it would do. Run
     again, it carries on and copies what changed in FROM. Nothing is deleted in TO.
     """
-    source_client, selection = open_selected(
-        source, token_file, Selection(), console, os.environ
-    )
+    source_client, selection = credentials.open_selected(source, Selection())
     env = dict(os.environ)
     own = env.pop(TARGET_TOKEN_VARIABLE, "")
     is_same_service = urlsplit(source)[:2] == urlsplit(target)[:2]
@@ -66,9 +63,8 @@ def command(
         )
     if own:
         env |= {TOKEN_VARIABLE: own, URL_VARIABLE: ""}
-    target_client, target_selection = open_selected(
-        target, to_token_file, Selection(), console, env
-    )
+    to = Credentials(console, to_token_file, env)
+    target_client, target_selection = to.open_selected(target, Selection())
     wiki = one_wiki(target_selection)
     named = f"copy {source_client.address} {selection.projects} {selection.groups}"
     named += f" {target_client.address} {wiki.kind} {wiki.path}"
@@ -80,26 +76,22 @@ def command(
             target_client,
             wiki,
             work,
-            console,
-            token_file=to_token_file,
-            env=env,
+            to,
             is_dry_run=not is_yes,
         )
     )
     console.note(f"its two workspaces are kept in {work}")
-    return _report(console, copied, is_dry_run=not is_yes, as_json=as_json)
+    return _report(console, copied, is_dry_run=not is_yes)
 
 
-def _report(
-    console: Console, copied: Copied, *, is_dry_run: bool, as_json: bool
-) -> int:
+def _report(console: Console, copied: Copied, *, is_dry_run: bool) -> int:
     run, source = copied.run, copied.source
-    if as_json:
+    if console.as_json:
         wikis = [wiki_as_json(one) for one in run.wikis]
         console.json({"is_dry_run": is_dry_run, "wikis": wikis})
         return int(run.exit_code)
     show_problems(console, source.problems, [*source.absent])
-    report_sync(console, run.wikis, run.problems, as_json=False, is_dry_run=is_dry_run)
+    report_sync(console, run.wikis, run.problems, is_dry_run=is_dry_run)
     rows = [
         (
             str(source.wiki.owner),

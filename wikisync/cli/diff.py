@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from wikisync.api.client import Client
 from wikisync.cli.console import Console, fields
-from wikisync.cli.options import flag, workspace_option
+from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.core.model import Slug, is_named
@@ -24,7 +24,7 @@ from wikisync.sync.run.parts import CycleOptions
 from wikisync.workspace.configured import find_workspace, refuse_unknown
 from wikisync.workspace.diff_text import unified
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
-from wikisync.workspace.service import open_service
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import Wanted, missing_from, unknown_of, wanted_pages
 
 
@@ -45,17 +45,16 @@ class Shown(Struct, frozen=True):
     "--base",
     help="Show local changes since the last sync, without contacting the wiki.",
 )
-@flag("--json", "as_json", help="Print both texts as JSON.")
+@json_option
 @token_option
 @click.pass_obj
 def command(
     console: Console,
     start: Path,
     pages: tuple[str, ...],
-    token_file: Path | None,
+    credentials: Credentials,
     *,
     base: bool,
-    as_json: bool,
 ) -> int:
     """Show the differences between the wiki's texts and the local texts.
 
@@ -70,9 +69,9 @@ def command(
         shown = asyncio.run(
             _since_base(opened, wanted)
             if base
-            else _from_wiki(console, opened, wanted, token_file)
+            else _from_wiki(opened, wanted, credentials)
         )
-    _show(console, shown, as_json=as_json)
+    _show(console, shown)
     return 0
 
 
@@ -106,12 +105,10 @@ async def _since_base(opened: OpenWorkspace, wanted: Wanted) -> list[Shown]:
 
 
 async def _from_wiki(
-    console: Console, opened: OpenWorkspace, wanted: Wanted, token_file: Path | None
+    opened: OpenWorkspace, wanted: Wanted, credentials: Credentials
 ) -> list[Shown]:
     """What the next sync would see as different, page by page."""
-    async with open_service(
-        opened.workspace, token_file, console, os.environ
-    ) as client:
+    async with credentials.open(opened.workspace) as client:
 
         async def one(
             asked: tuple[WikiSection, frozenset[Slug] | None],
@@ -175,9 +172,9 @@ async def _text(replica: Replica, *slugs: Slug | None) -> str:
 # -- shown -------------------------------------------------------------------------
 
 
-def _show(console: Console, shown: Sequence[Shown], *, as_json: bool) -> None:
+def _show(console: Console, shown: Sequence[Shown]) -> None:
     different = [one for one in shown if one.old != one.new]
-    if as_json:
+    if console.as_json:
         rows = [
             fields(one, "page old new")
             | dict(zip(("from", "to"), one.names, strict=True))

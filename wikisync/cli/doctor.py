@@ -1,7 +1,6 @@
 """``wikisync doctor``: check everything a sync needs, and say what to do."""
 
 import asyncio
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from wikisync.workspace.doctor import (
 )
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.sentences import counted
-from wikisync.workspace.service import workspace_token
+from wikisync.workspace.service import Credentials
 
 
 @click.command(name="doctor", epilog="Example: wikisync doctor -C my-wikis")
@@ -32,27 +31,20 @@ from wikisync.workspace.service import workspace_token
 @token_option
 @click.pass_obj
 def command(
-    console: Console,
-    start: Path,
-    token_file: Path | None,
-    *,
-    offline: bool,
-    as_json: bool,
+    console: Console, start: Path, credentials: Credentials, *, offline: bool
 ) -> int:
     """Check the configuration, folders, state, token and service.
 
     Each finding names the next step. The exit code is 3 for warnings and 1 for errors.
     Changes nothing.
     """
-    found = _examine(console, start, token_file, offline=offline)
-    return show_findings(console, found, as_json=as_json)
+    found = _examine(console, start, credentials, offline=offline)
+    return show_findings(console, found)
 
 
-def show_findings(
-    console: Console, found: Sequence[Finding], *, as_json: bool
-) -> ExitCode:
+def show_findings(console: Console, found: Sequence[Finding]) -> ExitCode:
     """Print what was found; the exit code is that of the worst."""
-    if as_json:
+    if console.as_json:
         console.json([fields(one, "grade sentence next_step") for one in found])
     else:
         for one in found:
@@ -65,7 +57,7 @@ def show_findings(
 
 
 def _examine(
-    console: Console, start: Path, token_file: Path | None, *, offline: bool
+    console: Console, start: Path, credentials: Credentials, *, offline: bool
 ) -> Sequence[Finding]:
     """Everything, as far as one thing does not need another that is wrong."""
     try:
@@ -83,7 +75,7 @@ def _examine(
             for wiki in workspace.config.wikis:
                 found += check_folder(opened, wiki)
             if not offline:
-                found += asyncio.run(_there(console, opened, token_file))
+                found += asyncio.run(_there(console, opened, credentials))
     except Unagreed:
         raise
     except WikisyncError as error:
@@ -94,10 +86,10 @@ def _examine(
 
 
 async def _there(
-    console: Console, opened: OpenWorkspace, token_file: Path | None
+    console: Console, opened: OpenWorkspace, credentials: Credentials
 ) -> Sequence[Finding]:
     try:
-        token = workspace_token(opened.workspace, token_file, console, os.environ)
+        token = credentials.of_workspace(opened.workspace)
     except UsageError as error:
         return [Finding.of(error)]
     return [finding async for finding in check_there(opened, token, console.note)]

@@ -3,7 +3,6 @@
 A build from copies of the wikis in a private cache, whose loss costs only time.
 """
 
-import os
 from pathlib import Path
 
 import click
@@ -24,6 +23,7 @@ from wikisync.workspace.keeping import KeptWiki
 from wikisync.workspace.page_files import chosen_markup
 from wikisync.workspace.pulled import wiki_as_json
 from wikisync.workspace.sentences import counted, problem_as_json
+from wikisync.workspace.service import Credentials
 
 
 @click.command(
@@ -81,7 +81,7 @@ def command(
     console: Console,
     url: str,
     selection: Selection,
-    token_file: Path | None,
+    credentials: Credentials,
     output: Path | None,
     books: BookRequest,
     title: str | None,
@@ -98,7 +98,6 @@ def command(
     replaces: bool,
     verify: bool,
     is_anonymous: bool,
-    as_json: bool,
 ) -> int:
     """Export wikis of the service at URL as a static website, or as one file.
 
@@ -114,7 +113,6 @@ def command(
         url=url,
         output=output,
         selection=selection,
-        token_file=token_file,
         site=SiteOptions(
             title=title or "",
             theme=choice.theme or exporting.DEFAULT_THEME,
@@ -134,10 +132,8 @@ def command(
         comments=comments,
         verify=verify,
     )
-    exported = exporting.export_wikis(request, console, os.environ)
-    return show_report(
-        console, exported, is_strict=strict, as_json=as_json, findings=findings
-    )
+    exported = exporting.export_wikis(request, credentials)
+    return show_report(console, exported, is_strict=strict, findings=findings)
 
 
 # -- the report --------------------------------------------------------------------
@@ -148,7 +144,6 @@ def show_report(
     exported: exporting.Exported,
     *,
     is_strict: bool = False,
-    as_json: bool = False,
     findings: str | None = None,
 ) -> int:
     """Print what an export did and give its exit code."""
@@ -162,7 +157,7 @@ def show_report(
         ]
         problems = map(of_problem, exported.problems)
         console.result(findings_text([*links, *problems], findings))
-    elif as_json:
+    elif console.as_json:
         console.json(_as_json(exported))
     else:
         site.show_broken_links(console, exported.report, is_strict=is_strict)

@@ -27,7 +27,7 @@ from wikisync.core.system.processes import end_server, start_server
 from wikisync.errors import ExitCode, ServiceError, UsageError
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.sentences import counted
-from wikisync.workspace.service import hook_secret, read_token
+from wikisync.workspace.service import Credentials, hook_secret
 
 if TYPE_CHECKING:
     from wikisync.fleet.rows import Rows
@@ -132,7 +132,7 @@ def init(
     console: Console,
     url: str,
     selection: Selection,
-    token_file: Path | None,
+    credentials: Credentials,
     database: str,
     site: str,
     state: str,
@@ -146,7 +146,7 @@ def init(
     """
     from wikisync.fleet.rows import Settings
 
-    del token_file  # workers get theirs
+    del credentials  # workers get theirs
     site, state, protected = (one.rstrip("/") for one in (site, state, protected))
     for place in filter(None, (site, state, protected)):
         if said := check_bucket(place):
@@ -191,11 +191,9 @@ def init(
     help="Answer Prometheus at this address, below /metrics, and take webhooks below"
     " /hook, which bring the secret of WIKISYNC_HOOK_SECRET.",
 )
-@click.pass_obj
 def run(
-    console: Console,
     database: str,
-    token_file: Path | None,
+    credentials: Credentials,
     slots: int,
     folder: Path | None,
     listen: str,
@@ -206,7 +204,7 @@ def run(
 
     async def work(rows: Rows) -> None:
         url = (await rows.settings()).service
-        token = read_token(url, token_file, console, os.environ)
+        token = credentials.token(url)
         runner = FleetRunner(rows, slots=slots)
         secret = hook_secret("", os.environ, "")
         await work_on_sites(rows, runner, token, place, listen=listen, secret=secret)
@@ -222,7 +220,7 @@ def run(
 @json_option
 @flag("--all", "is_all", help="Show every wiki.")
 @click.pass_obj
-def status(console: Console, database: str, *, as_json: bool, is_all: bool) -> int:
+def status(console: Console, database: str, *, is_all: bool) -> int:
     """Show workers, what is due, and wikis with problems."""
     import msgspec
 
@@ -233,7 +231,7 @@ def status(console: Console, database: str, *, as_json: bool, is_all: bool) -> i
     counts, wikis = _with_rows(database, look)
     troubled = [one for one in wikis if one.is_failing or one.is_halted or one.problem]
     shown = wikis if is_all else troubled
-    if as_json:
+    if console.as_json:
         numbers = msgspec.to_builtins(counts)
         console.json({**numbers, "shown": msgspec.to_builtins(shown)})
     else:
@@ -301,14 +299,14 @@ def drain(console: Console, database: str, *, end: bool) -> int:
 @database_option
 @json_option
 @click.pass_obj
-def doctor(console: Console, database: str, *, as_json: bool) -> int:
+def doctor(console: Console, database: str) -> int:
     """Try what has to hold: the database, the clocks, refused writes in the buckets."""
     from wikisync.fleet.doctor import examine
 
     async def look(rows: Rows) -> list[Finding]:
         return [one async for one in examine(rows, await rows.settings())]
 
-    return show_findings(console, _with_rows(database, look), as_json=as_json)
+    return show_findings(console, _with_rows(database, look))
 
 
 @command.command("try", epilog="Example: wikisync fleet try")

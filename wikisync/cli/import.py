@@ -29,13 +29,7 @@ from wikisync.workspace.sentences import counted
 @json_option
 @click.pass_obj
 def command(
-    console: Console,
-    kind: str,
-    source: str,
-    folder: Path,
-    files: Path | None,
-    *,
-    as_json: bool,
+    console: Console, kind: str, source: str, folder: Path, files: Path | None
 ) -> int:
     """Make the new FOLDER of pages from SOURCE, ready to be synced.
 
@@ -44,7 +38,7 @@ def command(
     the exit code is then 3.
     """
     imported = import_wiki(kind, source, folder, files)
-    if as_json:
+    if console.as_json:
         lost = [fields(one, "file line what") for one in imported.lost]
         console.json(fields(imported, "pages files") | {"not_carried_over": lost})
     else:

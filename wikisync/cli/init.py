@@ -39,7 +39,7 @@ from wikisync.workspace.rights import (
     name_wikis,
 )
 from wikisync.workspace.sentences import counted
-from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, configured_token
+from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, Credentials
 
 FOLDERS_ASKED_MAX = 10
 """For more wikis no folders are asked for: they get their own names."""
@@ -92,7 +92,7 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
     if options["trust"]:
         return _trust(console, root)
     creating.refuse_folder(root, allows_network_disk=options["network_disk"])
-    asks = can_ask() and not options["is_yes"] and not options["as_json"]
+    asks = can_ask() and not options["is_yes"] and not console.as_json
     planned = _plan(console, root, options, Questions(console) if asks else None)
     report_found(console, planned)
     is_dry_run = options["dry_run"]
@@ -106,7 +106,7 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
     if not is_dry_run:
         with creating.keeping(planned.kept_token):
             creating.write_workspace(planned)
-    return report(console, planned, is_dry_run=is_dry_run, as_json=options["as_json"])
+    return report(console, planned, is_dry_run=is_dry_run)
 
 
 def _trust(console: Console, root: Path) -> int:
@@ -169,7 +169,7 @@ def _token(
     console: Console, url: str, options: dict[str, Any], questions: Questions | None
 ) -> tuple[ServiceSection, str | None, Service, creating.KeptToken | None]:
     """Where the token comes from from now on, the token, and what it may do."""
-    file, words = options["token_file"], options["token_command"]
+    file, words = options["credentials"].token_file, options["token_command"]
     if file and words:
         raise UsageError(
             "--token-file and --token-command cannot be used together",
@@ -222,7 +222,7 @@ def _read(section: ServiceSection, console: Console) -> str | None:
     """The token from where the person says, or else from the variable."""
     is_said = section.token_command or section.token_file
     environment = {} if is_said else os.environ
-    return configured_token(section, None, console, environment)
+    return Credentials(console, env=environment).configured(section)
 
 
 def _named_folders(given: Sequence[str]) -> Mapping[str, str]:
@@ -368,11 +368,9 @@ def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
     return (*steps, (command_line("watch", *at), "syncs continuously from then on"))
 
 
-def report(
-    console: Console, planned: Planned, *, is_dry_run: bool, as_json: bool
-) -> int:
+def report(console: Console, planned: Planned, *, is_dry_run: bool) -> int:
     """Print what was done, or would be; give the exit code."""
-    if as_json:
+    if console.as_json:
         shown = _as_json(planned, is_dry_run=is_dry_run)
         console.json(shown)
         return int(ExitCode.DONE)

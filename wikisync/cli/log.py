@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console, fields
-from wikisync.cli.options import flag, workspace_option
+from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.errors import UsageError
@@ -21,6 +21,7 @@ from wikisync.workspace.restoring import (
     refuse_missing,
 )
 from wikisync.workspace.sentences import local_time
+from wikisync.workspace.service import Credentials
 
 SHOWN = 50
 SHOWN_MAX = 100_000
@@ -41,17 +42,16 @@ SHOWN_MAX = 100_000
     help="Show the revisions of PAGE in the wiki's git history, and who made them.",
 )
 @token_option
-@flag("--json", "as_json", help="Print the lines as JSON.")
+@json_option
 @click.pass_obj
 def command(
     console: Console,
     start: Path,
     page: str | None,
     limit: int,
-    token_file: Path | None,
+    credentials: Credentials,
     *,
     revisions: bool,
-    as_json: bool,
 ) -> int:
     """Show what was done in the workspace, or with PAGE, newest first.
 
@@ -71,8 +71,8 @@ def command(
                 )
             section, named = named_page(workspace, page)
             slug = opened.page_of(section, named)
-            reading = read_revisions(opened, section, slug, token_file, console)
-            _show_revisions(console, asyncio.run(reading), limit, as_json=as_json)
+            reading = read_revisions(opened, section, slug, credentials)
+            _show_revisions(console, asyncio.run(reading), limit)
             return 0
         if page is not None and whole is None:
             section, named = named_pages(workspace, page)
@@ -85,14 +85,12 @@ def command(
                 events = opened.known(section).events(limit)
                 found += [(section, event) for event in events]
     found.sort(key=lambda one: one[1].at, reverse=True)
-    _show(console, found[:limit], as_json=as_json)
+    _show(console, found[:limit])
     return 0
 
 
-def _show(
-    console: Console, found: Sequence[tuple[WikiSection, LogEntry]], *, as_json: bool
-) -> None:
-    if as_json:
+def _show(console: Console, found: Sequence[tuple[WikiSection, LogEntry]]) -> None:
+    if console.as_json:
         rows = [
             {
                 "at": event.at,
@@ -112,11 +110,9 @@ def _show(
         console.lines(f"{local_time(event.at)}  {section.folder}: {sentence(event)}")
 
 
-def _show_revisions(
-    console: Console, found: Revisions, limit: int, *, as_json: bool
-) -> None:
+def _show_revisions(console: Console, found: Revisions, limit: int) -> None:
     rows = found.rows[:limit]
-    if as_json:
+    if console.as_json:
         names = "commit at author kind slug was added removed"
         console.json([fields(row, names) for row in rows])
         return

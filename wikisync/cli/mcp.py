@@ -15,6 +15,7 @@ from wikisync.core.version import __version__
 from wikisync.errors import ExitCode, UsageError, WikisyncError
 from wikisync.workspace.agent import Agent
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.service import Credentials
 
 INSTRUCTIONS = (
     "Pages of a wiki that people edit at the same time. A page is named FOLDER/SLUG, as"
@@ -32,7 +33,7 @@ INSTRUCTIONS = (
 @token_option
 def command(
     start: Path,
-    token_file: Path | None,
+    credentials: Credentials,
     *,
     is_read_only: bool,
     syncs: bool,
@@ -54,7 +55,7 @@ def command(
         ) from error
 
     workspace = find_workspace(start)
-    agent = Agent(workspace, token_file, syncs=syncs, allows_delete=allow_delete)
+    agent = Agent(workspace, credentials, syncs=syncs, allows_delete=allow_delete)
     server = MCPServer(
         "wikisync", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )

@@ -28,9 +28,7 @@ from wikisync.workspace.sentences import counted
 @json_option
 @flag("--dry-run", help="Show the result without writing it.")
 @click.pass_obj
-def command(
-    console: Console, start: Path, old: str, new: str, *, as_json: bool, dry_run: bool
-) -> int:
+def command(console: Console, start: Path, old: str, new: str, *, dry_run: bool) -> int:
     """Rename the page or folder OLD to NEW, with all links to it.
 
     The links are changed in the pages of the same wiki, in every format. In a
@@ -41,7 +39,7 @@ def command(
     moves = plan_moves(desk, *names)
     clashing = [] if dry_run else make_moves(desk, moves)
     left = {**moves.left, **dict.fromkeys(clashing, ("edited meanwhile",))}
-    if as_json:
+    if console.as_json:
         console.json(_as_json(moves, left, is_written=not dry_run))
     else:
         for line in lines_of(moves):

@@ -60,7 +60,15 @@ exclude_option = click.option(
     metavar="WIKI",
     help="Skip this wiki, given by folder or full path; repeatable.",
 )
-json_option = flag("--json", "as_json", help="Print the result as JSON.")
+
+
+def _print_json(ctx: click.Context, _option: click.Parameter, value: bool) -> None:
+    ctx.obj.as_json |= value
+
+
+json_option = flag(
+    "--json", expose_value=False, callback=_print_json, help="Print the result as JSON."
+)
 network_disk_option = flag(
     "--network-disk", help="Allow a network disk that only this machine writes to."
 )

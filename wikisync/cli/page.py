@@ -196,7 +196,7 @@ def _add(
         console: Console, /, project: str | None, group: str | None, **options: Any
     ) -> int:
         connection = project_lists.connection_of(console, options)
-        for common in ("url", "token_file", "as_json", "dry_run"):
+        for common in ("url", "credentials", "dry_run"):
             options.pop(common, None)
         return run(*_owner(connection, project, group), **options)
 
@@ -243,7 +243,7 @@ def _run_get(
         owner,
         lambda wiki: wiki.get_page(slug, render_html=html, version=version),
     )
-    if connection.as_json:
+    if connection.console.as_json:
         connection.console.json(project_lists.as_plain(page))
     elif page.content:
         connection.console.result(page.content)

@@ -27,6 +27,7 @@ from wikisync.workspace.folders import (
     know_again,
     preview_inputs,
 )
+from wikisync.workspace.service import Credentials
 
 
 @click.command(name="preview", epilog="Example: wikisync preview my-wikis --open")
@@ -112,7 +113,7 @@ def decisions_of(shown: ShownFolder, console: Console) -> WorkspaceDecisions | N
     if shown.workspace is None or shown.private is None:
         return None
     health = partial(health_of_watch, shown.private)
-    return WorkspaceDecisions(shown.workspace, console, health=health)
+    return WorkspaceDecisions(shown.workspace, Credentials(console), health)
 
 
 async def report_failure(console: Console, running: Preview) -> None:

@@ -49,7 +49,7 @@ def values_of(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def report(connection: Connection, result: object, line: str) -> int:
     """Print what came of a change: a line for people, the record for programs."""
-    if connection.as_json:
+    if connection.console.as_json:
         connection.console.json(as_plain(result))
     else:
         connection.console.result(one_line(line, None))

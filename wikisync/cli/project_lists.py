@@ -98,7 +98,7 @@ def show_records(
 ) -> int:
     """Print a list for people or for programs."""
     console = connection.console
-    if connection.as_json:
+    if connection.console.as_json:
         console.json([as_plain(record) for record in records])
         return int(ExitCode.DONE)
     rows = [[show(record) for show in columns.values()] for record in records]
@@ -133,7 +133,7 @@ def show_list(
         "also": attributes.read_newer(options["newer"]),
     }
     limit = options["limit"]
-    if limit is None and not connection.as_json:
+    if limit is None and not connection.console.as_json:
         limit = ROWS_SHOWN
 
     async def read(client: Client) -> tuple[list[Any], int | None]:
@@ -150,8 +150,7 @@ def connection_of(console: Console, options: Mapping[str, Any]) -> Connection:
     return Connection(
         console,
         options["url"],
-        options["token_file"],
-        options["as_json"],
+        options["credentials"],
         options.get("dry_run", False),
         named_by(),
     )
@@ -261,7 +260,7 @@ def _read_one(
 def _run_show(connection: Connection, project: str, **options: Any) -> int:
     """Show the details of PROJECT."""
     plain = as_plain(_read_one(connection, Endpoint.SHOW, project, options))
-    if connection.as_json:
+    if connection.console.as_json:
         connection.console.json(plain)
     else:
         rows = [[key, _cell(held)] for key, held in plain.items() if held is not None]
@@ -278,7 +277,7 @@ def _cell(value: object) -> object:
 def _run_languages(connection: Connection, project: str, **options: Any) -> int:
     """Show the languages of PROJECT's files."""
     languages = _read_one(connection, Endpoint.LANGUAGES, project, options)
-    if connection.as_json:
+    if connection.console.as_json:
         connection.console.json(languages)
     else:
         rows = [[name, f"{share:.2f}"] for name, share in languages.items()]

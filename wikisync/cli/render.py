@@ -52,7 +52,6 @@ def command(
     format_name: str | None,
     stage: page_files.Stage,
     output: Path | None,
-    as_json: bool,
 ) -> int:
     """Print the HTML of pages: files, folders, or - for standard input.
 
@@ -67,7 +66,7 @@ def command(
         Format(format_name) if format_name else None, stage, console, markup
     )
     is_single = len(files) == 1 and not files[0].is_dir()
-    printer = Printer(console, output, as_json=as_json, is_single=is_single)
+    printer = Printer(console, output, is_single=is_single)
     for source in renderer.sources(map(str, files)):
         try:
             printer.take(source, renderer.render(source))
@@ -81,11 +80,10 @@ class Printer:
     """Where results go: standard output or files, as HTML or as records."""
 
     def __init__(
-        self, console: Console, output: Path | None, *, as_json: bool, is_single: bool
+        self, console: Console, output: Path | None, *, is_single: bool
     ) -> None:
         self.console = console
         self.output = output
-        self.as_json = as_json
         self.is_single = is_single
         self.records: list[page_files.RenderedFile] = []
 
@@ -95,14 +93,14 @@ class Printer:
             result.output = str(self.output / page_files.html_name(source.relative))
             page_files.write_html(Path(result.output), result.html)
             result.html = ""
-        elif not self.as_json:
+        elif not self.console.as_json:
             self.console.result(result.html)
-        if self.as_json:
+        if self.console.as_json:
             self.records.append(result)
 
     def finish(self) -> None:
         """Print the records: one object for one file, else an array."""
-        if not self.as_json:
+        if not self.console.as_json:
             return
         one = self.is_single and len(self.records) == 1
         encoded = msgspec.json.encode(self.records[0] if one else self.records)

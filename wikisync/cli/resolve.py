@@ -34,7 +34,7 @@ from wikisync.workspace.configured import (
 )
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.restoring import refuse_missing
-from wikisync.workspace.service import open_service
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import sync_pages
 from wikisync.workspace.syncing import Synced, exit_code_of
 
@@ -65,13 +65,12 @@ def command(
     start: Path,
     pages: tuple[str, ...],
     tool: str | None,
-    token_file: Path | None,
+    credentials: Credentials,
     *,
     mine: bool,
     wiki: bool,
     both: bool,
     edit: bool,
-    as_json: bool,
 ) -> int:
     """Resolve the conflict of each PAGE, which was edited on both sides, and sync it.
 
@@ -81,14 +80,14 @@ def command(
     way = _way({"mine": mine, "wiki": wiki, "both": both, "edit": edit}, tool)
     workspace = find_workspace(start)
     asked = [
-        Asked(console, workspace, section, slug, token_file, as_json)
+        Asked(console, workspace, section, slug, credentials)
         for section, slug in _named(workspace, pages)
     ]
     if way in CHOICES:
         code = asyncio.run(_settle(asked, CHOICES[way]))
     else:
         code = max([_edit_with(tool, one) if tool else _edit(one) for one in asked])
-    if as_json:
+    if console.as_json:
         console.json([answer for one in asked for answer in one.answers])
     return code
 
@@ -136,23 +135,22 @@ class Asked(Struct):
     section: WikiSection
     slug: Slug
     """As named; then the page's own, which may be another than its file's."""
-    token_file: Path | None
-    as_json: bool
+    credentials: Credentials
     answers: list[Mapping[str, object]] = []
     """What became of it, for programs."""
 
     def synced(self, done: Sequence[Synced]) -> None:
         """Report a sync of the page."""
-        if self.as_json:
+        if self.console.as_json:
             self.ended("synced", "", done)
         else:
-            report_sync(self.console, done, as_json=False, is_dry_run=False)
+            report_sync(self.console, done, is_dry_run=False)
 
     def ended(
         self, outcome: Outcome, sentence: str, done: Sequence[Synced] = ()
     ) -> None:
         """Report why it was not synced, after what a sync before that reported."""
-        if self.as_json:
+        if self.console.as_json:
             answer = {
                 "page": f"{self.section.folder}/{self.slug}",
                 "outcome": outcome,
@@ -232,14 +230,12 @@ async def _without_conflict(
         asked.ended("no-conflict", f"{name}: no conflict is known; {holder}")
         return errors.ExitCode.DONE
     wanted = [(section, frozenset({slug}))]
-    done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
+    done = await sync_pages(opened, wanted, asked.credentials)
     if slug in known.conflict_files():
         return None
     held = {page.reason for one in done for page in one.held if page.slug == slug}
     if choice is not None and HoldReason.POINTER in held:
-        async with open_service(
-            asked.workspace, asked.token_file, asked.console, os.environ
-        ) as client:
+        async with asked.credentials.open(asked.workspace) as client:
             wiki = await opened.synced(client, section)
             await resolving.take_over_pointer(wiki, slug, choice)
         known.note_done(time.time(), slug, f"resolve {slug}: {choice}")
@@ -259,8 +255,8 @@ async def _sync_decided(decided: Sequence[Asked], opened: OpenWorkspace) -> int:
     for one in decided:
         pages.setdefault(one.section, set()).add(one.slug)
     wanted = [(section, frozenset(slugs)) for section, slugs in pages.items()]
-    done = await sync_pages(first.console, opened, wanted, first.token_file, os.environ)
-    for one in decided if first.as_json else [first]:
+    done = await sync_pages(opened, wanted, first.credentials)
+    for one in decided if first.console.as_json else [first]:
         one.synced(done)
     return exit_code_of(done)
 

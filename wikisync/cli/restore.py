@@ -29,6 +29,7 @@ from wikisync.workspace.restoring import (
     when,
 )
 from wikisync.workspace.sentences import counted, local_time, parse_time, with_hint
+from wikisync.workspace.service import Credentials
 
 LINE_CHARS_MAX = 60
 """So much of a line is shown in the list."""
@@ -72,12 +73,11 @@ def command(
     moment: str | None,
     revision: str | None,
     start_of: str | None,
-    token_file: Path | None,
+    credentials: Credentials,
     *,
     conflict: bool,
     is_all: bool,
     lists: bool,
-    as_json: bool,
     dry_run: bool,
     is_yes: bool,
 ) -> int:
@@ -109,7 +109,6 @@ def command(
             page,
             since,
             is_wanted=False if dry_run or lists else is_yes or None,
-            as_json=as_json,
         )
     if page is None:
         raise UsageError(
@@ -130,7 +129,7 @@ def command(
         known, name = opened.known(section), f"{section.folder}/{slug}"
         if revision:
             base = known.base().get(slug)
-            reading = read_revisions(opened, section, slug, token_file, console)
+            reading = read_revisions(opened, section, slug, credentials)
             page_format = base.format if base else Format.MARKDOWN
             chosen = asyncio.run(text_of(asyncio.run(reading), revision, page_format))
             if current is not None and current.content == chosen.text:
@@ -143,7 +142,7 @@ def command(
             if not versions:
                 asyncio.run(refuse_missing(opened, section, named))
             if lists:
-                _show(console, versions, current, as_json=as_json)
+                _show(console, versions, current)
                 return 0
             versions = [one for one in versions if one.is_conflict == conflict]
             chosen = chosen_version(versions, current, at, name)
@@ -158,14 +157,12 @@ def command(
                 known.record_alias(named, slug)
             local = opened.local(section)
             asyncio.run(bring_back(local, known, slug, chosen, current))
-    _tell(console, name, chosen, as_json=as_json, dry_run=dry_run)
+    _tell(console, name, chosen, dry_run=dry_run)
     return 0
 
 
-def _tell(
-    console: Console, name: str, chosen: Version, *, as_json: bool, dry_run: bool
-) -> None:
-    if as_json:
+def _tell(console: Console, name: str, chosen: Version, *, dry_run: bool) -> None:
+    if console.as_json:
         answer = {"page": name, "is_written": not dry_run, "text": chosen.text}
         console.json(answer | _as_json(chosen))
     elif dry_run:
@@ -184,7 +181,6 @@ def _restore_all(
     since: float,
     *,
     is_wanted: bool | None,
-    as_json: bool,
 ) -> int:
     """Bring back every page of a workspace, or below a directory in it.
 
@@ -193,7 +189,7 @@ def _restore_all(
     is_real = bool(is_wanted)
     restoring = restore_pages(workspace, scope, since, is_real=is_real)
     done, failed = asyncio.run(restoring)
-    if is_wanted is None and done and not as_json:
+    if is_wanted is None and done and not console.as_json:
         _show_all(console, done, since, is_real=False)
         if not console.ask("restore these pages?"):
             console.note("nothing was changed; run it again with --yes to restore them")
@@ -201,7 +197,7 @@ def _restore_all(
         restoring = restore_pages(workspace, scope, since, is_real=True)
         done, failed = asyncio.run(restoring)
         is_real = True
-    if as_json:
+    if console.as_json:
         console.json(_all_as_json(done, failed, is_real=is_real))
     else:
         _show_all(console, done, since, is_real=is_real)
@@ -221,14 +217,8 @@ def _as_json(version: Version) -> dict[str, object]:
     return {"until": version.at, "from": version.where, "bytes": _size(version)}
 
 
-def _show(
-    console: Console,
-    versions: Sequence[Version],
-    current: Page | None,
-    *,
-    as_json: bool,
-) -> None:
-    if as_json:
+def _show(console: Console, versions: Sequence[Version], current: Page | None) -> None:
+    if console.as_json:
         console.json([_as_json(one) | {"text": one.text} for one in versions])
         return
     if not versions:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.cli.console import Console, fields
-from wikisync.cli.options import decorated, flag
+from wikisync.cli.options import decorated, flag, json_option
 from wikisync.core.model import WikiOwner
 from wikisync.errors import ExitCode, UsageError
 from wikisync.workspace.configured import (
@@ -26,7 +26,7 @@ from wikisync.workspace.configured import (
     find_workspace,
     workspace_above,
 )
-from wikisync.workspace.service import URL_VARIABLE, read_token, workspace_token
+from wikisync.workspace.service import URL_VARIABLE, Credentials
 
 ADDRESS = "import_url"
 """The one attribute that may hold a password."""
@@ -128,7 +128,9 @@ url_option = click.option(
 """The option behind the first word of a ``ServiceCommand``."""
 token_option = click.option(
     "--token-file",
+    "credentials",
     type=click.Path(path_type=Path),
+    callback=lambda ctx, _option, file: Credentials(ctx.obj, file),
     metavar="FILE",
     help="File with the token. [default: $WIKISYNC_TOKEN]",
 )
@@ -185,7 +187,7 @@ def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def connection_options(*, is_write: bool) -> list[Callable[..., Any]]:
     """Decorators for the service, ``--json``, and ``--dry-run`` where it writes."""
-    found = [url_option, token_option, flag("--json", "as_json", help="Print JSON.")]
+    found = [url_option, token_option, json_option]
     if is_write:
         dry_run = "Print the request without sending it."
         found.append(flag("--dry-run", help=dry_run))
@@ -197,8 +199,7 @@ class Connection(Struct, frozen=True):
 
     console: Console
     url: str
-    token_file: Path | None
-    as_json: bool
+    credentials: Credentials
     is_dry_run: bool = False
     workspace: ConfiguredWorkspace | None = None
     """The workspace that named the service."""
@@ -286,14 +287,9 @@ async def _speak(
 
 def token_of(connection: Connection) -> str | None:
     """The token for the service, from the workspace if that named it."""
-    file, console, workspace = (
-        connection.token_file,
-        connection.console,
-        connection.workspace,
-    )
-    if workspace is None:
-        return read_token(connection.url, file, console, os.environ)
-    return workspace_token(workspace, file, console, os.environ)
+    if connection.workspace is None:
+        return connection.credentials.token(connection.url)
+    return connection.credentials.of_workspace(connection.workspace)
 
 
 def show_request(connection: Connection, request: Request) -> None:
@@ -303,7 +299,7 @@ def show_request(connection: Connection, request: Request) -> None:
     body = json.loads(request.json) if request.json is not None else None
     if isinstance(body, dict) and isinstance(body.get(ADDRESS), str):
         body[ADDRESS] = _without_password(body[ADDRESS])
-    if connection.as_json:
+    if connection.console.as_json:
         shown = fields(request, "method path query")
         form = [list(field) for field in request.form_fields]
         connection.console.json(shown | {"json": body, "form": form})

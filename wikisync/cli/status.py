@@ -1,7 +1,6 @@
 """``wikisync status``: what is not in sync, what waits for a person, and since when."""
 
 import asyncio
-import os
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -21,7 +20,7 @@ from wikisync.watch.report import read_health
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
-from wikisync.workspace.service import open_service
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.status import (
     WikiStatus,
     exit_code_of,
@@ -46,11 +45,10 @@ def command(
     console: Console,
     start: Path,
     wikis: tuple[str, ...],
-    token_file: Path | None,
+    credentials: Credentials,
     excluded: tuple[str, ...],
     *,
     offline: bool,
-    as_json: bool,
 ) -> int:
     """Show what is not in sync and what needs your decision.
 
@@ -63,24 +61,23 @@ def command(
     with open_workspace(
         workspace, is_read_only=True, allows_network_disk=True
     ) as opened:
-        found = asyncio.run(_scan(console, opened, chosen, token_file, offline=offline))
+        found = asyncio.run(_scan(opened, chosen, credentials, offline=offline))
         notices = list(opened.notices())
-    _show(console, workspace, found, notices, as_json=as_json)
+    _show(console, workspace, found, notices)
     return exit_code_of(found)
 
 
 async def _scan(
-    console: Console,
     opened: OpenWorkspace,
     wikis: Sequence[WikiSection],
-    token_file: Path | None,
+    credentials: Credentials,
     *,
     offline: bool,
 ) -> list[WikiStatus]:
     client, unseen = None, None
     async with AsyncExitStack() as stack:
         if not offline:
-            service = open_service(opened.workspace, token_file, console, os.environ)
+            service = credentials.open(opened.workspace)
             try:
                 client = await stack.enter_async_context(service)
             except Unagreed:
@@ -127,11 +124,9 @@ def _show(
     workspace: ConfiguredWorkspace,
     found: Sequence[WikiStatus],
     notices: Sequence[str],
-    *,
-    as_json: bool,
 ) -> None:
     holder = holder_of(workspace.private)
-    if as_json:
+    if console.as_json:
         answer = {
             "workspace": str(workspace.root),
             "held_by": holder,

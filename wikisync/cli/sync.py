@@ -1,7 +1,6 @@
 """``wikisync sync``: carry edits both ways, once."""
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Any
 
@@ -62,18 +61,8 @@ def command(
         adopt=options["adopt"],
         allows_network_disk=options["network_disk"],
     )
-    run = asyncio.run(
-        sync_workspace(
-            workspace, pages, request, options["token_file"], console, os.environ
-        )
-    )
-    report_sync(
-        console,
-        run.wikis,
-        run.problems,
-        as_json=options["as_json"],
-        is_dry_run=request.is_dry_run,
-    )
+    run = asyncio.run(sync_workspace(workspace, pages, request, options["credentials"]))
+    report_sync(console, run.wikis, run.problems, is_dry_run=request.is_dry_run)
     return run.exit_code
 
 

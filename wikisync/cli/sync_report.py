@@ -25,11 +25,10 @@ def report_sync(
     done: Sequence[Synced],
     beside: Sequence[Problem] = (),
     *,
-    as_json: bool,
     is_dry_run: bool,
 ) -> None:
     """Print what came of every wiki, and problems that are of no single one."""
-    if as_json:
+    if console.as_json:
         wikis = [wiki_as_json(wiki) for wiki in done]
         problems = [sentences.problem_as_json(problem) for problem in beside]
         answer = {"wikis": wikis, "problems": problems}

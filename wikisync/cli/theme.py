@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console, fields
-from wikisync.cli.options import flag
+from wikisync.cli.options import flag, json_option
 from wikisync.errors import ExitCode, FolderError, UsageError
 from wikisync.site import theme_layers
 from wikisync.site.theme_manifest import ThemeOption
@@ -50,9 +50,9 @@ def command() -> None:
 
 
 @command.command("list")
-@flag("--json", "as_json", help="Print JSON.")
+@json_option
 @click.pass_obj
-def list_themes(console: Console, *, as_json: bool) -> int:
+def list_themes(console: Console) -> int:
     """List the themes that come with wikisync."""
     themes = [
         theme_layers.theme_chain(name)[0].manifest
@@ -60,7 +60,7 @@ def list_themes(console: Console, *, as_json: bool) -> int:
     ]
     names = "name version extends description"
     shown = [fields(theme, names) for theme in themes if theme is not None]
-    if as_json:
+    if console.as_json:
         console.json(shown)
     else:
         rows = [[value or "" for value in theme.values()] for theme in shown]
@@ -70,16 +70,16 @@ def list_themes(console: Console, *, as_json: bool) -> int:
 
 @command.command("show", epilog="Example: wikisync theme show ./themes/ours")
 @click.argument("name", metavar="NAME")
-@flag("--json", "as_json", help="Print JSON.")
+@json_option
 @click.pass_obj
-def show_theme(console: Console, name: str, *, as_json: bool) -> int:
+def show_theme(console: Console, name: str) -> int:
     """Show the options of the theme NAME; NAME with a slash is a folder.
 
     Set options in [site.options] of wikisync.toml, or with --theme-option.
     """
     chain = theme_layers.theme_chain(name)
     options = theme_layers.declared_options(chain)
-    if as_json:
+    if console.as_json:
         shown = {
             "name": chain[0].name,
             "folder": str(chain[0].folder),

@@ -1,7 +1,6 @@
 """``wikisync undo``: take the last sync back, here and on the wiki."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import click
@@ -15,6 +14,7 @@ from wikisync.folder.workspace import holder_of
 from wikisync.workspace.attention import named_problem
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.sentences import counted, local_time
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.syncing import exit_code_of
 from wikisync.workspace.undoing import Undo, undo
 
@@ -32,10 +32,9 @@ def command(
     console: Console,
     start: Path,
     wiki: str | None,
-    token_file: Path | None,
+    credentials: Credentials,
     *,
     is_yes: bool,
-    as_json: bool,
 ) -> int:
     """Undo the last sync of WIKI, here and on the wiki.
 
@@ -46,16 +45,16 @@ def command(
     confirmation, unless --yes is given. Run it again to undo the undo.
     """
     workspace = find_workspace(start)
-    given = console, workspace, wiki, token_file, os.environ
+    given = workspace, wiki, credentials
     planned = asyncio.run(undo(*given))
     if planned is None:
         console.note("there is no sync to undo")
         return ExitCode.DONE
-    if not as_json:
+    if not console.as_json:
         _show(console, planned)
     steps = planned.steps
     is_wanted = is_yes or (
-        not as_json and bool(steps) and bool(console.ask("undo this sync?"))
+        not console.as_json and bool(steps) and bool(console.ask("undo this sync?"))
     )
     done = None
     if is_wanted and steps:
@@ -68,21 +67,19 @@ def command(
             "nothing was changed"
             + ("" if is_wanted else "; run it again with --yes to make the change")
         )
-    return _report(console, planned, done, as_json=as_json)
+    return _report(console, planned, done)
 
 
-def _report(
-    console: Console, planned: Undo, done: Undo | None, *, as_json: bool
-) -> int:
+def _report(console: Console, planned: Undo, done: Undo | None) -> int:
     synced = [done.synced] if done is not None and done.synced is not None else []
     code = exit_code_of(synced)
-    if as_json:
+    if console.as_json:
         is_done = bool(synced) and not synced[0].failure
         _show_json(console, done or planned, is_done=is_done)
     else:
         new = [one for one in (done or planned).left if one not in planned.left]
         console.problems(named_problem(planned.section, one) for one in new)
-        report_sync(console, synced, as_json=False, is_dry_run=False)
+        report_sync(console, synced, is_dry_run=False)
     if done is not None and done.left:
         return code or ExitCode.HELD
     return code

@@ -23,6 +23,7 @@ from wikisync.errors import ExitCode
 from wikisync.watch.process import WatchRequest, watch_workspace
 from wikisync.watch.systemd import command_path, unit_text
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.service import Credentials
 
 NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 """Options that say which unit is printed, and are none of the watch in it."""
@@ -83,10 +84,9 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
         has_preview=options["preview"],
         log_format=options["log_format"],
         allows_network_disk=options["network_disk"],
-        token_file=options["token_file"],
     )
     console.shows_time = True
-    asyncio.run(watch_workspace(console, start, request))
+    asyncio.run(watch_workspace(options["credentials"], start, request))
     return ExitCode.DONE
 
 
@@ -99,6 +99,8 @@ def _given_words(ctx: click.Context) -> list[str]:
         if not is_given or option.name in NOT_IN_UNITS:
             continue
         value = ctx.params[option.name or ""]
+        if isinstance(value, Credentials):
+            value = value.token_file
         values = value if isinstance(value, tuple) else (value,)
         for one in values:
             words.append(option.opts[0])

@@ -20,7 +20,6 @@ from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.config.trust import OWN_KEYS, refuse_unagreed
 from wikisync.core.layout import LOG_FILE
-from wikisync.core.messages import Messages
 from wikisync.core.system.file_status import status_at
 from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.core.terminal import VisibleLines, visible_line
@@ -41,7 +40,7 @@ from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.failures import REFUSED_RETRY_S, Condition
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.runner import CYCLE
-from wikisync.workspace.service import hook_secret, open_service, workspace_token
+from wikisync.workspace.service import Credentials, hook_secret
 
 LOG_BYTES_MAX = 2 * 1024 * 1024
 LOG_FILES_KEPT = 3
@@ -132,7 +131,6 @@ class WatchRequest(Struct, frozen=True):
     has_preview: bool = False
     log_format: Literal["text", "json"] = "text"
     allows_network_disk: bool = False
-    token_file: Path | None = None
 
 
 class _Signals:
@@ -152,12 +150,12 @@ class _Signals:
 
 
 async def watch_workspace(
-    messages: Messages, start: Path, request: WatchRequest
+    credentials: Credentials, start: Path, request: WatchRequest
 ) -> None:
     """Watch until a signal ends it; SIGHUP goes on with the new configuration."""
     allow_descriptors()
     workspace, before = find_workspace(start).without(request.excluded), None
-    process = _Process(messages, request)
+    process, messages = _Process(credentials, request), credentials.messages
     with logging_to(workspace.private, request.log_format):
         while not process.signals.stopped.is_set():
             try:
@@ -187,8 +185,9 @@ def allow_descriptors() -> None:
 class _Process:
     """What stays from one configuration to the next."""
 
-    def __init__(self, messages: Messages, request: WatchRequest) -> None:
-        self.messages, self.request = messages, request
+    def __init__(self, credentials: Credentials, request: WatchRequest) -> None:
+        self.credentials, self.request = credentials, request
+        self.messages = credentials.messages
         self.signals, self.notifier = _Signals(), Notifier(os.environ)
 
     async def watch(self, workspace: ConfiguredWorkspace) -> ConfiguredWorkspace:
@@ -208,16 +207,10 @@ class _Process:
             )
             for notice in opened.notices():
                 self.messages.warn(notice)
-            service = open_service(
-                workspace,
-                self.request.token_file,
-                self.messages,
-                os.environ,
-                settings=ClientSettings(
-                    rate_limit_pause_max_s=PAUSE_MAX_S,
-                    limit_wait_max_s=LIMIT_WAIT_MAX_S,
-                ),
+            settings = ClientSettings(
+                rate_limit_pause_max_s=PAUSE_MAX_S, limit_wait_max_s=LIMIT_WAIT_MAX_S
             )
+            service = self.credentials.open(workspace, settings)
             client = await stack.enter_async_context(service)
             wikis = self._wikis(opened, client)
             watch = Watch(
@@ -286,8 +279,7 @@ class _Process:
             know_again=partial(folders.know_again, workspace.private),
             decisions=WorkspaceDecisions(
                 workspace.root,
-                self.messages,
-                self.request.token_file,
+                self.credentials,
                 partial(health_of_watch, workspace.private),
             ),
         )
@@ -330,7 +322,7 @@ class _Process:
         try:
             new = find_workspace(workspace.root).without(self.request.excluded)
             refuse_unagreed(new.root, new.config, os.environ, keys=OWN_KEYS)
-            workspace_token(new, self.request.token_file, self.messages, os.environ)
+            self.credentials.of_workspace(new)
         except WikisyncError as error:
             self.messages.error(error)
             self.messages.note("the previous configuration stays in use")
@@ -340,7 +332,7 @@ class _Process:
 
     async def _begin_anew(self, watch: Watch, workspace: ConfiguredWorkspace) -> None:
         """Begin anew with another token after a refusal, or with a damaged state."""
-        named = self.request.token_file or workspace.config.service.token_file
+        named = self.credentials.token_file or workspace.config.service.token_file
         path = _expanded(named)
         is_asked = bool(workspace.config.service.token_command)
         before = status_at(path)

@@ -1,14 +1,12 @@
 """Taking the wikis that are there now, whichever a folder was synced with before."""
 
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from wikisync.api.settings import ClientSettings
 from wikisync.config import WikiSection
-from wikisync.core.messages import Messages
 from wikisync.errors import WikisyncError
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.run.parts import CycleOptions
@@ -17,7 +15,7 @@ from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.identity import Located, RemoteId, find_wiki
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.rights import ATTEMPTS_MAX
-from wikisync.workspace.service import open_service
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.syncing import Synced, WikiCycles
 
 
@@ -41,11 +39,9 @@ class Adoption(Struct, frozen=True):
 
 
 async def planned_adoptions(
-    messages: Messages,
     workspace: ConfiguredWorkspace,
     wikis: Sequence[WikiSection],
-    token_file: Path | None,
-    env: Mapping[str, str],
+    credentials: Credentials,
 ) -> Sequence[Adoption]:
     """The wikis that are others than before, each with the dry run of its next sync."""
     found: list[Adoption] = []
@@ -56,9 +52,7 @@ async def planned_adoptions(
         if not wikis:
             return ()
         settings = ClientSettings(attempts_max=ATTEMPTS_MAX)
-        async with open_service(
-            workspace, token_file, messages, env, settings=settings
-        ) as client:
+        async with credentials.open(workspace, settings) as client:
             for section in wikis:
                 known = opened.known(section)
                 before = RemoteId.parse(known.memory.remote_id)
@@ -72,7 +66,9 @@ async def planned_adoptions(
                     work = WikiCycles(opened, section, client, CycleOptions())
                     await work.cycle()
                 except WikisyncError as error:
-                    messages.warn(f"{section.folder} was not checked: {error.message}")
+                    credentials.messages.warn(
+                        f"{section.folder} was not checked: {error.message}"
+                    )
                     if await is_of_all(client, error):
                         break
                     continue

@@ -5,15 +5,12 @@ by then, the two are merged, and where they clash nothing is written.
 """
 
 import asyncio
-import os
 from collections import OrderedDict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from wikisync import errors
 from wikisync.config import WikiSection
-from wikisync.core.messages import Messages
 from wikisync.core.model import WRITABLE_FORMATS, Format, Slug, digest_of
 from wikisync.folder.naming import parse_path
 from wikisync.folder.scan import ListedFile, read_patterns, scan_pages
@@ -24,6 +21,7 @@ from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.restoring import DIGITS, read_revisions
 from wikisync.workspace.sentences import local_time
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.status import scan
 from wikisync.workspace.sync_run import SyncRequest, sync_workspace
 
@@ -46,14 +44,14 @@ class Agent:
     def __init__(
         self,
         workspace: ConfiguredWorkspace,
-        token_file: Path | None = None,
+        credentials: Credentials,
         *,
         syncs: bool = False,
         allows_delete: bool = False,
     ) -> None:
         """``syncs``: each write is synced at once."""
         self.workspace = workspace
-        self._token_file = token_file
+        self._credentials = credentials
         self._syncs = syncs
         self._allows_delete = allows_delete
         self._texts: OrderedDict[str, str] = OrderedDict()
@@ -138,9 +136,7 @@ class Agent:
                 ]
             }
             try:
-                found = await read_revisions(
-                    opened, section, slug, self._token_file, Messages()
-                )
+                found = await read_revisions(opened, section, slug, self._credentials)
             except errors.WikisyncError as error:
                 answer["revisions_unknown"] = error.message
                 return answer
@@ -336,9 +332,7 @@ class Agent:
                 self.workspace,
                 [f"{section.folder}/{slug}"],
                 SyncRequest(),
-                self._token_file,
-                Messages(),
-                os.environ,
+                self._credentials,
             )
         except errors.WikisyncError as error:
             return {"sync": f"not synced: {failure_sentence(str(slug), error)}"}

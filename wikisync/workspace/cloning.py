@@ -17,7 +17,7 @@ from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.core import layout
 from wikisync.core.layout import PRIVATE_FOLDER
-from wikisync.core.messages import Messages, Progress
+from wikisync.core.messages import Progress
 from wikisync.core.model import Format, PagePath, Problem, WikiOwner
 from wikisync.folder.ignore import UPLOADS
 from wikisync.folder.patterns import IGNORE_FILE, patterns_of_only
@@ -40,6 +40,7 @@ from wikisync.workspace.creating import refuse_folder, write_config
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.pulled import Pulled, PulledWiki, missing_pages, pull_all
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import SyncRequest, SyncRun, sync_workspace
 from wikisync.workspace.syncing import WikiCycles
 
@@ -330,15 +331,13 @@ async def copy_wiki(
     target: Client,
     target_wiki: WikiSection,
     work: Path,
-    messages: Messages,
+    credentials: Credentials,
     *,
-    token_file: Path | None,
-    env: Mapping[str, str],
     is_dry_run: bool,
 ) -> Copied:
-    """Clone the source, and push what it has to the target; only then if it is real."""
+    """Clone the source, and push it to the target, whose credentials are given."""
     one_wiki(selection)
-    with messages.progress() as progress:
+    with credentials.messages.progress() as progress:
         cloned = await clone(source, selection, work / SOURCE, progress=progress)
     if not cloned.wikis:
         raise errors.UsageError(
@@ -349,9 +348,7 @@ async def copy_wiki(
     _prepare(root, target, target_wiki)
     _carry(cloned.wikis[0].folder, root / FOLDER)
     request = SyncRequest(direction=Direction.PUSH, adopt="push", is_dry_run=is_dry_run)
-    run = await sync_workspace(
-        find_workspace(root), (), request, token_file, messages, env
-    )
+    run = await sync_workspace(find_workspace(root), (), request, credentials)
     return Copied(cloned.wikis[0], run, target_wiki)
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from wikisync.api.budget import shown_time
 from wikisync.config import WikiSection
 from wikisync.core.layout import HEALTH_FILE, PRIVATE_FOLDER, STATE_FILE
-from wikisync.core.messages import Messages
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.core.system.file_status import status_at
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, UsageError
@@ -46,6 +45,7 @@ from wikisync.workspace.restoring import (
     versions_of,
 )
 from wikisync.workspace.sentences import local_time
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.status import Difference, headline, rows, scan
 
 TEXTS_MAX = 50
@@ -84,16 +84,14 @@ class WorkspaceDecisions:
     def __init__(
         self,
         root: Path,
-        messages: Messages,
-        token_file: Path | None = None,
+        credentials: Credentials,
         health: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         """``health`` is that of a watch that runs, or empty.
 
-        ``token_file`` is for the history of the wiki, which the service has.
+        ``credentials`` are for the history of the wiki, which the service has.
         """
-        self._root, self._messages, self._token_file = root, messages, token_file
-        self._health = health
+        self._root, self._credentials, self._health = root, credentials, health
 
     @contextmanager
     def _opened(
@@ -242,9 +240,7 @@ class WorkspaceDecisions:
     def _of_wiki(
         self, opened: OpenWorkspace, section: WikiSection, page: Slug
     ) -> Sequence[EarlierText]:
-        reading = read_revisions(
-            opened, section, page, self._token_file, self._messages
-        )
+        reading = read_revisions(opened, section, page, self._credentials)
         found = asyncio.run(reading)
         shown = shown_versions(found.rows[: TEXTS_MAX + 1], TEXTS_MAX, found.texts)
         return [
@@ -266,9 +262,7 @@ class WorkspaceDecisions:
             found = versions_of(opened, section, page)
             chosen = next((one for one in found if _id(one) == text_id), None)
             if chosen is None:
-                reading = read_revisions(
-                    opened, section, page, self._token_file, self._messages
-                )
+                reading = read_revisions(opened, section, page, self._credentials)
                 base = known.base().get(page)
                 markup = base.format if base else Format.MARKDOWN
                 chosen = asyncio.run(text_of(asyncio.run(reading), text_id, markup))

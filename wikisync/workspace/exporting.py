@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.contract.schema import WikiPageRecord
-from wikisync.core.messages import Messages, Progress
+from wikisync.core.messages import Progress
 from wikisync.core.model import Problem, Slug
 from wikisync.core.system.parallel import gather
 from wikisync.errors import NotFound, RemoteError, UsageError, WikisyncError
@@ -31,7 +31,7 @@ from wikisync.workspace.folders import check_apart, default_cache, held_cache
 from wikisync.workspace.keeping import Keeping, KeptWiki
 from wikisync.workspace.mirroring import Mirroring
 from wikisync.workspace.pulled import Pulled, PulledWiki, pull_all
-from wikisync.workspace.service import open_selected
+from wikisync.workspace.service import Credentials
 
 SITE_FOLDER = "site"
 COMMENTS_AT_ONCE = 8
@@ -59,7 +59,6 @@ class ExportRequest(Struct, frozen=True):
     """The service, or a page of a wiki, project or group there."""
     output: Path | None
     selection: Selection = Selection()
-    token_file: Path | None = None
     site: model.SiteOptions = model.SiteOptions(title="")
     """Without a title for the wiki's own, or that of their group."""
     books: BookRequest = NO_BOOKS
@@ -75,9 +74,7 @@ class ExportRequest(Struct, frozen=True):
     verify: bool = False
 
 
-def export_wikis(
-    request: ExportRequest, messages: Messages, env: Mapping[str, str]
-) -> Exported:
+def export_wikis(request: ExportRequest, credentials: Credentials) -> Exported:
     """Make the site of the wikis that are meant, or bring it up to date, or leave it.
 
     UsageError where the site would lose a wiki, Halted where a stop left none to show.
@@ -88,9 +85,7 @@ def export_wikis(
     if output:
         check_output(output)
     check_books(request.books)
-    client, selection = open_selected(
-        request.url, request.token_file, request.selection, messages, env
-    )
+    client, selection = credentials.open_selected(request.url, request.selection)
     keeping = Keeping(
         published_wikis(output) if output else (),
         service_of(client),
@@ -100,10 +95,10 @@ def export_wikis(
     keeping.refuse_without_token(client, is_anonymous=request.is_anonymous)
     check_theme(request.site)
     made = output or request.books.files[0][1]
-    cache = request.cache or default_cache(str(client.address), made, env)
+    cache = request.cache or default_cache(str(client.address), made, credentials.env)
     check_apart(made, cache)
     with (
-        messages.progress() as progress,
+        credentials.messages.progress() as progress,
         held_cache(cache),
         open_mirror(cache) as mirror,
     ):

@@ -1,7 +1,6 @@
 """Earlier texts of pages, and pages brought back: one, or all as they were once."""
 
 import asyncio
-import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -14,7 +13,6 @@ from wikisync.api.git import RemoteRepository
 from wikisync.config import WikiSection
 from wikisync.core import versions
 from wikisync.core.layout import CACHE_FOLDER, TRASH_FOLDER
-from wikisync.core.messages import Messages
 from wikisync.core.model import Format, Page, Slug, is_named, path_of_title
 from wikisync.errors import UsageError
 from wikisync.folder.naming import page_of_conflict, parse_path
@@ -32,7 +30,7 @@ from wikisync.workspace.configured import (
 from wikisync.workspace.identity import find_wiki
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.sentences import local_time
-from wikisync.workspace.service import open_service
+from wikisync.workspace.service import Credentials
 
 REPLACED = "replaced by a sync or a restore"
 LAST_SYNC = "the last sync"
@@ -361,17 +359,11 @@ class Revisions(Struct, frozen=True):
 
 
 async def read_revisions(
-    opened: OpenWorkspace,
-    section: WikiSection,
-    slug: Slug,
-    token_file: Path | None,
-    messages: Messages,
+    opened: OpenWorkspace, section: WikiSection, slug: Slug, credentials: Credentials
 ) -> Revisions:
     """The revisions of a page that is in the wiki, or was; else UsageError."""
     cache = opened.workspace.private / CACHE_FOLDER / FOLDER
-    async with open_service(
-        opened.workspace, token_file, messages, os.environ
-    ) as client:
+    async with credentials.open(opened.workspace) as client:
         found = await find_wiki(opened.state, client, section)
         repository = RemoteRepository(client, found.owner, cache)
         known = await repository.versions(versions.UNKNOWN)

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from wikisync.api.address import shown_address
 from wikisync.api.client import Client
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
@@ -33,25 +35,94 @@ TOKEN_FILE_BYTES_MAX = 4096
 TOKEN_COMMAND_TIMEOUT_S = 30.0
 SECRET_VARIABLE = "WIKISYNC_HOOK_SECRET"  # noqa: S105 - the variable's name
 SECRET_BYTES_MAX = 4096
+ANONYMOUS = (
+    "no token is set: only public wikis can be read, and nothing can be written; set"
+    " WIKISYNC_TOKEN, or set token_file in wikisync.toml"
+)
 
 
-def read_token(
-    url: str,
-    token_file: Path | None,
-    messages: Messages,
-    environment: Mapping[str, str],
-) -> str | None:
-    """The token from the file named, or from the environment; None for neither."""
-    # no message repeats what the file holds
-    if token_file is None:
-        token = _token_for(url, environment)
-        if token is None and environment.get(TOKEN_VARIABLE, "").strip():
-            named = shown_address(environment[URL_VARIABLE])
-            messages.warn(
+class Credentials(Struct, frozen=True):
+    """With which tokens services are asked, and who is told of it."""
+
+    messages: Messages
+    token_file: Path | None = None
+    """What a person named on the command line; it counts more than all else."""
+    env: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def token(self, url: str) -> str | None:
+        """The token of the file, or of the environment; None for neither."""
+        if self.token_file is not None:
+            return _token_in(self.token_file, self.messages)
+        token = self._of_variable(url)
+        if token is None and self.env.get(TOKEN_VARIABLE, "").strip():
+            named = shown_address(self.env[URL_VARIABLE])
+            self.messages.warn(
                 f"{TOKEN_VARIABLE} is for {named} ({URL_VARIABLE}) and is not sent to"
                 f" {url}"
             )
         return token
+
+    def _of_variable(self, url: str) -> str | None:
+        named = self.env.get(URL_VARIABLE, "")
+        if named and not is_same_origin(named, url):
+            return None
+        return self.env.get(TOKEN_VARIABLE, "").strip() or None
+
+    def of_workspace(self, workspace: ConfiguredWorkspace) -> str | None:
+        """The token for a workspace's service, which its user agreed to or named."""
+        service = workspace.config.service
+        is_configured = bool(service.token_command or service.token_file)
+        is_named = is_same_origin(self.env.get(URL_VARIABLE, ""), service.url)
+        if not is_named or (is_configured and not self._is_given(service)):
+            refuse_unagreed(workspace.root, workspace.config, self.env)
+        return self.configured(service)
+
+    def configured(self, service: ServiceSection) -> str | None:
+        """The token: the option's file, the variable, or what ``[service]`` says."""
+        if not self._is_given(service):
+            if service.token_command:
+                return _token_of(service.token_command, self.messages)
+            if service.token_file:
+                return _token_in(Path(service.token_file).expanduser(), self.messages)
+        return self.token(service.url)
+
+    def _is_given(self, service: ServiceSection) -> bool:
+        return self.token_file is not None or bool(self._of_variable(service.url))
+
+    @asynccontextmanager
+    async def open(
+        self,
+        workspace: ConfiguredWorkspace,
+        settings: ClientSettings = DEFAULT_SETTINGS,
+    ) -> AsyncIterator[Client]:
+        """A client for the workspace's service, which says what it waits for."""
+        token, url = self.of_workspace(workspace), workspace.config.service.url
+        notify = self.messages.note
+        if token is None:
+            notify(ANONYMOUS)
+        async with Client(url, token, settings=settings, notify=notify) as client:
+            yield client
+
+    def open_selected(self, url: str, selection: Selection) -> tuple[Client, Selection]:
+        """A client, still to be entered, for an address's service, and the wikis meant.
+
+        An address may name its wiki, besides the selection's.
+        """
+        notify = self.messages.note
+        if may_name_wiki(url):
+            target = asyncio.run(find_target(url, notify))
+            url = target.service
+            if target.path:
+                named = name_wikis(
+                    url, self.token(url), [target.path], selection, notify
+                )
+                selection = asyncio.run(named)
+        selection.check()
+        return Client(url, self.token(url), notify=notify), selection
+
+
+def _token_in(token_file: Path, messages: Messages) -> str:
+    # no message repeats what the file holds
     try:
         with token_file.open("rb") as file:
             is_open_to_others = os.fstat(file.fileno()).st_mode & (
@@ -67,18 +138,6 @@ def read_token(
         messages.warn(
             f"others can read the token file {token_file}; run: chmod 600 {token_file}"
         )
-    return _token_in(content, token_file)
-
-
-def _token_for(url: str, environment: Mapping[str, str]) -> str | None:
-    """The variable's token, if it is for this service."""
-    named = environment.get(URL_VARIABLE, "")
-    if named and not is_same_origin(named, url):
-        return None
-    return environment.get(TOKEN_VARIABLE, "").strip() or None
-
-
-def _token_in(content: bytes, token_file: Path) -> str:
     try:
         token = decode_text(content).strip()
     except UnicodeDecodeError:
@@ -93,37 +152,6 @@ def _token_in(content: bytes, token_file: Path) -> str:
             hint="the file must contain only the token, on one line",
         )
     return token
-
-
-def workspace_token(
-    workspace: ConfiguredWorkspace,
-    token_file: Path | None,
-    messages: Messages,
-    env: Mapping[str, str],
-) -> str | None:
-    """The token for a workspace's service, which its user agreed to or named."""
-    service = workspace.config.service
-    is_given = token_file is not None or _token_for(service.url, env) is not None
-    is_configured = bool(service.token_command or service.token_file)
-    is_named = is_same_origin(env.get(URL_VARIABLE, ""), service.url)
-    if not is_named or (is_configured and not is_given):
-        refuse_unagreed(workspace.root, workspace.config, env)
-    return configured_token(service, token_file, messages, env)
-
-
-def configured_token(
-    service: ServiceSection,
-    token_file: Path | None,
-    messages: Messages,
-    env: Mapping[str, str],
-) -> str | None:
-    """The token: the option's file, the variable, or what ``[service]`` says."""
-    if token_file is None and _token_for(service.url, env) is None:
-        if service.token_command:
-            return _token_of(service.token_command, messages)
-        if service.token_file:
-            token_file = Path(service.token_file).expanduser()
-    return read_token(service.url, token_file, messages, env)
 
 
 def _token_of(command: Sequence[str], messages: Messages) -> str:
@@ -194,55 +222,3 @@ def _of_file(path: Path, named: str) -> str:
             hint="put the secret from the webhook's settings into it",
         )
     return secret
-
-
-# -- clients -----------------------------------------------------------------------
-
-
-ANONYMOUS = (
-    "no token is set: only public wikis can be read, and nothing can be written; set"
-    " WIKISYNC_TOKEN, or set token_file in wikisync.toml"
-)
-
-
-@asynccontextmanager
-async def open_service(
-    workspace: ConfiguredWorkspace,
-    token_file: Path | None,
-    messages: Messages,
-    env: Mapping[str, str],
-    *,
-    settings: ClientSettings | None = None,
-) -> AsyncIterator[Client]:
-    """A client for the workspace's service, agreed to, which says what it waits for."""
-    token = workspace_token(workspace, token_file, messages, env)
-    if token is None:
-        messages.note(ANONYMOUS)
-    url = workspace.config.service.url
-    settings = settings or DEFAULT_SETTINGS
-    async with Client(url, token, settings=settings, notify=messages.note) as client:
-        yield client
-
-
-def open_selected(
-    url: str,
-    token_file: Path | None,
-    selection: Selection,
-    messages: Messages,
-    env: Mapping[str, str],
-) -> tuple[Client, Selection]:
-    """A client, still to be entered, for an address's service, and the wikis meant.
-
-    An address may name its wiki, besides the selection's.
-    """
-    if may_name_wiki(url):
-        target = asyncio.run(find_target(url, messages.note))
-        url = target.service
-        if target.path:
-            token = read_token(url, token_file, messages, env)
-            selection = asyncio.run(
-                name_wikis(url, token, [target.path], selection, messages.note)
-            )
-    selection.check()
-    token = read_token(url, token_file, messages, env)
-    return Client(url, token, notify=messages.note), selection

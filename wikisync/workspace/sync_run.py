@@ -1,6 +1,6 @@
 """One sync of a workspace: some wikis at a time, and what is left for a person."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
@@ -22,7 +22,7 @@ from wikisync.workspace.failures import OWN_TROUBLE, own_failure
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.runner import Outage, Runner, WikiRun
 from wikisync.workspace.sentences import counted
-from wikisync.workspace.service import open_service
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.syncing import Synced, WikiCycles, exit_code_of, other_folder
 
 NAMES_SHOWN_MAX = 5
@@ -62,9 +62,7 @@ async def sync_workspace(
     workspace: configured.ConfiguredWorkspace,
     pages: Sequence[str],
     request: SyncRequest,
-    token_file: Path | None,
-    messages: Messages,
-    env: Mapping[str, str],
+    credentials: Credentials,
 ) -> SyncRun:
     """Sync a workspace once; what is wrong with one wiki stops no other one."""
     wanted = wanted_pages(workspace, pages)
@@ -78,9 +76,9 @@ async def sync_workspace(
         ) as opened,
     ):
         for notice in opened.notices():
-            messages.warn(notice)
-        async with open_service(workspace, token_file, messages, env) as client:
-            done = await _each(messages, opened, client, wanted, request)
+            credentials.messages.warn(notice)
+        async with credentials.open(workspace) as client:
+            done = await _each(credentials.messages, opened, client, wanted, request)
         problems: list[Problem] = []
         if is_real:
             problems += say_attention(opened, done)
@@ -105,14 +103,11 @@ def say_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Pro
 
 
 async def sync_pages(
-    messages: Messages,
-    opened: OpenWorkspace,
-    wanted: Wanted,
-    token_file: Path | None,
-    env: Mapping[str, str],
+    opened: OpenWorkspace, wanted: Wanted, credentials: Credentials
 ) -> Sequence[Synced]:
     """Sync these pages of an open workspace once, after a person decided on them."""
-    async with open_service(opened.workspace, token_file, messages, env) as client:
+    messages = credentials.messages
+    async with credentials.open(opened.workspace) as client:
         done = await _each(messages, opened, client, wanted, SyncRequest())
     messages.problems(say_attention(opened, done))
     return done

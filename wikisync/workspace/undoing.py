@@ -7,7 +7,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.config import WikiSection
-from wikisync.core.messages import Messages
 from wikisync.core.model import Problem, Snapshot
 from wikisync.errors import SyncError, UsageError, command_line
 from wikisync.folder.workspace import holder_of
@@ -19,7 +18,7 @@ from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.runner import Runner
 from wikisync.workspace.sentences import local_time
-from wikisync.workspace.service import open_service
+from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import say_attention
 from wikisync.workspace.syncing import Synced, WikiCycles
 
@@ -55,11 +54,9 @@ class Undo(Struct, frozen=True):
 
 
 async def undo(
-    messages: Messages,
     workspace: ConfiguredWorkspace,
     wiki: str | None,
-    token_file: Path | None,
-    env: Mapping[str, str],
+    credentials: Credentials,
     *,
     planned: Undo | None = None,
 ) -> Undo | None:
@@ -102,7 +99,7 @@ async def undo(
             local, there = opened.local(section), planned.there
             pages = await undo_sync(local, known, sync, there, now)
             return Undo(section, folder, sync, there, pages)
-        async with open_service(workspace, token_file, messages, env) as client:
+        async with credentials.open(workspace) as client:
             if planned is None:
                 both = await opened.synced(client, section)
                 there = await both.remote.snapshot()
@@ -110,11 +107,11 @@ async def undo(
                 return Undo(section, folder, sync, there, pages)
             work = _UndoneSync(opened, section, client, CycleOptions(pages=sync.names))
             work.last = sync
-            with messages.progress() as work.progress:
+            with credentials.messages.progress() as work.progress:
                 runner = Runner([work], client)
                 await runner.run_to_rest()
             work.synced.failure = runner.wikis[work.name].failure
-        messages.problems(say_attention(opened, [work.synced]))
+        credentials.messages.problems(say_attention(opened, [work.synced]))
         pages, there = work.undone, planned.there
         return Undo(section, folder, sync, there, pages, work.synced)
 
