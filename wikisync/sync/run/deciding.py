@@ -64,27 +64,28 @@ async def decide_cycle(
     # now; pages that were forgotten above are new pages to everything below.
     base = state.base()
     changed = changed_pages(base, here, there)
+    service = state.memory.capabilities
+    if changed and service.strips_front_matter_of:
+        state.remember(capabilities=service.without_shown(there))
+    # of all pages, and rarely asked for
+    by_identity = cache(
+        lambda: {page.identity: slug for slug, page in here.pages.items()}
+    )
+    refreshed = {
+        slug: now
+        for slug, page in changed.items()
+        if (now := _refreshed(cycle, page, here, there, by_identity)) is not page
+    }
+    if refreshed:
+        state.refresh(refreshed.values())
+        base = {**base, **refreshed}
+        changed = changed_pages({slug: base[slug] for slug in changed}, here, there)
     if is_at_rest(base, here, there, changed):
         # most cycles; the table would go through every page to find nothing
         plan, absences = Plan(), Absences({})
         if here.copies or any(state.memory.sightings.values()):
             absences = await watch_absences(cycle, plan, here, there)
     else:
-        service = state.memory.capabilities
-        if service.strips_front_matter_of:
-            state.remember(capabilities=service.without_shown(there))
-        # of all pages, and rarely asked for
-        by_identity = cache(
-            lambda: {page.identity: slug for slug, page in here.pages.items()}
-        )
-        refreshed = {
-            slug: now
-            for slug, page in changed.items()
-            if (now := _refreshed(cycle, page, here, there, by_identity)) is not page
-        }
-        if refreshed:
-            state.refresh(refreshed.values())
-            base = {**base, **refreshed}
         doubted = changed.keys() - settled
         taken = await names_taken(cycle, base, doubted, here, there)
         plan = reconcile(base, here, there, taken, changed)
