@@ -62,10 +62,12 @@ SECTIONS: dict[str, dict[str, str]] = {
 """The sections of ``--help``: command name to its line."""
 
 MODULES = {
-    "approve": "batches",
-    "refuse": "batches",
-    "pause": "pause",
-    "resume": "pause",
+    **dict.fromkeys(
+        ("approve", "refuse", "pause", "resume", "adopt", "undo"), "repair"
+    ),
+    **dict.fromkeys(("status", "diff", "log"), "status"),
+    **dict.fromkeys(("clone", "copy"), "clone"),
+    "build": "site",
 }
 """Where commands are that share a module; any other is ``command`` in its own."""
 

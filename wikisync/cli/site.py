@@ -1,4 +1,4 @@
-"""What commands that build a site share: options of theme and books, and the report."""
+"""``wikisync build``, and what commands that build a site share."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import asdict
 
-from wikisync.cli.console import Console, fields
+from wikisync.cli import options
+from wikisync.cli.console import Console, fields, show_problems
 from wikisync.cli.options import InputPath, decorated, flag
-from wikisync.errors import UsageError
+from wikisync.errors import ExitCode, UsageError
 from wikisync.markup.record import position_of
 from wikisync.site.model import BookFormat, BookRequest, BuildReport, PdfEngine
-from wikisync.workspace.folders import ThemeChoice
+from wikisync.workspace import folders
 from wikisync.workspace.page_files import parse_settings
 from wikisync.workspace.sentences import counted, problem_as_json
 
 if TYPE_CHECKING:
     from wikisync.workspace.exporting import Exported
-    from wikisync.workspace.folders import Built
 
 BROKEN_LINKS_SHOWN_MAX = 20
 _FORMATS: dict[str, BookFormat] = {"single": "html", "pdf": "pdf", "epub": "epub"}
@@ -73,7 +73,9 @@ def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         given = parse_settings(theme_options, "--theme-option")
-        choice = ThemeChoice(theme, given, templates, has_report, page_templates)
+        choice = folders.ThemeChoice(
+            theme, given, templates, has_report, page_templates
+        )
         return command(*words, choice=choice, **options)
 
     return decorated(run, decorators)
@@ -126,7 +128,7 @@ def book_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return decorated(with_request, decorators)
 
 
-def site_summary(done: Built | Exported, pages: str) -> str:
+def site_summary(done: folders.Built | Exported, pages: str) -> str:
     """What was done, and each place where something is, once."""
     report = done.report
     links = counted(len(report.broken_links), "broken link")
@@ -156,7 +158,7 @@ def show_broken_links(
         show(f"and {more} more broken links; --json lists all")
 
 
-def site_as_json(done: Built | Exported) -> dict[str, object]:
+def site_as_json(done: folders.Built | Exported) -> dict[str, object]:
     """What a build or an export did, for programs."""
     report = done.report
     return {
@@ -168,3 +170,78 @@ def site_as_json(done: Built | Exported) -> dict[str, object]:
         "problems": [problem_as_json(problem) for problem in done.problems],
         "notes": [problem_as_json(note) for note in report.notes],
     }
+
+
+@click.command(
+    name="build", epilog="Example: wikisync build my-wikis -o public --strict"
+)
+@options.folder_argument
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Output folder of the site. [default: [site] output of the workspace]",
+)
+@flag(
+    "--publish",
+    "is_published",
+    help="Replace the published site atomically, then do [site] bucket and after.",
+)
+@book_options
+@theme_options
+@options.replace_option
+@options.retry_option
+@options.strict_option
+@options.json_option
+@click.pass_obj
+def build(
+    console: Console,
+    folder: Path,
+    output: Path | None,
+    books: BookRequest,
+    *,
+    choice: folders.ThemeChoice,
+    is_published: bool,
+    replaces: bool,
+    retry: bool,
+    strict: bool,
+) -> int:
+    """Build a static website from FOLDER, or one file of all its pages.
+
+    FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
+    current folder.  No service is contacted.
+    """
+    shown = folders.find_shown(folder, choice)
+    config = shown.config()
+    has_site = output or is_published or not books.files
+    target = (output or folders.site_folder(shown, config)) if has_site else None
+    with console.progress() as progress:
+        built = folders.build(
+            shown,
+            config,
+            target,
+            progress,
+            books=books,
+            publishes=is_published,
+            replaces=replaces,
+            retries=retry,
+        )
+    return show_report(console, built, is_strict=strict)
+
+
+# -- the report --------------------------------------------------------------------
+
+
+def show_report(console: Console, built: folders.Built, *, is_strict: bool) -> int:
+    """Print what a build did and give its exit code."""
+    report, problems = built.report, built.problems
+    show_problems(console, problems, report.notes)
+    if console.as_json:
+        console.json(site_as_json(built) | {"switched": built.is_switched})
+    else:
+        show_broken_links(console, report, is_strict=is_strict)
+        console.result(site_summary(built, counted(report.pages, "page")))
+    if is_strict and (problems or report.broken_links):
+        return int(ExitCode.FAILED)
+    return int(ExitCode.HELD if problems else ExitCode.DONE)

@@ -1,25 +1,49 @@
-"""``wikisync status``: what is not in sync, what waits for a person, and since when."""
+"""``wikisync status``, ``diff`` and ``log``: what differs, waits, and was done."""
 
 import asyncio
+import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from itertools import chain
 from pathlib import Path
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.cli.console import Console
+from wikisync.api.client import Client
+from wikisync.cli.console import Console, fields
 from wikisync.cli.options import exclude_option, flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
+from wikisync.core.model import Slug, is_named
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
-from wikisync.errors import Unagreed, WikisyncError
+from wikisync.errors import FolderError, NotFound, Unagreed, UsageError, WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
+from wikisync.sync.decide import plan
+from wikisync.sync.decide.ledger import LogEntry
+from wikisync.sync.replica import Replica
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.report import read_health
-from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
+from wikisync.workspace.configured import (
+    ConfiguredWorkspace,
+    find_workspace,
+    named_page,
+    named_pages,
+    refuse_unknown,
+)
+from wikisync.workspace.diff_text import unified
 from wikisync.workspace.failures import is_of_all
-from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
+from wikisync.workspace.restoring import (
+    DIGITS,
+    Revisions,
+    read_revisions,
+    refuse_missing,
+)
+from wikisync.workspace.sentences import local_time
 from wikisync.workspace.service import Credentials
 from wikisync.workspace.status import (
     WikiStatus,
@@ -31,6 +55,7 @@ from wikisync.workspace.status import (
     scan,
     status_as_json,
 )
+from wikisync.workspace.sync_run import Wanted, missing_from, unknown_of, wanted_pages
 
 
 @click.command(name="status", epilog="Example: wikisync status handbook")
@@ -41,7 +66,7 @@ from wikisync.workspace.status import (
 @exclude_option
 @token_option
 @click.pass_obj
-def command(
+def status(
     console: Console,
     start: Path,
     wikis: tuple[str, ...],
@@ -63,7 +88,7 @@ def command(
     ) as opened:
         found = asyncio.run(_scan(opened, chosen, credentials, offline=offline))
         notices = list(opened.notices())
-    _show(console, workspace, found, notices)
+    _show_status(console, workspace, found, notices)
     return exit_code_of(found)
 
 
@@ -119,7 +144,7 @@ def _met_by(section: WikiSection, failure: WikisyncError) -> WikisyncError:
     )
 
 
-def _show(
+def _show_status(
     console: Console,
     workspace: ConfiguredWorkspace,
     found: Sequence[WikiStatus],
@@ -157,3 +182,278 @@ def _show_wiki(console: Console, status: WikiStatus) -> None:
         console.lines(f"  {row.sentence}")
     if status.failure is not None:
         console.error(status.failure)
+
+
+class Shown(Struct, frozen=True):
+    """Two texts of one page, and what they are."""
+
+    page: str
+    """``handbook/home``."""
+    names: tuple[str, str]
+    old: str
+    new: str
+
+
+@click.command(name="diff", epilog="Example: wikisync diff handbook/home.md")
+@click.argument("pages", nargs=-1, metavar="[PAGE]...")
+@workspace_option
+@flag(
+    "--base",
+    help="Show local changes since the last sync, without contacting the wiki.",
+)
+@json_option
+@token_option
+@click.pass_obj
+def diff(
+    console: Console,
+    start: Path,
+    pages: tuple[str, ...],
+    credentials: Credentials,
+    *,
+    base: bool,
+) -> int:
+    """Show the differences between the wiki's texts and the local texts.
+
+    For a page that was edited on both sides, show what each side changed since the last
+    sync.  PAGE is a page's file, FOLDER/SLUG, or a folder.
+    """
+    workspace = find_workspace(start)
+    wanted = wanted_pages(workspace, pages)
+    with open_workspace(
+        workspace, is_read_only=True, allows_network_disk=True
+    ) as opened:
+        shown = asyncio.run(
+            _since_base(opened, wanted)
+            if base
+            else _from_wiki(opened, wanted, credentials)
+        )
+    _show_differences(console, shown)
+    return 0
+
+
+# -- the texts ---------------------------------------------------------------------
+
+
+async def _since_base(opened: OpenWorkspace, wanted: Wanted) -> list[Shown]:
+    """What changed here since both sides last agreed."""
+    shown: list[Shown] = []
+    for section, named in wanted:
+        slugs = None if named is None else opened.pages_of(section, named)
+        known, local = opened.known(section), opened.local(section)
+        here, base = (await local.snapshot()).pages, known.base()
+        if slugs is not None:
+            refuse_unknown(section, missing_from(slugs, here.keys() | base.keys()))
+        for slug in sorted(here.keys() | base.keys()):
+            is_same = slug in here and slug in base
+            if is_same and here[slug].digest == base[slug].local:
+                continue
+            if slugs is None or is_named(slug, slugs):
+                name = f"{section.folder}/{slug}"
+                shown.append(
+                    Shown(
+                        name,
+                        (f"{name} at the last sync", f"{name} here"),
+                        known.text(slug) or "",
+                        await _text(local, slug),
+                    )
+                )
+    return shown
+
+
+async def _from_wiki(
+    opened: OpenWorkspace, wanted: Wanted, credentials: Credentials
+) -> list[Shown]:
+    """What the next sync would see as different, page by page."""
+    async with credentials.open(opened.workspace) as client:
+
+        async def one(
+            asked: tuple[WikiSection, frozenset[Slug] | None],
+        ) -> Sequence[Shown]:
+            section, slugs = asked
+            named = None if slugs is None else opened.pages_of(section, slugs)
+            return await _of_wiki(opened, client, section, named)
+
+        shown = await gather(wanted, one, in_flight=WIKIS_AT_ONCE)
+    return list(chain.from_iterable(shown))
+
+
+async def _of_wiki(
+    opened: OpenWorkspace,
+    client: Client,
+    section: WikiSection,
+    slugs: frozenset[Slug] | None,
+) -> list[Shown]:
+    wiki = await opened.synced(client, section)
+    options = CycleOptions(pages=slugs, folder=opened.match_of(section))
+    result = await opened.cycle(wiki, options)
+    refuse_unknown(section, unknown_of(wiki.known, [result], slugs))
+    names = {move.target: move.slug for move in result.plan.moves}
+    shown: list[Shown] = []
+    for action in result.plan.actions:
+        shown += await _of_action(wiki, action, names)
+    return shown
+
+
+async def _of_action(
+    wiki: SyncedWiki, action: plan.Action, names: Mapping[Slug, Slug]
+) -> list[Shown]:
+    """The texts of one page; none where both sides hold the same."""
+    if isinstance(action, plan.Adopt | plan.DropRecord | plan.Move | plan.Rebase):
+        return []
+    slug = action.slug
+    name = f"{wiki.section.folder}/{slug}"
+    here = await _text(wiki.local, slug, names.get(slug))
+    there = await _text(wiki.remote, slug, names.get(slug))
+    base = wiki.known.text(names.get(slug, slug))
+    if isinstance(action, plan.Hold | plan.Merge) and base is not None:
+        last = f"{name} at the last sync"
+        return [
+            Shown(name, (last, f"{name} on the wiki"), base, there),
+            Shown(name, (last, f"{name} here"), base, here),
+        ]
+    return [Shown(name, (f"{name} on the wiki", f"{name} here"), there, here)]
+
+
+async def _text(replica: Replica, *slugs: Slug | None) -> str:
+    """What a side has under the first of these names; empty where nothing."""
+    for slug in slugs:
+        try:
+            if slug is not None:
+                return (await replica.read(slug)).content
+        except (NotFound, FolderError):
+            continue
+    return ""
+
+
+# -- shown -------------------------------------------------------------------------
+
+
+def _show_differences(console: Console, shown: Sequence[Shown]) -> None:
+    different = [one for one in shown if one.old != one.new]
+    if console.as_json:
+        rows = [
+            fields(one, "page old new")
+            | dict(zip(("from", "to"), one.names, strict=True))
+            | {"diff": unified(one.old, one.new, one.names)}
+            for one in different
+        ]
+        console.json(rows)
+        return
+    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for one in different:
+        console.result(unified(one.old, one.new, one.names, is_coloured=is_coloured))
+    if not different:
+        console.note("no differences")
+
+
+SHOWN = 50
+SHOWN_MAX = 100_000
+
+
+@click.command(name="log", epilog="Example: wikisync log handbook/home.md --limit 10")
+@click.argument("page", required=False)
+@workspace_option
+@click.option(
+    "--limit",
+    type=click.IntRange(1, SHOWN_MAX),
+    default=SHOWN,
+    show_default=True,
+    help="Maximum number of lines.",
+)
+@flag(
+    "--revisions",
+    help="Show the revisions of PAGE in the wiki's git history, and who made them.",
+)
+@token_option
+@json_option
+@click.pass_obj
+def log(
+    console: Console,
+    start: Path,
+    page: str | None,
+    limit: int,
+    credentials: Credentials,
+    *,
+    revisions: bool,
+) -> int:
+    """Show what was done in the workspace, or with PAGE, newest first.
+
+    PAGE is a page's file, FOLDER/SLUG, or a folder.
+    """
+    workspace = find_workspace(start)
+    with open_workspace(
+        workspace, is_read_only=True, allows_network_disk=True
+    ) as opened:
+        found: list[tuple[WikiSection, LogEntry]] = []
+        whole = workspace.wiki_at(page) if page else None
+        if revisions:
+            if page is None or whole is not None:
+                raise UsageError(
+                    "--revisions needs the name of a page",
+                    hint="wikisync log handbook/home.md --revisions",
+                )
+            section, named = named_page(workspace, page)
+            slug = opened.page_of(section, named)
+            reading = read_revisions(opened, section, slug, credentials)
+            _show_revisions(console, asyncio.run(reading), limit)
+            return 0
+        if page is not None and whole is None:
+            section, named = named_pages(workspace, page)
+            slugs, known = opened.pages_of(section, [named]), opened.known(section)
+            found = [(section, one) for s in slugs for one in known.events(limit, s)]
+            if not found and not named.endswith("/"):
+                asyncio.run(refuse_missing(opened, section, named))
+        else:
+            for section in (whole,) if whole else workspace.config.wikis:
+                events = opened.known(section).events(limit)
+                found += [(section, event) for event in events]
+    found.sort(key=lambda one: one[1].at, reverse=True)
+    _show_events(console, found[:limit])
+    return 0
+
+
+def _show_events(
+    console: Console, found: Sequence[tuple[WikiSection, LogEntry]]
+) -> None:
+    if console.as_json:
+        rows = [
+            {
+                "at": event.at,
+                "level": "warning" if event.is_warning else "info",
+                "folder": section.folder,
+                "page": event.slug,
+                "what": sentence(event),
+            }
+            for section, event in found
+        ]
+        console.json(rows)
+        return
+    if not found:
+        console.note("nothing has been done yet")
+        return
+    for section, event in found:
+        console.lines(f"{local_time(event.at)}  {section.folder}: {sentence(event)}")
+
+
+def _show_revisions(console: Console, found: Revisions, limit: int) -> None:
+    rows = found.rows[:limit]
+    if console.as_json:
+        names = "commit at author kind slug was added removed"
+        console.json([fields(row, names) for row in rows])
+        return
+    for row in rows:
+        what = f"renamed from {row.was}" if row.kind == "renamed" else row.kind
+        lines = f" +{row.added} -{row.removed}" if row.added or row.removed else ""
+        console.lines(
+            f"{row.commit[:DIGITS]}  {local_time(row.at)}  {row.author}: {what}{lines}"
+        )
+    if found.since and len(found.rows) <= limit:
+        console.note(f"the history is known since {local_time(found.since)}")
+
+
+def sentence(event: LogEntry) -> str:
+    """``update guide on the wiki``, ``guide: edited here and on the wiki``."""
+    what = " ".join(event.what.split())
+    if event.slug and event.slug not in what:
+        what = f"{event.slug}: {what}"
+    return what

@@ -1,6 +1,7 @@
-"""``wikisync sync``: carry edits both ways, once."""
+"""``wikisync sync``, and what is said of the wikis that a sync went through."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from wikisync.cli.options import (
     workspace_option,
 )
 from wikisync.cli.service_command import token_option
-from wikisync.cli.sync_report import report_sync
-from wikisync.errors import UsageError
+from wikisync.core.model import Problem
+from wikisync.errors import UsageError, WikisyncError, command_line
 from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.plan import describe
+from wikisync.workspace import attention, sentences
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.sync_run import SyncRequest, sync_workspace
+from wikisync.workspace.syncing import Synced
 
 
 @click.command(
@@ -75,3 +79,148 @@ def _direction(*, is_pull: bool, is_push: bool) -> Direction:
     if is_pull:
         return Direction.PULL
     return Direction.PUSH if is_push else Direction.BOTH
+
+
+WAITING_SHOWN_MAX = 10
+"""Pages that wait, each shown in a line of its own; ``status`` shows all."""
+
+COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
+
+RENAMED = (
+    "pages were renamed; to list the links that lead to an old name, run: wikisync"
+    " check"
+)
+
+
+def report_sync(
+    console: Console,
+    done: Sequence[Synced],
+    beside: Sequence[Problem] = (),
+    *,
+    is_dry_run: bool,
+) -> None:
+    """Print what came of every wiki, and problems that are of no single one."""
+    if console.as_json:
+        wikis = [wiki_as_json(wiki) for wiki in done]
+        problems = [sentences.problem_as_json(problem) for problem in beside]
+        answer = {"wikis": wikis, "problems": problems}
+        console.json(answer)
+        _show_failures(console, done)
+        return
+    for wiki in done:
+        for note in wiki.all_notes:
+            console.note(attention.problem_sentence(wiki.section, note))
+        for absent in wiki.absent:
+            console.note(str(absent))
+        console.problems(
+            attention.named_problem(wiki.section, one) for one in wiki.problems
+        )
+        is_shown = bool(wiki.results) or wiki.paused is not None
+        is_idle = wiki.paused is None and not _done(wiki)
+        if is_shown and not (console.quiet and is_idle):
+            if is_dry_run and wiki.results:
+                title = [f"{wiki.section.folder}:"] if len(done) > 1 else []
+                console.lines(*title, *(_plan_lines(wiki) or [str(wiki.last.plan)]))
+            else:
+                console.lines(f"{wiki.section.folder}: {_summary(wiki)}")
+        if wiki.has_moves:
+            console.note(f"{wiki.section.folder}: {RENAMED}")
+        _show_waiting(console, wiki, is_dry_run=is_dry_run)
+    console.problems(beside)
+    _show_failures(console, done)
+
+
+def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
+    folder = wiki.section.folder
+    for batch in wiki.batches:
+        console.warn(attention.batch_sentence(folder, batch))
+    if is_dry_run:
+        return  # its lines are in the plan
+    for held in wiki.held:
+        console.warn(attention.held_sentence(folder, held))
+    for one in wiki.waiting[:WAITING_SHOWN_MAX]:
+        console.note(f"{folder}/{one.slug}: {one.reason}")
+    if (more := len(wiki.waiting) - WAITING_SHOWN_MAX) > 0:
+        console.note(f"and {sentences.counted(more, 'page')} more; see wikisync status")
+    for slug, notice in wiki.notices[:WAITING_SHOWN_MAX]:
+        console.note(f"{folder}/{slug}: {notice}")
+    if (more := len(wiki.notices) - WAITING_SHOWN_MAX) > 0:
+        console.note(f"and {sentences.counted(more, 'page')} more; see wikisync log")
+    if wiki.results and wiki.last.next_scan_s is not None:
+        again = max(1, round(wiki.last.next_scan_s))
+        console.note(f"run it again in {again} s, or wait with: wikisync sync --wait")
+
+
+def _show_failures(console: Console, done: Sequence[Synced]) -> None:
+    for wiki in done:
+        if wiki.failure is not None:
+            message = wiki.failure.message
+            if wiki.section.folder not in message:
+                message = f"{wiki.section.folder}: {message}"
+            console.error(WikisyncError(message, hint=wiki.failure.hint))
+
+
+def _plan_lines(wiki: Synced) -> list[str]:
+    """One for each action, whatever is in its page's name."""
+    return [describe(action) for action in wiki.last.plan.actions]
+
+
+def _summary(wiki: Synced) -> str:
+    if wiki.paused is not None:
+        because = f" ({wiki.paused})" if wiki.paused else ""
+        resume = command_line("resume", wiki.section.folder)
+        return f"paused{because}; to resume, run: {resume}"
+    pages = sentences.counted(wiki.last.pages, "page")
+    return f"{pages}, {', '.join(_done(wiki)) or 'nothing to do'}"
+
+
+def _done(wiki: Synced) -> list[str]:
+    """What was done, and how much waits; empty where that is nothing."""
+    counts = {name: wiki.count(name) for name in COUNTS}
+    words = [f"{number} {name}" for name, number in counts.items() if number]
+    if fetched := wiki.count("attachments"):
+        words.append(f"{sentences.counted(fetched, 'attachment')} fetched")
+    if wiki.held:
+        words.append(f"{len(wiki.held)} held")
+    if wiki.waiting:
+        words.append(f"{len(wiki.waiting)} waiting")
+    asked = sum(len(batch.members) for batch in wiki.batches)
+    if asked:
+        words.append(f"{asked} waiting for your approval")
+    if wiki.problems and not words:
+        words.append(sentences.counted(len(wiki.problems), "problem"))
+    return words
+
+
+def wiki_as_json(wiki: Synced) -> dict[str, object]:
+    """One wiki for programs."""
+    failure = wiki.failure
+    return {
+        "kind": wiki.section.kind,
+        "path": wiki.section.path,
+        "folder": wiki.section.folder,
+        "paused": wiki.paused,
+        "pages": wiki.last.pages if wiki.results else None,
+        **{name: wiki.count(name) for name in COUNTS},
+        "attachments_fetched": wiki.count("attachments"),
+        "plan": _plan_lines(wiki) if wiki.results else [],
+        "held": [
+            {
+                "page": one.slug,
+                "reason": str(one.reason),
+                "detail": one.detail,
+                "conflict": bool(one.conflict_file),
+                "conflict_file": one.conflict_file or None,
+            }
+            for one in wiki.held
+        ],
+        "waiting": [
+            {"page": one.slug, "reason": str(one.reason)} for one in wiki.waiting
+        ],
+        "batches": [sentences.batch_as_json(batch) for batch in wiki.batches],
+        "problems": [sentences.problem_as_json(problem) for problem in wiki.problems],
+        "notes": [sentences.problem_as_json(note) for note in wiki.all_notes],
+        "absent": [sentences.problem_as_json(problem) for problem in wiki.absent],
+        "error": sentences.error_as_json(failure) if failure else None,
+        "next_look_s": wiki.last.next_scan_s if wiki.results else None,
+    }
