@@ -24,7 +24,7 @@ from wikisync.sync.base.database import Database
 from wikisync.sync.base.history import History
 from wikisync.sync.base.memory import PAGES_AGAIN_MAX
 from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, FetchedFile, unpack
-from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.decide.plan import Base, BasePage
 
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
 """A lookup in a table is a third of the time of ``Format(text)``."""
@@ -71,11 +71,11 @@ class Agreements(History):
         """How many transactions had been undone when ``_base`` was right."""
         self._changes: list[_Change] = []
         self._remote: Mapping[Slug, PageState] = {}
-        self._remote_of: Mapping[Slug, BasePage] | None = None
+        self._remote_of: Base | None = None
 
     # -- pages ---------------------------------------------------------------------
 
-    def base(self) -> Mapping[Slug, BasePage]:
+    def base(self) -> Base:
         """Every page that both sides agreed on, by slug."""
         if self._base is None or self._base_rollbacks != self._database.rollbacks:
             self._base_rollbacks = self._database.rollbacks

@@ -15,7 +15,7 @@ from wikisync.merging.conflict import MergedText
 from wikisync.merging.diff import changes
 from wikisync.merging.metadata import front_matter_of
 from wikisync.sync.decide.ledger import Replaced
-from wikisync.sync.decide.plan import Action, BasePage, Plan, SkipReason
+from wikisync.sync.decide.plan import Action, Base, BasePage, Plan, SkipReason
 from wikisync.sync.decide.rewinding import NO_REWINDING, NotAgreed, Rewinding
 from wikisync.sync.decide.safety import Batch
 
@@ -50,7 +50,7 @@ class Absences(Struct, frozen=True):
 class Decided(Struct):
     """What is to be done, as far as the filters are through, and all it is based on."""
 
-    base: Mapping[model.Slug, BasePage]
+    base: Base
     here: model.Snapshot
     there: model.Snapshot
     plan: Plan
@@ -148,11 +148,7 @@ TELLING_CHARS_MIN = 12
 
 
 def met_anew(
-    base: Mapping[model.Slug, BasePage],
-    here: model.Snapshot,
-    there: model.Snapshot,
-    *,
-    is_other_folder: bool,
+    base: Base, here: model.Snapshot, there: model.Snapshot, *, is_other_folder: bool
 ) -> frozenset[model.Slug]:
     """Pages to be met as new ones where both sides are taken as they are."""
     # what one of them lacks was not deleted; and in another folder what differs from
@@ -169,9 +165,7 @@ def met_anew(
     return frozenset(missing | changed)
 
 
-def is_saved_enough(
-    base: Mapping[model.Slug, BasePage], here: model.Snapshot, there: model.Snapshot
-) -> bool:
+def is_saved_enough(base: Base, here: model.Snapshot, there: model.Snapshot) -> bool:
     """Whether a scan of nothing but saved files is enough for a decision.
 
     Both sides have the pages of the base, and the wiki no other texts than were agreed
@@ -187,9 +181,7 @@ def is_saved_enough(
     return names == here.pages.keys() | (here.unreadable - here.ignored)
 
 
-def has_texts_to_send(
-    base: Mapping[model.Slug, BasePage], here: model.Snapshot
-) -> bool:
+def has_texts_to_send(base: Base, here: model.Snapshot) -> bool:
     """Whether the folder has a text that was not agreed on."""
     return any(
         (known := base.get(slug)) is None or page.digest != known.local
@@ -197,7 +189,7 @@ def has_texts_to_send(
     )
 
 
-def _has_news(base: Mapping[model.Slug, BasePage], there: model.Snapshot) -> bool:
+def _has_news(base: Base, there: model.Snapshot) -> bool:
     """Whether the wiki has a page otherwise than was agreed, or an identity of one."""
     theirs = there.pages
     return any(
@@ -209,7 +201,7 @@ def _has_news(base: Mapping[model.Slug, BasePage], there: model.Snapshot) -> boo
 
 
 def changed_pages(
-    base: Mapping[model.Slug, BasePage], here: model.Snapshot, there: model.Snapshot
+    base: Base, here: model.Snapshot, there: model.Snapshot
 ) -> dict[model.Slug, BasePage]:
     """Pages that either side does not hold, under their names, as was agreed."""
     # Of a page that is not among them no row of the table says that anything is to do,
@@ -234,7 +226,7 @@ def changed_pages(
 
 
 def given_names(
-    base: Mapping[model.Slug, BasePage], here: model.Snapshot, there: model.Snapshot
+    base: Base, here: model.Snapshot, there: model.Snapshot
 ) -> Mapping[model.Slug, model.Slug]:
     """New files of which the service has a page by the name that it makes of theirs."""
     # not where that page has a file, or two files would be it
@@ -248,10 +240,7 @@ def given_names(
 
 
 def is_at_rest(
-    base: Mapping[model.Slug, BasePage],
-    here: model.Snapshot,
-    there: model.Snapshot,
-    changed: Mapping[model.Slug, BasePage],
+    base: Base, here: model.Snapshot, there: model.Snapshot, changed: Base
 ) -> bool:
     """Whether both sides hold the very pages, texts and names of the base."""
     if changed or here.unreadable or there.unreadable:

@@ -5,7 +5,7 @@ Pure.  The text of a plan is the dry run, word for word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
@@ -76,6 +76,10 @@ class BasePage(Struct, frozen=True):
         return PageState(
             self.slug, self.format, self.remote, identity=self.remote_identity
         )
+
+
+Base: TypeAlias = Mapping[Slug, BasePage]
+"""What both sides held when they last agreed, by page."""
 
 
 class HoldReason(StrEnum):

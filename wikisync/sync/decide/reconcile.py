@@ -51,7 +51,7 @@ class _Record(Struct, frozen=True):
 
 
 def reconcile(
-    base: Mapping[Slug, plan.BasePage],
+    base: plan.Base,
     local: Snapshot,
     remote: Snapshot,
     taken: tuple[Taken, Taken] = (NOTHING_TAKEN, NOTHING_TAKEN),
@@ -67,7 +67,7 @@ def reconcile(
 class _Table:
     def __init__(
         self,
-        base: Mapping[Slug, plan.BasePage],
+        base: plan.Base,
         local: Snapshot,
         remote: Snapshot,
         taken: tuple[Taken, Taken],

@@ -15,7 +15,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from wikisync.core import model
-from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.decide.plan import Base, BasePage
 
 NO_TEXT = model.digest_of("")
 LITTLE = 0.1
@@ -39,7 +39,7 @@ NO_RENAMES: Mapping[model.Slug, model.Slug] = {}
 
 
 def renames(
-    base: Mapping[model.Slug, BasePage],
+    base: Base,
     side: model.Snapshot,
     agreed: Callable[[BasePage], model.PageState],
     *,
@@ -76,7 +76,7 @@ class Names(Struct, frozen=True):
 
 
 def names_in_doubt(
-    base: Mapping[model.Slug, BasePage],
+    base: Base,
     side: model.Snapshot,
     agreed: Callable[[BasePage], model.PageState],
     changed: Iterable[model.Slug],

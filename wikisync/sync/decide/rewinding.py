@@ -15,7 +15,7 @@ from msgspec import Struct
 from wikisync.core.model import Digest, PageState, Slug, Snapshot
 from wikisync.sync.decide.plan import (
     Action,
-    BasePage,
+    Base,
     CreateRemote,
     DeleteLocal,
     DeleteRemote,
@@ -107,7 +107,7 @@ class Rewinding(Struct, frozen=True):
         slug = names.get(action.slug, action.slug)
         return Push(slug, action.format, action.local, action.remote)
 
-    def bring_back(self, action: Push | Merge, base: Mapping[Slug, BasePage]) -> Pull:
+    def bring_back(self, action: Push | Merge, base: Base) -> Pull:
         """What puts the newer text of a page back in the folder."""
         names = {move.slug: move.target for move in self.renamed_there.values()}
         theirs, known = self.there(action), base.get(self._record_of(action))
@@ -128,10 +128,7 @@ def may_take_back(action: Action) -> bool:
 
 
 def not_agreed(
-    plan: Plan,
-    base: Mapping[Slug, BasePage],
-    there: Snapshot,
-    shown: Mapping[Slug, Digest],
+    plan: Plan, base: Base, there: Snapshot, shown: Mapping[Slug, Digest]
 ) -> NotAgreed:
     """What the wiki has otherwise than was agreed on."""
     records = plan.records
@@ -237,7 +234,7 @@ def folder_rewinding_of(
 
 
 def rewinding_by_history(
-    plan: Plan, seen: NotAgreed, base: Mapping[Slug, BasePage], there: Snapshot
+    plan: Plan, seen: NotAgreed, base: Base, there: Snapshot
 ) -> Rewinding:
     """All that would be taken back, where the history says that the wiki went back."""
     moves = [one for one in plan.moves if isinstance(one, MoveLocal)]
@@ -254,7 +251,7 @@ def brought_pages(plan: Plan, seen: NotAgreed) -> frozenset[Slug]:
 
 
 def renamed_back(
-    moves: Sequence[MoveLocal], base: Mapping[Slug, BasePage], there: Snapshot
+    moves: Sequence[MoveLocal], base: Base, there: Snapshot
 ) -> Mapping[MoveLocal, MoveRemote]:
     """What puts the name of each page back on the wiki instead."""
     return {

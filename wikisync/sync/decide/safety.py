@@ -17,7 +17,7 @@ from wikisync.core.model import Digest, Slug, Snapshot, removals_max
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,
-    BasePage,
+    Base,
     CreateLocal,
     CreateRemote,
     DeleteLocal,
@@ -175,7 +175,7 @@ class _Stopped(Struct, frozen=True):
 
 def hold_batches(
     plan: Plan,
-    base: Mapping[Slug, BasePage],
+    base: Base,
     memory: Sequence[Batch] = (),
     *,
     shrunk: frozenset[Slug] = frozenset(),
@@ -275,7 +275,7 @@ def decide(
 
 
 def shrunk_pages(
-    plan: Plan, base: Mapping[Slug, BasePage], local: Snapshot, remote: Snapshot
+    plan: Plan, base: Base, local: Snapshot, remote: Snapshot
 ) -> frozenset[Slug]:
     """Pages whose new text is nearly nothing, where the sizes are known."""
     names = plan.records
@@ -306,7 +306,7 @@ def changes_max(tracked: int) -> int:
 
 def _special(
     plan: Plan,
-    base: Mapping[Slug, BasePage],
+    base: Base,
     memory: Sequence[Batch],
     emptied: frozenset[Slug],
     rewinding: Rewinding,
@@ -392,7 +392,7 @@ def _is_too_much(
 
 
 def _member(
-    action: Action, base: Mapping[Slug, BasePage], kind: BatchKind, rewinding: Rewinding
+    action: Action, base: Base, kind: BatchKind, rewinding: Rewinding
 ) -> Member:
     theirs = rewinding.there(action) if kind is BatchKind.REWOUND else None
     match action:
@@ -427,7 +427,7 @@ def _decided_batches(
 
 
 def _instead_of(
-    action: Action, batch: Batch, base: Mapping[Slug, BasePage], rewinding: Rewinding
+    action: Action, batch: Batch, base: Base, rewinding: Rewinding
 ) -> list[Action]:
     """What is done instead of an action that was not approved."""
     if rewinding.waits(action):

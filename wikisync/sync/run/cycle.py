@@ -23,7 +23,7 @@ from wikisync.sync.decide import plan as actions
 from wikisync.sync.decide.decided import Decided, has_texts_to_send, is_saved_enough
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.decide.plan import Action, BasePage, Hold, Plan, Send, Skip, describe
+from wikisync.sync.decide.plan import Action, Base, Hold, Plan, Send, Skip, describe
 from wikisync.sync.decide.safety import NO_ID, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run import parts, pull
@@ -101,7 +101,7 @@ class _Run:
         self._holds = Holds(cycle)
         self._settled: frozenset[model.Slug] = frozenset()
         self._shown: Mapping[model.Slug, str | errors.FolderError] = {}
-        self._agreed: Mapping[model.Slug, BasePage] | None = None
+        self._agreed: Base | None = None
         """The base before anything was carried out; None where nothing was."""
         self._errors: tuple[model.Problem, ...] = ()
         self._waiting: Mapping[model.Slug, Sequence[model.Problem]] = {}

@@ -23,7 +23,7 @@ from wikisync.sync.decide.decided import (
     met_anew,
 )
 from wikisync.sync.decide.ledger import Side
-from wikisync.sync.decide.plan import BasePage, Plan
+from wikisync.sync.decide.plan import Base, BasePage, Plan
 from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.run.filters import FILTERS, NOTING
 from wikisync.sync.run.merging import names_taken
@@ -261,10 +261,7 @@ def _doubted(there: model.Snapshot, slug: model.Slug) -> model.Snapshot:
 
 
 async def met_again(
-    cycle: Cycle,
-    base: Mapping[model.Slug, BasePage],
-    here: model.Snapshot,
-    there: model.Snapshot,
+    cycle: Cycle, base: Base, here: model.Snapshot, there: model.Snapshot
 ) -> tuple[model.Snapshot, model.Snapshot]:
     """The scans with pages as one that are the same, and whose record was lost."""
     # a record knew which file is which page where the service writes its name

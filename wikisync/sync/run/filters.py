@@ -125,7 +125,7 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
 
 
 async def _looping(
-    cycle: Cycle, plan: plans.Plan, base: Mapping[Slug, plans.BasePage]
+    cycle: Cycle, plan: plans.Plan, base: plans.Base
 ) -> frozenset[tuple[Slug, Digest]]:
     """Texts that were sent so often that something must be changing them back."""
     # Texts that differ only in the times of their changes are the same here: two
@@ -335,10 +335,7 @@ async def leave_taken_back(cycle: Cycle, decided: Decided) -> None:
 
 
 def _folder_rewinding(
-    known: WikiState,
-    plan: plans.Plan,
-    base: Mapping[Slug, plans.BasePage],
-    here: Snapshot,
+    known: WikiState, plan: plans.Plan, base: plans.Base, here: Snapshot
 ) -> Rewinding:
     """What a folder that went back in time would take back on the wiki."""
     # what a person restored by a command of ours is no sign of it

@@ -6,7 +6,7 @@ page.  A save of a text that we replaced since (``stale``) has that text as ance
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Awaitable, Callable, Collection, Iterator, Set
 from typing import TypeAlias, TypeGuard
 
 from wikisync.core.model import Format, Page, PageState, Slug, Snapshot
@@ -25,7 +25,7 @@ from wikisync.sync.decide.decided import (
 from wikisync.sync.decide.ledger import Replaced
 from wikisync.sync.decide.plan import (
     Action,
-    BasePage,
+    Base,
     Hold,
     HoldReason,
     Merge,
@@ -61,11 +61,7 @@ async def merge(cycle: Cycle, decided: Decided) -> None:
 
 
 async def names_taken(
-    cycle: Cycle,
-    base: Mapping[Slug, BasePage],
-    changed: Collection[Slug],
-    here: Snapshot,
-    there: Snapshot,
+    cycle: Cycle, base: Base, changed: Collection[Slug], here: Snapshot, there: Snapshot
 ) -> tuple[renames.Taken, renames.Taken]:
     """Names that another page has by now, here and on the wiki."""
     # a line that the other side added belongs to the page that had the name
@@ -92,7 +88,7 @@ def _is_edited(side: Snapshot, agreed: PageState) -> bool:
 
 async def _taken(
     cycle: Cycle,
-    base: Mapping[Slug, BasePage],
+    base: Base,
     names: renames.Names | None,
     read: Callable[[Slug], Awaitable[Page]],
     edited: Set[Slug],

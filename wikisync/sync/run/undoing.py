@@ -15,7 +15,7 @@ from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.sync.base.history import LastSync, Step
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import NO_SLUG
-from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.decide.plan import Base, BasePage
 from wikisync.sync.decide.safety import APPROVED_BY_UNDO, Batch, Decision, Member
 from wikisync.sync.replica import LocalReplica
 
@@ -60,7 +60,7 @@ def _in_order(steps: Collection[Step]) -> Iterator[Step]:
         waiting = [one for one in waiting if one not in ready]
 
 
-def _is_as_before(step: Step, base: Mapping[Slug, BasePage]) -> bool:
+def _is_as_before(step: Step, base: Base) -> bool:
     """Whether both sides are as they were: the sync came back to that by itself."""
     known = base.get(step.was)
     if not step.was:
@@ -73,11 +73,7 @@ def _is_as_before(step: Step, base: Mapping[Slug, BasePage]) -> bool:
 
 
 def _why_left(
-    step: Step,
-    base: Mapping[Slug, BasePage],
-    here: Snapshot,
-    there: Snapshot,
-    free: Collection[Slug],
+    step: Step, base: Base, here: Snapshot, there: Snapshot, free: Collection[Slug]
 ) -> str:
     """Why a page is left alone; empty where nothing is against it."""
     # Its file may be as it was before already.  ``free`` are names that other pages
@@ -134,10 +130,7 @@ async def _take_back(
 
 
 def _note_files(
-    known: WikiState,
-    done: Collection[Step],
-    base: Mapping[Slug, BasePage],
-    here: Snapshot,
+    known: WikiState, done: Collection[Step], base: Base, here: Snapshot
 ) -> None:
     """Note whose the files are, and a person's yes to what a sync makes of them."""
     # a file that has another name and another text is known by its identity alone
