@@ -83,13 +83,11 @@ class Questions:
             list_wikis(service.url, token, WIKIS_LISTED_MAX + 1, notify)
         )
         listed = known[:WIKIS_LISTED_MAX]
-        width = max((len(one.owner.full_path) for one in listed), default=0)
-        for number, one in enumerate(listed, 1):
-            path, kind = one.owner.full_path, one.owner.kind
-            pages = (
-                "cannot be read" if one.pages is None else counted(one.pages, "page")
-            )
-            self._console.note(f"{number:>4}  {path:<{width}}  {kind}, {pages}")
+        width = max((len(owner.full_path) for owner, _ in listed), default=0)
+        for number, (owner, pages) in enumerate(listed, 1):
+            held = "cannot be read" if pages is None else counted(pages, "page")
+            line = f"{number:>4}  {owner.full_path:<{width}}  {owner.kind}, {held}"
+            self._console.note(line)
         is_whole = len(known) == len(listed)
         if not is_whole:
             self._console.note("      and more; give others by path or address")
@@ -108,11 +106,11 @@ class Questions:
                 )
             answers = [
                 str(number)
-                for number, one in enumerate(listed, 1)
-                if one.pages is not None
+                for number, (_, pages) in enumerate(listed, 1)
+                if pages is not None
             ]
         numbered = {
-            str(number): one.owner.full_path for number, one in enumerate(listed, 1)
+            str(number): owner.full_path for number, (owner, _) in enumerate(listed, 1)
         }
         named = [numbered.get(answer, answer) for answer in answers[:WIKIS_NAMED_MAX]]
         selected = asyncio.run(name_wikis(service.url, token, named, notify=notify))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import click
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.wikis import Wiki
@@ -120,13 +120,23 @@ def _wiki_words(address: str) -> list[str]:
     return ["--url", f"{address}{WIKI_PAGES}"]
 
 
-def _owner(
+class WikiConnection(Connection, frozen=True, kw_only=True):
+    """Which wiki to speak to."""
+
+    owner: WikiOwner
+
+    def ask(self, operate: Callable[[Wiki], Awaitable[T]]) -> T:
+        """Do one operation on the wiki."""
+        return speak(self, lambda client: operate(Wiki(client, self.owner)))
+
+
+def _on_wiki(
     connection: Connection, project: str | None, group: str | None
-) -> tuple[Connection, WikiOwner]:
+) -> WikiConnection:
     """The wiki that is meant, and its service, which its address may name as well."""
     here, url = wiki_here(), connection.url
     if project is None and group is None and here is not None:
-        return connection, here
+        return WikiConnection(**asdict(connection), owner=here)
     named = Selection(
         projects=() if project is None else (project,),
         groups=() if group is None else (group,),
@@ -151,14 +161,7 @@ def _owner(
     [(kind, path)] = found
     path = ServiceAddress.parse(connection.url).path_of(path)
     owner = WikiOwner("project" if kind == "project" else "group", path)
-    return connection, owner
-
-
-def _speak(
-    connection: Connection, owner: WikiOwner, operate: Callable[[Wiki], Awaitable[T]]
-) -> T:
-    """Do one operation on a wiki."""
-    return speak(connection, lambda client: operate(Wiki(client, owner)))
+    return WikiConnection(**asdict(connection), owner=owner)
 
 
 def _read_text(content: str | None, file: Path | None) -> str | None:
@@ -198,7 +201,7 @@ def _add(
         connection = project_lists.connection_of(console, options)
         for common in ("url", "credentials", "dry_run"):
             options.pop(common, None)
-        return run(*_owner(connection, project, group), **options)
+        return run(_on_wiki(connection, project, group), **options)
 
     callback.__doc__ = text = run.__doc__ or ""
     where = [
@@ -221,27 +224,18 @@ def _add(
 # -- the commands ------------------------------------------------------------------
 
 
-def _run_list(connection: Connection, owner: WikiOwner, *, with_content: bool) -> int:
+def _run_list(connection: WikiConnection, *, with_content: bool) -> int:
     """List the pages of a wiki."""
-    pages = _speak(
-        connection, owner, lambda wiki: wiki.list_pages(with_content=with_content)
-    )
+    pages = connection.ask(lambda wiki: wiki.list_pages(with_content=with_content))
     return project_lists.show_records(connection, PAGE_COLUMNS, pages, len(pages))
 
 
 def _run_get(
-    connection: Connection,
-    owner: WikiOwner,
-    slug: str,
-    *,
-    html: bool,
-    version: str | None,
+    connection: WikiConnection, slug: str, *, html: bool, version: str | None
 ) -> int:
     """Print the text of the page SLUG."""
-    page = _speak(
-        connection,
-        owner,
-        lambda wiki: wiki.get_page(slug, render_html=html, version=version),
+    page = connection.ask(
+        lambda wiki: wiki.get_page(slug, render_html=html, version=version)
     )
     if connection.console.as_json:
         connection.console.json(project_lists.as_plain(page))
@@ -250,28 +244,27 @@ def _run_get(
     return int(ExitCode.DONE)
 
 
-def _run_comments(connection: Connection, owner: WikiOwner, slug: str) -> int:
+def _run_comments(connection: WikiConnection, slug: str) -> int:
     """List the comments on the page SLUG."""
 
     async def read(wiki: Wiki) -> tuple[CommentRecord, ...]:
         page = await wiki.get_page(slug)
         if page.wiki_page_meta_id is None:
             raise NotFound(
-                f"cannot list the comments on page {page.slug} of {owner}:"
+                f"cannot list the comments on page {page.slug} of {connection.owner}:"
                 " the service has no ids of pages",
                 hint="comments can be read from services of version 18 on",
             )
         return await wiki.list_comments(page.wiki_page_meta_id)
 
-    comments = _speak(connection, owner, read)
+    comments = connection.ask(read)
     return project_lists.show_records(
         connection, COMMENT_COLUMNS, comments, len(comments)
     )
 
 
 def _run_create(
-    connection: Connection,
-    owner: WikiOwner,
+    connection: WikiConnection,
     title: str,
     *,
     content: str | None,
@@ -296,13 +289,12 @@ def _run_create(
             title, text, chosen, message=message, front_matter_title=front_matter_title
         )
 
-    page = _speak(connection, owner, create)
-    return _reported(connection, owner, page, "created")
+    page = connection.ask(create)
+    return _reported(connection, page, "created")
 
 
 def _run_edit(
-    connection: Connection,
-    owner: WikiOwner,
+    connection: WikiConnection,
     slug: str,
     *,
     title: str | None,
@@ -336,7 +328,7 @@ def _run_edit(
             last_commit_sha=last_commit_sha,
         )
 
-    return _reported(connection, owner, _speak(connection, owner, edit), "edited")
+    return _reported(connection, connection.ask(edit), "edited")
 
 
 def _without_title(page: str, text: str) -> str:
@@ -351,19 +343,15 @@ def _without_title(page: str, text: str) -> str:
     return text_without(text)
 
 
-def _reported(
-    connection: Connection, owner: WikiOwner, page: WikiPageRecord, verb: str
-) -> int:
-    return report(connection, page, f"{verb} page {page.slug} of {owner}")
+def _reported(connection: WikiConnection, page: WikiPageRecord, verb: str) -> int:
+    return report(connection, page, f"{verb} page {page.slug} of {connection.owner}")
 
 
-def _run_delete(
-    connection: Connection, owner: WikiOwner, slug: str, *, yes: bool
-) -> int:
+def _run_delete(connection: WikiConnection, slug: str, *, yes: bool) -> int:
     """Delete the page SLUG; pages below it are kept."""
     if not connection.is_dry_run and not yes:
         confirm(
-            f"Delete page {slug} of {owner}?",
+            f"Delete page {slug} of {connection.owner}?",
             f"deleting page {slug} needs confirmation",
         )
 
@@ -371,23 +359,16 @@ def _run_delete(
         await wiki.delete_page(slug)
         return {"slug": slug}
 
-    deleted = _speak(connection, owner, delete)
-    return report(connection, deleted, f"deleted page {slug} of {owner}")
+    deleted = connection.ask(delete)
+    return report(connection, deleted, f"deleted page {slug} of {connection.owner}")
 
 
 def _run_attach(
-    connection: Connection,
-    owner: WikiOwner,
-    file: Path,
-    *,
-    name: str | None,
-    branch: str | None,
+    connection: WikiConnection, file: Path, *, name: str | None, branch: str | None
 ) -> int:
     """Upload FILE to the wiki; prints the link for a page."""
-    attached = _speak(
-        connection,
-        owner,
-        lambda wiki: wiki.upload_attachment(file, name or file.name, branch=branch),
+    attached = connection.ask(
+        lambda wiki: wiki.upload_attachment(file, name or file.name, branch=branch)
     )
     link = attached.link
     shown = link.markdown if link and link.markdown else attached.file_path

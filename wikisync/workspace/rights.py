@@ -245,17 +245,10 @@ def _day(text: str | None) -> date | None:
 # -- the wikis ---------------------------------------------------------------------
 
 
-class ListedWiki(Struct, frozen=True):
-    """A project or group whose wiki may be chosen."""
-
-    owner: WikiOwner
-    pages: int | None
-
-
 async def list_wikis(
     url: str, token: str | None, limit: int, notify: Notify = None
-) -> list[ListedWiki]:
-    """Wikis of projects and groups to choose from, by path."""
+) -> list[tuple[WikiOwner, int | None]]:
+    """Wikis of projects and groups to choose from, by path, with their pages."""
     # they are the groups, and the projects of which the token's user is a member; where
     # there is no such project, every project that can be seen
     async with client_at(url, token, notify) as client:
@@ -271,12 +264,11 @@ async def list_wikis(
         ]
         known.sort(key=lambda one: one[0].full_path.casefold())
 
-        async def counted(one: tuple[WikiOwner, int]) -> ListedWiki:
+        async def counted(one: tuple[WikiOwner, int]) -> tuple[WikiOwner, int | None]:
             try:
-                listed = await Wiki(client, *one).poll_pages()
+                return one[0], _pages_in(await Wiki(client, *one).poll_pages())
             except RemoteError:
-                return ListedWiki(one[0], None)
-            return ListedWiki(one[0], _pages_in(listed))
+                return one[0], None
 
         return await gather(known[:limit], counted, in_flight=READS_MAX)
 
