@@ -10,7 +10,7 @@ import pytest
 
 from wikisync.api.answers import Purpose
 from wikisync.api.budget import TransientFailure
-from wikisync.api.network import translating
+from wikisync.api.pool import translating
 from wikisync.errors import RemoteError, Unavailable
 
 URL = "https://gitlab.example.com/api/v4/version"

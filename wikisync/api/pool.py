@@ -7,12 +7,19 @@ because it would repeat writes.
 """
 
 import asyncio
+import errno
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import (
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
+from typing import TypeVar
 
 import aiohttp
 from msgspec.structs import replace
@@ -20,15 +27,151 @@ from yarl import URL
 
 from wikisync import errors
 from wikisync.api.address import ServiceAddress
-from wikisync.api.answers import NOT_THE_API_HINT, Answer, NotHandedOut, Purpose
+from wikisync.api.answers import (
+    NOT_THE_API_HINT,
+    Answer,
+    CutAnswer,
+    NotHandedOut,
+    Purpose,
+    cut_hint,
+)
 from wikisync.api.budget import Clock, TransientFailure, parse_retry_after
-from wikisync.api.network import password_wanted, translating
 from wikisync.api.proxy import Proxy
 from wikisync.api.refusals import AUTHENTICATION_HINT, error_of
 from wikisync.api.request import Request, headers_of
 from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
 from wikisync.core.terminal import one_line
+from wikisync.errors import NoAnswerInTime, ProtocolViolation, RemoteError, Unavailable
+
+_OF_PROXIES = (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)
+_LATE = "no answer in time"
+U = TypeVar("U", bound=Unavailable)
+WRITE_HINT = "it is unknown whether the change was made; check before repeating it"
+
+
+@contextmanager
+def translating(
+    purpose: Purpose, url: str, *, is_known_host: bool, proxy: Proxy | None = None
+) -> Iterator[None]:
+    """Turn what the network library raises inside into our errors.
+
+    Until a host has answered, a connection that cannot be made is a wrong URL.
+    """
+    try:
+        yield
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
+        if proxy is not None and isinstance(exc, _OF_PROXIES):
+            raise _refused_by(proxy, exc, purpose, url) from exc
+        raise _translated(exc, purpose, url, is_known_host=is_known_host) from exc
+
+
+def _translated(
+    exc: Exception, purpose: Purpose, url: str, *, is_known_host: bool
+) -> RemoteError | TransientFailure:
+    match exc:
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
+            return _untrusted(exc, purpose, url)
+        case aiohttp.ClientConnectorError():
+            error = _unreachable(exc, purpose, url)
+            return TransientFailure(error) if is_known_host else error
+        case aiohttp.ConnectionTimeoutError() if not is_known_host:
+            return _unanswered(NoAnswerInTime, purpose, url, _LATE)
+        case TimeoutError():
+            return TransientFailure(_unanswered(NoAnswerInTime, purpose, url, _LATE))
+        case aiohttp.ClientPayloadError():
+            return TransientFailure(
+                CutAnswer(
+                    f"cannot {purpose.action}: the response was truncated ({url})",
+                    url=url,
+                    hint=cut_hint(purpose),
+                )
+            )
+        case aiohttp.ClientResponseError():
+            return ProtocolViolation(
+                f"cannot {purpose.action}: the server at {url} does not speak HTTP",
+                url=url,
+                hint="check the port of the URL, and http against https",
+            )
+        case aiohttp.ClientConnectionError() | OSError():
+            broken = "the connection broke"
+            return TransientFailure(_unanswered(Unavailable, purpose, url, broken))
+        case _:
+            return ProtocolViolation(
+                f"cannot {purpose.action}: {url} cannot be requested or read:"
+                f" {type(exc).__name__}",
+                url=url,
+            )
+
+
+def _refused_by(
+    proxy: Proxy, exc: Exception, purpose: Purpose, url: str
+) -> Unavailable | TransientFailure:
+    """The proxy cannot be reached, or makes no connection with the service."""
+    named = f"the proxy {proxy.url} ({proxy.variable})"
+    if not isinstance(exc, aiohttp.ClientHttpProxyError):
+        return Unavailable(
+            f"cannot {purpose.action}: {named} cannot be reached",
+            url=url,
+            hint=f"check {proxy.variable}, or add the service's host to NO_PROXY",
+        )
+    if exc.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+        return password_wanted(proxy, purpose, url)
+    error = Unavailable(
+        f"cannot {purpose.action}: {named} does not connect to the service"
+        f" ({exc.status})",
+        url=url,
+        hint="check the URL of the service, or add its host to NO_PROXY",
+    )
+    is_fault = exc.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return TransientFailure(error) if is_fault else error
+
+
+def password_wanted(proxy: Proxy, purpose: Purpose, url: str) -> Unavailable:
+    """What a proxy's 407 is raised as, through a tunnel or not."""
+    return Unavailable(
+        f"cannot {purpose.action}: the proxy {proxy.url} ({proxy.variable}) requires a"
+        f" user name and a password",
+        url=url,
+        hint=f"write them into {proxy.variable}, as http://USER:PASSWORD@HOST:PORT",
+    )
+
+
+def _untrusted(exc: Exception, purpose: Purpose, url: str) -> Unavailable:
+    if isinstance(exc, aiohttp.ClientConnectorCertificateError):
+        return Unavailable(
+            f"cannot {purpose.action}: the certificate of {exc.host} is not trusted",
+            url=url,
+            hint="set SSL_CERT_FILE to a file with the certificate of its certificate"
+            " authority",
+        )
+    return Unavailable(
+        f"cannot {purpose.action}: no secure connection to {url}",
+        url=url,
+        hint="check the port of the URL, and http against https",
+    )
+
+
+def _unreachable(
+    exc: aiohttp.ClientConnectorError, purpose: Purpose, url: str
+) -> Unavailable:
+    host = f"{exc.host}:{exc.port}"
+    if isinstance(exc, aiohttp.ClientConnectorDNSError):
+        reason = f"the host name {exc.host} is not known"
+        hint = "check the spelling of the URL and the network"
+    elif exc.errno == errno.ECONNREFUSED:
+        reason = f"nothing listens at {host}"
+        hint = "check the port of the URL and that the service runs"
+    else:
+        reason = f"{host} cannot be reached"
+        hint = "check the URL (http against https, the port) and the network"
+    return Unavailable(f"cannot {purpose.action}: {reason}", url=url, hint=hint)
+
+
+def _unanswered(kind: type[U], purpose: Purpose, url: str, reason: str) -> U:
+    hint = WRITE_HINT if purpose.is_write else "try again later"
+    return kind(f"cannot {purpose.action}: {reason} ({url})", url=url, hint=hint)
+
 
 log = logging.getLogger(__name__)
 

@@ -18,17 +18,16 @@ from wikisync.config import WikiSection
 from wikisync.errors import ExitCode, UsageError, command_line
 from wikisync.folder.workspace import holder_of
 from wikisync.sync.decide.safety import Batch, Decision
-from wikisync.workspace.adopting import adopt_workspace, planned_adoptions
 from wikisync.workspace.attention import named_problem
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.deciding import note_decision
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.repairing import Undo, adopt_workspace, planned_adoptions
+from wikisync.workspace.repairing import undo as undo_sync
 from wikisync.workspace.sentences import counted, local_time
 from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import sync_pages
 from wikisync.workspace.syncing import exit_code_of
-from wikisync.workspace.undoing import Undo
-from wikisync.workspace.undoing import undo as undo_sync
 
 
 def decision_command(name: str, decision: Decision, text: str) -> click.Command:

@@ -23,8 +23,14 @@ from wikisync.core.model import Slug
 from wikisync.errors import FolderError, Unavailable, UsageError
 from wikisync.folder.safe_open import make_folder
 from wikisync.markup.mediawiki import convert
-from wikisync.workspace.import_notes import import_notes
-from wikisync.workspace.imported import Imported, address_of, folded, names_in, slug_of
+from wikisync.workspace.import_notes import (
+    Imported,
+    address_of,
+    folded,
+    import_notes,
+    names_in,
+    slug_of,
+)
 
 DUMP_BYTES_MAX = 16 * 1024 * 1024 * 1024
 PAGE_CHARS_MAX = 4 * 1024 * 1024
