@@ -251,7 +251,6 @@ async def test_what_comes_in_the_place_of_every_file_is_no_file(
     async with source_at(proxy, service, None) as source:
         with pytest.raises(NotFound, match=r"instead$"):
             await content(source, f"{FOLDER}/{name}")
-        assert source.has_lied
 
 
 @pytest.mark.parametrize("name", ["report.html", "empty.txt"])
@@ -263,7 +262,6 @@ async def test_honest_file_route_is_believed_where_git_cannot_be_asked(
 
     async with source_at(proxy, service, tmp_path / "cache") as source:
         assert await content(source, f"{FOLDER}/{name}") == own
-        assert not source.has_lied
 
 
 @needs_git

@@ -57,9 +57,8 @@ async def replica(
     elif "folder" in request.param:
         root = tmp_path / "wiki"
         is_two_way = request.param.startswith("two-way")
-        folder = FolderReplica.two_way(root) if is_two_way else FolderReplica(root)
-        await folder.create()
-        yield folder
+        root.mkdir()
+        yield FolderReplica.two_way(root) if is_two_way else FolderReplica(root)
     else:
         async with remote_replica(tmp_path) as remote:
             yield remote

@@ -30,21 +30,10 @@ def replica(tmp_path: Path) -> FolderReplica:
     return FolderReplica(tmp_path)
 
 
-async def test_folder_is_made_only_when_asked_for(tmp_path: Path) -> None:
+async def test_folder_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
     replica = FolderReplica(tmp_path / "my-wikis" / "handbook")
     with pytest.raises(FolderError, match="does not exist"):
         await replica.snapshot()
-    await replica.create()
-    await replica.create()
-    assert not (await replica.snapshot()).pages
-
-
-async def test_folder_that_is_a_file_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "wiki").write_text("x")
-    with pytest.raises(FolderError, match="is not a folder"):
-        await FolderReplica(tmp_path / "wiki").create()
-    with pytest.raises(FolderError, match="make the folder"):
-        await FolderReplica(tmp_path / "wiki" / "inner").create()
 
 
 async def test_page_is_read_without_a_snapshot_before(tmp_path: Path) -> None:

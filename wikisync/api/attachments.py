@@ -46,8 +46,6 @@ class AttachmentSource:
         self._repository = repository
         self._kept_until: float | None = None
         """The file route keeps files to browsers, as learned in this run."""
-        self.has_lied = False
-        """Whether the file route gave, in this run, something else as a file."""
 
     async def read(
         self, path: AttachmentPath, version: str = ""
@@ -103,12 +101,10 @@ class AttachmentSource:
             return None
         content = await self._content_in_git(path, version)
         if content is not None:
-            self.has_lied |= not _begins(content, first)
             return content
         is_wrong = bool(first) and path.lower().endswith(MEDIA)
         if not is_wrong and await self._admits_to_lack(path):
             return None
-        self.has_lied = True
         what = "a web page" if first else "nothing"
         raise NotHandedOut(
             f"cannot read attachment {path} of {self._wiki.owner}: the service"
@@ -151,7 +147,3 @@ class AttachmentSource:
                 url=error.url,
                 hint=error.hint,
             ) from error
-
-
-def _begins(content: bytes, first: bytes) -> bool:
-    return content.startswith(first) if first else not content

@@ -154,10 +154,6 @@ class FolderReplica:
         """What the last snapshot listed; blocks where there was none."""
         return self._pages.scanned
 
-    async def create(self) -> None:
-        """Make the folder where it does not exist yet; only for a first sync."""
-        await finish_in_thread(_make_folder, self._root)
-
     async def snapshot(self) -> Snapshot:
         """Scan every page file once, after files that were just saved have settled.
 
@@ -403,12 +399,3 @@ def _read(descriptor: int, path: str) -> bytes:
         return os.read(descriptor, safe_open.CHUNK_BYTES)
     except OSError as exc:
         raise safe_open.folder_error("read", path, exc) from exc
-
-
-def _make_folder(root: Path) -> None:
-    try:
-        safe_open.make_folder(root)
-    except FileExistsError as exc:
-        raise safe_open.not_a_folder(root) from exc
-    except OSError as exc:
-        raise safe_open.folder_error("make the folder", str(root), exc) from exc

@@ -502,7 +502,6 @@ class PublishedSite:
         self._sleep = sleep
         self._rests_until = 0.0
         """By the clock: when the next build may begin."""
-        self.builds = 0
 
     def change(self) -> None:
         """Pages changed, or may have."""
@@ -534,7 +533,6 @@ class PublishedSite:
         root = self._workspace.root
         shown = folders.ShownFolder(root, root)
         config = self._workspace.config
-        self.builds += 1
         wikis, options = shown.site()
         published = await publish(
             wikis,
