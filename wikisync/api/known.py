@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -63,9 +63,7 @@ class KnownPages:
         tag: str = "",
         pages: Mapping[Slug, PageState] | None = None,
         again: Collection[Slug] = (),
-        wall: Callable[[], float] = time.time,
     ) -> None:
-        self._wall = wall
         self.mark = Mark.parse(tag) if pages is not None else Mark()
         self._scanned = Snapshot(pages=pages or {}) if pages is not None else None
         self._names: Counter[str] | None = None
@@ -95,7 +93,7 @@ class KnownPages:
     @property
     def listed_s(self) -> float:
         """How long ago the pages were listed; infinite where the clock went back."""
-        passed_s = self._wall() - self.mark.listed_at + 1
+        passed_s = time.time() - self.mark.listed_at + 1
         return passed_s if passed_s >= 0 else float("inf")
 
     @property
@@ -125,7 +123,7 @@ class KnownPages:
 
     def _listed(self, mark: Mark) -> Mark:
         """A mark of pages that were listed now; without git they always are."""
-        return replace(mark, listed_at=int(self._wall()) if mark.head else 0)
+        return replace(mark, listed_at=int(time.time()) if mark.head else 0)
 
     def _tagged(self, seen: Snapshot) -> Snapshot:
         return replace(seen, tag=str(self.mark) if self._is_plain else "")

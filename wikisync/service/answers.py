@@ -157,15 +157,15 @@ def dead_token(description: str) -> Refusal:
     return Refusal(401, body, {"WWW-Authenticate": challenge})
 
 
-def insufficient_scope(scopes: str = "api read_api") -> Refusal:
-    """The token's scopes do not reach this far; ``scopes`` are those that would."""
+def insufficient_scope() -> Refusal:
+    """The token's scopes do not reach this far."""
     return Refusal(
         403,
         {
             "error": "insufficient_scope",
             "error_description": "The request requires higher privileges than"
             " provided by the access token.",
-            "scope": scopes,
+            "scope": "api read_api",
         },
     )
 

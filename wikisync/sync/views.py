@@ -19,7 +19,6 @@ from typing import Any, NoReturn
 from msgspec.structs import replace
 
 from wikisync import errors
-from wikisync.core import model
 from wikisync.core.model import (
     FOLDER_OF_PAGES,
     STRAY_CONFLICT,
@@ -28,6 +27,7 @@ from wikisync.core.model import (
     Format,
     LateSave,
     Page,
+    PageState,
     Problem,
     Slug,
     Snapshot,
@@ -273,11 +273,11 @@ class DryFolder:
 
     def __init__(self, folder: LocalReplica) -> None:
         self._folder = folder
-        self._pages: dict[model.Slug, model.Page | None] = {}
+        self._pages: dict[Slug, Page | None] = {}
         """Pages as they were written; None for those that were removed."""
-        self._moved: dict[model.Slug, model.Slug] = {}
+        self._moved: dict[Slug, Slug] = {}
         """What pages that have another name were called."""
-        self._settled: set[model.Slug] = set()
+        self._settled: set[Slug] = set()
         """Pages whose conflict files were removed."""
         self.name = folder.name
         self.keeps_out = folder.keeps_out
@@ -288,31 +288,31 @@ class DryFolder:
         self.untracked = folder.untracked
         self.emptied = folder.emptied
 
-    async def snapshot(self) -> model.Snapshot:
+    async def snapshot(self) -> Snapshot:
         """The scan as it would be."""
         seen = await self._folder.snapshot()
         pages = {s: one for s, one in seen.pages.items() if s not in self._pages}
         problems = tuple(
             one
             for one in seen.problems
-            if one.code != model.STRAY_CONFLICT or one.subject not in self._settled
+            if one.code != STRAY_CONFLICT or one.subject not in self._settled
         )
         return replace(seen, pages=pages | self._written(seen), problems=problems)
 
-    def _written(self, seen: model.Snapshot) -> dict[model.Slug, model.PageState]:
-        found: dict[model.Slug, model.PageState] = {}
+    def _written(self, seen: Snapshot) -> dict[Slug, PageState]:
+        found: dict[Slug, PageState] = {}
         for slug, page in self._pages.items():
             before = seen.pages.get(self._moved.get(slug, slug))
             if page is not None:
                 found[slug] = page.state(before.identity if before else "")
         return found
 
-    async def saved(self, paths: Collection[str]) -> model.Snapshot | None:
+    async def saved(self, paths: Collection[str]) -> Snapshot | None:
         """A dry run scans everything."""
         del paths
         return None
 
-    async def read(self, slug: model.Slug) -> model.Page:
+    async def read(self, slug: Slug) -> Page:
         """The page as it was written, or is."""
         if slug not in self._pages:
             return await self._folder.read(slug)
@@ -322,8 +322,8 @@ class DryFolder:
         return page
 
     async def having(
-        self, slugs: Iterable[model.Slug], is_sought: Callable[[str], bool]
-    ) -> frozenset[model.Slug]:
+        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[Slug]:
         """Those of the pages whose text is sought."""
         asked = frozenset(slugs)
         found = await self._folder.having(asked - self._pages.keys(), is_sought)
@@ -333,17 +333,13 @@ class DryFolder:
             if (page := self._pages[slug]) and is_sought(page.content)
         )
 
-    async def write(
-        self, page: model.Page, *, expected: model.Digest | None
-    ) -> model.Page:
+    async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Remember a page."""
         del expected
         self._pages[page.slug] = page
         return page
 
-    async def move(
-        self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
-    ) -> model.Page:
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Remember a page under another name."""
         page = replace(await self.read(slug), slug=target)
         await self.delete(slug, expected=expected)
@@ -351,35 +347,35 @@ class DryFolder:
         return await self.write(page, expected=None)
 
     async def delete(
-        self, slug: model.Slug, *, expected: model.Digest, why: str = GONE_THERE
+        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
     ) -> None:
         """Remember that a page is gone."""
         del expected, why
         self._pages[slug] = None
 
-    async def late_saves(self) -> Sequence[model.LateSave]:
+    async def late_saves(self) -> Sequence[LateSave]:
         """Nobody takes them in a dry run."""
         return ()
 
-    async def acknowledge(self, late: model.LateSave) -> None:
+    async def acknowledge(self, late: LateSave) -> None:
         """Nothing was taken."""
 
     async def keep(
-        self, slug: model.Slug, text: str, why: str, *, is_again: bool = False
+        self, slug: Slug, text: str, why: str, *, is_again: bool = False
     ) -> None:
         """Nothing is replaced."""
 
-    async def conflict_file(self, slug: model.Slug) -> model.ConflictFile | None:
+    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
         """The page's conflict file; none where it was taken."""
         return None if slug in self._settled else await self._folder.conflict_file(slug)
 
     async def write_conflict(
         self,
-        slug: model.Slug,
-        page_format: model.Format,
+        slug: Slug,
+        page_format: Format,
         text: str,
         *,
-        expected: model.Digest | None = None,
+        expected: Digest | None = None,
     ) -> str:
         """The one that is there stays."""
         del page_format, text, expected
@@ -387,7 +383,7 @@ class DryFolder:
         return file.path if file else ""
 
     async def remove_conflict(
-        self, slug: model.Slug, *, expected: model.Digest | None = None
+        self, slug: Slug, *, expected: Digest | None = None
     ) -> None:
         """Remember that the page's conflict file was taken."""
         del expected
@@ -411,15 +407,15 @@ class RememberedWiki:
         """Nothing is asked of the history."""
         return ""
 
-    async def snapshot(self) -> model.Snapshot:
+    async def snapshot(self) -> Snapshot:
         """Every page that is known, which is not every page that there is."""
         pages = dict(self._known.remote_pages())
         for slug, record in self._known.conflict_files().items():
             identity = pages[slug].identity if slug in pages else ""
             pages[slug] = _page(slug, record).state(identity)
-        return model.Snapshot(pages, is_remembered=True)
+        return Snapshot(pages, is_remembered=True)
 
-    async def read(self, slug: model.Slug) -> model.Page:
+    async def read(self, slug: Slug) -> Page:
         """The page as it was last seen."""
         record = self._known.conflict_files(slug).get(slug)
         if record is not None:
@@ -427,7 +423,7 @@ class RememberedWiki:
         base, text = self._known.base().get(slug), self._known.text(slug)
         if base is None or text is None:
             raise errors.NotFound(f"there is no record of page {slug}")
-        return model.Page(slug, base.format, text, wiki_digest=base.remote)
+        return Page(slug, base.format, text, wiki_digest=base.remote)
 
     def _refuse_now(self, *_asked: Any, **_more: Any) -> NoReturn:
         raise errors.Unavailable(
@@ -448,6 +444,6 @@ class RememberedWiki:
         return None
 
 
-def _page(slug: model.Slug, record: ConflictFileRecord) -> model.Page:
+def _page(slug: Slug, record: ConflictFileRecord) -> Page:
     digest = record.wiki_digest
-    return model.Page(slug, record.format, record.remote, wiki_digest=digest)
+    return Page(slug, record.format, record.remote, wiki_digest=digest)

@@ -15,8 +15,7 @@ from msgspec import Struct
 from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
-from wikisync.core import layout
-from wikisync.core.layout import PRIVATE_FOLDER
+from wikisync.core.layout import FOLDER_ID_FILE, LOCK_FILE, PRIVATE_FOLDER
 from wikisync.core.messages import Progress
 from wikisync.core.model import Format, PagePath, Problem, WikiOwner
 from wikisync.folder.ignore import UPLOADS
@@ -174,15 +173,12 @@ def existing_workspace(folder: Path) -> tuple[Config | None, bool]:
         raise errors.FolderError(
             f"{folder} cannot be read: {exc.strerror}", hint="choose another folder"
         ) from exc
-    if FILE_NAME in names and layout.PRIVATE_FOLDER in names:
+    if FILE_NAME in names and PRIVATE_FOLDER in names:
         return read_config(folder / FILE_NAME), False
     # interrupted before the configuration was written
-    private = folder / layout.PRIVATE_FOLDER
+    private = folder / PRIVATE_FOLDER
     inside = {path.name for path in private.iterdir()} if private.exists() else set()
-    if names <= {layout.PRIVATE_FOLDER} and inside <= {
-        layout.LOCK_FILE,
-        layout.FOLDER_ID_FILE,
-    }:
+    if names <= {PRIVATE_FOLDER} and inside <= {LOCK_FILE, FOLDER_ID_FILE}:
         return None, False
     raise errors.FolderError(
         f"{folder} is not empty and is not a workspace",
@@ -238,7 +234,7 @@ def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
     """A folder for each wiki: its last name, or more of its path where two clash."""
     leaves = [owner.full_path.rpartition("/")[2].casefold() for owner in owners]
     names: dict[WikiOwner, str] = {}
-    taken: set[str] = {layout.PRIVATE_FOLDER, "wikisync.toml", "site"}
+    taken: set[str] = {PRIVATE_FOLDER, "wikisync.toml", "site"}
     for owner in owners:
         leaf = owner.full_path.rpartition("/")[2]
         wanted = leaf

@@ -240,9 +240,9 @@ def is_well(status: WikiStatus) -> bool:
     return is_same and status.paused is None and not _needs_person(status)
 
 
-def headline(status: WikiStatus, *, now: float | None = None) -> str:
+def headline(status: WikiStatus) -> str:
     """The first line on a wiki."""
-    now = time.time() if now is None else now
+    now = time.time()
     words: list[str] = []
     if status.pages is not None:
         words.append(sentences.counted(status.pages, "page"))
@@ -287,9 +287,9 @@ def rows(status: WikiStatus) -> list[Row]:
     return found + [Row(note) for note in notes(status)]
 
 
-def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
+def notes(status: WikiStatus) -> list[str]:
     """What else a person may want to know of a wiki."""
-    now = time.time() if now is None else now
+    now = time.time()
     found = [
         f"{one.slug}: {one.what} ({sentences.ago(max(0.0, now - one.at))})"
         for one in status.notices

@@ -20,8 +20,8 @@ from wikisync.service.call import Call, Caller
 from wikisync.service.committing import CommitNote
 from wikisync.service.instance import Service
 from wikisync.service.parameters import SentFile
-from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.reading import answer_part, read_part
+from wikisync.service.projects.tables import add_upload, upload
 from wikisync.service.projects.views import level_of_feature
 from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import Project
@@ -156,7 +156,7 @@ async def upload_file(call: Call) -> web.Response:
     target = service.uploads_folder(project.id) / secret / name
     await asyncio.to_thread(replace_file, sent.path, target)
     found = await service.records.ask(
-        project_tables.add_upload, project.id, caller.person.id, secret, name, sent.size
+        add_upload, project.id, caller.person.id, secret, name, sent.size
     )
     url = f"/uploads/{secret}/{name}"
     markdown = attachments.markdown_link(name, url)
@@ -174,10 +174,7 @@ async def show_upload(call: Call) -> web.StreamResponse:
     """The file's bytes, for whoever may see the project."""
     project = await _seen_project(call)
     found = await call.ask(
-        project_tables.upload,
-        project.id,
-        call.segments["secret"],
-        call.segments["file_name"],
+        upload, project.id, call.segments["secret"], call.segments["file_name"]
     )
     if found is None:
         raise answers.unmatched_route()
