@@ -28,9 +28,15 @@ from wikisync.core.system.private import (
 )
 from wikisync.core.version import __version__
 from wikisync.errors import FolderError
-from wikisync.folder import safe_open
 from wikisync.folder.ignore import UPLOADS, is_ignored_folder, locked_name
 from wikisync.folder.patterns import IGNORE_FILE
+from wikisync.folder.safe_open import (
+    Folders,
+    folder_error,
+    opened_file,
+    opened_root,
+    read_chunks,
+)
 
 BYTES_MAX = 256 * 1024 * 1024
 """A larger file is not ours."""
@@ -102,19 +108,19 @@ class FolderIndex:
         return self._known()
 
     def look(
-        self, folders: safe_open.Folders, path: str, listed: FileStatus | None = None
+        self, folders: Folders, path: str, listed: FileStatus | None = None
     ) -> IndexedFile | None:
         """What a file holds now; None for a folder, a link, or what cannot be read."""
         known = self._known().get(path)
         if known is not None and listed is not None and known.is_as(listed):
             return known
         try:
-            with safe_open.opened_file(folders, path) as descriptor:
+            with opened_file(folders, path) as descriptor:
                 status, now_ns = status_of(os.fstat(descriptor)), self._now_ns()
                 if known is not None and known.is_as(status):
                     return known
                 digest, size = hashlib.sha256(), 0
-                for chunk in safe_open.read_chunks(descriptor, path):
+                for chunk in read_chunks(descriptor, path):
                     digest.update(chunk)
                     size += len(chunk)
         except (OSError, FolderError):
@@ -132,10 +138,7 @@ class FolderIndex:
     ) -> dict[P, LooseFile]:
         """Those of some files that are there, as they are now."""
         found: dict[P, LooseFile] = {}
-        with (
-            safe_open.opened_root(self.root) as root,
-            safe_open.Folders(root) as folders,
-        ):
+        with opened_root(self.root) as root, Folders(root) as folders:
             for path in paths:
                 status = listed.get(path)
                 if status is None and path.startswith(f"{UPLOADS}/"):
@@ -181,7 +184,7 @@ class FolderIndex:
                 if way:
                     files[hash(way)] = hash(exc.errno)
                     continue
-                raise safe_open.folder_error("list", folder, exc) from exc
+                raise folder_error("list", folder, exc) from exc
             seed = hash(way)
             with entries:
                 for entry in entries:
