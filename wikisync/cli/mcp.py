@@ -85,7 +85,6 @@ def command(
 def _with_answers(
     tool: Callable[..., Any], kind: type[Exception]
 ) -> Callable[..., Any]:
-    """The tool with our errors as answers that the agent reads."""
 
     @wraps(tool)
     async def call(*args: Any, **kwargs: Any) -> Any:

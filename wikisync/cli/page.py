@@ -192,7 +192,6 @@ def _add(
     *,
     is_write: bool = False,
 ) -> None:
-    """Add a command on one wiki to the group."""
 
     @click.pass_obj
     def callback(

@@ -149,7 +149,6 @@ def _run_delete(
 def _confirm_deletion(
     connection: Connection, project: str, *, permanently: bool
 ) -> None:
-    """Ask a person, with the project's full path."""
     found = change(connection, lambda p: p.show_project(project))
     shown = f"{found.path_with_namespace} (id {found.id})"
     confirm(

@@ -249,7 +249,6 @@ async def _without_conflict(
 
 
 async def _sync_decided(decided: Sequence[Asked], opened: OpenWorkspace) -> int:
-    """Sync the pages that a person decided on, and say what came of it."""
     first = decided[0]
     pages: dict[WikiSection, set[Slug]] = {}
     for one in decided:

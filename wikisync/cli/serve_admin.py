@@ -46,7 +46,6 @@ def command() -> None:
 
 
 def _command(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """A command of this group, on the records of a data folder."""
 
     def made(run: Callable[..., None]) -> click.Command:
         return command.command(name)(_data_option(click.pass_obj(run)))
@@ -272,7 +271,6 @@ def listed(tables: Tables, what: str) -> list[dict[str, object]]:
 
 
 def _admin(act: str, data: Path, *words: str) -> str:
-    """A command of this group, as a hint."""
     return command_line("serve", "admin", act, "--data", data, *words)
 
 

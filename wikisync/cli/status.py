@@ -235,7 +235,6 @@ def diff(
 
 
 async def _since_base(opened: OpenWorkspace, wanted: Wanted) -> list[Shown]:
-    """What changed here since both sides last agreed."""
     shown: list[Shown] = []
     for section, named in wanted:
         slugs = None if named is None else opened.pages_of(section, named)
@@ -263,7 +262,6 @@ async def _since_base(opened: OpenWorkspace, wanted: Wanted) -> list[Shown]:
 async def _from_wiki(
     opened: OpenWorkspace, wanted: Wanted, credentials: Credentials
 ) -> list[Shown]:
-    """What the next sync would see as different, page by page."""
     async with credentials.open(opened.workspace) as client:
 
         async def one(

@@ -222,7 +222,6 @@ def _way(
 
 
 def _means(path: str, page_format: Format, slug: Slug) -> bool:
-    """Whether a path will be read as this page."""
     name = path.rpartition("/")[2]
     split = split_extension(name)
     if split is None or split[1] is not page_format or is_ignored_file(name):
@@ -232,7 +231,6 @@ def _means(path: str, page_format: Format, slug: Slug) -> bool:
 
 
 def _composed_parts(parts: list[str]) -> list[str]:
-    """Names in form C, in which paths are read."""
     return [unicodedata.normalize("NFC", part) for part in parts]
 
 

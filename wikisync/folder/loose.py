@@ -114,7 +114,6 @@ class LooseFiles:
         return found
 
     def _pages_in(self, folder: str) -> frozenset[str]:
-        """The names of the pages in a folder, without their extensions."""
         try:
             files = [
                 model.split_extension(each.name)

@@ -287,7 +287,6 @@ def _is_special(plain: str, page_format: Format | None, *, is_top: bool) -> bool
 
 
 def _tokens(component: str) -> list[str]:
-    """Each character, or its code, in order."""
     if unicodedata.is_normalized("NFC", component) and not any(
         map(_is_coded, component)
     ):

@@ -468,7 +468,6 @@ class PageFolder:
 
 
 def _pages_hidden(hidden: Collection[str]) -> set[Slug]:
-    """Pages in whose files' place something else is."""
     found = (parse_path(path) for path in hidden if path)
     return {page[0] for page in found if page is not None}
 

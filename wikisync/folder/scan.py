@@ -474,7 +474,6 @@ def _duplicate(page: ListedFile, first: ListedFile) -> Problem:
 
 
 def _problem(code: str, path: str) -> Problem:
-    """What is said of a file that is no page, by the code of its problem."""
     return Problem(code, path_text(path), *_PROBLEMS[code])
 
 

@@ -264,7 +264,6 @@ class FolderWriter:
             folders.fsync()
 
     def _stage(self, write: FileWrite, batch: LimboBatch | None) -> _Staged:
-        """Make a file ready under a name that nobody else knows."""
         if batch is None or not isinstance(write.expected, str):
             name, descriptor = self._new_temporary(write.path)
             staged = _Staged(self._temporary, name)
@@ -369,7 +368,6 @@ class FolderWriter:
         self._staged.discard(temporary)
 
     def _fsync(self, count: int, one_by_one: Callable[[], None]) -> None:
-        """Wait until what was written is on the disk."""
         try:
             if count <= SINGLE_FSYNC_MAX or not sync_disk(self._root):
                 one_by_one()

@@ -242,7 +242,6 @@ def _lost(
 def _check_writable(
     opened: OpenWorkspace, folder: Path, name: str
 ) -> Iterator[Finding]:
-    """Whether a sync may write into the folder and its own; nothing is tried."""
     for path in (folder, opened.workspace.private):
         if path.exists() and (refused := refused_write(path)):
             error = folder_error("write in", str(path), refused)
@@ -366,7 +365,6 @@ async def _check_wiki(
 
 
 def _ways(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[str]:
-    """What was learned of the service from its answers."""
     known = opened.known(wiki).memory.capabilities
     if formats := ", ".join(sorted(known.strips_front_matter_of)):
         yield (

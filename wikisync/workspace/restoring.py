@@ -299,7 +299,6 @@ def _page_in(entry: Trashed) -> tuple[Slug, Format] | None:
 
 
 def _trashed(trash: Trash, entries: Iterable[Trashed]) -> list[Version]:
-    """The texts of entries of the trash, without what is no text."""
     found: list[Version] = []
     for entry in entries:
         page = _page_in(entry)

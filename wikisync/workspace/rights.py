@@ -414,7 +414,6 @@ def _rights_by_role(
 async def _with_nearest(
     client: Client, error: NotFound, selection: Selection
 ) -> NotFound:
-    """The same error with the nearest names in its hint."""
     known: list[str] = []
     # what was seen until an error will do: this is only for a better hint
     with suppress(RemoteError):

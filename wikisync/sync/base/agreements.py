@@ -239,7 +239,6 @@ class Agreements(History):
         self._forget_base()
 
     def _note_earlier(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
-        """Remember the wiki's texts that these pages had until now."""
         # a page that returns to an earlier text had nothing after it
         pages = [
             (self._number, one.page.slug, one.page.remote, EARLIER_MAX)

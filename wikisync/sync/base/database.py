@@ -156,7 +156,6 @@ class Database:
 
 
 def _copy(path: Path, connection: sqlite3.Connection, *, is_live: bool) -> None:
-    """Bring the content of a file into another database."""
     # The file of a process that lives is read through the log that they share.  What a
     # process left that was killed is copied first, because SQLite mends a log to read
     # it.

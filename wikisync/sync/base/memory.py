@@ -199,7 +199,6 @@ class WikiRows:
         return self._once(table, lambda: bool(self._rows(query)[0][0]))
 
     def _write(self, table: str, statement: str, *more: object) -> None:
-        """Carry out one statement on a table whose first value is the wiki's number."""
         self._database.execute(statement, (self._number, *more))
         self._kept.pop(table, None)
 

@@ -429,7 +429,6 @@ def _decided_batches(
 def _instead_of(
     action: Action, batch: Batch, base: Base, rewinding: Rewinding
 ) -> list[Action]:
-    """What is done instead of an action that was not approved."""
     if rewinding.waits(action):
         if batch.decision is Decision.REFUSED:
             return [action, rewinding.rebase(action)]

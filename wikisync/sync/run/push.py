@@ -140,7 +140,6 @@ class Pushes:
             )
 
     async def _keep_unagreed(self, action: plan.Push) -> None:
-        """Keep a text of the wiki that both sides never agreed on."""
         # such as that of a wiki which went back in time, where the newer one goes: it
         # can be restored here, and the push can be undone
         known = self._state.base().get(action.slug)
