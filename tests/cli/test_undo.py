@@ -322,7 +322,7 @@ async def test_follow_the_wiki_and_think_again(cloned: Cloned) -> None:
 KILLS = [
     ("wikisync.api.wikis", "Wiki", "edit_page", 1),
     ("wikisync.api.wikis", "Wiki", "delete_page", 2),
-    ("wikisync.sync.base.history", "Journal", "settle", 2),
+    ("wikisync.sync.base.history", "History", "settle", 2),
 ]
 """Where the process ends, and how often it got there before."""
 

@@ -38,8 +38,64 @@ from wikisync.sync.decide.ledger import (
 )
 
 
-class Journal(WikiRows):
-    """What was done to one wiki and its folder."""
+class Step(Struct, frozen=True):
+    """What a sync made of one page."""
+
+    slug: Slug
+    """What the page is called since; empty for one that was removed."""
+    was: Slug
+    """What it was called before; empty for one that was created."""
+    format: Format
+    """Before, as is the text."""
+    before: str
+    after: Digest
+    """Of its file's text since; empty for one that was removed."""
+
+    @property
+    def name(self) -> Slug:
+        """What a person calls it."""
+        return self.slug or self.was
+
+    @property
+    def names(self) -> frozenset[Slug]:
+        """All names that it has or had."""
+        return frozenset({self.slug, self.was} - {NO_SLUG})
+
+    def __str__(self) -> str:
+        both = "here and on the wiki"
+        if not self.was:
+            return f"remove  {self.slug} {both}"
+        if not self.slug:
+            return f"create  {self.was} {both}"
+        if self.slug != self.was:
+            return f"rename  {self.slug} -> {self.was} {both}"
+        return f"update  {self.slug} {both}"
+
+    @property
+    def digest(self) -> Digest:
+        """Of the text before."""
+        return digest_of(self.before)
+
+
+class LastSync(Struct, frozen=True):
+    """The last sync that changed a page on either side."""
+
+    number: int
+    at: float
+    """When it began, in seconds since the epoch."""
+    steps: tuple[Step, ...]
+
+    @property
+    def names(self) -> frozenset[Slug]:
+        """Its pages by all names that they have or had."""
+        return frozenset[Slug]().union(*(step.names for step in self.steps))
+
+
+class History(WikiRows):
+    """What was done to one wiki and its folder, and the texts that gave way."""
+
+    _sync_at: float | None = None
+    """When this cycle began; None outside of any, where nothing is a step."""
 
     # -- calls that cannot simply be made twice --------------------------------------
 
@@ -159,72 +215,6 @@ class Journal(WikiRows):
             LogEntry(at, Slug(page), what, is_warning=bool(is_warning))
             for at, page, what, is_warning in rows
         )
-
-
-def _intent(row: tuple[Any, ...]) -> Intent:
-    operation, slug, target, markup, before, after, text, at, number = row
-    names = WriteKind(operation), slug, target, Format(markup), before, after
-    return Intent(*names, unpack(text), at, number)
-
-
-class Step(Struct, frozen=True):
-    """What a sync made of one page."""
-
-    slug: Slug
-    """What the page is called since; empty for one that was removed."""
-    was: Slug
-    """What it was called before; empty for one that was created."""
-    format: Format
-    """Before, as is the text."""
-    before: str
-    after: Digest
-    """Of its file's text since; empty for one that was removed."""
-
-    @property
-    def name(self) -> Slug:
-        """What a person calls it."""
-        return self.slug or self.was
-
-    @property
-    def names(self) -> frozenset[Slug]:
-        """All names that it has or had."""
-        return frozenset({self.slug, self.was} - {NO_SLUG})
-
-    def __str__(self) -> str:
-        both = "here and on the wiki"
-        if not self.was:
-            return f"remove  {self.slug} {both}"
-        if not self.slug:
-            return f"create  {self.was} {both}"
-        if self.slug != self.was:
-            return f"rename  {self.slug} -> {self.was} {both}"
-        return f"update  {self.slug} {both}"
-
-    @property
-    def digest(self) -> Digest:
-        """Of the text before."""
-        return digest_of(self.before)
-
-
-class LastSync(Struct, frozen=True):
-    """The last sync that changed a page on either side."""
-
-    number: int
-    at: float
-    """When it began, in seconds since the epoch."""
-    steps: tuple[Step, ...]
-
-    @property
-    def names(self) -> frozenset[Slug]:
-        """Its pages by all names that they have or had."""
-        return frozenset[Slug]().union(*(step.names for step in self.steps))
-
-
-class History(WikiRows):
-    """The earlier texts of one wiki's pages, and what its syncs made of them."""
-
-    _sync_at: float | None = None
-    """When this cycle began; None outside of any, where nothing is a step."""
 
     # -- texts of the folder that were replaced --------------------------------------
 
@@ -479,6 +469,12 @@ class History(WikiRows):
                 self._evict(connection, self._sync_at)
         self.save()
         return number
+
+
+def _intent(row: tuple[Any, ...]) -> Intent:
+    operation, slug, target, markup, before, after, text, at, number = row
+    names = WriteKind(operation), slug, target, Format(markup), before, after
+    return Intent(*names, unpack(text), at, number)
 
 
 def _version(at: float, slug: str, was: str, after: str) -> Version:

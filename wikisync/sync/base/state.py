@@ -24,7 +24,6 @@ from wikisync.core.packaged import packaged_text
 from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.base.agreements import Agreements
 from wikisync.sync.base.database import ANEW, Database, translated
-from wikisync.sync.base.history import Journal
 from wikisync.sync.base.memory import FIELDS
 from wikisync.sync.decide.ledger import EVENTS_MAX
 
@@ -202,7 +201,7 @@ class State:
         return cursor.lastrowid
 
 
-class WikiState(Agreements, Journal):
+class WikiState(Agreements):
     """What is known of one wiki."""
 
     def read_through(self) -> None:
