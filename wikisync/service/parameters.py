@@ -5,7 +5,7 @@ Pure.  Problems are refused together by ``check``, before anything is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -125,26 +125,17 @@ class Parameters:
 
     def _typed(self, row: Parameter) -> object:
         name = row.name
-        value: object
-        match row.type:
-            case "boolean":
-                value = self.boolean(name)
-            case "integer":
-                value = self.integer(name)
-            case "string":
-                value = self.text(name)
-            case "datetime":
-                value = self._moment(name)
-            case "date":
-                value = self._day(name)
-            case "integers":
-                value = self._integers(name)
-            case "strings":
-                value = self._texts(name)
-            case "hash":
-                value = self._hash(row)
-            case "file":
-                value = self._file(name)
+        readers: dict[str, Callable[[str], object]] = {
+            "boolean": self.boolean,
+            "integer": self.integer,
+            "string": self.text,
+            "datetime": self._moment,
+            "date": self._day,
+            "integers": self._integers,
+            "strings": self._texts,
+            "file": self._file,
+        }
+        value = self._hash(row) if row.type == "hash" else readers[row.type](name)
         if row.choices and value is not None and str(value) not in row.choices:
             self.refuse_value(name)
         if row.is_required and value is None and self._raw.get(name) in (None, ""):
