@@ -185,9 +185,13 @@ class Client:
             last_activity_after=active_after,
         )
 
-    def groups(self) -> listing.Listing[schema.GroupRecord]:
+    def groups(
+        self, *, search: str | None = None
+    ) -> listing.Listing[schema.GroupRecord]:
         """Every group the token may see, by name."""
-        return self._paged(Other.GROUPS.route, schema.GroupRecord, "list the groups")
+        return self._paged(
+            Other.GROUPS.route, schema.GroupRecord, "list the groups", search=search
+        )
 
     def group_projects(
         self, group: Id, *, include_subgroups: bool = True
