@@ -63,7 +63,7 @@ async function meant(word, least) {
 	// what is loaded already has rare words too
 	const known = new Map((await entries([word])).map(([it, postings]) => [it, Math.log2(count(postings)) + 1]));
 	const both = await entries(asked, 1, "r");
-	if (left() > 9000) both.push(...(await entries(backs, 1, "r")));
+	if (left() > 12e3) both.push(...(await entries(backs, 1, "r")));
 	for (const [it, rank] of both) known.set(it[0] === "_" ? backward(it.slice(1)) : it, parseInt(rank[1], 36) - 10);
 	const best = (all) => all.filter((it) => it[1] > least).sort((a, b) => b[1] - a[1]);
 	const [two] = best(parts.map((it) => [it, Math.min(...it.map((part) => (common.test(part) ? 9 : known.get(part)) || 0))]));
