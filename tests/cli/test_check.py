@@ -66,6 +66,40 @@ def test_a_folder_or_file_of_a_wiki_is_checked_with_links_to_all_of_it(
     assert said["pages"] == len(found)
 
 
+def test_a_problem_of_a_line_is_told_of_a_checked_page_alone(
+    pages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pages / "wiki/team").mkdir(parents=True)
+    for path in ("more.md", "team/one.md"):
+        wrong = "---\ntitle: [a\n---\n<!-- [more](/more)\n"
+        (pages / "wiki" / path).write_text(wrong)
+    (pages / "wikisync.toml").write_text(
+        '[service]\nurl = "https://gitlab.example.com"\n'
+        '[[wiki]]\nproject = "a/wiki"\nfolder = "wiki"\n'
+    )
+    main(["check", str(pages / "wiki/team"), "--json"])
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    assert sorted(one["subject"] for one in problems) == [
+        f"{pages}/wiki/team/one.md:2",
+        "team/one:4",
+    ]
+
+
+def test_wiki_whose_folder_is_a_link_is_checked_with_its_workspace(
+    pages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pages / "more.md").write_text("[home](home) [lost](lost)\n")
+    workspace = pages.with_name("workspace")
+    workspace.mkdir()
+    (workspace / "wiki").symlink_to(pages)
+    (workspace / "wikisync.toml").write_text(
+        '[service]\nurl = "https://gitlab.example.com"\n'
+        '[[wiki]]\nproject = "a/wiki"\nfolder = "wiki"\n'
+    )
+    assert main(["check", str(workspace)]) == ExitCode.HELD
+    assert "2 pages: 1 broken link" in capsys.readouterr().err
+
+
 def test_folder_of_a_program_is_a_note_unless_it_is_ignored(
     pages: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,10 +83,7 @@ def check_wikis(
 ) -> CheckReport:
     """Look at all pages and links of some wikis, on demand at external links.
 
-    Of a single wiki it may tell only of the file or folder ``below``.
-
-    Raises:
-        SiteError, FolderError: as ``build_site``.
+    Of a single wiki it may tell only of the path ``below``.  Raises as ``build_site``.
     """
     # nothing is written, so that no output can lie in a wiki's folder
     sources = checked_sources(wikis, Path(os.devnull), options)
@@ -115,14 +112,18 @@ def check_wikis(
 def _narrowed(report: CheckReport, wiki: IndexedWiki, below: Path) -> CheckReport:
     """The report without what is about pages that are not ``below``."""
     root, inside, outside = wiki.scanned.source.folder, set[str](), set[str]()
+    if not below.is_relative_to(top := root.resolve()):
+        return report
     for slug, page in wiki.pages.items():
         path = page.source.path
-        ways = (f"{(root / name).resolve()}/" for name in (path, slug))
-        is_in = any(way.startswith(f"{below}/") for way in ways)
+        is_in = any((top / name).is_relative_to(below) for name in (path, slug))
         (inside if is_in else outside).update((slug, path, str(root / path)))
 
     def kept(links: Sequence[CheckedLink]) -> tuple[CheckedLink, ...]:
         return tuple(one for one in links if one.link.slug in inside)
+
+    def is_kept(one: Problem) -> bool:
+        return outside.isdisjoint([one.subject, one.subject.rpartition(":")[0]])
 
     return replace(
         report,
@@ -130,7 +131,7 @@ def _narrowed(report: CheckReport, wiki: IndexedWiki, below: Path) -> CheckRepor
         broken_links=kept(report.broken_links),
         external=kept(report.external),
         orphans=tuple(one for one in report.orphans if one[1] in inside),
-        problems=tuple(one for one in report.problems if one.subject not in outside),
+        problems=tuple(filter(is_kept, report.problems)),
     )
 
 
