@@ -5,9 +5,10 @@ import zlib
 
 import pytest
 
+from tests.support.searched import searched
 from wikisync.markup.record import Section
 from wikisync.site import search_texts
-from wikisync.site.search import read_documents
+from wikisync.site.search import build_shards, read_documents, value_of
 
 
 def raw_deflate(plain: bytes) -> str:
@@ -63,3 +64,11 @@ def test_document_whose_texts_are_damaged_is_left_out() -> None:
     edited: list[object] = [7, [[1, 2, 3, 4], [], *[entry] * 4, *texts], [[1], [], []]]
     (document,) = read_documents(edited)
     assert (document.url, document.text.sections[0].text) == ("a b.html", "text")
+
+
+def test_document_with_more_headings_than_stand_beside_its_title_is_read() -> None:
+    sections = [Section(f"s{n}", f"Part {n}", f"text {n}") for n in range(20)]
+    shards = build_shards([searched("long.html", "Long", *sections)])
+    values = [value_of(one) for name, one in shards.items() if name[:2] == "p-"]
+    (document,) = read_documents(values)
+    assert list(document.text.sections) == sections
