@@ -24,7 +24,7 @@ from wikisync.site.search_words import document_words, packed_words
 from wikisync.site.theme import load_theme
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser
+    from playwright.async_api import Browser, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -554,6 +554,26 @@ async def test_phrase_is_looked_for_in_as_many_pages_as_bytes_allow(
         assert 40_000 < await visit.page.evaluate(SEARCH_BYTES) < 130_000
         await visit.page.get_by_role("button", name="More").wait_for()
         assert "0+" in await visit.page.locator("#siteStatus").inner_text()
+
+
+async def test_part_that_is_not_what_was_asked_for_is_read_with_its_file(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    """A server may give less than that, and a site may have been replaced."""
+
+    async def cut(route: Route) -> None:
+        if route.request.headers.get("range", "bytes=0-").startswith("bytes=0-"):
+            await route.fallback()
+        else:
+            await route.fulfill(status=206, body="[1")
+
+    write_search_site(tmp_path, [document("a.html", "a snapshot", title="Größe")])
+    async with (
+        serving_folder(tmp_path, "/on/the/web/") as base,
+        visiting(chromium, base) as visit,
+    ):
+        await visit.page.route("**/p-*.js", cut)
+        assert await hits_in(visit, "snapshot") == ["a.html"]
 
 
 async def test_words_are_marked_on_the_page_until_they_are_cleared(

@@ -40,8 +40,11 @@ async function partOf(name, place, kind) {
 	const [slots, sizes] = head ? JSON.parse(`[${list}]`) : await load(name);
 	const index = slots.indexOf(place), own = index + kind * slots.length;
 	if (!kind) spent += sizes[index] + 300;
-	const part = head && (await bytes(name, sizes.slice(0, own).reduce((sum, it) => sum + it + 1, head.length), sizes[own]));
-	return part ? JSON.parse(part) : (await load(name))[own + 2];
+	try {
+		return JSON.parse(head && (await bytes(name, sizes.slice(0, own).reduce((sum, it) => sum + it + 1, head.length), sizes[own])));
+	} catch {
+		return (await load(name))[own + 2];
+	}
 }
 
 // As in search.py.
