@@ -313,6 +313,9 @@ async def test_text_with_a_conflict_of_git_is_held(cloned: Cloned) -> None:
     assert ran.code == 3
     assert ran.err.count("git conflict markers") == 2
     assert await cloned.wiki() == FILES
+    cloned.write("team/rules.md", MARKED)
+    ran = await cloned.run("sync", "handbook/team/")
+    assert (ran.code, await cloned.wiki()) == (3, FILES)
     cloned.write("guide.md", "settled\n=======\n")
     ran = await cloned.run("sync", "handbook/guide")
     assert (await cloned.wiki())["guide.md"] == "settled\n=======\n"

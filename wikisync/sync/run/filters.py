@@ -175,8 +175,8 @@ async def hold_markers(cycle: Cycle, decided: Decided) -> None:
         agreed = cycle.state.text(records.get(slug, slug)) or ""
         if has_marker(text):
             found[slug] = plans.HoldReason.MARKER
-        elif is_named(slug, cycle.options.pages or ()):
-            continue
+        elif slug in (cycle.options.pages or ()):
+            continue  # a folder's name says nothing of the markers in one page
         elif not git_conflicts(text) <= git_conflicts(agreed):
             found[slug] = plans.HoldReason.GIT_MARKER
     if found:
