@@ -9,6 +9,7 @@ from tests.support.pair import paired
 from tests.support.quirks import Quirk
 from wikisync.core.model import Digest, Format, Page
 from wikisync.sync.base.state import State
+from wikisync.sync.decide.decided import Capabilities
 
 BLOCK = "---\ntitle: Notes\n---\n\n"
 PAGES = {"notes": BLOCK + "# Notes\n", "plain": "# Plain\n"}
@@ -89,6 +90,16 @@ async def test_a_page_that_shows_its_own_proves_that_it_no_longer_strips(
         await pair.edit("notes", "# Notes\n")
         await pair.rest()
         assert pair.texts() == {"notes": "# Notes\n", "more": BLOCK + "# More\n"}
+
+
+async def test_a_new_page_that_shows_its_own_proves_it_too(state: State) -> None:
+    copies = Copies(state, {"plain": "# Plain\n"})
+    await copies.rest()
+    known = Capabilities(strips_front_matter_of=MARKDOWN)
+    copies.known.remember(capabilities=known)
+    copies.there.put("notes", PAGES["notes"])
+    await copies.rest()
+    assert not copies.known.memory.capabilities.strips_front_matter_of
 
 
 async def test_one_answer_without_it_is_no_proof(

@@ -65,7 +65,7 @@ async def decide_cycle(
     base = state.base()
     changed = changed_pages(base, here, there)
     service = state.memory.capabilities
-    if changed and service.strips_front_matter_of:
+    if service.strips_front_matter_of:
         state.remember(capabilities=service.without_shown(there))
     # of all pages, and rarely asked for
     by_identity = cache(
