@@ -131,6 +131,16 @@ async def test_folder_of_no_page_is_told(cloned: Cloned) -> None:
     assert "handbook/teams/: there is no such page, here or on the wiki" in ran.err
 
 
+async def test_empty_name_is_not_the_current_folder(
+    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloned.write("home.md", "mine\n")
+    monkeypatch.chdir(cloned.root)
+    ran = await cloned.run("sync", "")
+    assert ran.code == 2
+    assert (await cloned.wiki())["home.md"] == PAGES["home"]
+
+
 async def test_current_folder_is_named_with_a_dot(
     cloned: Cloned, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,9 +117,8 @@ def wanted_pages(
     workspace: configured.ConfiguredWorkspace, pages: Sequence[str]
 ) -> list[tuple[WikiSection, frozenset[Slug] | None]]:
     """The wikis to sync, each with the pages of it that are asked for."""
-    if not pages or any(Path(one).resolve() == workspace.root for one in pages):
+    if not pages or any(one and Path(one).resolve() == workspace.root for one in pages):
         return [(wiki, None) for wiki in workspace.synced]
-
     whole = {wiki for name in pages if (wiki := workspace.wiki_at(name)) is not None}
     found: dict[WikiSection, set[Slug]] = {}
     for name in pages:
