@@ -167,6 +167,18 @@ async def test_delete_is_a_dry_run_unless_it_is_allowed(
     assert (await cloned.run("restore", "handbook/guide")).code == 0
 
 
+async def test_deletion_of_a_page_sends_none_of_those_below_it(
+    cloned: Cloned, session: Session
+) -> None:
+    page = {"page": "handbook/team"}
+    async with session("--sync", "--allow-delete") as client:
+        made = await call(client, "create_page", **page, text="# Team\n")
+        cloned.write("team/rules.md", "not ready\n")
+        await call(client, "delete_page", **page, version=made["version"])
+
+    assert (await cloned.wiki())["team/rules.md"] == PAGES["team/rules"]
+
+
 async def test_nothing_outside_the_pages_is_read_or_made(
     cloned: Cloned, session: Session
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from wikisync import errors
 from wikisync.config import WikiSection
 from wikisync.core.model import WRITABLE_FORMATS, Format, Slug, digest_of
-from wikisync.folder.naming import parse_path
+from wikisync.folder.naming import parse_path, path_of
 from wikisync.folder.scan import ListedFile, read_patterns, scan_pages
 from wikisync.folder.workspace import holder_of
 from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk, encoded, new_path
@@ -322,7 +322,6 @@ class Agent:
         return "; ".join(reasons)
 
     async def _carried(self, section: WikiSection, slug: Slug) -> Answer:
-        """How what was written comes to the wiki."""
         holder = holder_of(self.workspace.private)
         if not self._syncs or holder is not None:
             carrier = "the running wikisync" if holder else "the next sync"
@@ -330,7 +329,8 @@ class Agent:
         try:
             run = await sync_workspace(
                 self.workspace,
-                [f"{section.folder}/{slug}"],
+                # by a file: without an extension it may be a folder
+                [f"{section.folder}/{path_of(slug, Format.MARKDOWN)}"],
                 SyncRequest(),
                 self._credentials,
             )
