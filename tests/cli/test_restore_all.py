@@ -142,6 +142,16 @@ async def test_file_keeps_its_own_name(cloned: Cloned) -> None:
     assert "my-page.md" not in cloned.files()
 
 
+async def test_a_removed_file_is_found_in_the_folder_of_its_own_name(
+    cloned: Cloned,
+) -> None:
+    cloned.write("Team Room/one.md", "one\n")
+    await cloned.run("sync")
+    (cloned.folder / "Team Room/one.md").unlink()
+    await cloned.run("restore", "handbook/Team Room", "--all", "--since", "10m", "-y")
+    assert cloned.read("Team Room/one.md") == "one\n"
+
+
 async def test_page_that_cannot_be_written_does_not_stop_the_others(
     cloned: Cloned,
 ) -> None:

@@ -107,6 +107,7 @@ async def _found(
     found: list[Earlier] = []
     for section, below in scopes.items():
         known, local = opened.known(section), opened.local(section)
+        asked = opened.pages_of(section, [below])
         # before the snapshot, which forgets those of files that are gone
         files = {page: file for file, page in known.aliases().items()}
         try:
@@ -115,7 +116,7 @@ async def _found(
             failed[section.folder] = error  # its disk may be away
             continue
         for slug, version in sorted(versions.items()):
-            if below and not is_named(slug, opened.pages_of(section, [below])):
+            if below and not is_named(slug, asked):
                 continue
             try:
                 current = await current_page(local, slug)
