@@ -114,7 +114,7 @@ async def _restart_s(fleet: Fleet, workers: Workers) -> float:
     async def is_taken() -> bool:
         left = await fleet.rows._do(
             "SELECT key FROM fleet_wiki WHERE is_busy AND worker LIKE %s",
-            (f"%:{killed.pid}",),
+            (f"%:{killed.pid}:%",),
         )
         return not left
 

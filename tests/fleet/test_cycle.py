@@ -16,7 +16,7 @@ from tests.support.fleet import PATH, PICTURE, Died, Fleet, dies_at
 from wikisync.api.projects import Projects
 from wikisync.core.model import WikiOwner
 from wikisync.fleet import worker as worker_module
-from wikisync.fleet.rows import LostClaim
+from wikisync.fleet.rows import LANDING, LostClaim
 from wikisync.fleet.states import States
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bucket import open_bucket
@@ -424,6 +424,33 @@ async def test_landing_page_lists_public_wikis_and_finds_their_pages(
     await fleet.work(worker)
     assert got(fleet.server, f"{fleet.name}/index.html") is None
     assert await fleet.due() == []
+
+
+async def test_landing_page_finds_the_pages_of_the_wiki_that_has_a_path_now(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.settings = replace(fleet.settings, title="All our wikis")
+    await fleet.rows.make(fleet.settings)
+    worker = fleet.worker(folder="lands")
+    await fleet.work(worker)
+    assert [one.title async for one in searched(fleet)] == ["guide", "Home"]
+    await Projects(fleet.client).edit_project(PATH, path="moved")
+    await fleet.service.add_project(PATH, {"other": "NEW"}, visibility="public")
+    await fleet.discover()
+    await fleet.work(worker)
+    await fleet.rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
+    await fleet.work(worker)
+    assert [one.title async for one in searched(fleet)] == ["guide", "Home", "other"]
+
+
+async def test_landing_page_is_due_as_all_is_listed(fleet: Fleet) -> None:
+    """A worker may die before it says that the page is due."""
+    await fleet.rows.make(replace(fleet.settings, title="All our wikis"))
+    await fleet.rows._do("UPDATE fleet_wiki SET answered_at = clock_timestamp()")
+    assert await fleet.due() == []
+    await fleet.rows.put([], [])
+    assert LANDING in await fleet.due()
 
 
 async def searched(fleet: Fleet) -> AsyncIterator[SearchDocument]:

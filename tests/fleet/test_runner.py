@@ -111,17 +111,15 @@ class FleetBench:
             await Rows(pool).make(settings)
             await Rows(pool).put(WIKIS)
 
-    def runner(self, rows: Rows, name: str = "") -> FleetRunner:
-        runner = FleetRunner(rows, slots=4, beat_s=0.5, poll_s=0.1, dead_s=5)
-        runner.name += name
-        return runner
+    def runner(self, rows: Rows) -> FleetRunner:
+        return FleetRunner(rows, slots=4, beat_s=0.5, poll_s=0.1, dead_s=5)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for name in ("", "-2"):
+            for _ in range(2):
                 rows = Rows(await stack.enter_async_context(pool_for(self.database)))
-                work = self.runner(rows, name).run(partial(self.cycle, rows), idle)
+                work = self.runner(rows).run(partial(self.cycle, rows), idle)
                 await stack.enter_async_context(running(work))
             yield
 
@@ -347,6 +345,35 @@ async def test_runner_that_was_silent_writes_nothing_more(
     monkeypatch.setattr(time, "monotonic", lambda: later)
     with pytest.raises(LostClaim):
         await runner.check()
+
+
+async def test_wiki_of_a_cycle_that_was_refused_to_write_is_taken_again(
+    fleet: FleetBench,
+) -> None:
+    """The heart beats again before anybody takes the worker for dead."""
+    refused: list[str] = []
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+        runner = fleet.runner(rows)
+
+        async def cycle(row: Row) -> None:
+            if not refused:
+                heard, runner._heard = runner._heard, (0.0, 0.0)
+                with pytest.raises(LostClaim):
+                    await runner.check()
+                runner._heard = heard
+                refused.append(row.key)
+                return
+            await fleet.cycle(rows, row)
+
+        async with running(runner.run(cycle, idle)):
+            await until(lambda: is_done(rows))
+    assert refused
+
+
+async def test_no_two_workers_have_one_name() -> None:
+    rows = Rows(pool_for(""))
+    assert FleetRunner(rows).name != FleetRunner(rows).name
 
 
 async def test_queue_that_goes_and_comes_back_is_worked_on(

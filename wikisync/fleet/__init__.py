@@ -5,6 +5,5 @@ sites.  ``rows`` is every statement on our tables, ``states`` what of a wiki lie
 bucket, ``cycle`` the order of one cycle, ``landing`` the page that lists all,
 ``runner`` who takes wikis from the queue, ``worker`` a process that works and looks
 which wikis there are, ``doctor`` what has to hold, ``parts`` both servers in a folder,
-to try it.  Needs the extra ``fleet``; nothing else
-in the house knows of it but the command line.
+to try it.  Needs the extra ``fleet``; the command line alone knows of it.
 """

@@ -250,7 +250,7 @@ class Cycle(Struct, frozen=True):
             prefix=f"{wiki.owner.full_path}/-/wikis/",
             pages=read.pulled.pages,
             changed=read.changed,
-            apart=state,
+            apart=f"{row.key}/{state}",
         )
         return msgspec.json.encode(one).decode()
 

@@ -54,14 +54,13 @@ async def land(
     await check()
     await rows.check(row)
     await upload(folder / SITE if wikis else None, bucket, seen, check=check)
-    took_s = time.monotonic() - begun
     await rows.move(
         row,
         generation=row.generation,
         state="",
         pages=0,
         problem="",
-        rests_s=max(REST_S, REST_TIMES * took_s) if wikis else 0.0,
+        rests_s=max(REST_S, REST_TIMES * (time.monotonic() - begun)) if wikis else 0.0,
     )
 
 

@@ -428,11 +428,11 @@ class Rows:
                     " hint_at = clock_timestamp() WHERE NOT is_gone AND key = ANY(%s)",
                     (list(gone),),
                 )
-                # groups tell of no activity, and projects may fail to; those without
-                # pages, which are nearly all, cost nothing until they do
+                # groups tell of no activity, projects and dying workers may fail to;
+                # what has no pages, as nearly all, costs nothing until they do
                 await cursor.execute(
                     "UPDATE fleet_wiki SET hint_at = now() WHERE hint_at <= answered_at"
-                    " AND (pages > 0 OR key LIKE 'group-%')"
+                    f" AND (pages > 0 OR key LIKE 'group-%' OR key = '{LANDING}')"
                 )
                 await cursor.execute("UPDATE fleet SET swept_at = now()")
 

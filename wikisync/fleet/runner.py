@@ -60,7 +60,8 @@ class FleetRunner:
         self._rows, self._slots = rows, slots
         self._beat_s, self._poll_s = beat_s, poll_s
         self._silent_max_s, self._dead_s = silent_max_s, dead_s
-        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        # containers on the network of their host share its name, and a process number
+        self.name = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self._heard = _now()
         self._looped = time.monotonic()
         self._is_ending = False
@@ -73,6 +74,7 @@ class FleetRunner:
             LostClaim: somebody may have.
         """
         if (silent_s := self._silent_s) > self._silent_max_s:
+            self._life_ends.set()  # the next one frees the wiki
             raise LostClaim(f"silent for {silent_s:.0f} s")
 
     @property
