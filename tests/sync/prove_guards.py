@@ -444,7 +444,7 @@ GUARDS = (
     ),
     Guard(
         "no link out of the folder",
-        "wikisync.folder.safe_open:opened_file",
+        "wikisync.folder.index:opened_file",
         lambda _guard: _followed,
         "folder/test_loose.py::test_a_symbolic_link_is_never_followed",
     ),
