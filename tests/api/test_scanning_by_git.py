@@ -1,5 +1,6 @@
 """Scans that ask git what changed, against the embedded service."""
 
+import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
@@ -390,10 +391,10 @@ async def test_pages_are_listed_after_six_hours_whatever_git_says(
 ) -> None:
     known = replica._known
     listed_at = known.mark.listed_at
-    monkeypatch.setattr(known, "_wall", lambda: listed_at + LISTED_S - 10)
+    monkeypatch.setattr(time, "time", lambda: listed_at + LISTED_S - 10)
     await replica.snapshot()
     assert asked.take() == ["GET refs"]
-    monkeypatch.setattr(known, "_wall", lambda: listed_at + LISTED_S + 10)
+    monkeypatch.setattr(time, "time", lambda: listed_at + LISTED_S + 10)
     assert await seen(replica) == digests(PAGES)
     assert asked.take()[:2] == LIST
     await replica.snapshot()

@@ -445,9 +445,12 @@ async def test_preview_shows_that_a_save_was_pushed(
             events, params={"at": "guide.html"}, headers=headers
         ) as socket:
             window = Window(socket)
-            await window.hear_until("state", "")
+            shown = await window.hear_until("state", "synced")
             watch.save("guide", "two\n")
-            await window.hear_until("state", "pushed")
+            await watch.said("1 pushed (guide)")
+            news = await window.hear_other_key(shown["key"])
+            if news["state"] != "synced":
+                await window.hear_until("state", "synced")
             assert await watch.wiki_text("guide") == "two\n"
 
 

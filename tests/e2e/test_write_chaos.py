@@ -83,11 +83,12 @@ class Desk:
 
     def other_program(self, page: str, place: str) -> None:
         """An editor that saves by a rename, as vim does."""
-        text = self.file(page).read_text()
-        new = self.folder.parent / "new.md"
-        line = self.sentence("another program")
-        new.write_text(text.replace(f"## {place}\n", f"## {place}\n\n{line}\n"))
-        new.replace(self.file(page))
+        file, new = self.file(page), self.folder.parent / "new.md"
+        line, text = self.sentence("another program"), None
+        # it would take back what a save brought since it has read
+        while text != (text := file.read_text()):
+            new.write_text(text.replace(f"## {place}\n", f"## {place}\n\n{line}\n"))
+        new.replace(file)
 
 
 TEXT = "".join(f"## {one}\n\nWords.\n\n" for one in PLACES)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -51,7 +50,6 @@ def read_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         paths.append(path)
         return read_chunks(descriptor, path)
 
-    opened = SimpleNamespace(**{**vars(safe_open), "read_chunks": noted})
-    monkeypatch.setattr(index, "safe_open", opened)
+    monkeypatch.setattr(index, "read_chunks", noted)
     monkeypatch.setattr(file_status, "SETTLED_NS", 0)
     return paths

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from tests.site.sites import HANDBOOK, Studio
 from wikisync.core.system import file_status
 from wikisync.errors import UsageError
-from wikisync.folder import index, safe_open
+from wikisync.folder import index
 from wikisync.site import addresses, pages
 from wikisync.site.navigation import Tree
 from wikisync.site.theme import Theme
@@ -208,8 +207,7 @@ def test_settled_files_are_not_read_again(
     monkeypatch.setattr(file_status, "SETTLED_NS", -1)
     studio.add("-- home.md --\nfirst\n")
     studio.build()
-    unread = {**vars(safe_open), "read_chunks": None}
-    monkeypatch.setattr(index, "safe_open", SimpleNamespace(**unread))
+    monkeypatch.setattr(index, "read_chunks", None)
     assert studio.build().written == 0
 
 

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -22,7 +21,7 @@ from tests.support.quirks import Quirk
 from wikisync.core.model import Digest, Format, Page, Slug
 from wikisync.core.system import file_status
 from wikisync.errors import Rejected, Unavailable
-from wikisync.folder import index, safe_open
+from wikisync.folder import index
 from wikisync.markup import retarget
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
@@ -219,8 +218,7 @@ async def test_a_start_with_nothing_new_parses_no_page_and_reads_no_picture(
         raise AssertionError("a picture was read, or a page parsed")
 
     monkeypatch.setattr(retarget, "parse_page", refuse)
-    unread = {**vars(safe_open), "read_chunks": refuse}
-    monkeypatch.setattr(index, "safe_open", SimpleNamespace(**unread))
+    monkeypatch.setattr(index, "read_chunks", refuse)
 
     assert (await pair.cycle()).is_quiet
 

@@ -148,9 +148,9 @@ def test_page_reads_no_file(engine: Engine, tmp_path: Path, source: str) -> None
 
 @pytest.mark.parametrize("name", list(KINDS))
 def test_page_over_its_time_is_stopped_and_the_next_is_right(name: str) -> None:
-    with closing(engine_named(name, WorkerLimits(seconds_max=0.4))) as engine:
+    with closing(engine_named(name, WorkerLimits(seconds_max=0.25))) as engine:
         html_of(engine, "warm")
-        with pytest.raises(LimitExceeded, match=r"takes longer than 0\.4 s"):
+        with pytest.raises(LimitExceeded, match=r"takes longer than 0\.25 s"):
             html_of(engine, "*a* _b_ `c` {counter:x} " * 40_000)
         assert "<p>x</p>" in html_of(engine, "x")
 
