@@ -1,4 +1,4 @@
-// Searches the index of wikisync/site/search.py.
+// See wikisync/site/search.py.
 (() => {
 const { src, dataset: text } = document.currentScript;
 const root = new URL("../../", src);
@@ -11,7 +11,7 @@ function make(tag, content = "", rest) {
 	return node;
 }
 
-// Bytes that a query takes and may take, about; texts are left out beyond.
+// Bytes of a query; texts are left out beyond.
 const most = 26500;
 let spent = 0, budget = most;
 const left = (cost = 0) => budget - (spent += cost);
@@ -26,20 +26,20 @@ const load = (name) =>
 	}));
 const fileOf = (name) => new URL(`-/search/${name}.js`, root);
 
-// Part of a file, where the server gives parts.
+// "" where the server gives no parts.
 let hasParts = root.protocol[3] === "p";
 async function bytes(name, from, size) {
 	const answer = hasParts && (await fetch(fileOf(name), { headers: { Range: `bytes=${from}-${from + size - 1}` } }).catch(() => 0));
 	return (hasParts = answer.status === 206) ? answer.text() : "";
 }
 
-// Of a page: 0 title, address and headings, 1 texts.
+// 0: title, address, headings; 1: texts.
 const pageOf = (slot, kind) => (waiting[[slot, kind]] ??= partOf(`p-${slot >> 5}`, slot & 31, kind));
 async function partOf(name, place, kind) {
-	const [head, list] = (await (waiting[name + "!"] ??= bytes(name, 0, 300))).match(/^.*?\[(\[.*?\],\[.*?\]),/) || [];
+	const [head, list] = (await (waiting[name + "!"] ??= bytes(name, 0, 400))).match(/^.*?\[(\[.*?\],\[.*?\]),/) || [];
 	const [slots, sizes] = head ? JSON.parse(`[${list}]`) : await load(name);
 	const index = slots.indexOf(place), own = index + kind * slots.length;
-	if (!kind) spent += sizes[index] + 300;
+	if (!kind) spent += sizes[index] + 400;
 	try {
 		return JSON.parse(head && (await bytes(name, sizes.slice(0, own).reduce((sum, it) => sum + it + 1, head.length), sizes[own])));
 	} catch {
@@ -60,7 +60,6 @@ const wordsOf = (line) =>
 		return chars[1] && pair.test(word) ? chars.slice(1).map((it, i) => chars[i] + it) : chars.slice(0, 32).join("");
 	});
 
-// A query: tags as the index has them, phrases, and words.
 function parse(query) {
 	const tags = [], phrases = [];
 	const rest = query.replace(/(^|\s)tag:("[^"]*"?|\S+)/gu, (_, gap, tag) => {
@@ -72,12 +71,11 @@ function parse(query) {
 	return { tags, phrases, words: [...new Set(wordsOf(rest))] };
 }
 
-// What most forms of a word begin with.
 const stemOf = (word) => {
 	const [, stem = word] = word.match(/^(.{3,}?)(?:(?:at)?ions?|ung(?:en)?|ings?|e?ly|ers?|(?<=e)(?:rs?|d)|e[dnms]|s|e|y)?$/u) || [];
 	return stem.replace(/(.)\1$/, "$1");
 };
-// Words in a text: [start, end, word].
+// [start, end, word].
 function places(line, words) {
 	const chars = words.filter((word) => pair.test(word)).join("");
 	return [...line.matchAll(RegExp(`${chars && `[${chars}]+|`}${others}\\p{M}])+`, "gu"))].flatMap(({ 0: part, index }) => {
@@ -94,7 +92,7 @@ function marked(tag, line, words) {
 	return make(tag, [...places(line, words).flatMap(([start, end]) => [line.slice(done, start), make("mark", line.slice(start, (done = end)))]), line.slice(done)]);
 }
 
-// A page, the headings that have the words, and the text below the best one.
+// With the headings that have the words, and the text below the best one.
 async function hit([slot, score], words, textsOf) {
 	const [title, url, wiki, some, lead, size, changed] = await pageOf(slot, 0);
 	const [texts, more] = await textsOf(slot, size);
@@ -118,7 +116,7 @@ async function hit([slot, score], words, textsOf) {
 	return [score * (1 + isTogether([title, lead, ...sections.map((it) => it[1]), ...texts], words) / 2), make("li", parts)];
 }
 
-// Whether words stand side by side in a line, but for a short one.
+// Side by side, but for a short word.
 const isTogether = (lines, words) =>
 	words[1] &&
 	lines.some((line) => {
@@ -173,7 +171,7 @@ if (form) {
 	if (wiki) load("index").then(({ wikis }) => wikis.map((it) => wiki.append(new Option(...it))));
 }
 
-// The words that led here are marked until the reader clears them.
+// What led here is marked.
 let asked;
 try {
 	asked = sessionStorage["wikisync-mark"];
@@ -199,7 +197,6 @@ if (asked) {
 	if (article.querySelector("mark")) article.before(clear);
 }
 
-// The box in the header.
 const box = document.querySelector("form.search");
 if (box) {
 	const list = make("ol"), note = make("p", "", { role: "status" });

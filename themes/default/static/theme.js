@@ -1,4 +1,4 @@
-// Comforts: all works without them.
+// All works without it.
 (() => {
 const text = document.currentScript.dataset;
 const mode = document.documentElement.dataset;
@@ -25,14 +25,13 @@ function saved(key, value) {
 	} catch {} // for this page
 }
 
-// What a link in a page leads to; its address may be nonsense.
+// Its address may be nonsense.
 function named(link) {
 	try {
 		return document.getElementById(decodeURIComponent(link.hash.slice(1)));
 	} catch {}
 }
 
-// A picture in its own size, until it is pressed.
 function enlarge(img) {
 	const box = make("dialog");
 	const own = Object.assign(make("img"), { src: img.src, alt: img.alt, tabIndex: 0 });
@@ -42,7 +41,7 @@ function enlarge(img) {
 	box.showModal();
 }
 
-// All are measured before one is changed, or each would cost a layout of the page.
+// Measured before one is changed: each would cost a layout.
 const isWide = (box) => [box, box.scrollWidth > box.clientWidth];
 
 // A table that need not scroll keeps its head in view.
@@ -56,7 +55,7 @@ function copy(pre) {
 	getSelection().removeAllRanges();
 }
 
-// Scrolls the list alone to an entry.
+// The list alone scrolls.
 function show(entry) {
 	const list = entry.closest(".site-nav, .contents");
 	const [at, box] = [entry, list].map((it) => it.getBoundingClientRect());
@@ -65,7 +64,7 @@ function show(entry) {
 
 const showPage = () => all(".site-nav [aria-current]").map(show);
 
-// "3 days ago", which is true only while somebody reads it.
+// "3 days ago" is true only now.
 const ago = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
 const UNITS = [["year", 31536e6], ["month", 2592e6], ["week", 6048e5], ["day", 864e5], ["hour", 36e5], ["minute", 6e4]];
 function age(time) {
