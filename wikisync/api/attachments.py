@@ -2,9 +2,9 @@
 
 The service may keep its files from tokens (``docs/service.md`` "Attachments"): it
 redirects to its sign-in page, or answers with a web page, even as if it were the file.
-So what may be a page by its name comes by git where that can be had; what may be one,
-or is empty, is taken from the file route only if that admits to lack a file that cannot
-be there.
+So a file that a web page could have the name of comes by git, where there is a
+repository.  An empty answer, or one that may be a web page, is taken from the file
+route only if the route says of a file that cannot exist that it is missing.
 """
 
 import logging

@@ -202,10 +202,11 @@ class Theme:
         full["content"] = Markup(full["content"])  # noqa: S704 - sanitised by markup
         for name in ("sidebar", "wiki_footer"):
             if full[name] is not None:
-                full[name] = Markup(full[name])  # noqa: S704 - same
+                full[name] = Markup(full[name])  # noqa: S704 - sanitised, too
         for name in ("comments", "versions"):
             full[name] = [
-                structs.replace(one, html=Markup(one.html))  # noqa: S704 - same
+                # comments are sanitised, and versions escaped
+                structs.replace(one, html=Markup(one.html))  # noqa: S704
                 for one in full[name]
             ]
         own = {"api": THEME_API, "theme": self.options, "at": at, "root": root_url(at)}

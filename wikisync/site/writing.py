@@ -414,7 +414,7 @@ class SiteWriting:
             if top := self._apart:
                 files = (path for path in top.rglob("*.js") if path.is_file())
                 known = tuple(path.relative_to(top).as_posix() for path in files)
-                read = lambda path: (top / path).read_bytes()  # noqa: E731
+                read = partial(_read_below, top)
             kept = {
                 hash_of(program_fingerprint(), one): one
                 for one in kept_documents(known, self._kept, read)
@@ -581,3 +581,7 @@ def _large_drawing(name: str) -> Problem:
         f"is an SVG of more than {mib} MiB; the site shows an empty image instead",
         "make it smaller, or attach it as PNG",
     )
+
+
+def _read_below(folder: Path, path: str) -> bytes:
+    return (folder / path).read_bytes()
