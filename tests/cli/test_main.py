@@ -46,12 +46,15 @@ def test_help_and_version_are_typed_as_commands_too(
         assert shown == 2 * shown[: len(shown) // 2]
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("exprot", "export"), ("halp", "help"), ("vesion", "version")]
+)
 def test_misspelt_command_is_told_with_the_nearest(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], typed: str, meant: str
 ) -> None:
-    assert main(["exprot"]) == 2
+    assert main([typed]) == 2
     said = capsys.readouterr().err
-    assert "error: no such command: exprot (did you mean export?)" in said
+    assert f"error: no such command: {typed} (did you mean {meant}?)" in said
     assert "hint: see wikisync --help" in said
 
 

@@ -120,7 +120,8 @@ class LazyGroup(click.Group):
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
 
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            known = (*COMMANDS, "help", "version")
+            near = difflib.get_close_matches(args[0], known, n=1)
             meant = f" (did you mean {near[0]}?)" if near else ""
             raise click.UsageError(f"no such command: {args[0]}{meant}", ctx)
         return super().resolve_command(ctx, args)
