@@ -371,6 +371,27 @@ async def test_wiki_of_a_cycle_that_was_refused_to_write_is_taken_again(
     assert refused
 
 
+async def test_runner_that_is_cancelled_ends_though_a_statement_was_cut_off(
+    fleet: FleetBench,
+) -> None:
+    begun = asyncio.Event()
+
+    async def cycle(_row: Row) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            # so ends what waits for the database
+            raise psycopg.OperationalError("cancelling the statement") from None
+
+    async with (
+        asyncio.timeout(WAIT_S),
+        pool_for(fleet.database) as pool,
+        running(fleet.runner(Rows(pool)).run(cycle, idle)),
+    ):
+        await begun.wait()
+
+
 async def test_no_two_workers_have_one_name() -> None:
     rows = Rows(pool_for(""))
     assert FleetRunner(rows).name != FleetRunner(rows).name

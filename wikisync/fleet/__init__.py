@@ -4,6 +4,6 @@ PostgreSQL holds a row for each wiki, which are the queue, a bucket the states a
 sites.  ``rows`` is every statement on our tables, ``states`` what of a wiki lies in the
 bucket, ``cycle`` the order of one cycle, ``landing`` the page that lists all,
 ``runner`` who takes wikis from the queue, ``worker`` a process that works and looks
-which wikis there are, ``doctor`` what has to hold, ``parts`` both servers in a folder,
-to try it.  Needs the extra ``fleet``; the command line alone knows of it.
+which wikis there are, ``doctor`` what has to hold, ``parts`` both servers in a folder.
+Needs the extra ``fleet``; only the command line knows of it.
 """

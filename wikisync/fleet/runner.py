@@ -101,6 +101,8 @@ class FleetRunner:
                 with plain_errors():
                     await self._live_once(cycle, idle)
             except psycopg.Error as error:
+                if (task := asyncio.current_task()) and task.cancelling():
+                    raise asyncio.CancelledError from error  # cut off a statement
                 log.warning("the database is away: %s", error)
             self._life_ends.clear()
             if not self._is_ending:

@@ -205,8 +205,7 @@ class Theme:
                 full[name] = Markup(full[name])  # noqa: S704 - sanitised, too
         for name in ("comments", "versions"):
             full[name] = [
-                # comments are sanitised, and versions escaped
-                structs.replace(one, html=Markup(one.html))  # noqa: S704
+                structs.replace(one, html=Markup(one.html))  # noqa: S704 - or escaped
                 for one in full[name]
             ]
         own = {"api": THEME_API, "theme": self.options, "at": at, "root": root_url(at)}
