@@ -109,16 +109,11 @@ def parameters_of(
     is_filter = endpoint.route.method == "GET"
     rows: dict[str, Parameter] = {}
     for group in rules_of(endpoint).takes:
-        rows |= group_of(group, is_filter=is_filter)
+        rows |= {
+            row: convert({"name": row, "is_filter": is_filter, **facts}, Parameter)
+            for row, facts in _TABLE["groups"][group].items()
+        }
     return MappingProxyType(rows)
-
-
-def group_of(name: str, *, is_filter: bool = False) -> dict[str, Parameter]:
-    """A group of parameters that operations take, by their names."""
-    return {
-        row: convert({"name": row, "is_filter": is_filter, **facts}, Parameter)
-        for row, facts in _TABLE["groups"][name].items()
-    }
 
 
 @cache

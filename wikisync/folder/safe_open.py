@@ -126,7 +126,16 @@ def open_folder(
     tries_left = _MAKING_TRIES_MAX
     while True:
         try:
-            return _open_way(root, parts, made, mode, below)
+            descriptor = root
+            for index, part in enumerate(parts):
+                way = [*below, *parts[: index + 1]]
+                try:
+                    inner = _open_inner(descriptor, part, way, made, mode)
+                finally:
+                    if descriptor != root:
+                        os.close(descriptor)
+                descriptor = inner
+            return descriptor if parts else os.dup(root)
         except FileNotFoundError as exc:
             tries_left -= 1
             if made is None:
@@ -148,25 +157,6 @@ def make_folder(path: Path) -> None:
     else:
         with opened_root(path.parent) as parent, opened_root(path) as made:
             inherit_owner(parent, made)
-
-
-def _open_way(
-    root: int,
-    parts: Sequence[str],
-    made: set[tuple[str, ...]] | None,
-    mode: int,
-    below: Sequence[str],
-) -> int:
-    descriptor = root
-    for index, part in enumerate(parts):
-        way = [*below, *parts[: index + 1]]
-        try:
-            inner = _open_inner(descriptor, part, way, made, mode)
-        finally:
-            if descriptor != root:
-                os.close(descriptor)
-        descriptor = inner
-    return descriptor if parts else os.dup(root)
 
 
 def _open_inner(
@@ -223,14 +213,6 @@ def link_error(path: str) -> PlaceTaken:
         f"{path} is a symbolic link, which wikisync does not follow",
         path=path,
         hint="replace the link with a real file or folder",
-    )
-
-
-def link_out_error(path: str) -> FolderError:
-    """A symbolic link leads somewhere else."""
-    return FolderError(
-        f"{path} is a link to outside its folder",
-        hint="replace it with a copy of the file",
     )
 
 
@@ -371,7 +353,11 @@ def _resolved(root: Path, path: str) -> str:
     try:
         return (real / path).resolve().relative_to(real).as_posix()
     except ValueError:
-        raise link_out_error(path) from None
+        # A symbolic link leads somewhere else
+        raise FolderError(
+            f"{path} is a link to outside its folder",
+            hint="replace it with a copy of the file",
+        ) from None
 
 
 def read_chunks(descriptor: int, path: str) -> Iterator[bytes]:

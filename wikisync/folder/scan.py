@@ -221,7 +221,14 @@ class _Scan:
             if first.setdefault(page.slug, page) is not page:
                 duplicates.add(page.slug)
                 self._problems.append(_duplicate(page, first[page.slug]))
-        in_place = self._see_folders_in_place()
+        # Folders called as a page is, with pages below; others are a mistake
+        found: list[str] = []
+        for folder in self._named_as_pages:
+            if any(page.path.startswith(f"{folder}/") for page in self._pages):
+                found.append(folder)
+            else:
+                self._problems.append(_problem("folder-in-place", folder))
+        in_place = tuple(sorted(found))
         self._see_what_is_missing()
         copies, likely_copies = self._find_copies()
         for (_, who), paths in self._of_programs.items():
@@ -244,16 +251,6 @@ class _Scan:
             elsewhere=self._elsewhere,
             left_out=tuple(self._left_out),
         )
-
-    def _see_folders_in_place(self) -> tuple[str, ...]:
-        """Folders called as a page is, with pages below; others are a mistake."""
-        found: list[str] = []
-        for folder in self._named_as_pages:
-            if any(page.path.startswith(f"{folder}/") for page in self._pages):
-                found.append(folder)
-            else:
-                self._problems.append(_problem("folder-in-place", folder))
-        return tuple(sorted(found))
 
     def _see_what_is_missing(self) -> None:
         """A file for which a stub stands, and which is not there itself."""
@@ -319,7 +316,9 @@ class _Scan:
                     elif _is_ignored(entry):
                         self._see_trace(folder, entry)
                     elif entry.is_symlink():
-                        self._see_link(path)
+                        self._hidden[path] = "link-ignored"
+                        if _is_ours(path) and not self._patterns.is_ignored(path):
+                            self._problems.append(_problem("link-ignored", path))
                     elif entry.is_dir(follow_symlinks=False):
                         folders.append(path)
                     elif is_file:
@@ -346,11 +345,6 @@ class _Scan:
         problem = said(path_text(path))
         if problem is not None and not self._patterns.is_ignored(path):
             self._left_out.append(problem)
-
-    def _see_link(self, path: str) -> None:
-        self._hidden[path] = "link-ignored"
-        if _is_ours(path) and not self._patterns.is_ignored(path):
-            self._problems.append(_problem("link-ignored", path))
 
     def _see_page(
         self, path: str, slug: Slug, page_format: Format, entry: os.DirEntry[str]

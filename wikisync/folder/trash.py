@@ -213,18 +213,15 @@ class Trash:
         self._size += size
         if is_file and self._files is not None:
             self._files[path] = entry
-        self._purge_now_and_then(now)
+        is_due = self._purged_at is None or now - self._purged_at >= PURGE_EVERY_S
+        if is_due or self._size > self._kept_bytes:
+            with suppress(FolderError):
+                self.purge()
         return entry
 
     def _undo(self, entry_id: str, file: str) -> None:
         with suppress(FolderError):
             self._remove(entry_id, file)
-
-    def _purge_now_and_then(self, now: float) -> None:
-        is_due = self._purged_at is None or now - self._purged_at >= PURGE_EVERY_S
-        if is_due or self._size > self._kept_bytes:
-            with suppress(FolderError):
-                self.purge()
 
     @contextmanager
     def _opened(self, way: str, *, makes: bool = False) -> Iterator[int]:

@@ -366,7 +366,12 @@ def _regions(
     i = j = 0
     shift_mine = shift_theirs = 0
     while i < len(mine) or j < len(theirs):
-        start, end = _next_range(mine, i, theirs, j)
+        # an insertion at the start of a range comes before it: (5, 5) < (5, 7)
+        start, end = min(
+            (side[at].old_start, side[at].old_end)
+            for side, at in ((mine, i), (theirs, j))
+            if at < len(side)
+        )
         first_i, first_j = i, j
         # until nothing touches: a change of one side may join two of the other
         grew = True
@@ -390,17 +395,6 @@ def _regions(
             is_local=i > first_i,
             is_remote=j > first_j,
         )
-
-
-def _next_range(
-    mine: list[Hunk], i: int, theirs: list[Hunk], j: int
-) -> tuple[int, int]:
-    # an insertion at the start of a range comes before it: (5, 5) < (5, 7)
-    return min(
-        (side[at].old_start, side[at].old_end)
-        for side, at in ((mine, i), (theirs, j))
-        if at < len(side)
-    )
 
 
 def _touches(change: Hunk, start: int, end: int, is_strict: bool) -> bool:

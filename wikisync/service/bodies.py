@@ -174,7 +174,12 @@ async def _read_multipart(
                 sent = SentFile(_checked(part.filename), file, size)
                 put_field(fields, name, sent)
             else:
-                text = await _read_part(part, text_bytes_left)
+                body = bytearray()
+                while chunk := await part.read_chunk(CHUNK_BYTES):
+                    body += chunk
+                    if len(body) > text_bytes_left:
+                        raise too_large()
+                text = bytes(body)
                 text_bytes_left -= len(text)
                 put_field(fields, name, _checked(text.decode()))
     except UnicodeDecodeError:
@@ -194,12 +199,3 @@ async def _spool(part: BodyPartReader, path: Path, bytes_max: int) -> int:
                 raise too_large()
             await asyncio.to_thread(file.write, chunk)
     return size
-
-
-async def _read_part(part: BodyPartReader, bytes_max: int) -> bytes:
-    body = bytearray()
-    while chunk := await part.read_chunk(CHUNK_BYTES):
-        body += chunk
-        if len(body) > bytes_max:
-            raise too_large()
-    return bytes(body)

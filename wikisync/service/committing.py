@@ -40,7 +40,10 @@ def commit_change(
 ) -> None:
     """Commit a change to a branch, maybe a new one; GitRefused, OSError of the disk."""
     reference = f"refs/heads/{branch}"
-    tip = tip_of(repository, branch) or tip_of(repository, _head_branch(repository))
+    tip = tip_of(repository, branch) or tip_of(
+        repository,
+        str(repository.lookup_reference("HEAD").target).removeprefix("refs/heads/"),
+    )
     is_new_branch = reference not in repository.references
     try:
         edits = _edits(repository, change)
@@ -87,10 +90,6 @@ def _writing(
 def signature_of(author: Author) -> pygit2.Signature:
     """Who made a commit, and that it was now."""
     return pygit2.Signature(author.name or "unknown", author.email or "-")
-
-
-def _head_branch(repository: pygit2.Repository) -> str:
-    return str(repository.lookup_reference("HEAD").target).removeprefix("refs/heads/")
 
 
 def _edits(repository: pygit2.Repository, change: CommitPlan) -> _TreeEdits:

@@ -106,7 +106,10 @@ def plan_edit(
         removes |= moved.keys()
         removes -= writes.keys() | links.keys()
         for new in (target, *links):
-            check_depth(new, limits)
+            # Refuse (400) a file in more directories than a push may bring
+            if new.count("/") > limits.directories_max:
+                most = limits.directories_max
+                raise invalid("title", f"exceeds the limit of {most} directories")
             check_free(tree, new, without=removes)
         writes |= _redirects_with(redirects, page.slug, path, limits)
     renamed = (page.slug, path) if path != page.slug else None
@@ -136,13 +139,6 @@ def check_title(path: str, limits: Limits) -> None:
     )
     if problem is not None:
         raise invalid("title", problem)
-
-
-def check_depth(path: str, limits: Limits) -> None:
-    """Refuse (400) a file in more directories than a push may bring."""
-    if path.count("/") > limits.directories_max:
-        most = limits.directories_max
-        raise invalid("title", f"exceeds the limit of {most} directories")
 
 
 def checked_content(content: str, limits: Limits) -> bytes:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO
 
 from msgspec import Struct
 
@@ -156,7 +156,9 @@ class GitRunner:
                 if process.returncode is None:
                     await processes.end_session(process)
             if code != 0:
-                why = _complaint(complaints)
+                complaints.seek(0)
+                text = complaints.read(COMPLAINT_BYTES_MAX).decode("utf-8", "replace")
+                why = " ".join(text.split()) or "no reason given"
                 ended = words[0], repository.name, code, why
                 log.warning("git %s of %s ended with %d: %s", *ended)
                 raise GitFailed(why)
@@ -195,9 +197,3 @@ def _environment(executable: str, repository: Path, given: GitInput) -> dict[str
         own = str(repository.resolve() / "objects")
         environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = own
     return environment
-
-
-def _complaint(complaints: BinaryIO) -> str:
-    complaints.seek(0)
-    text = complaints.read(COMPLAINT_BYTES_MAX).decode("utf-8", "replace")
-    return " ".join(text.split()) or "no reason given"

@@ -107,7 +107,12 @@ async def _fill(service: Service, project: Project) -> None:
     assert origin.url is not None, "an import has a source"
     code = service.code(project.id)
     if origin.type == BUILT_IN_TYPE:
-        await _begin_with_template(service, project, origin.url)
+        creator = await service.records.ask(Tables.user_by_id, project.creator_id)
+        author = Author(creator.name, creator.email) if creator else Author("", "")
+        change = CommitPlan(
+            COMMIT_MESSAGE, writes=template_files(origin.url, project.name)
+        )
+        await service.code(project.id).change(lambda _tree: change, author)
     elif origin.type == URL_TYPE:
         imports = service.settings.imports
         with code.repository.copied_beside() as fresh:
@@ -120,13 +125,6 @@ async def _fill(service: Service, project: Project) -> None:
         await asyncio.to_thread(
             code.repository.fill_from, str(source), origin.branch or None
         )
-
-
-async def _begin_with_template(service: Service, project: Project, name: str) -> None:
-    creator = await service.records.ask(Tables.user_by_id, project.creator_id)
-    author = Author(creator.name, creator.email) if creator else Author("", "")
-    change = CommitPlan(COMMIT_MESSAGE, writes=template_files(name, project.name))
-    await service.code(project.id).change(lambda _tree: change, author)
 
 
 async def _end_import(

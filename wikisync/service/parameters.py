@@ -137,7 +137,8 @@ class Parameters:
         }
         value = self._hash(row) if row.type == "hash" else readers[row.type](name)
         if row.choices and value is not None and str(value) not in row.choices:
-            self.refuse_value(name)
+            # Note a value that is none of the allowed ones
+            self._problems.append(f"{name} does not have a valid value")
         if row.is_required and value is None and self._raw.get(name) in (None, ""):
             self._problems.append(f"{name} is missing")
         return value
@@ -240,10 +241,6 @@ class Parameters:
             self._problems.append(
                 f"{every} are missing, at least one parameter must be provided"
             )
-
-    def refuse_value(self, name: str) -> None:
-        """Note a value that is none of the allowed ones."""
-        self._problems.append(f"{name} does not have a valid value")
 
     def take_problems(self, other: Parameters) -> None:
         """Note what is wrong with parameters that were read elsewhere."""

@@ -108,7 +108,11 @@ async def check_addresses(
                     group.create_task(check(address))
     now = time.time()
     good = {one: now for one in new if asked[one] == Checked()}
-    _write_cache(cache, known | good)
+    times = known | good
+    content = msgspec.json.encode(times)
+    if len(content) <= CACHE_BYTES_MAX:
+        private.make_private_folder(cache)
+        private.write_private_file(cache / CACHE_FILE, content)
     return {
         one: asked[key] for one in addresses if (key := one.partition("#")[0]) in asked
     }
@@ -202,10 +206,3 @@ def _read_cache(folder: Path) -> dict[str, float]:
         return {}
     now = time.time()
     return {one: at for one, at in times.items() if 0 <= now - at < KEPT_S}
-
-
-def _write_cache(folder: Path, times: Mapping[str, float]) -> None:
-    content = msgspec.json.encode(times)
-    if len(content) <= CACHE_BYTES_MAX:
-        private.make_private_folder(folder)
-        private.write_private_file(folder / CACHE_FILE, content)

@@ -259,7 +259,15 @@ class FileLinks:
             # a way without an extension leads to a page
             self.unmet[page.slug] = sorted(missing.intersection(files))
         base = self._state.base().get(page.slug)
-        refused = await self._unasked(page, found)
+        # Links to files in folders that are left out, which nobody here wrote
+        hidden = {
+            target
+            for target, file in found.items()
+            if isinstance(file, LooseFile)
+            and is_unlisted(file.path)
+            and file.path not in (self.fetched or {})
+        }
+        refused = hidden and hidden & set(await self._agreed_targets(page))
         wanted: dict[LinkTarget, _Held] = {}
         for target in targets:
             file = found.get(target)
@@ -309,19 +317,6 @@ class FileLinks:
             for target, path in paths.items()
             if path is not None
         }
-
-    async def _unasked(
-        self, page: Page, found: Mapping[LinkTarget, _Held | None]
-    ) -> Collection[LinkTarget]:
-        """Links to files in folders that are left out, which nobody here wrote."""
-        hidden = {
-            target
-            for target, file in found.items()
-            if isinstance(file, LooseFile)
-            and is_unlisted(file.path)
-            and file.path not in (self.fetched or {})
-        }
-        return hidden and hidden & set(await self._agreed_targets(page))
 
     async def _agreed_targets(self, page: Page) -> Sequence[LinkTarget]:
         agreed = replace(page, content=self._state.text(page.slug) or "")

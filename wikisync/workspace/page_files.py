@@ -207,20 +207,16 @@ class FileRenderer:
 
     def _around(self, root: Path, *, files_max: int | None = None) -> Surroundings:
         if root not in self._surroundings:
-            self._surroundings[root] = scan_around(root, files_max)
+            # Pages and attachments among the files below a folder, or the first of them
+            around = Surroundings()
+            for relative in itertools.islice(files_below(root), files_max):
+                page = parse_path(relative)
+                if page is not None:
+                    around.pages.setdefault(page[0], relative)
+                elif (found := attachment_path(relative)) is not None:
+                    around.attachments.add(found)
+            self._surroundings[root] = around
         return self._surroundings[root]
-
-
-def scan_around(root: Path, files_max: int | None = None) -> Surroundings:
-    """Pages and attachments among the files below a folder, or the first of them."""
-    around = Surroundings()
-    for relative in itertools.islice(files_below(root), files_max):
-        page = parse_path(relative)
-        if page is not None:
-            around.pages.setdefault(page[0], relative)
-        elif (found := attachment_path(relative)) is not None:
-            around.attachments.add(found)
-    return around
 
 
 def files_below(root: Path) -> Iterator[str]:

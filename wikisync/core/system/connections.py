@@ -138,7 +138,16 @@ class Connections:
         most = self.limits.per_address_max
         is_full = bool(most) and self._counts[address] >= most
         if is_full or self._counts.total() >= self.limits.total_max:
-            self._note_refusal(address)
+            # Log how many were refused once a minute, so that no caller fills the log
+            self._refused += 1
+            now = self._clock()
+            if now - self._noted_at >= REFUSALS_NOTED_S:
+                log.warning(
+                    "too many connections: %d refused, the last one from %s",
+                    self._refused,
+                    address,
+                )
+                self._refused, self._noted_at = 0, now
             return False
         self._counts[address] += 1
         return True
@@ -148,18 +157,6 @@ class Connections:
         self._counts[address] -= 1
         if not self._counts[address]:
             del self._counts[address]
-
-    def _note_refusal(self, address: str) -> None:
-        """Log how many were refused once a minute, so that no caller fills the log."""
-        self._refused += 1
-        now = self._clock()
-        if now - self._noted_at >= REFUSALS_NOTED_S:
-            log.warning(
-                "too many connections: %d refused, the last one from %s",
-                self._refused,
-                address,
-            )
-            self._refused, self._noted_at = 0, now
 
 
 class _Server(web.Server):

@@ -13,7 +13,6 @@ import importlib.util
 import json
 import runpy
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,22 +23,11 @@ def begin(start: str, target: str, *words: str) -> None:
     """Set limits and the import path, then run the target."""
     given = json.loads(start)
     limit_process(given["memory_bytes_max"])
-    use_path(given["path"])
-    load_package(given["package"])
-    sys.argv = [target, *words]
-    if Path(target).is_absolute():
-        runpy.run_path(target, run_name="__main__")
-    else:
-        runpy.run_module(target, run_name="__main__", alter_sys=True)
-
-
-def use_path(path: Sequence[str]) -> None:
-    """Search where the parent does, then where this Python does by itself."""
+    # searched are the places of the parent, then those of this Python itself
+    path = given["path"]
     sys.path[:] = [*path, *(place for place in sys.path if place not in path)]
-
-
-def load_package(folder: str) -> None:
-    """Import the package from its folder, whatever else has its name."""
+    # the package is that of its folder, whatever else has its name
+    folder = given["package"]
     finder = importlib.machinery.PathFinder
     spec = finder.find_spec(PACKAGE, [str(Path(folder).parent)])
     if spec is None or spec.loader is None:
@@ -47,6 +35,11 @@ def load_package(folder: str) -> None:
     package = importlib.util.module_from_spec(spec)
     sys.modules[PACKAGE] = package
     spec.loader.exec_module(package)
+    sys.argv = [target, *words]
+    if Path(target).is_absolute():
+        runpy.run_path(target, run_name="__main__")
+    else:
+        runpy.run_module(target, run_name="__main__", alter_sys=True)
 
 
 def limit_process(memory_bytes_max: int | None) -> None:

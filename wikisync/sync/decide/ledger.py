@@ -62,12 +62,9 @@ class Agreed(Struct, frozen=True):
 
 def packed_text(text: str) -> tuple[bytes, str]:
     """The last two parts of an ``Agreed``; making them may happen in a thread."""
-    return pack(text), joined_mentions(text)
-
-
-def joined_mentions(text: str) -> str:
-    """What an ``Agreed`` has of the mentions of a text."""
-    return "\n".join(dict.fromkeys((*mentioned_attachments(text), *linked_ways(text))))
+    return pack(text), "\n".join(
+        dict.fromkeys((*mentioned_attachments(text), *linked_ways(text)))
+    )
 
 
 class Side(StrEnum):

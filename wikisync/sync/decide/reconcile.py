@@ -373,7 +373,16 @@ class _Table:
         # A rename takes the pages below along.  So it comes before those of pages below
         # it, which then start from where it brings them, and before those of pages that
         # go below its old name, which it would take along otherwise.
-        waiting = {r.slug: r for r in records if self._is_to_move(r)}
+        waiting = {
+            r.slug: r
+            for r in records
+            if (
+                r.is_renamed_here
+                and r.remote == r.slug
+                and not is_dashed(r.local or "", r.slug)
+                and self._unknown(r) is None
+            )
+        }
         # Each round takes at least one out of ``waiting``, so this ends; and each
         # rename starts from the names that the ones before it have left (``_names``).
         while waiting:
@@ -382,14 +391,6 @@ class _Table:
             for record in ready or [next(iter(waiting.values()))]:
                 del waiting[record.slug]
                 self._moves[record.slug] = self._move(record)
-
-    def _is_to_move(self, record: _Record) -> bool:
-        return (
-            record.is_renamed_here
-            and record.remote == record.slug
-            and not is_dashed(record.local or "", record.slug)
-            and self._unknown(record) is None
-        )
 
     def _move(self, record: _Record) -> plan.MoveRemote | plan.Hold | plan.Skip | None:
         """One rename; None where another one brought the page to its place."""
@@ -407,21 +408,17 @@ class _Table:
         if self._names.is_twin(there):
             return plan.Hold(record.slug, plan.HoldReason.CASE_TWIN, here)
         moves = self._names.moves_of(now, here)
-        if moves is None or not self._are_free_here(moves):
+        # so no file is in the way of what follows a rename on the wiki
+        if moves is None or not all(
+            new not in self._local.pages or self._files.get(self._names.was(old)) == new
+            for old, new in moves.items()
+        ):
             return plan.Hold(record.slug, plan.HoldReason.NAME_TAKEN, here)
         self._names.rename(moves)
         carried = tuple(sorted(moves.keys() - {now}))
         turn = len(self._moves)
         return plan.MoveRemote(
             now, here, record.slug, theirs.format, theirs.digest, carried, turn
-        )
-
-    def _are_free_here(self, moves: Mapping[Slug, Slug]) -> bool:
-        """Whether each page finds its new name unused here, or used by its file."""
-        # so no file is in the way of what follows a rename on the wiki
-        return all(
-            new not in self._local.pages or self._files.get(self._names.was(old)) == new
-            for old, new in moves.items()
         )
 
     def _clash(self, slug: Slug, moved: Collection[Slug]) -> plan.Action:

@@ -165,19 +165,8 @@ class _Matching:
         # the service keeps one page of names that it takes for one
         self._match_unique(lambda state: model.name_key(state.slug))
         self._match_unique(_text_of)
-        self._match_below()
-        return self._found
-
-    def _match_unique(self, key: Callable[[model.PageState], Hashable]) -> None:
-        old = _by_key((self._old[slug] for slug in self._gone), key)
-        new = _by_key((self._new[slug] for slug in self._come), key)
-        for one in old.keys() & new.keys():
-            if len(old[one]) == len(new[one]) == 1:
-                self._match(old[one][0], new[one][0])
-
-    def _match_below(self) -> None:
-        """Match pages that kept their place below a parent that was renamed."""
-        # with the same text a folder that other pages were moved between is parent
+        # Pages that kept their place below a parent that was renamed: with the same
+        # text a folder that other pages were moved between is parent
         # enough: it distinguishes pages of one text
         parents, folders = self._moves()
         for slug in sorted(self._gone):
@@ -189,6 +178,14 @@ class _Matching:
                     target = model.Slug(next(iter(targets)) + rest)
                     if self._has_same_text(slug, target):
                         self._match(slug, target)
+        return self._found
+
+    def _match_unique(self, key: Callable[[model.PageState], Hashable]) -> None:
+        old = _by_key((self._old[slug] for slug in self._gone), key)
+        new = _by_key((self._new[slug] for slug in self._come), key)
+        for one in old.keys() & new.keys():
+            if len(old[one]) == len(new[one]) == 1:
+                self._match(old[one][0], new[one][0])
 
     def _moves(self) -> tuple[dict[str, str], dict[str, set[str]]]:
         """Renamed pages, and folders between which pages kept their leaf."""

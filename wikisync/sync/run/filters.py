@@ -119,23 +119,15 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
         lately = cycle.clock() - REFUSAL_S
         refusals = cycle.state.memory.refusals.items()
         refused = {slug: one.local for slug, one in refusals if one.at > lately}
-    looping = await _looping(cycle, decided.plan, decided.base)
-    if refused or looping:
-        decided.plan = narrowing.without_futile(decided.plan, refused, looping)
-
-
-async def _looping(
-    cycle: Cycle, plan: plans.Plan, base: plans.Base
-) -> frozenset[tuple[Slug, Digest]]:
-    """Texts that were sent so often that something must be changing them back."""
+    # Texts that were sent so often that something must be changing them back
     # Texts that differ only in the times of their changes are the same here: two
     # machines whose editors write them would send a page to each other for ever.  Not
     # those that both sides agree on: a picture in them is another one.
     state, now = cycle.state, cycle.clock()
-    files = {slug: file for file, slug in _sent_files(plan).items()}
+    files = {slug: file for file, slug in _sent_files(decided.plan).items()}
     found: set[tuple[Slug, Digest]] = set()
-    for action in plan.actions:
-        known = base.get(action.slug)
+    for action in decided.plan.actions:
+        known = decided.base.get(action.slug)
         if not isinstance(action, plans.Push) or (
             known and (action.format, action.local) == (known.format, known.local)
         ):
@@ -145,7 +137,9 @@ async def _looping(
         is_looping = state.times_sent(action.slug, action.local, now) >= SAME_TEXT_MAX
         if is_looping or await _is_only_later(cycle, action.slug, files[action.slug]):
             found.add((action.slug, action.local))
-    return frozenset(found)
+    looping = frozenset(found)
+    if refused or looping:
+        decided.plan = narrowing.without_futile(decided.plan, refused, looping)
 
 
 async def _is_only_later(cycle: Cycle, slug: Slug, file: Slug) -> bool:
