@@ -23,7 +23,7 @@ def local(
     if request.param.endswith("plain disk"):
         make_plain(monkeypatch)
     (tmp_path / "wiki").mkdir()
-    return FolderReplica.two_way(tmp_path / "wiki")
+    return FolderReplica(tmp_path / "wiki")
 
 
 def page(slug: str, text: str) -> Page:

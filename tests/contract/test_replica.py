@@ -37,16 +37,7 @@ async def remote_replica(place: Path) -> AsyncIterator[Replica]:
             yield WikiReplica(Wiki(client, WikiOwner("project", "docs/handbook")))
 
 
-@pytest.fixture(
-    params=[
-        "memory",
-        "folder",
-        "two-way folder",
-        "folder on a plain disk",
-        "two-way folder on a plain disk",
-        "service",
-    ]
-)
+@pytest.fixture(params=["memory", "folder", "folder on a plain disk", "service"])
 async def replica(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Replica]:
@@ -56,9 +47,8 @@ async def replica(
         yield MemoryReplica()
     elif "folder" in request.param:
         root = tmp_path / "wiki"
-        is_two_way = request.param.startswith("two-way")
         root.mkdir()
-        yield FolderReplica.two_way(root) if is_two_way else FolderReplica(root)
+        yield FolderReplica(root)
     else:
         async with remote_replica(tmp_path) as remote:
             yield remote

@@ -123,9 +123,7 @@ async def race(style: str, seconds: float, folder: Path | None = None) -> Outcom
         path, log = root / "home.md", Path(name) / "log"
         path.write_text(f"save {0:08d}\n")
         ahead_s = 0.0
-        replica = FolderReplica.two_way(
-            root, settle_s=0.0, clock=lambda: time.time() + ahead_s
-        )
+        replica = FolderReplica(root, settle_s=0.0, clock=lambda: time.time() + ahead_s)
         context = multiprocessing.get_context("spawn")
         stop = context.Event()
         editor = context.Process(

@@ -4,10 +4,24 @@ import time
 from pathlib import Path
 
 from wikisync.core.model import digest_of
+from wikisync.folder.index import FolderIndex
 from wikisync.folder.limbo import LATE_S, Limbo
-from wikisync.folder.swap import FileWrite, FolderWriter
+from wikisync.folder.pages import PageFolder
+from wikisync.folder.swap import FileWrite, FolderWriter, OwnFolders
 
 OLD, NEW, SAVED = b"old\n", b"new\n", b"saved\n"
+
+
+def private_beside(root: Path) -> Path:
+    """A private folder of this wiki's folder alone, outside of it."""
+    private = root.parent / f"{root.name}.own"
+    private.mkdir(exist_ok=True)
+    return private
+
+
+def page_folder(root: Path) -> PageFolder:
+    """The pages in a folder of which nothing is known yet."""
+    return PageFolder(OwnFolders.of(root, private_beside(root)), FolderIndex(root))
 
 
 class Room:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.folder.rooms import page_folder
 from wikisync.core.model import AttachmentPath, Format, Page, Slug, digest_of
 from wikisync.folder.limbo import Limbo
-from wikisync.folder.pages import PageFolder
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import make_folder
 from wikisync.folder.swap import FileWrite, FolderWriter, write_atomically
@@ -213,7 +213,7 @@ def test_new_files_of_root_belong_to_whom_their_folder_belongs(root: Path) -> No
 def test_page_in_another_format_keeps_what_its_file_had(root: Path) -> None:
     (root / "home.md").write_bytes(b"one")
     (root / "home.md").chmod(0o600)
-    pages = PageFolder(root, limbo=Limbo(root.parent / ".wikisync/limbo"))
+    pages = page_folder(root)
     page = Page(Slug("home"), Format.ORG, "* one\n")
     pages.write_many([(page, digest_of(b"one"))])
     assert [one.name for one in root.iterdir()] == ["home.org"]
@@ -228,7 +228,7 @@ async def test_attachment_that_is_replaced_keeps_what_its_file_had(root: Path) -
     async def chunks() -> AsyncIterator[bytes]:
         yield b"new"
 
-    folder = FolderReplica.two_way(root)
+    folder = FolderReplica(root)
     path = AttachmentPath("img/p.png")
     await folder.write_attachment(path, chunks(), replaces=digest_of(b"old"))
     assert (root / "img/p.png").read_bytes() == b"new"
@@ -245,7 +245,7 @@ async def test_earlier_text_of_a_removed_page_is_for_whom_the_page_was(
     last = "a first line\n" + "".join(f"line {number}\n" for number in range(9))
     (root / "home.md").write_text(last)
     (root / "home.md").chmod(0o600)
-    folder = FolderReplica.two_way(root)
+    folder = FolderReplica(root)
     await folder.delete(Slug("home"), expected=digest_of(last))
     await folder.write(Page(Slug("home"), Format.MARKDOWN, text), expected=None)
     mode = stat.S_IMODE((root / "home.md").stat().st_mode)
@@ -255,7 +255,7 @@ async def test_earlier_text_of_a_removed_page_is_for_whom_the_page_was(
 async def test_conflict_file_is_for_whom_its_page_is(root: Path) -> None:
     (root / "home.md").write_bytes(b"secret")
     (root / "home.md").chmod(0o600)
-    folder = FolderReplica.two_way(root)
+    folder = FolderReplica(root)
     await folder.write_conflict(Slug("home"), Format.MARKDOWN, "both secrets")
     made = root / "home.conflict.md"
     assert stat.S_IMODE(made.stat().st_mode) == 0o600

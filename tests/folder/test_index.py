@@ -14,6 +14,7 @@ from wikisync.folder import pages as pages_module
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.pages import READ_ALL_S, PageFolder
 from wikisync.folder.scan import scan_pages
+from wikisync.folder.swap import OwnFolders
 from wikisync.folder.text import decode_page
 
 
@@ -28,7 +29,7 @@ class Desk:
 
     def process(self) -> PageFolder:
         index = FolderIndex(self.root, self.file)
-        return PageFolder(self.root, index=index, clock=lambda: self.now)
+        return PageFolder(OwnFolders.of(self.root), index, lambda: self.now)
 
     def scan(self) -> dict[str, str]:
         """Digests of all pages, as the next process sees them."""

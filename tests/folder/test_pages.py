@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.folder.rooms import page_folder
 from wikisync.core.model import Format, Page, Problem, Slug, digest_of
 from wikisync.core.system import file_status
 from wikisync.errors import FolderError, PreconditionFailed
@@ -14,6 +15,7 @@ from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.pages import READ_ALL_S, PageFolder
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.scan import scan_pages
+from wikisync.folder.swap import OwnFolders
 from wikisync.folder.text import decode_page, title_of
 
 MARKDOWN = Format.MARKDOWN
@@ -25,7 +27,7 @@ def page(slug: str, content: str = "text", page_format: Format = MARKDOWN) -> Pa
 
 @pytest.fixture
 def folder(tmp_path: Path) -> PageFolder:
-    return PageFolder(tmp_path)
+    return page_folder(tmp_path)
 
 
 def test_file_holds_the_content_byte_for_byte(
@@ -249,7 +251,7 @@ def test_every_file_is_read_from_time_to_time_whatever_its_times_say(
     now = [time.time()]
     (tmp_path / "home.md").write_text("one\n")
     index = FolderIndex(tmp_path)
-    folder = PageFolder(tmp_path, index=index, clock=lambda: now[0])
+    folder = PageFolder(OwnFolders.of(tmp_path), index, lambda: now[0])
     folder.snapshot()
     known = index.files["home.md"]
     assert known.page is not None
@@ -281,4 +283,4 @@ def test_directory_behind_a_link_is_not_taken_for_an_empty_one(tmp_path: Path) -
     (tmp_path / "wiki").mkdir()
     (tmp_path / "empty").mkdir()
     (tmp_path / "wiki/dir").symlink_to(tmp_path / "empty")
-    assert PageFolder(tmp_path / "wiki").emptied([(Slug("dir/a"), MARKDOWN)]) == set()
+    assert page_folder(tmp_path / "wiki").emptied([(Slug("dir/a"), MARKDOWN)]) == set()

@@ -8,9 +8,7 @@ import pytest
 
 from tests.support.power_cut import Disk, State, Synced, recorded
 from wikisync.core.model import digest_of
-from wikisync.folder.limbo import Limbo
-from wikisync.folder.swap import FileWrite, FolderWriter
-from wikisync.folder.trash import Trash
+from wikisync.folder.swap import FileWrite, FolderWriter, OwnFolders
 
 OLD, NEW = b"the old text of the page\n" * 20, b"the new text of the page\n" * 30
 HOME, GUIDE = "wiki/home.md", "wiki/guide/first.md"
@@ -32,12 +30,9 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture(params=["our own", "two ways"])
 def writing(place: Path, request: pytest.FixtureRequest) -> Writing:
     """A writer of files of ours, or of a folder that a person edits."""
-    own = place / ".wikisync"
-    trash = Trash(own / "trash", wiki="wiki")
-    limbo = Limbo(own / "limbo" / "wiki") if request.param == "two ways" else None
-    return lambda: FolderWriter(
-        place / "wiki", temporary=own / "tmp", limbo=limbo, trash=trash
-    )
+    if request.param == "two ways":
+        return OwnFolders.of(place / "wiki").writer
+    return lambda: FolderWriter(place / "wiki", temporary=place / ".wikisync/tmp")
 
 
 def texts_in(state: State, folder: str) -> list[bytes]:
@@ -82,21 +77,16 @@ def test_when_the_write_is_done_the_page_is_new(place: Path, writing: Writing) -
     assert {state.get(HOME) for state in disk._states(disk.calls)} == {NEW}
 
 
-def test_a_removed_page_is_in_the_folder_or_in_the_trash(
-    place: Path, writing: Writing, request: pytest.FixtureRequest
-) -> None:
-    """Of our own files, which nobody edits, no copy is kept."""
-    is_kept = "two ways" in request.node.name
-    with recorded(place) as disk, writing() as writer:
+def test_a_removed_page_is_in_the_folder_or_in_the_trash(place: Path) -> None:
+    with recorded(place) as disk, OwnFolders.of(place / "wiki").writer() as writer:
         writer.remove("home.md", expected=digest_of(OLD), why="deleted on the wiki")
     for state in states(disk):
-        kept = texts_in(state, ".wikisync/trash") if is_kept else [OLD]
         assert state.get(HOME) in {OLD, None}
-        assert state.get(HOME) == OLD or OLD in kept
+        assert state.get(HOME) == OLD or OLD in texts_in(state, ".wikisync/trash")
 
 
-def test_a_renamed_page_has_one_of_its_names(place: Path, writing: Writing) -> None:
-    with recorded(place) as disk, writing() as writer:
+def test_a_renamed_page_has_one_of_its_names(place: Path) -> None:
+    with recorded(place) as disk, OwnFolders.of(place / "wiki").writer() as writer:
         writer.move("home.md", "guide/home.md", expected=digest_of(OLD))
     for state in states(disk):
         found = [state.get(HOME), state.get("wiki/guide/home.md")]
@@ -104,8 +94,8 @@ def test_a_renamed_page_has_one_of_its_names(place: Path, writing: Writing) -> N
         assert set(found) <= {OLD, None}
 
 
-def test_no_other_page_is_touched(place: Path, writing: Writing) -> None:
-    with recorded(place) as disk, writing() as writer:
+def test_no_other_page_is_touched(place: Path) -> None:
+    with recorded(place) as disk, OwnFolders.of(place / "wiki").writer() as writer:
         writer.write_many([FileWrite("home.md", NEW, digest_of(OLD))])
         writer.remove("home.md", expected=digest_of(NEW), why="deleted on the wiki")
     assert {state.get(GUIDE) for state in states(disk)} == {OLD}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.folder.rooms import private_beside
 from wikisync.core.model import AttachmentPath, Format, Page, Slug, digest_of
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.replica import FolderReplica
@@ -25,20 +26,24 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
+def folder_replica(root: Path) -> FolderReplica:
+    return FolderReplica(root, private=private_beside(root), settle_s=0)
+
+
 @pytest.fixture
 def replica(tmp_path: Path) -> FolderReplica:
-    return FolderReplica(tmp_path)
+    return folder_replica(tmp_path)
 
 
 async def test_folder_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
-    replica = FolderReplica(tmp_path / "my-wikis" / "handbook")
+    replica = folder_replica(tmp_path / "handbook")
     with pytest.raises(FolderError, match="does not exist"):
         await replica.snapshot()
 
 
 async def test_page_is_read_without_a_snapshot_before(tmp_path: Path) -> None:
     (tmp_path / "my-page.org").write_bytes(b"a\r\n")
-    found = await FolderReplica(tmp_path).read(Slug("my-page"))
+    found = await folder_replica(tmp_path).read(Slug("my-page"))
     assert found == Page(Slug("my-page"), Format.ORG, "a\r\n", "my page")
 
 
@@ -67,12 +72,12 @@ async def test_pages_written_side_by_side_are_all_there(replica: FolderReplica) 
 
 
 async def test_hostile_slugs_stay_inside(tmp_path: Path) -> None:
-    replica = FolderReplica(tmp_path / "wiki")
+    replica = folder_replica(tmp_path / "wiki")
     (tmp_path / "wiki").mkdir()
     slugs = ["../../etc/x", "/abs", "a/../../b", ".git/config", "uploads/x", "CON"]
     await replica.write_pages([(page(slug), None) for slug in slugs])
     assert set((await replica.snapshot()).pages) == set(slugs)
-    assert names_in(tmp_path) == ["wiki"]
+    assert set(names_in(tmp_path)) == {"wiki", "wiki.own"}
 
 
 async def test_attachment_comes_back_as_it_was_stored(
@@ -119,7 +124,7 @@ async def test_attachment_is_not_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "wiki").mkdir()
     (tmp_path / "wiki" / "uploads").symlink_to(tmp_path / "outside")
     with pytest.raises(FolderError, match="uploads is a symbolic link"):
-        await FolderReplica(tmp_path / "wiki").write_attachment(PICTURE, pieces(b"x"))
+        await folder_replica(tmp_path / "wiki").write_attachment(PICTURE, pieces(b"x"))
     assert names_in(tmp_path / "outside") == []
 
 

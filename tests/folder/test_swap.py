@@ -10,7 +10,7 @@ import pytest
 
 from wikisync.core.model import digest_of
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
-from wikisync.folder.swap import FileWrite, FolderWriter, write_atomically
+from wikisync.folder.swap import FileWrite, FolderWriter, OwnFolders, write_atomically
 
 
 @pytest.fixture
@@ -371,7 +371,7 @@ def test_stream_gets_its_name_at_the_end(root: Path) -> None:
 def test_removing_takes_folders_that_are_truly_empty(root: Path) -> None:
     write_atomically(root, "a/b/c.md", b"x")
     write_atomically(root, "a/d.md", b"y")
-    with FolderWriter(root) as writer:
+    with OwnFolders.of(root).writer() as writer:
         writer.remove("a/b/c.md", expected=digest_of(b"x"))
     assert not (root / "a" / "b").exists()
     assert files_below(root) == {"a/d.md": b"y"}
@@ -380,7 +380,7 @@ def test_removing_takes_folders_that_are_truly_empty(root: Path) -> None:
 def test_folder_with_an_ignored_file_is_not_removed(root: Path) -> None:
     write_atomically(root, "a/b.md", b"x")
     (root / "a" / ".notes").write_bytes(b"mine")
-    with FolderWriter(root) as writer:
+    with OwnFolders.of(root).writer() as writer:
         writer.remove("a/b.md", expected=digest_of(b"x"))
     assert files_below(root) == {"a/.notes": b"mine"}
 
@@ -388,9 +388,16 @@ def test_folder_with_an_ignored_file_is_not_removed(root: Path) -> None:
 def test_file_that_cannot_be_removed_is_an_error_that_names_it(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    rename = os.rename
+
+    def refused(name: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+        if name == "home.md":
+            full_disk()
+        rename(name, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
     write_atomically(root, "a/home.md", b"text")
-    with FolderWriter(root) as writer, monkeypatch.context() as broken:
-        broken.setattr(os, "unlink", full_disk)
+    with OwnFolders.of(root).writer() as writer, monkeypatch.context() as broken:
+        broken.setattr(os, "rename", refused)
         with pytest.raises(FolderError, match=r"a/home\.md"):
             writer.remove("a/home.md", expected=digest_of(b"text"))
     assert files_below(root) == {"a/home.md": b"text"}
@@ -401,14 +408,17 @@ def test_file_that_cannot_be_renamed_is_an_error_and_leaves_no_folder(
 ) -> None:
     write_atomically(root, "home.md", b"text")
     monkeypatch.setattr("wikisync.folder.moving.rename_to_free", full_disk)
-    with FolderWriter(root) as writer, pytest.raises(FolderError, match=r"home\.md"):
+    with (
+        OwnFolders.of(root).writer() as writer,
+        pytest.raises(FolderError, match=r"home\.md"),
+    ):
         writer.move("home.md", "b/c/home.md", expected=digest_of(b"text"))
     assert [path.name for path in root.iterdir()] == ["home.md"]
 
 
 def test_root_is_never_removed(root: Path) -> None:
     write_atomically(root, "a/b.md", b"x")
-    with FolderWriter(root) as writer:
+    with OwnFolders.of(root).writer() as writer:
         writer.remove("a/b.md", expected=digest_of(b"x"))
     assert list(root.iterdir()) == []
 
@@ -416,7 +426,7 @@ def test_root_is_never_removed(root: Path) -> None:
 @pytest.mark.parametrize("path", ["home.md", "gone.md", "gone/home.md"])
 def test_text_that_is_not_expected_is_not_removed(root: Path, path: str) -> None:
     write_atomically(root, "home.md", b"edited")
-    with FolderWriter(root) as writer, pytest.raises(PreconditionFailed):
+    with OwnFolders.of(root).writer() as writer, pytest.raises(PreconditionFailed):
         writer.remove(path, expected=digest_of(b"old"))
     assert files_below(root) == {"home.md": b"edited"}
 

@@ -10,7 +10,7 @@ import pytest
 from tests.folder.prove_swap import STYLES, race
 from wikisync.core.model import ConflictFile, Format, Page, Slug, digest_of
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder import replica as replica_module
+from wikisync.folder import swap as swap_module
 from wikisync.folder.clashes import Folding
 from wikisync.folder.limbo import LATE_S
 from wikisync.folder.replica import FolderReplica
@@ -36,7 +36,7 @@ class Desk:
 
     def opened(self) -> FolderReplica:
         """The folder as a new process sees it."""
-        return FolderReplica.two_way(
+        return FolderReplica(
             self.root, settle_s=self.settle_s, clock=self.now, sleep=self.sleep
         )
 
@@ -183,7 +183,7 @@ async def test_clock_that_was_set_back_holds_no_scan_up(tmp_path: Path) -> None:
         desk.waits.append(seconds)
         desk.passed_s -= 3600
 
-    desk.replica = FolderReplica.two_way(
+    desk.replica = FolderReplica(
         desk.root, settle_s=0.3, clock=desk.now, sleep=sleep_while_clock_is_set_back
     )
     assert (await desk.replica.snapshot()).pages
@@ -220,7 +220,7 @@ async def test_scan_waits_no_longer_for_a_file_that_changes_all_the_time(
         file.write_text(text)
         desk.passed_s += seconds
 
-    desk.replica = FolderReplica.two_way(
+    desk.replica = FolderReplica(
         desk.root, settle_s=10.0, clock=desk.now, sleep=save_and_sleep
     )
     assert (await desk.replica.snapshot()).pages[HOME]
@@ -248,9 +248,7 @@ async def test_other_coroutines_go_on_while_a_scan_waits(tmp_path: Path) -> None
         await wake.wait()
         await desk.sleep(seconds)
 
-    replica = FolderReplica.two_way(
-        desk.root, settle_s=0.3, clock=desk.now, sleep=sleep
-    )
+    replica = FolderReplica(desk.root, settle_s=0.3, clock=desk.now, sleep=sleep)
     async with asyncio.TaskGroup() as group:
         scanning = group.create_task(replica.snapshot())
         await asleep.wait()
@@ -550,7 +548,7 @@ async def test_folder_on_another_disk_keeps_what_is_ours_in_itself(
         return root / ".wikisync" / name
 
     desk.put("home.md")
-    monkeypatch.setattr(replica_module, "private_folder", inside)
+    monkeypatch.setattr(swap_module, "private_folder", inside)
     replica = desk.opened()
     await replica.write(page("home", "new"), expected=OLD)
     await replica.delete(HOME, expected=digest_of("new"))

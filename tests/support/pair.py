@@ -87,7 +87,7 @@ class Pair:
     ) -> tuple[AliasedFolder, TranslatedWiki]:
         wiki = Wiki(self.client, OWNER, self.project)
         git = RemoteRepository(self.client, OWNER, self.private / "cache")
-        local = FolderReplica.two_way(self.folder, private=self.private, settle_s=0)
+        local = FolderReplica(self.folder, private=self.private, settle_s=0)
         remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
         links = FileLinks(remote, LooseFiles.of_folder(local), known)
         side = DryFolder(local) if is_dry else local

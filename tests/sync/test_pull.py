@@ -553,7 +553,7 @@ async def interrupted_pull(
 ) -> bool:
     """Pull and cancel at the n-th operation; whether the pull came to its end."""
     interrupt = Interrupt(at)
-    local: LocalReplica = Watched(FolderReplica(folder), interrupt)  # type: ignore[assignment]
+    local: LocalReplica = Watched(FolderReplica(folder, settle_s=0), interrupt)  # type: ignore[assignment]
     remote.before = interrupt
     async with asyncio.TaskGroup() as group:
         task = group.create_task(
@@ -582,7 +582,7 @@ async def finishes_after_interrupt(place: Path, state: State, at: int) -> bool:
     remote.files[PICTURE] = b"picture" * 3000
     was_complete = await interrupted_pull(remote, place / "wiki", state, at)
     assert_only_whole_files(place / "wiki", remote)
-    local = FolderReplica(place / "wiki")
+    local = FolderReplica(place / "wiki", settle_s=0)
     remote.before = MemoryReplica().before
     await run_cycle(remote, local, state, owner=OWNER, options=PULL)
     seen = await local.snapshot()

@@ -4,9 +4,7 @@ A person edits them, so they are written and removed with the same care as pages
 """
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 from wikisync.core import model
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
@@ -14,25 +12,16 @@ from wikisync.folder import safe_open
 from wikisync.folder.ignore import CONFLICT_MARK, locked_name
 from wikisync.folder.naming import path_of
 from wikisync.folder.pages import PageFolder
-from wikisync.folder.swap import FileWrite, FolderWriter
+from wikisync.folder.swap import FileWrite, OwnFolders
 from wikisync.folder.text import decode_page
-from wikisync.folder.trash import Trash
 
 
 class ConflictFiles:
     """The conflict files in one wiki's folder; blocks, for one thread at a time."""
 
-    def __init__(
-        self,
-        pages: PageFolder,
-        root: Path,
-        writer: Callable[[], FolderWriter],
-        trash: Trash | None,
-    ) -> None:
+    def __init__(self, pages: PageFolder, own: OwnFolders) -> None:
         self._pages = pages
-        self._root = root
-        self._writer = writer
-        self._trash = trash
+        self._own = own
 
     def find(self, slug: model.Slug) -> str | None:
         """The path of the page's conflict file; None where none can be read."""
@@ -65,10 +54,10 @@ class ConflictFiles:
         if before == content:
             return path
         _require(path, before, expected)
-        if before is not None and self._trash is not None:
-            self._trash.put(path, before, "the conflict changed")
+        if before is not None:
+            self._own.trash.put(path, before, "the conflict changed")
         expected = None if before is None else model.digest_of(before)
-        with self._writer() as writer:
+        with self._own.writer() as writer:
             # a page that only its owner may read has such a conflict file
             like = page if page and before is None else ""
             (error,) = writer.write_many([FileWrite(path, content, expected, like)])
@@ -84,7 +73,7 @@ class ConflictFiles:
                 content = self._content(path)
             if content is not None:
                 _require(path, content, expected)
-                with self._writer() as writer:
+                with self._own.writer() as writer:
                     writer.remove(
                         path,
                         expected=model.digest_of(content),
@@ -97,7 +86,7 @@ class ConflictFiles:
         content = self._content(path)
         if page is None or content is None:
             return
-        with self._writer() as writer, suppress(PreconditionFailed):
+        with self._own.writer() as writer, suppress(PreconditionFailed):
             writer.move(path, _beside(page), expected=model.digest_of(content))
 
     def _found(self, slug: model.Slug) -> tuple[str, bytes | None]:
@@ -127,7 +116,7 @@ class ConflictFiles:
     def _content(self, path: str) -> bytes | None:
         try:
             with (
-                safe_open.opened_root(self._root) as root,
+                safe_open.opened_root(self._own.root) as root,
                 safe_open.Folders(root) as folders,
                 safe_open.opened_file(folders, path) as descriptor,
             ):
@@ -143,7 +132,7 @@ class ConflictFiles:
         """The lock file of an editor that has a file open, or nothing."""
         folder, slash, name = path.rpartition("/")
         with (
-            safe_open.opened_root(self._root) as root,
+            safe_open.opened_root(self._own.root) as root,
             safe_open.closing(
                 safe_open.open_folder(root, folder.split("/") if folder else [])
             ) as descriptor,

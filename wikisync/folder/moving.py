@@ -30,7 +30,7 @@ class NameInFolder(Struct, frozen=True):
 
 
 def move_file(
-    source: NameInFolder, target: NameInFolder, *, expected: Digest, limbo: Limbo | None
+    source: NameInFolder, target: NameInFolder, *, expected: Digest, limbo: Limbo
 ) -> None:
     """Give a file a name that nothing has.
 
@@ -91,7 +91,7 @@ def _rename(source: NameInFolder, target: NameInFolder) -> None:
 
 
 def _rename_to_free(
-    source: NameInFolder, target: NameInFolder, expected: Digest, limbo: Limbo | None
+    source: NameInFolder, target: NameInFolder, expected: Digest, limbo: Limbo
 ) -> None:
     """The rename alone; where the disk cannot refuse, the file is linked first."""
     names = source.folder, source.name, target.folder, target.name
@@ -100,9 +100,6 @@ def _rename_to_free(
         return
     if not link_to_free(*names):
         scan_and_rename(*names)
-        return
-    if limbo is None:
-        os.unlink(source.name, dir_fd=source.folder)
         return
     with limbo.batch() as batch:
         entry = batch.expect(source.path, expected=expected)
@@ -115,7 +112,7 @@ def _rename_to_free(
 
 
 def _move_back(
-    source: NameInFolder, target: NameInFolder, expected: Digest, limbo: Limbo | None
+    source: NameInFolder, target: NameInFolder, expected: Digest, limbo: Limbo
 ) -> None:
     """Move a file back that turned out to be another text.
 
@@ -123,8 +120,6 @@ def _move_back(
     """
     with suppress(FileExistsError):
         put_back(target.folder, target.name, source.folder, source.name)
-        return
-    if limbo is None:
         return
     with limbo.batch() as batch, suppress(FileNotFoundError):
         entry = batch.expect(source.path, expected=expected)

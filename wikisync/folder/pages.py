@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
-from pathlib import Path
 from stat import S_ISREG
 
 from msgspec.structs import replace
@@ -36,7 +35,6 @@ from wikisync.folder.clashes import Folding, PathBook, probe_folding
 from wikisync.folder.identity import identity_of
 from wikisync.folder.ignore import WRITE_TEST
 from wikisync.folder.index import FolderIndex, IndexedFile
-from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
 from wikisync.folder.patterns import IGNORE_FILE, NO_PATTERNS
 from wikisync.folder.safe_open import (
@@ -49,9 +47,8 @@ from wikisync.folder.safe_open import (
     split_path,
 )
 from wikisync.folder.scan import ListedFile, ScannedFolder, read_patterns, scan_pages
-from wikisync.folder.swap import FileWrite, FolderWriter
+from wikisync.folder.swap import FileWrite, FolderWriter, OwnFolders
 from wikisync.folder.text import decode_page, encode_page, title_of
-from wikisync.folder.trash import Trash
 
 PAGE_BYTES_MAX = 64 * 1024 * 1024
 """A file larger than this is not read as a page."""
@@ -71,19 +68,13 @@ class PageFolder:
 
     def __init__(
         self,
-        root: Path,
-        *,
-        temporary: Path | None = None,
-        limbo: Limbo | None = None,
-        trash: Trash | None = None,
-        index: FolderIndex | None = None,
+        own: OwnFolders,
+        index: FolderIndex,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._root = root
-        self._temporary = temporary
-        self._limbo = limbo
-        self._trash = trash
-        self._index = index or FolderIndex(root)
+        self._root = own.root
+        self._own = own
+        self._index = index
         """Also of files that we wrote since the last scan."""
         self._clock = clock
         self._scanned: ScannedFolder | None = None
@@ -356,9 +347,7 @@ class PageFolder:
 
     def _writer(self) -> FolderWriter:
         self._snapshot = None
-        return FolderWriter(
-            self._root, temporary=self._temporary, limbo=self._limbo, trash=self._trash
-        )
+        return self._own.writer()
 
     def _known_paths(self) -> dict[Slug, PagePath]:
         if self._paths is None:
@@ -425,9 +414,8 @@ class PageFolder:
             self._index.forget(known)
             self._book = None
         self._known_paths()[page.slug] = path
-        if self._limbo is not None:
-            digest = digest_of(page.content)
-            self._note_own(path, PageState(page.slug, page.format, digest))
+        digest = digest_of(page.content)
+        self._note_own(path, PageState(page.slug, page.format, digest))
         return Page(page.slug, page.format, page.content, title_of(page.slug))
 
     def _note_own(self, path: PagePath, state: PageState) -> None:
@@ -464,7 +452,7 @@ class PageFolder:
     def _read(self, folders: Folders, path: str) -> tuple[bytes, str]:
         with opened_file(folders, path) as descriptor:
             content = read_limited(descriptor, path, PAGE_BYTES_MAX)
-            return content, identity_of(descriptor) if self._limbo else ""
+            return content, identity_of(descriptor)
 
 
 def _pages_hidden(hidden: Collection[str]) -> set[Slug]:

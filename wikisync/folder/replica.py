@@ -18,11 +18,10 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from wikisync.core import layout
+from wikisync.core.layout import SCANS_FOLDER
 from wikisync.core.model import (
     Attachment,
     AttachmentPath,
@@ -40,14 +39,12 @@ from wikisync.errors import NotFound, PreconditionFailed
 from wikisync.folder import safe_open
 from wikisync.folder.conflict_files import ConflictFiles
 from wikisync.folder.index import FolderIndex
-from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import check_attachment, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
-from wikisync.folder.private import private_folder, way_of, wiki_private_folder
+from wikisync.folder.private import wiki_private_folder
 from wikisync.folder.scan import ScannedFolder
-from wikisync.folder.swap import FolderWriter
+from wikisync.folder.swap import FolderWriter, OwnFolders
 from wikisync.folder.text import decode_page
-from wikisync.folder.trash import Trash
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,49 +60,15 @@ SETTLE_MAX_S = 2.0
 class FolderReplica:
     """The pages and attachments of one wiki in a local folder; see ``LocalReplica``.
 
-    ``trash`` and ``limbo`` are given both or not at all; ``settle_s`` is how long a
-    changed file must have been left alone before a snapshot.  Each method raises
-    ``FolderError`` where the disk refuses; one that writes ends its write before a
-    cancellation.
+    No save is lost, and what goes is kept: in ``private``, the workspace's
+    ``.wikisync``, or in one beside ``root``; with ``keeps_scans`` also what was seen,
+    for the next process.  ``settle_s`` is how long a changed file must have been left
+    alone before a snapshot.  Each method raises ``FolderError`` where the disk refuses;
+    one that writes ends its write before a cancellation.
     """
 
     def __init__(
         self,
-        root: Path,
-        *,
-        temporary: Path | None = None,
-        limbo: Limbo | None = None,
-        trash: Trash | None = None,
-        index: FolderIndex | None = None,
-        settle_s: float = 0.0,
-        clock: Callable[[], float] = time.time,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._root = root
-        self._temporary = temporary
-        self._limbo = limbo
-        self._trash = trash
-        self._settle_s = settle_s
-        self._clock = clock
-        self._sleep = sleep
-        self.index = index or FolderIndex(root)
-        self._pages = PageFolder(
-            root,
-            temporary=temporary,
-            limbo=limbo,
-            trash=trash,
-            index=self.index,
-            clock=clock,
-        )
-        self._writer = partial(
-            FolderWriter, root, temporary=temporary, limbo=limbo, trash=trash
-        )
-        self._conflict_files = ConflictFiles(self._pages, root, self._writer, trash)
-        self._one_at_a_time = asyncio.Lock()
-
-    @classmethod
-    def two_way(
-        cls,
         root: Path,
         *,
         private: Path | None = None,
@@ -113,25 +76,17 @@ class FolderReplica:
         settle_s: float = SETTLE_S,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> FolderReplica:
-        """A folder that a person edits: no save is lost, what goes is kept.
-
-        It is kept in ``private``, the workspace's ``.wikisync``, or in one beside
-        ``root``; with ``keeps_scans`` also what was seen, for the next process.
-        """
-        limbo = wiki_private_folder(root, layout.LIMBO_FOLDER, private=private)
-        trash = private_folder(root, layout.TRASH_FOLDER, private=private)
-        scans = wiki_private_folder(root, layout.SCANS_FOLDER, private=private)
-        return cls(
-            root,
-            temporary=private_folder(root, layout.TEMPORARY_FOLDER, private=private),
-            limbo=Limbo(limbo, clock=clock),
-            trash=Trash(trash, wiki=str(way_of(root, private)), clock=clock),
-            index=FolderIndex(root, scans, is_kept=keeps_scans),
-            settle_s=settle_s,
-            clock=clock,
-            sleep=sleep,
-        )
+    ) -> None:
+        self._root = root
+        self._settle_s = settle_s
+        self._clock = clock
+        self._sleep = sleep
+        self._own = OwnFolders.of(root, private, clock)
+        scans = wiki_private_folder(root, SCANS_FOLDER, private=private)
+        self.index = FolderIndex(root, scans, is_kept=keeps_scans)
+        self._pages = PageFolder(self._own, self.index, clock)
+        self._conflict_files = ConflictFiles(self._pages, self._own)
+        self._one_at_a_time = asyncio.Lock()
 
     async def _in_turn(
         self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
@@ -255,35 +210,31 @@ class FolderReplica:
         return await self._in_turn(self._late_saves)
 
     def _late_saves(self) -> list[LateSave]:
-        if self._limbo is None:
-            return []
         found: list[LateSave] = []
-        for late in self._limbo.late_saves():
+        for late in self._own.limbo.late_saves():
             page = parse_path(late.path)
             text = decode_page(late.content, late.path)
             if page is not None and isinstance(text, str):
                 found.append(LateSave(page[0], text, late.id, late.before))
                 continue
             path = late.path or "unknown"
-            if self._trash is not None:
-                self._trash.put_once(path, late.content, LATE)
+            self._own.trash.put_once(path, late.content, LATE)
             found.append(LateSave(Slug(path), None, late.id))
         return found
 
     async def acknowledge(self, late: LateSave) -> None:
         """Forget a late save; one that cannot be forgotten is given again."""
-        if self._limbo is not None:
-            await self._in_turn(self._limbo.acknowledge, late.id)
+        await self._in_turn(self._own.limbo.acknowledge, late.id)
 
     async def keep(
         self, slug: Slug, text: str, why: str, *, is_again: bool = False
     ) -> None:
         """Put a text into the trash that no file of its own holds."""
-        assert self._trash is not None, "a folder that no person edits has no trash"
         async with self._one_at_a_time:
             content = text.encode("utf-8", "surrogatepass")
             path = self._path_of(slug)
-            put = self._trash.put_once if is_again else self._trash.put
+            trash = self._own.trash
+            put = trash.put_once if is_again else trash.put
             await finish_in_thread(put, path, content, why)
 
     def _path_of(self, slug: Slug) -> str:
@@ -345,7 +296,7 @@ class FolderReplica:
     def _remove_attachment(
         self, path: AttachmentPath, expected: Digest, why: str
     ) -> None:
-        with self._writer() as writer:
+        with self._own.writer() as writer:
             writer.remove(path, expected=expected, why=why)
 
     async def write_attachment(
@@ -365,7 +316,7 @@ class FolderReplica:
         digest = hashlib.sha256()
         size = 0
         with (
-            FolderWriter(self._root, temporary=self._temporary) as writer,
+            FolderWriter(self._root, temporary=self._own.temporary) as writer,
             writer.open_stream(path) as stream,
         ):
             async for block in _blocks(chunks):

@@ -17,6 +17,7 @@ is examined.  What holds throughout:
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -24,7 +25,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from wikisync.core.layout import TEMPORARY_FOLDER
+from wikisync.core.layout import LIMBO_FOLDER, TEMPORARY_FOLDER, TRASH_FOLDER
 from wikisync.core.model import Digest
 from wikisync.core.system.libc import sync_disk
 from wikisync.core.system.private import FILE_MODE, FOLDER_MODE
@@ -34,7 +35,12 @@ from wikisync.folder.attributes import inherit_access, inherit_owner, keep_attri
 from wikisync.folder.disk import ANYTHING, Expected, check_expected, link_to_free
 from wikisync.folder.limbo import NEW_FILE, Limbo, LimboBatch
 from wikisync.folder.moving import NameInFolder, move_file, take_file
-from wikisync.folder.private import own_folder, private_folder
+from wikisync.folder.private import (
+    own_folder,
+    private_folder,
+    way_of,
+    wiki_private_folder,
+)
 from wikisync.folder.trash import Trash
 
 SINGLE_FSYNC_MAX = 8
@@ -99,11 +105,43 @@ class _Staged(Struct, frozen=True):
     """Whether it has taken over what the file of its name had."""
 
 
+class OwnFolders(Struct, frozen=True):
+    """What is ours of one wiki's folder: so no save is lost, and what goes is kept."""
+
+    root: Path
+    temporary: Path
+    limbo: Limbo
+    trash: Trash
+
+    @classmethod
+    def of(
+        cls,
+        root: Path,
+        private: Path | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> OwnFolders:
+        """Those in ``private``, the workspace's ``.wikisync``, or in one beside it."""
+        limbo = wiki_private_folder(root, LIMBO_FOLDER, private=private)
+        trash = private_folder(root, TRASH_FOLDER, private=private)
+        return cls(
+            root,
+            private_folder(root, TEMPORARY_FOLDER, private=private),
+            Limbo(limbo, clock=clock),
+            Trash(trash, wiki=str(way_of(root, private)), clock=clock),
+        )
+
+    def writer(self) -> FolderWriter:
+        """What changes files in the folder; made for one thread."""
+        return FolderWriter(
+            self.root, temporary=self.temporary, limbo=self.limbo, trash=self.trash
+        )
+
+
 class FolderWriter:
     """Writes, moves and removes files below one folder: for one thread.
 
-    With a limbo no save is lost, whenever it happens; without it what was expected is
-    compared and replaced.  Without a trash removed files are gone.
+    With a limbo no save is lost, whenever it happens; without it, for files that are
+    ours, what was expected is compared and replaced.
     """
 
     def __init__(
@@ -177,28 +215,26 @@ class FolderWriter:
     def remove(self, path: str, *, expected: Digest, why: str = "") -> None:
         """Remove a file, and the folders above that are truly empty then.
 
-        With a trash and a limbo a copy is in the trash before the file goes, and it
-        comes back if it is not what was expected.  PreconditionFailed, or FolderError
-        where it cannot be removed or kept: it is there then.
+        A copy is in the trash before the file goes, and it comes back if it is not what
+        was expected.  PreconditionFailed, or FolderError where it cannot be removed or
+        kept: it is there then.
         """
+        assert self._limbo, "only what is ours is written without a limbo"
+        assert self._trash, "what is removed is kept"
         *parts, name = safe_open.split_path(path)
         with safe_open.Folders(self._root) as folders:
             parent = _opened_parent(folders, parts, path)
             check_expected(parent, name, path, expected)
             # The file was what is expected; a program may save over it from now on.
             try:
-                if self._trash and self._limbo:
-                    # examines what came out once more, so that such a save is kept
-                    take_file(
-                        NameInFolder(parent, name, path),
-                        expected=expected,
-                        limbo=self._limbo,
-                        trash=self._trash,
-                        why=why,
-                    )
-                else:
-                    # nobody edits this folder, or the file is ours
-                    os.unlink(name, dir_fd=parent)
+                # examines what came out once more, so that such a save is kept
+                take_file(
+                    NameInFolder(parent, name, path),
+                    expected=expected,
+                    limbo=self._limbo,
+                    trash=self._trash,
+                    why=why,
+                )
             except OSError as exc:
                 raise safe_open.folder_error("remove", path, exc) from exc
             folders.fsync()
@@ -209,6 +245,7 @@ class FolderWriter:
 
         PreconditionFailed where either is not as expected; FolderError.
         """
+        assert self._limbo, "only what is ours is written without a limbo"
         *parts, name = safe_open.split_path(path)
         *target_parts, target_name = safe_open.split_path(target)
         with (

@@ -176,7 +176,7 @@ class OpenWorkspace:
         )
 
     def _folder(self, wiki: WikiSection, *, settle_s: float = 0.0) -> FolderReplica:
-        return FolderReplica.two_way(
+        return FolderReplica(
             self.folder_of(wiki),
             private=self.workspace.private,
             keeps_scans=not self.is_read_only,
