@@ -14,9 +14,10 @@ from wikisync.errors import ServiceError
 from wikisync.service.server import running_service
 from wikisync.site.mirror import Mirror, open_mirror
 from wikisync.site.model import SiteOptions
-from wikisync.workspace.discovery import Selection, service_of
+from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import build, check_output, pull
 from wikisync.workspace.folders import held_cache
+from wikisync.workspace.identity import service_of
 from wikisync.workspace.keeping import Keeping
 from wikisync.workspace.mirroring import Mirroring
 from wikisync.workspace.pulled import Pulled

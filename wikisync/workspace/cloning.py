@@ -37,6 +37,7 @@ from wikisync.workspace.configured import (
 )
 from wikisync.workspace.creating import refuse_folder, write_config
 from wikisync.workspace.discovery import Selection
+from wikisync.workspace.identity import service_of
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.pulled import Pulled, PulledWiki, missing_pages, pull_all
 from wikisync.workspace.service import Credentials
@@ -190,7 +191,7 @@ def _config(
     client: Client, folder: Path, existing: Config | None, found: discovery.Found
 ) -> Config:
     """Of the workspace to be made, or of the one that is there if it is the same."""
-    service, owners = discovery.service_of(client), {one.owner for one in found.wikis}
+    service, owners = service_of(client), {one.owner for one in found.wikis}
     if existing is None:
         ids = {wiki.owner: wiki.id for wiki in found.wikis}
         sections = (
@@ -351,9 +352,7 @@ async def copy_wiki(
 def _prepare(root: Path, target: Client, wiki: WikiSection) -> None:
     if (root / FILE_NAME).exists():
         return
-    config = Config(
-        service=ServiceSection(url=discovery.service_of(target)), wikis=(wiki,)
-    )
+    config = Config(service=ServiceSection(url=service_of(target)), wikis=(wiki,))
     make_folder(root / FOLDER)
     with locked(root / PRIVATE_FOLDER, f"the workspace {root}"):
         write_config(root, config)

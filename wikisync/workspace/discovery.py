@@ -15,6 +15,7 @@ from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import RemoteError, UsageError
 from wikisync.site.model import WikiInfo, WikiOrigin
 from wikisync.workspace.failures import is_of_all
+from wikisync.workspace.identity import service_of
 
 SKIPPED = "wiki-skipped"
 
@@ -124,11 +125,6 @@ class Found(Struct):
     def _is_new(self, wiki: FoundWiki) -> bool:
         owner = wiki.owner
         return owner not in self._owners and not self.selection.excludes(owner)
-
-
-def service_of(client: Client) -> str:
-    """The service as a site names it."""
-    return str(client.address).rstrip("/")
 
 
 async def find_wikis(

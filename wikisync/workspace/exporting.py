@@ -26,8 +26,9 @@ from wikisync.site.mirror import Mirror, open_mirror
 from wikisync.site.model import NO_BOOKS, BookRequest
 from wikisync.site.output import open_output
 from wikisync.site.theme import load_theme
-from wikisync.workspace.discovery import Selection, find_wikis, service_of
+from wikisync.workspace.discovery import Selection, find_wikis
 from wikisync.workspace.folders import check_apart, default_cache, held_cache
+from wikisync.workspace.identity import service_of
 from wikisync.workspace.keeping import Keeping, KeptWiki
 from wikisync.workspace.mirroring import Mirroring
 from wikisync.workspace.pulled import Pulled, PulledWiki, pull_all

@@ -8,7 +8,6 @@ runs ``wikisync adopt``.
 
 import time
 from contextlib import suppress
-from typing import Self
 
 import msgspec
 from msgspec import Struct
@@ -31,32 +30,10 @@ LOCATED_S = 600.0
 it was renamed; what has something to do asks before it."""
 
 
-class RemoteId(Struct, frozen=True):
-    """A wiki's service, and the id of its project or group there."""
-
-    service: str = ""
-    kind: str = ""
-    id: int | None = None
-
-    def __str__(self) -> str:
-        return f"{self.service} {self.kind} {self.id}"
-
-    @classmethod
-    def of(cls, client: Client, owner: WikiOwner, number: int) -> Self:
-        """That of a project or group of this service."""
-        return cls(str(client.address).rstrip("/"), owner.kind, number)
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """What ``str`` made; of no wiki for an empty text."""
-        service, _, rest = text.partition(" ")
-        kind, _, number = rest.partition(" ")
-        return cls(service, kind, int(number)) if number else cls()
-
-
 class Located(Struct, frozen=True):
     """A project or group as the service has it now."""
 
+    service: str
     owner: WikiOwner
     id: int
     created_at: str = ""
@@ -65,19 +42,30 @@ class Located(Struct, frozen=True):
     notes: tuple[Problem, ...] = ()
     """What a person may want to change in the configuration."""
     warnings: tuple[Problem, ...] = ()
+    at: float = 0.0
+    """When the service said so."""
 
-
-class _Answer(Struct, frozen=True):
-    path: str
-    id: int
-    at: float
+    @property
+    def remote_id(self) -> str:
+        """Which wiki it is: the id of its project or group on its service."""
+        return f"{self.service} {self.owner.kind} {self.id}"
 
     def is_younger_than(self, seconds: float) -> bool:
         """Whether it is so young; not where the clock was set back since."""
         return 0 <= time.time() - self.at < seconds
 
 
-_ANSWER = json_decoder(_Answer)
+_LOCATED = json_decoder(Located)
+
+
+def id_in(remote_id: str) -> int | None:
+    """The id of the project or group; None of no wiki."""
+    return int(remote_id.rpartition(" ")[2]) if remote_id else None
+
+
+def service_of(client: Client) -> str:
+    """The service as states and sites name it."""
+    return str(client.address).rstrip("/")
 
 
 def is_same_path(one: str, other: str) -> bool:
@@ -97,15 +85,15 @@ def wiki_as_found(state: State, client: Client, section: WikiSection) -> Located
         return None
     is_same = (
         answer.is_younger_than(LOCATED_S)
-        and str(RemoteId.of(client, owner, answer.id)) == known.memory.remote_id
+        and answer.service == service_of(client)
+        and answer.remote_id == known.memory.remote_id
         and section.id in {None, answer.id}
-        and is_same_path(answer.path, section.path)
+        and is_same_path(answer.owner.full_path, section.path)
     )
     is_under_way = known.intents() or known.conflict_files()
     if not is_same or is_under_way or not known.base():
         return None
-    where = WikiOwner(owner.kind, answer.path)
-    return Located(where, answer.id, known.memory.created_at)
+    return replace(answer, created_at=known.memory.created_at)
 
 
 async def find_wiki(
@@ -117,14 +105,13 @@ async def find_wiki(
     it is not known to be the one that the folder was synced with.
     """
     owner, known = section.owner, state.wiki(section.owner)
-    bound, is_begun = RemoteId.parse(known.memory.remote_id), known.is_begun
-    here = RemoteId.of(client, owner, 0)
-    is_here = (bound.service, bound.kind) == (here.service, here.kind)
-    wanted = bound.id if is_begun and is_here else section.id
+    bound, is_begun = known.memory.remote_id, known.is_begun
+    is_here = bound.startswith(f"{service_of(client)} {owner.kind} ")
+    wanted = id_in(bound) if is_begun and is_here else section.id
     by_id, at_path = await _both(client, section, wanted)
     there = at_path or by_id
     assert there is not None, "the request of a path raises where there is nothing"
-    now = RemoteId.of(client, owner, there.id)
+    now = there.remote_id
     times = {known.memory.created_at, there.created_at} - {""}
     error: Halted | None = None
     notes: list[Problem] = []
@@ -136,20 +123,20 @@ async def find_wiki(
     elif now != bound or at_path is None or len(times) > 1:
         why = await _difference(client, there, known)
         if why:
-            error = _other_pages(section, there, now.service, why)
+            error = _other_pages(section, there, why)
         elif now != bound:
             what = (
-                f"at the last sync the {section.kind} had the id {bound.id} at"
-                f" {bound.service}; it is the same wiki as that with the id {now.id} at"
-                f" {now.service}"
+                f"at the last sync the {section.kind} had the id {id_in(bound)} at"
+                f" {bound.partition(' ')[0]}; it is the same wiki as that with the id"
+                f" {there.id} at {there.service}"
             )
             notes.append(_moved(owner, what))
     if error is not None and not adopts:
         raise error
     if error is not None and is_begun:
         known = state.begin_anew(owner)
-    if known.memory.remote_id != str(now):
-        known.remember(remote_id=str(now), remote_tag="")
+    if known.memory.remote_id != now:
+        known.remember(remote_id=now, remote_tag="")
     if there.created_at and known.memory.created_at != there.created_at:
         known.remember(created_at=there.created_at)
     path, kind = there.owner.full_path, owner.kind
@@ -196,7 +183,8 @@ async def _ask(client: Client, owner: WikiOwner, which: Id) -> Located:
     record = await client.address_of(owner.kind, which, name=owner.full_path)
     path = record.path or owner.full_path
     times = record.created_at or "", record.marked_for_deletion_on or ""
-    return Located(WikiOwner(owner.kind, path), record.id, *times)
+    where = WikiOwner(owner.kind, path)
+    return Located(service_of(client), where, record.id, *times)
 
 
 async def _difference(client: Client, there: Located, known: WikiState) -> str:
@@ -214,9 +202,9 @@ async def _difference(client: Client, there: Located, known: WikiState) -> str:
     return f"{equal} of {counted(len(base), 'page')} are the same"
 
 
-def _last_answer(state: State, owner: WikiOwner) -> _Answer | None:
+def _last_answer(state: State, owner: WikiOwner) -> Located | None:
     try:
-        return _ANSWER.decode(state.recalled(f"located {owner}"))
+        return _LOCATED.decode(state.recalled(f"located {owner}"))
     except msgspec.DecodeError:
         return None
 
@@ -228,11 +216,11 @@ def _remember(state: State, owner: WikiOwner, found: Located) -> None:
             state.remember(f"located {owner}", "")
     elif not (
         before is not None
-        and (before.path, before.id) == (found.owner.full_path, found.id)
+        and (before.owner, before.remote_id) == (found.owner, found.remote_id)
         and before.is_younger_than(LOCATED_S / 2)
     ):
-        now = _Answer(found.owner.full_path, found.id, time.time())
-        state.remember(f"located {owner}", msgspec.json.encode(now).decode())
+        now = msgspec.json.encode(replace(found, at=time.time()))
+        state.remember(f"located {owner}", now.decode())
 
 
 # -- what is said --------------------------------------------------------------------
@@ -257,13 +245,11 @@ def _another_wiki(
     )
 
 
-def _other_pages(
-    section: WikiSection, there: Located, service: str, why: str
-) -> Halted:
+def _other_pages(section: WikiSection, there: Located, why: str) -> Halted:
     """What is said where neither history nor texts prove that it is the same wiki."""
     return Halted(
-        f"{there.owner} (id {there.id}) at {service} has other pages ({why}) than the"
-        f" wiki that {section.folder} was synced with; nothing was changed",
+        f"{there.owner} (id {there.id}) at {there.service} has other pages ({why}) than"
+        f" the wiki that {section.folder} was synced with; nothing was changed",
         hint="correct wikisync.toml; or, to sync the folder with this one, run:"
         f" {command_line('adopt', section.folder)}",
     )

@@ -54,7 +54,8 @@ from wikisync.site.mirror import (
     WikiCopy,
     name_of,
 )
-from wikisync.workspace.discovery import FoundWiki, service_of, skipped
+from wikisync.workspace.discovery import FoundWiki, skipped
+from wikisync.workspace.identity import service_of
 from wikisync.workspace.pulled import Pull, PulledWiki, missing_pages
 from wikisync.workspace.runner import CycleOutcome, ScanScope
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
@@ -42,7 +43,7 @@ from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import Confirm, CycleOptions, CycleResult, FolderMatch
 from wikisync.sync.views import AliasedFolder, DryFolder, RememberedWiki
 from wikisync.workspace.configured import ConfiguredWorkspace
-from wikisync.workspace.identity import Located, RemoteId, find_wiki, wiki_as_found
+from wikisync.workspace.identity import Located, find_wiki, wiki_as_found
 from wikisync.workspace.linking import TranslatedWiki, translated_wiki
 
 IDENTITY = "identity"
@@ -275,7 +276,7 @@ class OpenWorkspace:
             section=wiki,
             remote=translated,
             local=self._side(own, wiki),
-            remote_id=str(RemoteId.of(client, owner, found.id)),
+            remote_id=found.remote_id,
             index=own.index,
             found=found,
             known=known,
@@ -291,7 +292,8 @@ class OpenWorkspace:
             nonlocal is_confirmed
             if is_confirmed:
                 return
-            if await find_wiki(self.state, client, wiki) != found:
+            now = await find_wiki(self.state, client, wiki)
+            if replace(now, at=found.at) != found:
                 raise WikiMoved(f"{wiki.owner} is not where it was")
             is_confirmed = True
 

@@ -17,7 +17,7 @@ from wikisync.sync.run.parts import CycleOptions
 from wikisync.sync.run.undoing import undo_sync
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import is_of_all
-from wikisync.workspace.identity import Located, RemoteId, find_wiki
+from wikisync.workspace.identity import Located, find_wiki
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.rights import ATTEMPTS_MAX
 from wikisync.workspace.runner import Runner
@@ -32,17 +32,17 @@ class Adoption(Struct, frozen=True):
 
     section: WikiSection
     there: Located
-    before: RemoteId
-    now: RemoteId
+    before: str
+    """Which wiki it was; empty for none."""
     is_anew: bool
     """What was agreed on with the other one is forgotten: it is not proven the same."""
     planned: Synced
 
     def __str__(self) -> str:
-        was = f"{self.before.kind} {self.before.id} at {self.before.service}"
+        service, _, was = self.before.partition(" ")
         return (
-            f"{self.section.folder} was synced with {was}; from now on with"
-            f" {self.there.owner} (id {self.there.id}) at {self.now.service}"
+            f"{self.section.folder} was synced with {was} at {service}; from now on"
+            f" with {self.there.owner} (id {self.there.id}) at {self.there.service}"
         )
 
 
@@ -63,13 +63,12 @@ async def planned_adoptions(
         async with credentials.open(workspace, settings) as client:
             for section in wikis:
                 known = opened.known(section)
-                before = RemoteId.parse(known.memory.remote_id)
+                before = known.memory.remote_id
                 try:
                     there = await find_wiki(opened.state, client, section, adopts=True)
-                    now = RemoteId.of(client, there.owner, there.id)
                     is_anew = opened.known(section) is not known
-                    is_first = before.id is None and section.id in {None, there.id}
-                    if is_first or (now == before and not is_anew):
+                    is_first = not before and section.id in {None, there.id}
+                    if is_first or (there.remote_id == before and not is_anew):
                         continue
                     work = WikiCycles(opened, section, client, CycleOptions())
                     await work.cycle()
@@ -80,9 +79,7 @@ async def planned_adoptions(
                     if await is_of_all(client, error):
                         break
                     continue
-                found.append(
-                    Adoption(section, there, before, now, is_anew, work.synced)
-                )
+                found.append(Adoption(section, there, before, is_anew, work.synced))
     return found
 
 
@@ -101,7 +98,9 @@ def adopt_workspace(
             if one.is_anew:
                 known = opened.state.begin_anew(one.section.owner)
             # else the age of the wiki before would ask this one for a proof
-            known.remember(remote_id=str(one.now), created_at=one.there.created_at)
+            known.remember(
+                remote_id=one.there.remote_id, created_at=one.there.created_at
+            )
             known.note_done(time.time(), NO_SLUG, f"the user adopts {one.there.owner}")
 
 

@@ -42,7 +42,7 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
     """What is known of one wiki beside its pages, files and texts."""
 
     remote_id: str = ""
-    """Which wiki it is, as ``RemoteId`` writes it; empty before it was met."""
+    """Which wiki it is, as ``Located`` writes it; empty before it was met."""
     created_at: str = ""
     """When its project or group was made, as the service says it; empty if unknown."""
     folder_identity: str = ""
