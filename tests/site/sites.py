@@ -100,7 +100,6 @@ class Studio:
 
     def clean_build(self) -> dict[str, bytes]:
         """The files of a site made from nothing."""
-        output = self.root / "clean"
         number = sum(1 for _ in self.root.glob("clean*"))
         output = self.root / f"clean{number}"
         build_site(

@@ -14,7 +14,7 @@ from wikisync.site.index import BoundedReader
 from wikisync.site.model import BuildReport
 from wikisync.site.reading import Reading
 
-QUICK_S, FULL_S = 0.5, 0.8
+QUICK_S, FULL_S = 0.25, 0.4
 SLOW = "a\n\n----\n\n" * 12_000
 """docutils compares each transition with all before it: seconds."""
 SOUND = "-- home.md --\n# Home\n\n*text*\n-- also.rst --\nT\n=\n\n*text*\n"
@@ -72,7 +72,7 @@ def said(report: BuildReport) -> dict[str, str]:
 
 
 TOOK_ALL = f"it takes longer than {FULL_S:g} seconds of processor time to parse"
-NO_TIME = "it is slow to parse, and the limit of 1.6 seconds for slow pages is used up"
+NO_TIME = "it is slow to parse, and the limit of 0.85 seconds for slow pages is used up"
 
 
 def test_pages_that_never_end_cost_the_budget_and_no_other_page(

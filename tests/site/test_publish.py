@@ -276,13 +276,19 @@ def test_an_end_at_any_step_leaves_a_whole_site_that_the_next_call_brings_up_to_
         press.site.symlink_to(version)
     steps = 0
     is_clean = False
+    (press.folder / "page-0.md").write_text("page 0")
+    clean: dict[int, dict[str, bytes]] = {}
     while not is_clean:
         steps += 1
         before = tree_bytes(press.site)
-        press.write(f"text {steps}")
-        (press.folder / f"page-{steps % 3}.md").write_text(f"page {steps}")
-        (press.folder / f"page-{(steps + 1) % 3}.md").unlink(missing_ok=True)
-        after = press.studio.clean_build()
+        # the same nine worlds over and over: each is built cleanly once
+        world = steps % 9
+        press.write(f"text {world}")
+        (press.folder / f"page-{world % 3}.md").write_text(f"page {world}")
+        (press.folder / f"page-{(world + 1) % 3}.md").unlink(missing_ok=True)
+        if world not in clean:
+            clean[world] = press.studio.clean_build()
+        after = clean[world]
         with monkeypatch.context() as patched:
             is_clean = ends_before(patched, steps, press)
         assert tree_bytes(press.site) in (before, after)
