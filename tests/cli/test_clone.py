@@ -30,11 +30,6 @@ async def handbook(service: EmbeddedService) -> EmbeddedService:
     return service
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return tmp_path / "my-wikis"
-
-
 def files(folder: Path) -> dict[str, bytes]:
     found = [path for path in folder.rglob("*") if path.is_file()]
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}

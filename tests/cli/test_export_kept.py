@@ -3,14 +3,13 @@
 import json
 import re
 import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.exports import digest_of_tree
-from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
+from tests.support.bending import SIGN_IN_PAGE, BendingProxy
 from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
 from wikisync.core.model import WikiOwner
@@ -39,17 +38,6 @@ async def ids(service: EmbeddedService) -> dict[str, int]:
         )
         for path in PATHS
     }
-
-
-@pytest.fixture
-async def proxy(service: EmbeddedService) -> AsyncIterator[BendingProxy]:
-    async with bending_proxy(service.url) as running:
-        yield running
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    return tmp_path / "site"
 
 
 @pytest.fixture

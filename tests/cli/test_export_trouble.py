@@ -25,11 +25,6 @@ async def handbook(service: EmbeddedService) -> EmbeddedService:
     return await put_handbook(service)
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    return tmp_path / "site"
-
-
 # -- the service -------------------------------------------------------------------
 
 

@@ -1,12 +1,11 @@
 """Commands behind something that refuses, limits or shows its own pages."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.agreed import agree_to
-from tests.support.bending import BendingProxy, bending_proxy
+from tests.support.bending import BendingProxy
 from tests.support.commands import Run
 from tests.support.limiting import TokenBucket
 from tests.support.service import EmbeddedService
@@ -14,12 +13,6 @@ from tests.support.workspaces import FILES, HANDBOOK, Cloned
 
 BLOCKED = b"<html><head><title>Request Rejected</title></head><body>no</body></html>"
 SSO = "https://sso.example.com/adfs/ls?RelayState=x"
-
-
-@pytest.fixture
-async def proxy(service: EmbeddedService) -> AsyncIterator[BendingProxy]:
-    async with bending_proxy(service.url) as running:
-        yield running
 
 
 @pytest.fixture

@@ -27,11 +27,6 @@ async def handbook(service: EmbeddedService) -> EmbeddedService:
     return service
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return tmp_path / "my-wikis"
-
-
 def words(service: EmbeddedService, workspace: Path) -> tuple[str | Path, ...]:
     return ("init", workspace, "--url", service.url, "--project", "docs/handbook")
 

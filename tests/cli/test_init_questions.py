@@ -19,11 +19,6 @@ async def handbook(service: EmbeddedService) -> EmbeddedService:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return tmp_path / "my-wikis"
-
-
-@pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home folder of its own, where the commands keep what they keep."""
     folder = tmp_path / "home"

@@ -5,23 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.quirks import Quirk
-from tests.support.workspaces import HANDBOOK, PAGES, Cloned
+from tests.support.workspaces import HANDBOOK, HERE, PAGES, THERE, Cloned
 from wikisync.core.model import Slug
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
 from wikisync.workspace.resolving import editor_command
-
-HERE = "ONE\n\ntwo\n\nTHREE here\n"
-THERE = "one\n\nTWO there\n\nTHREE there\n"
-
-
-@pytest.fixture
-async def clashing(cloned: Cloned) -> Cloned:
-    """``home`` is edited on both sides, in part at the same place, and held."""
-    cloned.write("home.md", HERE)
-    await cloned.edit({"home": THERE})
-    assert (await cloned.run("sync")).code == 3
-    return cloned
 
 
 @pytest.mark.parametrize(

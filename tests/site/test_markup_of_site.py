@@ -1,17 +1,9 @@
 """Options of the markup as a site's own: they reach every page, and its cache."""
 
-from pathlib import Path
-
-import pytest
 from msgspec.structs import replace
 
 from tests.site.sites import Studio
 from wikisync.markup.record import MarkupOptions
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Studio:
-    return Studio(tmp_path)
 
 
 def test_options_reach_the_pages_and_a_change_of_them_rebuilds(studio: Studio) -> None:

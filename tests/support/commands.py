@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.service import EmbeddedService, embedded_service
-from tests.support.workspaces import Cloned, clone_handbook
+from tests.support.workspaces import HERE, THERE, Cloned, clone_handbook
 from wikisync.cli.main import main
 
 
@@ -68,3 +69,19 @@ def run(
 async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
     """A workspace of one wiki, as ``clone`` leaves it."""
     return await clone_handbook(service, run, tmp_path / "wikis")
+
+
+@pytest.fixture
+async def clashing(cloned: Cloned) -> Cloned:
+    """``home`` is edited on both sides, in part at the same place, and held."""
+    cloned.write("home.md", HERE)
+    await cloned.edit({"home": THERE})
+    assert (await cloned.run("sync")).code == 3
+    return cloned
+
+
+@pytest.fixture
+async def proxy(service: EmbeddedService) -> AsyncIterator[BendingProxy]:
+    """What stands between the service and its callers."""
+    async with bending_proxy(service.url) as running:
+        yield running

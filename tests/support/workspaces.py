@@ -23,6 +23,9 @@ PAGES = {
 }
 FILES = {f"{slug}.md": text for slug, text in PAGES.items()}
 """The same by the names of their files."""
+HERE = "ONE\n\ntwo\n\nTHREE here\n"
+THERE = "one\n\nTWO there\n\nTHREE there\n"
+"""``home`` edited on both sides, in part at the same place."""
 
 
 @dataclass(frozen=True, slots=True)

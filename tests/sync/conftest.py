@@ -1,10 +1,11 @@
-"""A state file in a folder of its own, and one wiki in it."""
+"""A state file in a folder of its own, wikis in it, and two real sides."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.pair import Pair, paired
 from wikisync.core.model import WikiOwner
 from wikisync.sync.base.state import State, WikiState
 
@@ -23,3 +24,16 @@ def state(state_path: Path) -> Iterator[State]:
 @pytest.fixture
 def known(state: State) -> WikiState:
     return state.wiki(WikiOwner("project", "docs/handbook"))
+
+
+@pytest.fixture
+def another(state: State) -> WikiState:
+    """A second wiki in the same file."""
+    return state.wiki(WikiOwner("group", "docs"))
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    """The engine between a folder and an embedded service, with no page yet."""
+    async with paired(tmp_path) as opened:
+        yield opened

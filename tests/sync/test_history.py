@@ -4,7 +4,6 @@ import pytest
 
 from wikisync.core.model import Digest, Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base import history
-from wikisync.sync.base.database import Database
 from wikisync.sync.base.history import Step
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide import ledger
@@ -12,13 +11,6 @@ from wikisync.sync.decide.plan import BasePage
 
 HOME, OTHER = Slug("home"), Slug("other")
 NOW = 1_800_000_000.0
-
-
-@pytest.fixture
-def another(known: WikiState) -> WikiState:
-    """A second wiki in the same file."""
-    database: Database = known._database
-    return State(database).wiki(WikiOwner("group", "docs"))
 
 
 def agreed(slug: Slug, text: str) -> ledger.Agreed:

@@ -1,22 +1,14 @@
 import pytest
 from msgspec.structs import replace
 
-from wikisync.core.model import Digest, Format, Slug, WikiOwner, digest_of
+from wikisync.core.model import Digest, Format, Slug, digest_of
 from wikisync.sync.base import history
-from wikisync.sync.base.database import Database
-from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import ledger
 from wikisync.sync.decide.plan import BasePage
 
 HOME, OTHER = Slug("home"), Slug("other")
 NOW = 1_800_000_000.0
-
-
-@pytest.fixture
-def another(known: WikiState) -> WikiState:
-    """A second wiki in the same file."""
-    database: Database = known._database
-    return State(database).wiki(WikiOwner("group", "docs"))
 
 
 def event(what: str, at: float = NOW, slug: Slug = HOME) -> ledger.LogEntry:

@@ -1,23 +1,14 @@
 """A folder and a wiki that are equal, and whose record was lost (real parts)."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from tests.support.git import needs_git
-from tests.support.pair import OWNER, Pair, paired
+from tests.support.pair import OWNER, Pair
 from tests.support.pictures import BLUE, RED, count_uploads, put, there
 from wikisync.sync.decide.plan import HoldReason
 
 PICTURES = {"red.png": RED, "pics/b c.png": BLUE, "pics/gr\u00fcn.png": RED + b"!"}
 LINKED = "# P\n\n![red](red.png) and ![red](./red.png)\n"
-
-
-@pytest.fixture
-async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
-    async with paired(tmp_path) as opened:
-        yield opened
 
 
 async def lose(pair: Pair, files: dict[str, str]) -> list[str]:

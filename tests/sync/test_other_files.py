@@ -1,25 +1,17 @@
 """Files of the wiki's repository, uploads aside, that pages link to (real parts)."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
 from tests.support.git import needs_git
-from tests.support.pair import OWNER, Pair, paired
+from tests.support.pair import OWNER, Pair
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from tests.support.quirks import Quirk
 from wikisync.sync.run.parts import CycleOptions
 
 GREEN = RED + b" and green"
 pytestmark = needs_git
-
-
-@pytest.fixture
-async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
-    async with paired(tmp_path) as opened:
-        yield opened
 
 
 async def push(pair: Pair, files: dict[str, str | bytes]) -> None:

@@ -1,13 +1,11 @@
 """Pictures beside the pages, on a real disk and a real wiki (I7)."""
 
 import threading
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from tests.support.pair import OWNER, Pair, paired
+from tests.support.pair import OWNER, Pair
 from tests.support.pictures import (
     BLUE,
     RED,
@@ -34,12 +32,6 @@ WAYS = {
     Format.ASCIIDOC: ("= Home\n\nimage::red.png[red]\n", "----\nred.png\n----"),
     Format.ORG: ("* Home\n\n[[file:red.png][red]]\n", "=red.png="),
 }
-
-
-@pytest.fixture
-async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
-    async with paired(tmp_path) as opened:
-        yield opened
 
 
 async def link_red(pair: Pair) -> None:

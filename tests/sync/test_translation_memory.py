@@ -1,24 +1,16 @@
 """The wiki as it was last seen, while it is translated for the folder."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from tests.support.pair import OWNER, Pair, paired
+from tests.support.pair import OWNER, Pair
 from tests.support.pictures import RED, put, upload_of
 from wikisync.core.model import Digest, Format, Page, Slug, Snapshot
 from wikisync.errors import Unavailable
 
 LINK = "![red](red.png)\n"
-
-
-@pytest.fixture
-async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
-    async with paired(tmp_path) as opened:
-        yield opened
 
 
 def count_scans(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[str]:

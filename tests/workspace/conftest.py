@@ -1,5 +1,5 @@
 """The command line against a running service."""
 
-from tests.support.commands import cloned, run, service
+from tests.support.commands import clashing, cloned, proxy, run, service
 
-__all__ = ["cloned", "run", "service"]
+__all__ = ["clashing", "cloned", "proxy", "run", "service"]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.commands import cloned, run, service
-from tests.support.workspaces import HANDBOOK, PAGES, Cloned
+from tests.support.workspaces import HANDBOOK, HERE, PAGES, Cloned
 from wikisync.cli.console import Console
 from wikisync.core.model import Slug
 from wikisync.errors import NotFound, PreconditionFailed, UsageError
@@ -28,10 +27,6 @@ from wikisync.workspace.service import Credentials
 if TYPE_CHECKING:
     from wikisync.site.preview.states import EarlierText
 
-__all__ = ["cloned", "run", "service"]
-
-HERE = "ONE\n\ntwo\n\nTHREE here\n"
-THERE = "one\n\nTWO there\n\nTHREE there\n"
 HOME = Slug("home")
 
 
@@ -78,15 +73,6 @@ def decider(cloned: Cloned, tmp_path: Path) -> Decider:
     token.write_text(cloned.service.token)
     token.chmod(0o600)
     return Decider(cloned.root, token)
-
-
-@pytest.fixture
-async def clashing(cloned: Cloned) -> Cloned:
-    """``home`` is edited on both sides, in part at the same place, and held."""
-    cloned.write("home.md", HERE)
-    await cloned.edit({"home": THERE})
-    assert (await cloned.run("sync")).code == 3
-    return cloned
 
 
 # Conflicts --------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.bending import BendingProxy, bending_proxy
+from tests.support.bending import BendingProxy
 from tests.support.git import clone, needs_git, run_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
@@ -109,12 +109,6 @@ class Desk:
     def asked(self) -> list[str]:
         """The requests about pages of wikis or their repositories."""
         return [one.path for one in self.proxy.requests(r"/wikis|\.wiki\.git")]
-
-
-@pytest.fixture
-async def proxy(service: EmbeddedService) -> AsyncIterator[BendingProxy]:
-    async with bending_proxy(service.url) as running:
-        yield running
 
 
 @pytest.fixture
