@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.server.mcpserver import MCPServer
 
 from tests.support.workspaces import PAGES, Cloned
 
@@ -16,20 +17,33 @@ TIMEOUT_S = 120.0
 
 
 @pytest.fixture
-def session(cloned: Cloned) -> Session:
-    """A session with ``wikisync mcp``, started as an agent's program starts it."""
+def session(cloned: Cloned, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """A session with the server that ``wikisync mcp`` makes, in this process."""
+    made: list[MCPServer] = []
+
+    def run(server: MCPServer) -> None:
+        made.append(server)
+
+    monkeypatch.setattr(MCPServer, "run", run)
 
     @asynccontextmanager
     async def start(*words: str) -> AsyncIterator[Client]:
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "wikisync", "mcp", "-C", str(cloned.root), *words],
-            env=dict(os.environ),
-        )
-        async with Client(server, read_timeout_seconds=TIMEOUT_S) as client:
+        assert (await cloned.run("mcp", "-C", cloned.root, *words)).code == 0
+        async with Client(made.pop()) as client:
             yield client
 
     return start
+
+
+@pytest.fixture
+def process(cloned: Cloned) -> AbstractAsyncContextManager[Client]:
+    """A session with ``wikisync mcp``, started as an agent's program starts it."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "wikisync", "mcp", "-C", str(cloned.root)],
+        env=dict(os.environ),
+    )
+    return Client(server, read_timeout_seconds=TIMEOUT_S)
 
 
 async def call(client: Client, tool: str, **arguments: object) -> Any:
@@ -46,10 +60,10 @@ async def refused(client: Client, tool: str, **arguments: object) -> str:
 
 
 async def test_an_agent_lists_searches_and_reads(
-    cloned: Cloned, session: Session
+    cloned: Cloned, process: AbstractAsyncContextManager[Client]
 ) -> None:
     (cloned.folder / "odd.md").write_bytes(b"be kind \xff\n")
-    async with session() as client:
+    async with process as client:
         listed = await call(client, "list_pages")
         below = await call(client, "list_pages", folder="handbook/team")
         found = await call(client, "search_pages", query="BE kind")
