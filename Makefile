@@ -95,9 +95,9 @@ prove-write: .venv/dev ## Prove the editor: tabs, programs, a wiki and kills (MI
 	@tools/setup.sh chromium
 	@$(BIN)/python -m tests.e2e.prove_write --minutes $(or $(MINUTES),10) --seed $(SEED)
 
-prove-fleet: .venv/dev ## Prove the fleet: workers killed and frozen 200 times each (SEED=1 WIKIS=100)
+prove-fleet: .venv/dev ## Prove the fleet as root: 200 workers frozen, then killed (SEED=1 WIKIS=100)
 	@$(BIN)/python -m tests.fleet.prove_fleet --seed $(SEED) --wikis $(or $(WIKIS),100) \
-		--faults $(or $(FAULTS),400)
+		--faults $(or $(FAULTS),200)
 
 prove-instances: .venv/dev ## Prove the commands: gateways, limits, lost rights, renamed projects
 	@$(BIN)/python -m tests.instances.prove_instances

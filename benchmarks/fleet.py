@@ -44,7 +44,7 @@ def database_cpu_s(url: str) -> float:
 
 async def measure(folder: Path, count: int, wikis: int, pages: int) -> None:
     """Print two rows of the table, for so many workers."""
-    async with whole_fleet(folder) as (fleet, workers):
+    async with whole_fleet(folder) as (fleet, workers, _):
         for number in range(wikis):
             texts = {
                 f"page{one}": f"# Page {one}\n\n{'Words. ' * 500}"
@@ -73,7 +73,7 @@ async def measure(folder: Path, count: int, wikis: int, pages: int) -> None:
 
 async def count_requests(folder: Path, wikis: int) -> None:
     """Print what so many wikis cost without a change."""
-    async with whole_fleet(folder) as (fleet, _workers):
+    async with whole_fleet(folder) as (fleet, _, _):
         for number in range(wikis):
             page = {"home": "Words."}
             await fleet.service.add_project(f"docs/{number}", page, visibility="public")
@@ -89,7 +89,7 @@ async def count_requests(folder: Path, wikis: int) -> None:
 
 async def claim_of_many(folder: Path, wikis: int) -> None:
     """Print what it costs to take a wiki of very many that are due."""
-    async with whole_fleet(folder) as (fleet, workers):
+    async with whole_fleet(folder) as (fleet, workers, _):
         await fleet.service.add_project("docs/one", {"home": "Words."})
         await fleet.discover()
         rows = fleet.rows

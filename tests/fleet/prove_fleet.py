@@ -1,7 +1,11 @@
 """Prove a fleet: workers are killed and frozen at random steps while wikis change.
 
-In the end every site is what its wiki holds, byte for byte as its manifest says, and
-nothing waits: ``make prove-fleet`` (SEED=1 WIKIS=100 FAULTS=400).
+Meanwhile cables are cut, answers of the service and the bucket come late, cut, refused
+or not at all, and the database loses its connections and is started again.  No page
+that was published becomes an older one at any time; in the end every site is what its
+wiki holds, byte for byte as its manifest says, and nothing waits.
+
+``make prove-fleet`` (SEED=1 WIKIS=100 FAULTS=200), as root, who alone may cut cables.
 """
 
 from __future__ import annotations
@@ -10,109 +14,286 @@ import argparse
 import asyncio
 import os
 import random
+import re
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
+from msgspec.structs import replace
 
+from tests.support.bending import Answer, Asked, BendingProxy, bending_proxy
+from tests.support.cables import SERVERS, Cables, cables
 from tests.support.fleet import Fleet, Workers, is_stopped, whole_fleet
+from tests.support.relaying import Relay, relay
+from tests.support.stopping_worker import NO_DATABASE, REAL
 from tests.support.waiting import until
+from wikisync.api.client import Client
 from wikisync.core.model import WikiOwner
+from wikisync.fleet.parts import DatabaseServer
 
 WORKERS = 3
-STUCK_S = 300.0
-"""After so long beside the work itself, a wiki that is still due is stuck."""
+ROUND_S, WHOLE_S = 2.0, 600.0
+TICK_S = 0.05
+FROZEN_MAX_S = 10.0
+"""A worker is dead after half of it (``stopping_worker``)."""
+FATE_S = 8.0
+"""A worker that does not come to its step is killed or frozen where it is."""
+EDITS = 6
 RESTART_S = 45.0
-STEPS = ("look", "restore", "pull", "build", "check", "upload", "put", "state", "row")
+DATABASE_ENDS = 5
+REQUESTS = 30_000
+STEPS = {"look": 12, "restore": 12, "pull": 12, "build": 12, "check": 12}
+STEPS |= {"upload": 12, "put": 40, "state": 3, "row": 12}
+"""Where a worker meets its fate, after at most so many times."""
+WEATHER: tuple[dict[str, object], ...] = (
+    {"status": 503},
+    {"status": 429, "headers": {"Retry-After": "1"}},
+    {"cut_after": 40},  # half of a body
+    {"raw": b""},  # reset before it was asked
+    {"raw": b"", "reaches": True},  # and after
+    {"delay_s": 2.0},
+)
+CHANCE = 0.2
+"""Of each request in bad weather."""
+
+
+class Published:
+    """What the bucket took, in that order."""
+
+    def __init__(self) -> None:
+        self.versions: dict[str, int] = {}
+        self.older: list[str] = []
+        self.answers: Counter[int] = Counter()
+
+    def done(self, asked: Asked, answer: Answer) -> None:
+        if asked.method != "PUT":
+            return
+        self.answers[answer.status] += 1
+        found = re.search(rb"Version (\d+)\.", asked.body)
+        if answer.status != 200 or not asked.path.endswith("/guide.html") or not found:
+            return
+        path, version = asked.path.partition("?")[0], int(found[1])
+        if version < (before := self.versions.get(path, 0)):
+            self.older.append(f"{path}: {version} over {before}")
+        self.versions[path] = max(version, before)
+
+
+class World:
+    """The fleet, and all that can go wrong around it."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        workers: Workers,
+        network: Cables,
+        proxies: tuple[BendingProxy, BendingProxy],
+        database: tuple[DatabaseServer, Relay],
+        chance: random.Random,
+    ) -> None:
+        self.fleet, self.workers, self.network = fleet, workers, network
+        self.service, self.bucket = proxies
+        self.database, self.relay = database
+        self.chance, self.published = chance, Published()
+        self.bucket.done = self.published.done
+        self.seen: Counter[str] = Counter()
+        self._end: Callable[[], object] = lambda: None
+
+    def start(self, place: int, *stops: str) -> subprocess.Popen[bytes]:
+        """Start a worker in a namespace."""
+        environment = {"AWS_ENDPOINT_URL": self.bucket.url}
+        within = self.network.words(place)
+        return self.workers.start(
+            self.fleet, *stops, within=within, environment=environment
+        )
+
+    def fated(self, place: int) -> subprocess.Popen[bytes]:
+        """One that freezes at a step, and is killed at a later one."""
+        words = []
+        for name in ("SIGSTOP", "SIGKILL"):
+            step = self.chance.choice(list(STEPS))
+            count = self.chance.randint(1, STEPS[step])
+            words += [step, name, str(count)]
+        return self.start(place, *words)
+
+    def clear(self) -> None:
+        """Let the weather be good."""
+        self._end()
+        self._end = lambda: None
+        for proxy in (self.service, self.bucket):
+            proxy.straighten()
+            proxy.asked.clear()
+
+    def turn(self) -> None:
+        """Let it be another one."""
+        self.clear()
+        kind = self.chance.choice(["good", "answers", "answers", "cable", "reset"])
+        if kind == "answers":
+            rule = self.chance.choice(WEATHER)
+            proxy = self.chance.choice([self.service, self.bucket])
+            kind = f"{'bucket' if proxy is self.bucket else 'service'} {rule}"
+            proxy.bend(when=lambda: self.chance.random() < CHANCE, **rule)  # type: ignore[arg-type]
+        elif kind == "cable":
+            worker, server = self.chance.randrange(WORKERS), self.chance.choice(SERVERS)
+            kind += f" to the {server}"
+            self.network.cut(worker, server)
+            self._end = partial(self.network.mend, worker, server)
+        elif kind == "reset":
+            kind = "database reset"
+            self.relay.reset()
+        self.seen[kind] += 1
+
+    async def edit(self, versions: dict[int, int]) -> None:
+        """Let some wikis change, and all be due."""
+        for number in self.chance.sample(sorted(versions), min(EDITS, len(versions))):
+            versions[number] += 1
+            owner = WikiOwner("project", path_of(number))
+            text = f"Version {versions[number]}."
+            await self.fleet.service.add_pages(owner, {"guide": text})
+        with suppress(psycopg.Error):
+            await self.fleet.hint()
 
 
 def path_of(number: int) -> str:
     return f"docs/wiki{number}"
 
 
-async def prove(
-    fleet: Fleet, workers: Workers, wikis: int, faults: int, chance: random.Random
-) -> str:
-    """What was proved.
+class Fates:
+    """The workers of each namespace, which freeze once and are killed later."""
+
+    def __init__(self, world: World, faults: int) -> None:
+        self._world, self._faults = world, faults
+        self._live: dict[int, subprocess.Popen[bytes]] = {}
+        self._since: dict[int, float] = {}
+        self._thaws: dict[int, float] = {}
+        self.frozen = self.killed = 0
+
+    @property
+    def are_over(self) -> bool:
+        return self.killed >= self._faults
+
+    def tick(self) -> None:
+        """See what became of the workers.
+
+        Raises:
+            AssertionError: one ended by itself.
+        """
+        now = time.monotonic()
+        for place in range(WORKERS):
+            worker = self._live.get(place)
+            if worker is None or worker.poll() is not None:
+                if worker is not None and worker.returncode != NO_DATABASE:
+                    code = worker.returncode
+                    assert code == -signal.SIGKILL, f"a worker ended with {code}"
+                    self.killed += 1
+                self._live[place] = self._world.fated(place)
+                self._since[place] = now
+                self._thaws.pop(place, None)
+            elif is_stopped(worker):
+                self._meet(place, worker, now)
+            elif now - self._since[place] > FATE_S:
+                has_frozen = place in self._thaws
+                worker.send_signal(signal.SIGKILL if has_frozen else signal.SIGSTOP)
+
+    def _meet(self, place: int, worker: subprocess.Popen[bytes], now: float) -> None:
+        if place not in self._thaws:
+            self.frozen += 1
+            self._thaws[place] = now + self._world.chance.random() * FROZEN_MAX_S
+        elif self._thaws[place] < now:
+            worker.send_signal(signal.SIGCONT)
+            self._since[place] = now
+
+    def end(self) -> None:
+        for worker in self._live.values():
+            worker.kill()
+            worker.wait()
+
+
+async def prove(world: World, wikis: int, faults: int) -> None:
+    """Prove it, and say what was seen.
 
     Raises:
         AssertionError: something is not as it has to be.
     """
+    fleet, begun = world.fleet, time.monotonic()
     versions = dict.fromkeys(range(wikis), 0)
     for number in versions:
         await fleet.service.add_project(
             path_of(number), {"guide": "Version 0."}, visibility="public"
         )
     await fleet.discover()
-    frozen: list[tuple[float, int]] = []
-    for fault in range(faults):
-        while sum(one.poll() is None for one in workers.all) < WORKERS:
-            name = chance.choice(["SIGKILL", "SIGSTOP"])
-            after = str(chance.randrange(1, 40))
-            workers.start(fleet, chance.choice(STEPS), name, after)
-        for number in chance.sample(sorted(versions), min(3, wikis)):
-            versions[number] += 1
-            owner = WikiOwner("project", path_of(number))
-            text = f"Version {versions[number]}."
-            await fleet.service.add_pages(owner, {"guide": text})
-        await fleet.hint()
-        ends_at = time.monotonic() + 2 + chance.random() * 4
+    fates, restarts = Fates(world, faults), 0
+    while not fates.are_over:
+        world.turn()
+        await world.edit(versions)
+        ends_at = time.monotonic() + ROUND_S * (1 + world.chance.random())
         while time.monotonic() < ends_at:
-            for one in workers.all:
-                stopped = one.poll() is None and is_stopped(one)
-                if stopped and one.pid not in [pid for _, pid in frozen]:
-                    frozen.append((time.monotonic() + chance.random() * 12, one.pid))
-            for item in list(frozen):
-                if item[0] < time.monotonic():
-                    frozen.remove(item)
-                    with suppress(ProcessLookupError):
-                        os.kill(item[1], signal.SIGCONT)
-            await asyncio.sleep(0.05)
-        print(f"{fault + 1} of {faults}", end="\r", file=sys.stderr)
-    for one in workers.all:
-        if one.poll() is None:
-            one.send_signal(signal.SIGCONT)
-            one.kill()
-    begun = time.monotonic()
-    for _ in range(WORKERS):
-        workers.start(fleet)
+            fates.tick()
+            await asyncio.sleep(TICK_S)
+        if fates.killed * DATABASE_ENDS > restarts * faults + faults // 2:
+            restarts += 1
+            await asyncio.to_thread(world.database.stop)
+            await asyncio.to_thread(world.database.start)
+        said = f"{fates.frozen} frozen and {fates.killed} killed of {faults}"
+        print(said, end="\r", file=sys.stderr, flush=True)
+    fates.end()
+    world.clear()
+    await fleet.rows.pool.check()
+    await fleet.hint()
+    last = time.monotonic()
+    for place in range(WORKERS):
+        world.start(place)
     try:
-        await until(fleet.is_done, STUCK_S + 3 * wikis)
+        await until(fleet.is_done, WHOLE_S)
     except TimeoutError:
         raise AssertionError("a wiki is stuck") from None
-    whole_s = time.monotonic() - begun
+    whole_s = time.monotonic() - last
     for number, version in versions.items():
         page = fleet.page(path=path_of(number)) or ""
         assert f"Version {version}." in page, f"{path_of(number)} is not {version}"
         await fleet.audit(path_of(number))
-    restart_s = await _restart_s(fleet, workers)
-    return (
-        f"{wikis} wikis are whole {whole_s:.0f} s after the last end; the wiki of a"
-        f" killed worker had another after {restart_s:.0f} s"
+    assert not world.published.older, world.published.older
+    restart_s = await _restart_s(world)
+    minutes = (time.monotonic() - begun) / 60
+    answers = world.published.answers
+    print(
+        f"{wikis} wikis, {fates.frozen} workers frozen, {fates.killed} killed, the"
+        f" database {restarts} times started again, {sum(versions.values())} edits:"
+        f" all are whole {whole_s:.0f} s after the last end.\n"
+        f"The bucket took {answers[200]} objects and refused {answers[412]}; 0 pages"
+        " became older.  The wiki of a killed worker had another after"
+        f" {restart_s:.0f} s.  It took {minutes:.0f} minutes."
     )
+    for kind, count in sorted(world.seen.items()):
+        print(f"  {count} times {kind}")
 
 
-async def _restart_s(fleet: Fleet, workers: Workers) -> float:
+async def _restart_s(world: World) -> float:
     """From the end of a worker with the real times until another has its wiki.
 
     Raises:
         AssertionError: it is too long.
     """
-    for one in workers.all:
+    for one in world.workers.all:
         one.kill()
         one.wait()
-    killed = workers.start(fleet, "pull", "SIGKILL", "1", "real")
-    await fleet.hint()
+    killed = world.start(0, "pull", "SIGKILL", "1", REAL)
+    await world.fleet.hint()
     assert await asyncio.to_thread(killed.wait) == -signal.SIGKILL
     begun = time.monotonic()
-    workers.start(fleet, "", "", "1", "real")
+    world.start(1, REAL)
 
     async def is_taken() -> bool:
-        left = await fleet.rows._do(
+        left = await world.fleet.rows._do(
             "SELECT key FROM fleet_wiki WHERE is_busy AND worker LIKE %s",
             (f"%:{killed.pid}:%",),
         )
@@ -124,20 +305,53 @@ async def _restart_s(fleet: Fleet, workers: Workers) -> float:
     return restart_s
 
 
+@asynccontextmanager
+async def world(folder: Path, chance: random.Random) -> AsyncIterator[World]:
+    """All parts; what workers know of the servers lies behind proxies and cables."""
+    async with AsyncExitStack() as stack:
+        network = stack.enter_context(cables(WORKERS))
+        parts = whole_fleet(folder)
+        fleet, workers, database = await stack.enter_async_context(parts)
+        proxies = [
+            await stack.enter_async_context(
+                bending_proxy(str(url), host=network.addresses[server])
+            )
+            for server, url in zip(
+                SERVERS, (fleet.service.url, fleet.server.address), strict=False
+            )
+        ]
+        (place,) = parse_qs(urlsplit(database.url).query)["host"]
+        passes = await stack.enter_async_context(
+            relay(Path(place, ".s.PGSQL.5432"), network.addresses["database"])
+        )
+        fleet.client = await stack.enter_async_context(
+            Client(proxies[0].url, fleet.service.token)
+        )
+        fleet.settings = replace(
+            fleet.settings, service=proxies[0].url, requests=REQUESTS
+        )
+        await fleet.rows.make(fleet.settings)
+        host = f"{network.addresses['database']}:{passes.port}"
+        workers.database = f"postgresql://fleet@{host}/postgres"
+        proxied = (proxies[0], proxies[1])
+        yield World(fleet, workers, network, proxied, (database, passes), chance)
+
+
 async def main(seed: int, wikis: int, faults: int) -> None:
     """Start all parts and prove."""
     with tempfile.TemporaryDirectory() as name:
-        async with whole_fleet(Path(name)) as (fleet, workers):
-            said = await prove(fleet, workers, wikis, faults, random.Random(seed))
-    print(said)
+        async with world(Path(name), random.Random(seed)) as one:
+            await prove(one, wikis, faults)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--wikis", type=int, default=100)
-    parser.add_argument("--faults", type=int, default=400)
+    parser.add_argument("--faults", type=int, default=200)
     options = parser.parse_args()
+    if os.geteuid() or not shutil.which("ip"):
+        sys.exit("only root may cut cables, with ip of the package iproute2")
     try:
         asyncio.run(main(options.seed, options.wikis, options.faults))
     except (AssertionError, psycopg.Error) as error:

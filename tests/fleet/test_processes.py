@@ -32,7 +32,7 @@ def workers(database: str, tmp_path: Path) -> Iterator[Workers]:
 async def test_wiki_of_a_killed_worker_is_published_by_another(
     fleet: Fleet, workers: Workers
 ) -> None:
-    killed = workers.start(fleet, "put", "SIGKILL")
+    killed = workers.start(fleet, "put", "SIGKILL", "1")
     assert await asyncio.to_thread(killed.wait, WAIT_S) == -signal.SIGKILL
     workers.start(fleet)
 
@@ -45,7 +45,7 @@ async def test_frozen_worker_that_thaws_puts_nothing_over_the_newer_site(
 ) -> None:
     await fleet.work()
     await fleet.write("Words of TWO.")
-    frozen = workers.start(fleet, "put", "SIGSTOP")
+    frozen = workers.start(fleet, "put", "SIGSTOP", "1")
 
     await until(lambda: is_stopped(frozen))
     await fleet.write("Words of THREE.")

@@ -143,6 +143,8 @@ class BendingProxy:
         self.rules: list[Rule] = []
         self.asked: list[Asked] = []
         """Every request, in the order in which they came."""
+        self.done: Callable[[Asked, Answer], None] = lambda _asked, _answer: None
+        """Told of what the service did, whatever becomes of its answer."""
 
     def bend(
         self,
@@ -279,7 +281,9 @@ class BendingProxy:
             head = _encoded_head(f"{asked.method} {path} HTTP/1.1", kept)
             writer.write(head + asked.body)
             await writer.drain()
-            return self._as_ours(await _read_answer(reader, asked.method))
+            answer = await _read_answer(reader, asked.method)
+            self.done(asked, answer)
+            return self._as_ours(answer)
         finally:
             writer.close()
 

@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -21,7 +21,12 @@ from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.cycle import Cycle
-from wikisync.fleet.parts import BucketServer, bucket_server, database_server
+from wikisync.fleet.parts import (
+    BucketServer,
+    DatabaseServer,
+    bucket_server,
+    database_server,
+)
 from wikisync.fleet.rows import Row, Rows, Settings, pool_for
 from wikisync.fleet.worker import discover
 from wikisync.site.bucket import RECORD, nothing_lost, open_bucket
@@ -181,14 +186,23 @@ class Workers:
         self.database, self.folder = database, folder
         self.all: list[subprocess.Popen[bytes]] = []
 
-    def start(self, fleet: Fleet, *stops: str) -> subprocess.Popen[bytes]:
+    def start(
+        self,
+        fleet: Fleet,
+        *stops: str,
+        within: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> subprocess.Popen[bytes]:
+        """Start one; ``within`` is what begins a command in another network."""
         place = self.folder / f"process{len(self.all)}"
         place.mkdir()
-        words = [sys.executable, "-m", "tests.support.stopping_worker", self.database]
+        words = [*within, sys.executable, "-m", "tests.support.stopping_worker"]
+        words.append(self.database)
         with (place / "log").open("wb") as log:
             worker = subprocess.Popen(
                 [*words, fleet.service.token, str(place), *stops],
                 cwd=ROOT,
+                env={**os.environ, **(environment or {})},
                 stdout=log,
                 stderr=log,
             )
@@ -207,7 +221,9 @@ def is_stopped(worker: subprocess.Popen[bytes]) -> bool:
 
 
 @asynccontextmanager
-async def whole_fleet(folder: Path) -> AsyncIterator[tuple[Fleet, Workers]]:
+async def whole_fleet(
+    folder: Path,
+) -> AsyncIterator[tuple[Fleet, Workers, DatabaseServer]]:
     """A fleet with servers of its own, on which real workers may be started."""
     async with AsyncExitStack() as stack:
         database = stack.enter_context(database_server())
@@ -220,4 +236,4 @@ async def whole_fleet(folder: Path) -> AsyncIterator[tuple[Fleet, Workers]]:
         await fleet.rows.make(fleet.settings)
         workers = Workers(database.url, folder)
         stack.callback(workers.end)
-        yield fleet, workers
+        yield fleet, workers, database

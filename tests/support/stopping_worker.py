@@ -1,7 +1,10 @@
-"""A worker that sends itself a signal when it comes to a step for the NUMBERth time.
+"""A worker that sends itself signals, each when it comes to a step for the Nth time.
 
-``python -m tests.support.stopping_worker DATABASE TOKEN FOLDER [STEP SIGNAL N [real]]``
-Its times are short, unless they are to be the real ones.
+``stopping_worker.py DATABASE TOKEN FOLDER [STEP SIGNAL N]... [real]``
+
+Its times are short, unless they are to be the real ones.  A signal waits until the one
+before it was sent.  Where the database is away before its first cycle it ends with
+``NO_DATABASE``, as ``fleet run`` ends, to be started again.
 """
 
 from __future__ import annotations
@@ -13,38 +16,47 @@ import signal
 import sys
 from pathlib import Path
 
+import psycopg
+
 from wikisync.fleet.rows import Rows, pool_for
 from wikisync.fleet.runner import FleetRunner
 from wikisync.fleet.worker import work_on_sites
 
 TIMES = {"beat_s": 0.5, "poll_s": 0.2, "silent_max_s": 4.0, "dead_s": 6.0}
+REAL = "real"
+NO_DATABASE = 75
 
 
-def main(
-    database: str,
-    token: str,
-    folder: str,
-    step: str = "",
-    name: str = "",
-    number: str = "1",
-    times: str = "",
-) -> None:
-    left = int(number)
+def main(database: str, token: str, folder: str, *words: str) -> None:
+    is_real = words[-1:] == (REAL,)
+    words = words[: -1 if is_real else None]
+    stops = [words[at : at + 3] for at in range(0, len(words), 3)]
+    left = int(stops[0][2]) if stops else 0
+    has_begun = False
 
     async def at(now: str) -> None:
-        nonlocal left
-        left -= now == step
-        if now == step and not left:
-            os.kill(os.getpid(), signal.Signals[name])
+        nonlocal left, has_begun
+        has_begun = True
+        if stops and now == stops[0][0]:
+            left -= 1
+            if not left:
+                name = stops.pop(0)[1]
+                left = int(stops[0][2]) if stops else 0
+                os.kill(os.getpid(), signal.Signals[name])
 
     async def run() -> None:
         async with pool_for(database) as pool:
             rows = Rows(pool)
-            runner = FleetRunner(rows, slots=2, **({} if times else TIMES))
+            runner = FleetRunner(rows, slots=2, **({} if is_real else TIMES))
             await work_on_sites(rows, runner, token, Path(folder), at=at)
 
     logging.basicConfig(level=logging.INFO)
-    asyncio.run(run())
+    try:
+        asyncio.run(run())
+    except psycopg.Error:
+        if has_begun:
+            raise
+        sys.exit(NO_DATABASE)
 
 
 if __name__ == "__main__":
