@@ -17,6 +17,7 @@ from tests.support.fleet import PATH, Fleet, counted
 from tests.support.waiting import until
 from wikisync.cli.main import main
 from wikisync.core.system.locks import locked_folder
+from wikisync.errors import UsageError
 from wikisync.fleet.budget import FleetBudget
 from wikisync.fleet.metrics import Meter, worker_app
 from wikisync.watch.listen import BODY_BYTES_MAX, TOKEN_HEADER, listening
@@ -221,6 +222,16 @@ def test_absent_extra_is_one_error(
     monkeypatch.setitem(sys.modules, "psycopg", None)
     assert main(["fleet", "status", "--database", "postgresql://x"]) == 2
     assert "hint: install wikisync with its extra fleet\n" in capsys.readouterr().err
+
+
+async def test_tables_of_an_earlier_version_are_changed_by_init(fleet: Fleet) -> None:
+    await fleet.rows._do("ALTER TABLE fleet_wiki DROP COLUMN links, DROP names")
+    await fleet.rows._do("UPDATE fleet SET version = 1")
+    with pytest.raises(UsageError, match="version 1"):
+        await fleet.rows.settings()
+    await fleet.rows.make(fleet.settings)
+    await fleet.work()
+    assert fleet.page()
 
 
 def test_tables_of_another_version_are_refused(database: str) -> None:

@@ -16,8 +16,9 @@ the same bytes and finds most of them published.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,9 +39,11 @@ from wikisync.errors import (
     SiteError,
     WikisyncError,
 )
+from wikisync.fleet.beside import addresses_beside, named_places, site_pages
 from wikisync.fleet.landing import BUILDING, land
 from wikisync.fleet.rows import LANDING, LostClaim, Row, Rows, Settings
 from wikisync.fleet.states import States
+from wikisync.site.addresses import WikiAddresses
 from wikisync.site.bucket import Check, Seen, look, open_bucket, upload
 from wikisync.site.build import build_site
 from wikisync.site.fingerprint import hash_of
@@ -78,6 +81,8 @@ class Read(Struct, frozen=True):
     """When a page changed last, where that is known."""
     is_settled: bool = True
     """Whether it need not be read again soon."""
+    links: Collection[str] = ()
+    """Places of the sites that it names."""
 
 
 class Cycle(Struct, frozen=True):
@@ -151,24 +156,32 @@ class Cycle(Struct, frozen=True):
         read = Read(problem=problem)
         if place:
             await self.at("pull")
-            read = await self._read(row, states)
+            read = await self._read(row, place, states, generation)
         if read.pulled:
             if now := await self._moved(row, place, read):
                 await self._once(now)
                 return
             await self.at("build")
-            await finish_in_thread(_build, read.pulled, states.folder.with_name(SITE))
+            others: dict[str, Collection[str]] = dict.fromkeys(read.links, ())
+            others |= await self.rows.beside(read.links)
+            beside = dict(addresses_beside(row, _top(row, place), others))
+            site = states.folder.with_name(SITE)
+            await finish_in_thread(_build, read.pulled, beside, site)
         await self.at("check")
         await self.check()
         await self.rows.check(row)
-        await self._publish(row, place, seen, read)
+        names = await self._publish(row, place, seen, read)
         if row.is_gone:
             await states.clear()
             await self.rows.forget(row)
-        else:
-            await self._note(row, states, generation, read)
+            return
+        await self._note(row, states, generation, read, names)
+        if names != row.names:
+            await self.rows.tell([place])
 
-    async def _read(self, row: Row, states: States) -> Read:
+    async def _read(
+        self, row: Row, place: str, states: States, generation: int
+    ) -> Read:
         """Bring the copy of a wiki up to date."""
         with open_mirror(states.folder) as mirror:
             before = _fingerprint(mirror, row)
@@ -177,8 +190,15 @@ class Cycle(Struct, frozen=True):
                 self.client, mirror, allow_emptying=row.may_empty, verify=False
             ).pull(row.wiki, SilentProgress())
             is_changed = _fingerprint(mirror, row) != before
-            versions = mirror.versions(mirror.noted(_name(row))).rows
+            noted = mirror.noted(_name(row))
+            copy = mirror.copy(noted)
+            versions = mirror.versions(noted).rows
             changed = iso_time(max((one.at for one in versions), default=0)) or ""
+        links: Collection[str] = row.links or ()
+        is_known = (row.place, row.generation) == (place, generation)
+        if is_changed or row.links is None or not is_known:
+            where = states.folder, noted.number, copy
+            links = await asyncio.to_thread(named_places, *where, row, _top(row, place))
         if not isinstance(pulled, PulledWiki):
             return Read(is_changed=is_changed)
         problem = "; ".join(map(str, pulled.problems[:1]))
@@ -186,7 +206,7 @@ class Cycle(Struct, frozen=True):
             # it has some, and none could be read
             raise SiteError(problem)
         is_settled = not {one.code for one in pulled.problems} & TRANSIENT
-        return Read(problem, pulled, is_changed, changed, is_settled)
+        return Read(problem, pulled, is_changed, changed, is_settled, links)
 
     async def _moved(self, row: Row, place: str, read: Read) -> Row | None:
         """The row of a wiki that was made private, maybe before it was read."""
@@ -197,8 +217,13 @@ class Cycle(Struct, frozen=True):
         now = replace(row, wiki=found or replace(row.wiki, visibility="private"))
         return now if self._place(now)[0] != place else None
 
-    async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> None:
-        """Make the place hold the site, and the one that it leaves hold nothing."""
+    async def _publish(
+        self, row: Row, place: str, seen: Seen, read: Read
+    ) -> tuple[str, ...]:
+        """Make the place hold the site, and the one that it leaves hold nothing.
+
+        The paths of its pages.
+        """
         # without pages, it removes what another wiki left that had its path
         old = row.place or (place if seen.record.files else "")
         place = place if read.pulled else ""
@@ -209,14 +234,22 @@ class Cycle(Struct, frozen=True):
         if row.place != place:
             # a death after this leaves a site that the row knows of
             await self.rows.settle(row, place)
+            await self.rows.tell([row.place, place])
         await self.at("upload")
-        if place:
-            site = self.folder / row.key / SITE
-            done = await upload(site, open_bucket(place), seen, check=self._put)
-            log.info("%s: %d put, %d removed", row.wiki.owner, done.put, done.removed)
+        if not place:
+            return ()
+        site = self.folder / row.key / SITE
+        done = await upload(site, open_bucket(place), seen, check=self._put)
+        log.info("%s: %d put, %d removed", row.wiki.owner, done.put, done.removed)
+        return site_pages(done.seen.record.files)
 
     async def _note(
-        self, row: Row, states: States, generation: int, read: Read
+        self,
+        row: Row,
+        states: States,
+        generation: int,
+        read: Read,
+        names: Collection[str],
     ) -> None:
         """Put the state beside the one before, and name it in the row."""
         name = row.state
@@ -234,6 +267,8 @@ class Cycle(Struct, frozen=True):
             problem=read.problem,
             is_settled=read.is_settled,
             listed=self._listed(row, name, read),
+            links=read.links,
+            names=names,
         )
         await self.at("tidy")
         states.trust(name)
@@ -292,13 +327,19 @@ def _name(row: Row) -> str:
     return name_of(row.wiki.origin.service, row.wiki.owner.kind, row.wiki.id)
 
 
-def _build(pulled: PulledWiki, site: Path) -> None:
+def _top(row: Row, place: str) -> str:
+    """The place of all sites, given that of a wiki's."""
+    return place.removesuffix(f"/{row.wiki.owner.full_path}/-/wikis")
+
+
+def _build(pulled: PulledWiki, beside: Mapping[str, WikiAddresses], site: Path) -> None:
     """Build the site of one wiki."""
     source = WikiSource(
         **pulled.wiki.info,
         folder=pulled.folder,
         problems=pulled.problems,
         copy=pulled.copy,
+        beside=beside,
     )
     with BUILDING:
         build_site(

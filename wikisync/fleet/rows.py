@@ -31,7 +31,7 @@ from wikisync.errors import UsageError
 from wikisync.site.published import PublishedWiki
 from wikisync.workspace.discovery import FoundWiki, Selection
 
-VERSION = 1
+VERSION = 2
 """Of the tables; a worker of another one does not work."""
 LANDING = "-landing-page"
 """Key and path of the row of the page that lists all wikis, which is due as they are;
@@ -66,8 +66,12 @@ CREATE TABLE IF NOT EXISTS fleet_wiki (
     listed TEXT NOT NULL DEFAULT '', problem TEXT NOT NULL DEFAULT '',
     is_halted BOOLEAN NOT NULL DEFAULT false,
     may_empty BOOLEAN NOT NULL DEFAULT false);
+ALTER TABLE fleet_wiki ADD COLUMN IF NOT EXISTS links TEXT[],
+    ADD COLUMN IF NOT EXISTS names TEXT[] NOT NULL DEFAULT '{}';
 CREATE INDEX IF NOT EXISTS fleet_wiki_due ON fleet_wiki (hint_at)
     WHERE hint_at > answered_at;
+CREATE INDEX IF NOT EXISTS fleet_wiki_place ON fleet_wiki (place);
+CREATE INDEX IF NOT EXISTS fleet_wiki_links ON fleet_wiki USING gin (links);
 CREATE TABLE IF NOT EXISTS fleet_worker (
     name TEXT PRIMARY KEY, dead_s REAL NOT NULL, seen_at TIMESTAMPTZ NOT NULL);
 """
@@ -123,6 +127,10 @@ class Row(Struct, frozen=True):
     may_empty: bool
     listed: str
     """What the landing page says of it: a ``PublishedWiki``; empty for nothing."""
+    links: tuple[str, ...] | None
+    """Places of the sites that its pages name; None: nobody looked."""
+    names: tuple[str, ...]
+    """Paths of the pages in its site."""
 
 
 class Shown(Struct, frozen=True):
@@ -185,7 +193,8 @@ class Rows:
             await connection.execute(
                 "INSERT INTO fleet (number, version, settings) VALUES (1, %s, %s)"
                 " ON CONFLICT (number) DO UPDATE SET settings = excluded.settings,"
-                " listed_at = '-infinity', swept_at = '-infinity'",
+                " version = excluded.version, listed_at = '-infinity',"
+                " swept_at = '-infinity'",
                 (VERSION, msgspec.json.encode(settings).decode()),
             )
             page = FoundWiki(
@@ -217,7 +226,8 @@ class Rows:
             raise UsageError(
                 f"the fleet has version {row['version']} of the tables, this wikisync"
                 f" version {VERSION}",
-                hint="run the same version of wikisync on all machines",
+                hint="run the same version of wikisync on all machines, and after an"
+                " upgrade wikisync fleet init",
             )
         return _SETTINGS.decode(row["settings"])
 
@@ -237,13 +247,9 @@ class Rows:
         )
 
     async def leave(self, worker: str) -> None:
-        """Say that a worker has ended, and has no cycle."""
-        await self._do(
-            "WITH freed AS (UPDATE fleet_wiki SET is_busy = false"
-            " WHERE worker = %s AND is_busy)"
-            " DELETE FROM fleet_worker WHERE name = %s",
-            (worker, worker),
-        )
+        """Say that a worker has ended."""
+        # the wikis of one that is not known are free
+        await self._do("DELETE FROM fleet_worker WHERE name = %s", (worker,))
 
     async def retry(self, paths: Collection[str]) -> list[str]:
         """Let these wikis have a cycle now, or all that fail; their keys."""
@@ -299,7 +305,7 @@ class Rows:
             f" LATERAL (SELECT key FROM fleet_wiki WHERE key = next.key AND {_FREE}"
             " FOR UPDATE SKIP LOCKED) AS taken LIMIT 1)"
             " RETURNING key, wiki::text, is_gone, claim, generation, state, place,"
-            " may_empty, listed",
+            " may_empty, listed, links, names",
             {
                 "worker": worker,
                 "known_s": KNOWN_S,
@@ -309,8 +315,7 @@ class Rows:
         )
         if row is None:
             return None
-        wiki = _WIKIS.decode(row.pop("wiki"))
-        return Row(wiki=wiki, **row)
+        return msgspec.convert({**row, "wiki": _WIKIS.decode(row["wiki"])}, Row)
 
     async def check(self, row: Row) -> None:
         """See that nobody claimed the wiki since."""
@@ -341,6 +346,8 @@ class Rows:
         problem: str,
         is_settled: bool = True,
         listed: str = "",
+        links: Collection[str] = (),
+        names: Collection[str] = (),
         rests_s: float = 0.0,
     ) -> None:
         """Note a cycle that ended well; not settled, the wiki stays due.
@@ -355,8 +362,8 @@ class Rows:
             f"answered_at = begun_at, attempts = 0, {rest}"
             * is_settled
             + " is_busy = false, may_empty = false, generation = %s, state = %s,"
-            " pages = %s, problem = %s, listed = %s",
-            (generation, state, pages, problem, listed),
+            " pages = %s, problem = %s, listed = %s, links = %s, names = %s",
+            (generation, state, pages, problem, listed, list(links), list(names)),
         )
         if listed != row.listed:
             await self.hint(LANDING)
@@ -368,6 +375,20 @@ class Rows:
         )
         if row.listed:
             await self.hint(LANDING)
+
+    async def tell(self, places: Collection[str]) -> None:
+        """Let the wikis that name places have a cycle, as pages came or went there."""
+        await self._do(
+            "UPDATE fleet_wiki SET hint_at = clock_timestamp() WHERE links && %s",
+            (list(places),),
+        )
+
+    async def beside(self, places: Collection[str]) -> dict[str, list[str]]:
+        """The pages of the sites that lie at places, as far as there are some."""
+        rows = await self._do(
+            "SELECT place, names FROM fleet_wiki WHERE place = ANY(%s)", (list(places),)
+        )
+        return {row["place"]: row["names"] for row in rows}
 
     async def listed(self) -> list[PublishedWiki]:
         """The public wikis that have a site."""

@@ -21,8 +21,10 @@ from wikisync.site.addresses import WikiAddresses, relative_url
 from wikisync.site.loose import LooseStates
 from wikisync.site.model import WikiInfo
 
-_WIKIS = "/-/wikis"
+WIKIS = "/-/wikis"
 _NUL = "\0"
+UP = "../"
+"""The prefix of a wiki whose site lies beside this one begins so."""
 
 Found = tuple[str, str]
 """Name and output path of a page or file.  Where the site has none the name is empty,
@@ -58,7 +60,7 @@ def service_address(info: WikiInfo) -> str:
     owner = info.owner
     kind = "groups/" if owner.kind == "group" else ""
     base = info.web_url.rstrip("/") or f"/{kind}{quote(owner.full_path)}"
-    return base if base.endswith(_WIKIS) else base + _WIKIS
+    return base if base.endswith(WIKIS) else base + WIKIS
 
 
 def changed_names(before: WikiAddresses, now: WikiAddresses) -> set[str]:
@@ -139,7 +141,7 @@ class WikiTable:
             place with an empty name is in an exported wiki but does not exist.
             None for any other address.
         """
-        base, found, rest = url.partition(_WIKIS)
+        base, found, rest = url.partition(WIKIS)
         number = self._numbers.get(base + found)
         if number is None or rest[:1] not in {"", "/", "?", "#"}:
             return None
@@ -155,6 +157,11 @@ class WikiTable:
             False,
             unquote(fragment),
         )
+
+    def is_beside(self, name: str) -> bool:
+        """Whether a link's target is in a site beside this one."""
+        place = place_of(name, 0)
+        return self.addresses[place.wiki].prefix.startswith(UP)
 
     def _found_of(self, number: int) -> Callable[[str], Found]:
         if number not in self._found:

@@ -14,6 +14,7 @@ from wikisync.core.model import Digest, Format, PagePath, Problem, Slug, WikiOwn
 from wikisync.core.origin import web_address
 from wikisync.core.versions import NO_DATES, UNKNOWN, PageDates, Versions
 from wikisync.markup.record import MarkupOptions
+from wikisync.site.addresses import WikiAddresses
 from wikisync.site.titles import DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, shortened
 
 NAV_LINKS_MAX = 60
@@ -99,6 +100,9 @@ class WikiSource(WikiInfo, frozen=True, kw_only=True):
     """Its history as syncs saw it, of a folder that git knows nothing of."""
     renames: Mapping[str, str] = field(default_factory=dict)
     """New names of pages by old ones, as the syncs of the folder saw them."""
+    beside: Mapping[str, WikiAddresses] = field(default_factory=dict)
+    """Wikis that it may link to whose sites lie beside this one, by their addresses on
+    the service; without pages, such links lead to the service."""
 
     def fingerprint(self) -> bytes:
         """What facts of its pages depend on, to be hashed; no path of this machine."""

@@ -211,7 +211,9 @@ def finished(
     targets = dict.fromkeys(
         link.target
         for link in page.links
-        if link.kind == "page" and link.reason in {"", "no-heading"}
+        if link.kind == "page"
+        and link.reason in {"", "no-heading"}
+        and not table.is_beside(link.target)
     )
     asked = [path for path in links.asked if path not in targets]
     facts = FinishedFacts(

@@ -95,8 +95,9 @@ class SiteWriting:
         known = [note.addresses for note in self._notes]
         self._addresses = composing.site_addresses(scanned, options, kept, known)
         urls = [service_address(wiki.source) for wiki in scanned]
+        beside = dict(chain.from_iterable(one.source.beside.items() for one in scanned))
         loose = [wiki.loose for wiki in scanned]
-        table = WikiTable(urls, self._addresses, loose)
+        table = WikiTable([*urls, *beside], [*self._addresses, *beside.values()], loose)
         self._indexer = Indexer(store, table, progress, options.markup, attempts)
         self._site = composing.SiteComposer(
             scanned, self._addresses, options, theme, self._indexer, table, kept
