@@ -45,9 +45,8 @@ def named_places(
         for text in texts.values():
             paths = map(bytes.decode, named.findall(text))
             places |= {f"{top}/{one}{WIKIS}" for one in paths}
-    return set(
-        sorted(places - {f"{top}/{row.wiki.owner.full_path}{WIKIS}"})[:NAMED_MAX]
-    )
+    places.discard(f"{top}/{row.wiki.owner.full_path}{WIKIS}")
+    return set(sorted(places)[:NAMED_MAX])
 
 
 def addresses_beside(
@@ -62,13 +61,12 @@ def addresses_beside(
             Slug(HOME if one == INDEX_PAGE else one.removesuffix(".html")): way + one
             for one in paths
         }
-        names = hash_of(sorted(found.items()))
-        known = WikiAddresses(way, way + INDEX_PAGE, found, {}, names=names)
+        known = WikiAddresses(way, way + INDEX_PAGE, found, {}, names=hash_of(found))
         for kind in ("", "groups/"):
             yield f"{_base(row)}{kind}{inside}", known
 
 
 def _base(row: Row) -> str:
     """The address of the service, as those of its wikis begin; empty if unknown."""
-    base, found, _ = row.wiki.web_url.rpartition(row.wiki.owner.full_path)
-    return base.removesuffix("groups/") if found else ""
+    base = row.wiki.web_url.rpartition(row.wiki.owner.full_path)[0]
+    return base.removesuffix("groups/")

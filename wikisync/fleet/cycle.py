@@ -164,7 +164,7 @@ class Cycle(Struct, frozen=True):
             await self.at("build")
             others: dict[str, Collection[str]] = dict.fromkeys(read.links, ())
             others |= await self.rows.beside(read.links)
-            beside = dict(addresses_beside(row, _top(row, place), others))
+            beside = dict(addresses_beside(row, self._top(row), others))
             site = states.folder.with_name(SITE)
             await finish_in_thread(_build, read.pulled, beside, site)
         await self.at("check")
@@ -198,7 +198,7 @@ class Cycle(Struct, frozen=True):
         is_known = (row.place, row.generation) == (place, generation)
         if is_changed or row.links is None or not is_known:
             where = states.folder, noted.number, copy
-            links = await asyncio.to_thread(named_places, *where, row, _top(row, place))
+            links = await asyncio.to_thread(named_places, *where, row, self._top(row))
         if not isinstance(pulled, PulledWiki):
             return Read(is_changed=is_changed)
         problem = "; ".join(map(str, pulled.problems[:1]))
@@ -310,11 +310,14 @@ class Cycle(Struct, frozen=True):
         wiki = row.wiki
         if row.is_gone:
             return "", ""
-        is_public = wiki.visibility == "public"
-        top = self.settings.site if is_public else self.settings.protected
-        if not top:
+        if not (top := self._top(row)):
             return "", UNPROTECTED
         return f"{top}/{wiki.owner.full_path}/-/wikis", ""
+
+    def _top(self, row: Row) -> str:
+        """Where the sites of all wikis lie that are as public as one is."""
+        is_public = row.wiki.visibility == "public"
+        return self.settings.site if is_public else self.settings.protected
 
 
 def _fingerprint(mirror: Mirror, row: Row) -> bytes:
@@ -325,11 +328,6 @@ def _fingerprint(mirror: Mirror, row: Row) -> bytes:
 
 def _name(row: Row) -> str:
     return name_of(row.wiki.origin.service, row.wiki.owner.kind, row.wiki.id)
-
-
-def _top(row: Row, place: str) -> str:
-    """The place of all sites, given that of a wiki's."""
-    return place.removesuffix(f"/{row.wiki.owner.full_path}/-/wikis")
 
 
 def _build(pulled: PulledWiki, beside: Mapping[str, WikiAddresses], site: Path) -> None:

@@ -161,12 +161,7 @@ class Bucket:
             SiteError: the bucket does not take it.
         """
         import obstore
-        from obstore.exceptions import (
-            AlreadyExistsError,
-            BaseError,
-            NotFoundError,
-            PreconditionError,
-        )
+        from obstore import exceptions as failures
 
         kind = content_type(path)
         if kind.startswith("text/"):
@@ -180,12 +175,15 @@ class Bucket:
                 mode={"e_tag": etag} if etag else "create",
                 use_multipart=False,
             )
-        except (AlreadyExistsError, PreconditionError, NotFoundError) as exc:
+        except (
+            *(failures.AlreadyExistsError, failures.PreconditionError),
+            failures.NotFoundError,
+        ) as exc:
             raise PreconditionFailed(
                 f"{self.url}/{path} was changed by another program",
                 hint="let one program alone write to this place of the bucket",
             ) from exc
-        except BaseError as exc:
+        except failures.BaseError as exc:
             raise self._failed("write", path, exc) from exc
         return done["e_tag"] or ""
 
