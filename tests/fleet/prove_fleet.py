@@ -35,7 +35,7 @@ from tests.support.bending import Answer, Asked, BendingProxy, bending_proxy
 from tests.support.cables import SERVERS, Cables, cables
 from tests.support.fleet import Fleet, Workers, is_stopped, whole_fleet
 from tests.support.relaying import Relay, relay
-from tests.support.stopping_worker import NO_DATABASE, REAL
+from tests.support.stopping_worker import BLIND, NO_DATABASE, REAL
 from tests.support.waiting import until
 from wikisync.api.client import Client
 from wikisync.core.model import WikiOwner
@@ -46,6 +46,8 @@ ROUND_S, WHOLE_S = 2.0, 600.0
 TICK_S = 0.05
 FROZEN_MAX_S = 10.0
 """A worker is dead after half of it (``stopping_worker``)."""
+BLIND_SHARE, BLIND_MAX_S = 0.4, 25.0
+"""Of those that do not see it, and so long: others have their wikis meanwhile."""
 FATE_S = 8.0
 """A worker that does not come to its step is killed or frozen where it is."""
 EDITS = 6
@@ -116,14 +118,16 @@ class World:
             self.fleet, *stops, within=within, environment=environment
         )
 
-    def fated(self, place: int) -> subprocess.Popen[bytes]:
-        """One that freezes at a step, and is killed at a later one."""
-        words = []
+    def fated(self, place: int) -> tuple[subprocess.Popen[bytes], bool]:
+        """One that freezes at a step, and is killed at a later one; if it is blind."""
+        words: list[str] = []
         for name in ("SIGSTOP", "SIGKILL"):
             step = self.chance.choice(list(STEPS))
             count = self.chance.randint(1, STEPS[step])
             words += [step, name, str(count)]
-        return self.start(place, *words)
+        if is_blind := self.chance.random() < BLIND_SHARE:
+            words.append(BLIND)
+        return self.start(place, *words), is_blind
 
     def clear(self) -> None:
         """Let the weather be good."""
@@ -173,6 +177,7 @@ class Fates:
     def __init__(self, world: World, faults: int) -> None:
         self._world, self._faults = world, faults
         self._live: dict[int, subprocess.Popen[bytes]] = {}
+        self._blind: dict[int, bool] = {}
         self._since: dict[int, float] = {}
         self._thaws: dict[int, float] = {}
         self.frozen = self.killed = 0
@@ -195,7 +200,7 @@ class Fates:
                     code = worker.returncode
                     assert code == -signal.SIGKILL, f"a worker ended with {code}"
                     self.killed += 1
-                self._live[place] = self._world.fated(place)
+                self._live[place], self._blind[place] = self._world.fated(place)
                 self._since[place] = now
                 self._thaws.pop(place, None)
             elif is_stopped(worker):
@@ -207,7 +212,8 @@ class Fates:
     def _meet(self, place: int, worker: subprocess.Popen[bytes], now: float) -> None:
         if place not in self._thaws:
             self.frozen += 1
-            self._thaws[place] = now + self._world.chance.random() * FROZEN_MAX_S
+            most_s = BLIND_MAX_S if self._blind[place] else FROZEN_MAX_S
+            self._thaws[place] = now + self._world.chance.random() * most_s
         elif self._thaws[place] < now:
             worker.send_signal(signal.SIGCONT)
             self._since[place] = now

@@ -24,7 +24,8 @@ class Relay:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         """One connection, until either side ends it."""
-        with suppress(OSError):
+        # cancelled as its server ends
+        with suppress(OSError, asyncio.CancelledError):
             there = await asyncio.open_unix_connection(self._socket)
             ends = {writer, there[1]}
             self._open |= ends

@@ -1,9 +1,10 @@
 """A worker that sends itself signals, each when it comes to a step for the Nth time.
 
-``stopping_worker.py DATABASE TOKEN FOLDER [STEP SIGNAL N]... [real]``
+``stopping_worker.py DATABASE TOKEN FOLDER [STEP SIGNAL N]... [real | blind]``
 
-Its times are short, unless they are to be the real ones.  A signal waits until the one
-before it was sent.  Where the database is away before its first cycle it ends with
+Its times are short, unless they are to be the real ones; a blind one does not see that
+it was silent, so that nothing but the bucket can refuse it.  A signal waits until the
+one before it was sent.  Where the database is away before its first cycle it ends with
 ``NO_DATABASE``, as ``fleet run`` ends, to be started again.
 """
 
@@ -23,14 +24,14 @@ from wikisync.fleet.runner import FleetRunner
 from wikisync.fleet.worker import work_on_sites
 
 TIMES = {"beat_s": 0.5, "poll_s": 0.2, "silent_max_s": 4.0, "dead_s": 6.0}
-REAL = "real"
+REAL, BLIND = "real", "blind"
+KINDS: dict[str, dict[str, float]] = {REAL: {}, BLIND: {**TIMES, "silent_max_s": 1e9}}
 NO_DATABASE = 75
 
 
 def main(database: str, token: str, folder: str, *words: str) -> None:
-    is_real = words[-1:] == (REAL,)
-    words = words[: -1 if is_real else None]
-    stops = [words[at : at + 3] for at in range(0, len(words), 3)]
+    times = KINDS.get(words[-1], TIMES) if words else TIMES
+    stops = [words[at : at + 3] for at in range(0, len(words) - 2, 3)]
     left = int(stops[0][2]) if stops else 0
     has_begun = False
 
@@ -47,7 +48,7 @@ def main(database: str, token: str, folder: str, *words: str) -> None:
     async def run() -> None:
         async with pool_for(database) as pool:
             rows = Rows(pool)
-            runner = FleetRunner(rows, slots=2, **({} if is_real else TIMES))
+            runner = FleetRunner(rows, slots=2, **times)
             await work_on_sites(rows, runner, token, Path(folder), at=at)
 
     logging.basicConfig(level=logging.INFO)

@@ -24,10 +24,10 @@ NAMED_MAX = 1_000
 TEXTS_AT_ONCE = 100
 
 
-def site_pages(paths: Collection[str]) -> tuple[str, ...]:
+def site_pages(paths: Collection[str]) -> list[str]:
     """The pages of a wiki among the files of its site."""
     pages = (one for one in paths if one.endswith(".html") and one[:2] != "-/")
-    return tuple(sorted(one for one in pages if one != NOT_FOUND_PAGE))
+    return sorted(one for one in pages if one != NOT_FOUND_PAGE)
 
 
 def named_places(

@@ -217,9 +217,7 @@ class Cycle(Struct, frozen=True):
         now = replace(row, wiki=found or replace(row.wiki, visibility="private"))
         return now if self._place(now)[0] != place else None
 
-    async def _publish(
-        self, row: Row, place: str, seen: Seen, read: Read
-    ) -> tuple[str, ...]:
+    async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> list[str]:
         """Make the place hold the site, and the one that it leaves hold nothing.
 
         The paths of its pages.
@@ -237,7 +235,7 @@ class Cycle(Struct, frozen=True):
             await self.rows.tell([row.place, place])
         await self.at("upload")
         if not place:
-            return ()
+            return []
         site = self.folder / row.key / SITE
         done = await upload(site, open_bucket(place), seen, check=self._put)
         log.info("%s: %d put, %d removed", row.wiki.owner, done.put, done.removed)

@@ -127,9 +127,9 @@ class Row(Struct, frozen=True):
     may_empty: bool
     listed: str
     """What the landing page says of it: a ``PublishedWiki``; empty for nothing."""
-    links: tuple[str, ...] | None
+    links: Sequence[str] | None
     """Places of the sites that its pages name; None: nobody looked."""
-    names: tuple[str, ...]
+    names: Sequence[str]
     """Paths of the pages in its site."""
 
 
@@ -315,7 +315,8 @@ class Rows:
         )
         if row is None:
             return None
-        return msgspec.convert({**row, "wiki": _WIKIS.decode(row["wiki"])}, Row)
+        wiki = _WIKIS.decode(row.pop("wiki"))
+        return Row(wiki=wiki, **row)
 
     async def check(self, row: Row) -> None:
         """See that nobody claimed the wiki since."""
