@@ -7,6 +7,7 @@ import pytest
 from wikisync.core.model import LinkTarget, LooseFile, Slug, digest_of
 from wikisync.errors import NotFound
 from wikisync.folder.loose import LooseFiles
+from wikisync.folder.replica import FolderReplica
 
 HEX = "0123456789abcdef" * 2
 HOME, FIRST = Slug("home"), Slug("guide/first")
@@ -44,14 +45,14 @@ def root(tmp_path: Path) -> Path:
 async def found(
     root: Path, slug: Slug, target: str, *, is_wikilink: bool = False
 ) -> str | None:
-    files = LooseFiles(root)
+    files = LooseFiles(FolderReplica(root))
     path = files.path_of(slug, LinkTarget(target, is_wikilink))
     file = (await files.at([path])).get(path) if path else None
     return None if file is None else str(file.path)
 
 
 async def test_listed_are_loose_files_alone(root: Path) -> None:
-    assert await LooseFiles(root).listed() == {
+    assert await LooseFiles(FolderReplica(root)).listed() == {
         "red.png",
         "guide/blue one.png",
         "uploads/own.png",
@@ -65,7 +66,7 @@ async def test_listed_are_loose_files_alone(root: Path) -> None:
 async def test_only_below_uploads_such_a_folder_is_the_services(root: Path) -> None:
     (root / f"pics/{HEX}").mkdir(parents=True)
     (root / f"pics/{HEX}/mine.png").write_bytes(b"mine")
-    assert f"pics/{HEX}/mine.png" in await LooseFiles(root).listed()
+    assert f"pics/{HEX}/mine.png" in await LooseFiles(FolderReplica(root)).listed()
     assert await found(root, HOME, f"pics/{HEX}/mine.png")
 
 
@@ -127,7 +128,7 @@ async def one(files: LooseFiles, target: str) -> LooseFile | None:
 
 
 async def test_a_file_is_known_by_its_content(root: Path) -> None:
-    files = LooseFiles(root)
+    files = LooseFiles(FolderReplica(root))
     before = await one(files, "red.png")
     assert before is not None
     assert (before.digest, before.size) == (digest_of(b"red.png"), 7)
@@ -138,14 +139,14 @@ async def test_a_file_is_known_by_its_content(root: Path) -> None:
 
 
 async def test_a_file_is_read_in_full(root: Path) -> None:
-    files = LooseFiles(root)
+    files = LooseFiles(FolderReplica(root))
     file = await one(files, "red.png")
     assert file is not None
     assert b"".join([chunk async for chunk in files.read(file)]) == b"red.png"
 
 
 async def test_a_file_that_is_gone_is_not_found(root: Path) -> None:
-    files = LooseFiles(root)
+    files = LooseFiles(FolderReplica(root))
     file = await one(files, "red.png")
     assert file is not None
     (root / "red.png").unlink()
@@ -158,7 +159,7 @@ async def test_a_file_that_a_person_keeps_out_is_left_alone(
     root: Path, pattern: str
 ) -> None:
     (root / ".wikisyncignore").write_text(f"{pattern}\n")
-    files = LooseFiles(root)
+    files = LooseFiles(FolderReplica(root))
     assert await one(files, "guide/blue one.png") is None
     assert "guide/blue one.png" not in await files.listed()
 
@@ -177,5 +178,5 @@ def test_a_fetched_attachment_is_known_by_its_place(
     root: Path, target: str, *, is_fetched: bool
 ) -> None:
     """The way from the top is the project's own store, and not the wiki's."""
-    place = LooseFiles(root).path_of(FIRST, LinkTarget(target))
+    place = LooseFiles(FolderReplica(root)).path_of(FIRST, LinkTarget(target))
     assert (place == f"uploads/{HEX}/old.png") is is_fetched

@@ -89,7 +89,7 @@ class Pair:
         git = RemoteRepository(self.client, OWNER, self.private / "cache")
         local = FolderReplica(self.folder, private=self.private, settle_s=0)
         remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
-        links = FileLinks(remote, LooseFiles.of_folder(local), known)
+        links = FileLinks(remote, LooseFiles(local), known)
         side = DryFolder(local) if is_dry else local
         return AliasedFolder(side, known), TranslatedWiki(remote, known, links)
 

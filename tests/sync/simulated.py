@@ -23,6 +23,7 @@ from tests.sync.persons import PICTURES, Copy, World
 from wikisync import errors
 from wikisync.core import model
 from wikisync.folder.loose import LooseFiles
+from wikisync.folder.replica import FolderReplica
 from wikisync.sync.replica import GONE_THERE
 from wikisync.sync.run.intents import IN_THE_TRASH
 
@@ -447,7 +448,7 @@ class SimulatedFiles(LooseFiles):
     """The pictures of a folder, all of them at its top or from the wiki."""
 
     def __init__(self, world: World, copy: Copy) -> None:
-        super().__init__(Path())
+        super().__init__(FolderReplica(Path()))
         self._world = world
         self._copy = copy
 

@@ -4,46 +4,29 @@ Only files that a page links to are read.  What a person made of a fetched attac
 in its place, is sent as a loose file is.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from pathlib import Path
+from collections.abc import AsyncIterator, Collection, Mapping
 
 from wikisync.core import model
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.errors import NotFound
 from wikisync.folder.ignore import is_ignored_file
-from wikisync.folder.index import FolderIndex
 from wikisync.folder.naming import attachment_path, is_fetched, path_of
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_below, opened_root
-from wikisync.folder.scan import ScannedFolder, read_patterns, scan_pages
+from wikisync.folder.scan import read_patterns
 
 
 class LooseFiles:
     """The loose files of one wiki's folder."""
 
-    def __init__(
-        self,
-        root: Path,
-        index: FolderIndex | None = None,
-        *,
-        listing: Callable[[], ScannedFolder] | None = None,
-    ) -> None:
-        """``listing`` gives what the folder holds; it is listed each time otherwise."""
-        self._root = root
-        self._listing = listing or (lambda: scan_pages(root, read_patterns(root)[0]))
-        self._index = index or FolderIndex(root)
+    def __init__(self, folder: FolderReplica) -> None:
+        self._folder, self._root = folder, folder.root
+        self._index = folder.index
         self._patterns: Patterns | None = None
         """What a person keeps out of the sync, as read with the last list."""
-
-    @classmethod
-    def of_folder(cls, folder: FolderReplica) -> LooseFiles:
-        """Those of a wiki's folder, which share its index."""
-        return cls(folder.root, folder.index, listing=folder.listing)
 
     async def listed(self) -> frozenset[str]:
         """The paths of all of them but of those in hidden folders, in form C."""
@@ -68,10 +51,7 @@ class LooseFiles:
         self, paths: Collection[model.AttachmentPath]
     ) -> Mapping[model.AttachmentPath, model.LooseFile]:
         """Those of some fetched attachments that are there, as they are now."""
-        if not paths:
-            return {}
-        listed = (await finish_in_thread(self._listing)).attachments
-        return await finish_in_thread(self._index.there, paths, listed)
+        return await self._folder.attachments(paths) if paths else {}
 
     async def read(self, file: model.LooseFile) -> AsyncIterator[bytes]:
         """The file's bytes in chunks; raises ``NotFound`` where it is gone."""
@@ -84,7 +64,7 @@ class LooseFiles:
 
     def _listed_paths(self) -> frozenset[str]:
         self._patterns, _ = read_patterns(self._root)
-        listed = self._listing()
+        listed = self._folder.listing()
         own = (path for path in listed.attachments if not is_fetched(path))
         return frozenset(map(model.in_form_c, (*listed.loose, *own)))
 
@@ -97,7 +77,7 @@ class LooseFiles:
             for folder in {path.rpartition("/")[0] for path in paths}
         }
         # the disk may spell a name in another form of Unicode than the link does
-        names = () if all(map(str.isascii, paths)) else self._listing().loose
+        names = () if all(map(str.isascii, paths)) else self._folder.listing().loose
         forms = {model.in_form_c(name): name for name in names}
         with opened_root(self._root) as root, Folders(root) as folders:
             for path in sorted(paths):

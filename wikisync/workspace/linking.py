@@ -573,5 +573,5 @@ def translated_wiki(
     wiki: RemoteReplica, folder: FolderReplica, known: WikiState
 ) -> TranslatedWiki:
     """The wiki with its links to files as the folder writes them."""
-    files = LooseFiles.of_folder(folder)
-    return TranslatedWiki(wiki, known, FileLinks(wiki, files, known))
+    links = FileLinks(wiki, LooseFiles(folder), known)
+    return TranslatedWiki(wiki, known, links)

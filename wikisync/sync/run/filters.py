@@ -151,16 +151,25 @@ async def _is_only_later(cycle: Cycle, slug: Slug, file: Slug) -> bool:
     return differs_in_time_only(cycle.state.text(slug) or "", text)
 
 
-async def hold_markers(cycle: Cycle, decided: Decided) -> None:
-    """Hold pages that would be sent with marker lines of a conflict in them."""
-    # Git's may be what a page is about: they count where the agreed text does not have
-    # them, and a person does not ask for the page by its name
-    plan = decided.plan
+async def hold_texts(cycle: Cycle, decided: Decided) -> None:
+    """Hold what would be sent with marker lines of a conflict in it, or without text.
+
+    The latter where the service refuses that.
+    """
+    # Git's markers may be what a page is about: they count where the agreed text does
+    # not have them, and a person does not ask for the page by its name.  A note that
+    # was just made waits for its text; a page that lost its text is a person's to
+    # decide.
+    plan, takes_empty = decided.plan, cycle.state.memory.capabilities.takes_empty
     if not plan.sends:
         return
+
+    def is_sought(text: str) -> bool:
+        return has_any_marker(text) or (not takes_empty and is_blank(text))
+
     sent, records = _sent_files(plan), plan.records
     found: dict[Slug, plans.HoldReason] = {}
-    for file in await cycle.local.having(sent, has_any_marker):
+    for file in await cycle.local.having(sent, is_sought):
         slug = sent[file]
         try:
             text = (await cycle.local.read(file)).content
@@ -169,35 +178,21 @@ async def hold_markers(cycle: Cycle, decided: Decided) -> None:
         agreed = cycle.state.text(records.get(slug, slug)) or ""
         if has_marker(text):
             found[slug] = plans.HoldReason.MARKER
+        elif is_blank(text) and not takes_empty:
+            found[slug] = plans.HoldReason.EMPTY
         elif slug in (cycle.options.pages or ()):
             continue  # a folder's name says nothing of the markers in one page
         elif not git_conflicts(text) <= git_conflicts(agreed):
             found[slug] = plans.HoldReason.GIT_MARKER
-    if found:
-        decided.plan = narrowing.holding(plan, found)
-
-
-async def hold_empty(cycle: Cycle, decided: Decided) -> None:
-    """Send no text that says nothing, where the service refuses those."""
-    # a note that was just made waits for its text; a page that lost its text is a
-    # person's to decide
-    plan = decided.plan
-    if cycle.state.memory.capabilities.takes_empty or not plan.sends:
-        return
-    sent = _sent_files(plan)
-    empty = {sent[file] for file in await cycle.local.having(sent, is_blank)}
-    held = {
-        one.slug: plans.HoldReason.EMPTY
-        for one in plan.sends
-        if isinstance(one, plans.Push) and one.slug in empty
-    }
-    decided.plan = narrowing.holding(plan, held).map(
+    empty = {one for one in found if found[one] is plans.HoldReason.EMPTY}
+    plan = plan.map(
         lambda a: (
             plans.Skip(a.slug, plans.SkipReason.EMPTY)
             if isinstance(a, plans.CreateRemote) and a.slug in empty
             else a
         )
     )
+    decided.plan = narrowing.holding(plan, found)
 
 
 def _sent_files(plan: plans.Plan) -> Mapping[Slug, Slug]:
@@ -488,8 +483,7 @@ FILTERS: Sequence[Callable[[Cycle, Decided], Awaitable[None]]] = (
     hold_pointers,
     merge,
     # The texts are known now that would be sent.
-    hold_markers,
-    hold_empty,
+    hold_texts,
     # Counts also removals that are not certain yet.
     stop,
     wait_for_absences,
