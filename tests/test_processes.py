@@ -148,15 +148,6 @@ def test_worker_has_limits(teller: Path) -> None:
     assert told["limits"] == [0, limit]
 
 
-def test_worker_knows_further_variables_that_are_named(teller: Path) -> None:
-    process = processes.start_worker(
-        processes.python_worker(teller), variables=["HOME"]
-    )
-    told = json.loads(process.communicate()[0])
-    assert set(told["environment"]) <= {*processes.WORKER_VARIABLES, "LC_CTYPE", "HOME"}
-    assert "HOME" in told["environment"]
-
-
 @pytest.mark.parametrize(("seconds", "code"), [(0.0, -9), (60.0, 7)])
 def test_worker_gets_a_moment_to_end_by_itself(
     tmp_path: Path, seconds: float, code: int

@@ -54,9 +54,9 @@ def open_locked_folder(folder: Path, *, follows_links: bool = True) -> int:
 
 
 @contextmanager
-def locked_folder(folder: Path, *, follows_links: bool = True) -> Iterator[int]:
+def locked_folder(folder: Path) -> Iterator[int]:
     """The same for a block."""
-    descriptor = open_locked_folder(folder, follows_links=follows_links)
+    descriptor = open_locked_folder(folder)
     try:
         yield descriptor
     finally:

@@ -66,24 +66,16 @@ def python_worker(
     return [sys.executable, *modes, _BEGIN, json.dumps(start), str(target), *words]
 
 
-def start_worker(
-    command: Sequence[str], *, variables: Iterable[str] = (), stderr: Stream = DEVNULL
-) -> Child:
+def start_worker(command: Sequence[str], *, stderr: Stream = DEVNULL) -> Child:
     """Start a worker with pipes for its input and output (``worker.Worker``)."""
     return subprocess.Popen(  # noqa: S603 - our own interpreter and files
         command,
         cwd=ROOT,
-        env=worker_environment(variables),
+        env={name: os.environ[name] for name in WORKER_VARIABLES if name in os.environ},
         stdin=PIPE,
         stdout=PIPE,
         stderr=stderr,
     )
-
-
-def worker_environment(names: Iterable[str] = ()) -> dict[str, str]:
-    """What a worker knows: the variables that all may know, and these."""
-    wanted = (*WORKER_VARIABLES, *names)
-    return {name: os.environ[name] for name in wanted if name in os.environ}
 
 
 def _import_path() -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import IO, Generic, TypeVar
@@ -72,7 +72,6 @@ class Worker(Generic[AnswerT]):
         wait_seconds_max: float,
         answer_bytes_max: int = FRAME_BYTES_MAX,
         is_spent: Callable[[AnswerT], bool] = lambda _: False,
-        variables: Iterable[str] = (),
         stderr: processes.Stream = processes.DEVNULL,
     ) -> None:
         """Start nothing yet; after an answer that ``is_spent`` the process is ended."""
@@ -82,7 +81,6 @@ class Worker(Generic[AnswerT]):
         self._wait_seconds_max = wait_seconds_max
         self._answer_bytes_max = answer_bytes_max
         self._is_spent = is_spent
-        self._variables = tuple(variables)
         self._stderr = stderr
         self._process: processes.Child | None = None
         self._is_broken_off = False
@@ -195,9 +193,7 @@ class Worker(Generic[AnswerT]):
 
     def _start(self) -> None:
         try:
-            process = processes.start_worker(
-                self._command, variables=self._variables, stderr=self._stderr
-            )
+            process = processes.start_worker(self._command, stderr=self._stderr)
         except OSError as exc:
             raise WorkerNotStarted(exc.strerror or str(exc)) from exc
         self._process = process

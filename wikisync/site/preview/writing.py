@@ -16,7 +16,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from wikisync.core.layout import LIMBO_FOLDER, TEMPORARY_FOLDER, TRASH_FOLDER
 from wikisync.core.model import (
     BYTE_ORDER_MARK,
     Digest,
@@ -28,14 +27,11 @@ from wikisync.core.model import (
 )
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, SiteError
 from wikisync.folder.identity import identity_of
-from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import page_of_conflict, parse_path, path_of
-from wikisync.folder.private import private_folder, way_of, wiki_private_folder
 from wikisync.folder.replica import LATE
 from wikisync.folder.safe_open import opened_below, read_below
-from wikisync.folder.swap import FileWrite, FolderWriter
+from wikisync.folder.swap import FileWrite, OwnFolders
 from wikisync.folder.text import decode_page
-from wikisync.folder.trash import Trash
 from wikisync.folder.workspace import holder_of
 from wikisync.merging.conflict import Clash, MergedText, Piece, read_conflict_file
 from wikisync.merging.diff import word_changes
@@ -187,7 +183,7 @@ class WikiDesk:
         clashing: list[str] = []
         if self._private is not None and holder_of(self._private) is not None:
             return clashing
-        for late in self._limbo().late_saves():
+        for late in self._own().limbo.late_saves():
             found, merged = parse_path(late.path), None
             if found is not None:
                 base = self._replaced.get(late.before)
@@ -195,9 +191,9 @@ class WikiDesk:
                     text = _shown(late.content, late.path)
                     merged = self.save(late.path, found[1], text, base)
             if merged is None or merged.outcome not in {"saved", "merged"}:
-                self._trash().put_once(late.path or "unknown", late.content, LATE)
+                self._own().trash.put_once(late.path or "unknown", late.content, LATE)
                 clashing.append(late.path)
-            self._limbo().acknowledge(late.id)
+            self._own().limbo.acknowledge(late.id)
         return clashing
 
     def create(self, path: str, content: bytes) -> None:
@@ -219,7 +215,7 @@ class WikiDesk:
         content = self._content(path)
         if content is None or _shown(content, path) != text:
             raise PreconditionFailed(f"{path} was changed in the meantime")
-        with self._writer() as writer:
+        with self._own().writer() as writer:
             writer.remove(path, expected=digest_of(content), why="deleted by a person")
 
     def restore(self, path: str) -> str:
@@ -231,18 +227,18 @@ class WikiDesk:
             FolderError: it cannot be written.
         """
         found = parse_path(path)
-        entries = self._trash().entries(slug=found[0]) if found else ()
+        entries = self._own().trash.entries(slug=found[0]) if found else ()
         entry = next((one for one in entries if parse_path(one.path)), None)
         if entry is None:
             raise NotFound(f"the trash has no text of {path}")
-        self._write(entry.path, self._trash().read(entry), None)
+        self._write(entry.path, self._own().trash.read(entry), None)
         return entry.path
 
     def has_trashed(self, path: str) -> bool:
         """Whether the trash has a page that was at a path."""
         found = parse_path(path)
         with suppress(FolderError):
-            return bool(found and self._trash().entries(slug=found[0]))
+            return bool(found and self._own().trash.entries(slug=found[0]))
         return False
 
     def move(self, path: str, target: str) -> None:
@@ -255,7 +251,7 @@ class WikiDesk:
         content = self._content(path)
         if content is None:
             raise PreconditionFailed(f"{path} is gone")
-        with self._writer() as writer:
+        with self._own().writer() as writer:
             writer.move(path, target, expected=digest_of(content))
 
     def pieces(self, path: str) -> Sequence[Piece]:
@@ -281,27 +277,13 @@ class WikiDesk:
             return None
 
     def _write(self, path: str, content: bytes, expected: Digest | None) -> None:
-        with self._writer() as writer:
+        with self._own().writer() as writer:
             (error,) = writer.write_many([FileWrite(path, content, expected)])
         if error is not None:
             raise error
 
-    def _writer(self) -> FolderWriter:
-        own = self._private
-        return FolderWriter(
-            self.root,
-            temporary=private_folder(self.root, TEMPORARY_FOLDER, private=own),
-            limbo=self._limbo(),
-            trash=self._trash(),
-        )
-
-    def _limbo(self) -> Limbo:
-        own = self._private
-        return Limbo(wiki_private_folder(self.root, LIMBO_FOLDER, private=own))
-
-    def _trash(self) -> Trash:
-        folder = private_folder(self.root, TRASH_FOLDER, private=self._private)
-        return Trash(folder, wiki=str(way_of(self.root, self._private)))
+    def _own(self) -> OwnFolders:
+        return OwnFolders.of(self.root, self._private)
 
 
 def new_path(name: Slug, page_format: Format, extension: str = "") -> PagePath | None:
