@@ -1,14 +1,12 @@
-// Finds pages in the index of wikisync/site/search.py; loaded for the first query.
-wikisync_search("find", ({ load, waiting, pair, wordsOf, stemOf, pageOf, left, rate }) => {
+// Finds pages in the index of search.py; loaded for the first query.
+wikisync_search("find", ({ load, waiting, pair, wordsOf, stemOf, pageOf, unpack, left, rate }) => {
 // Words that say nothing beside others.
-const common = /^(an?|and|are|as|at|by|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|to|what|when|where|which|who|why|with|auf|das|de|dem|den|der|des|die|du|ein|eine|el|en|et|fur|im|ist|la|le|les|los|mit|o|os|para|pour|um|un|und|une|von|was|wer|wie|wo|y|zu)$/;
+const common = /^(an?|and|another|are|as|at|by|can|do|does|during|for|from|has|have|how|i|in|into|is|it|me|my|of|on|or|the|this|to|what|when|where|which|who|why|with|you|your|auf|das|de|dem|den|der|des|die|du|ein|eine|el|en|et|fur|im|ist|la|le|les|los|mit|o|os|para|pour|um|un|und|une|von|was|wer|wie|wo|y|zu)$/;
+// What a page about doing it need not say.
+const asking = /^(add|change|create|find|get|make|see|set|show|use|using|write)$/;
 const hexOf = (word) => [...new TextEncoder().encode(word)].map((it) => it.toString(16)).join("");
 const backward = (word) => [...word].reverse().join("");
 const count = (postings) => parseInt(postings.match(/^\d+!/) || postings.match(/[A-Z]/g).length);
-
-// As search_texts.py packs them.
-const unpack = async (packed) =>
-	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
 
 // Texts of a page, and headings that are not beside its title.
 async function textsOf(slot, size) {
@@ -36,12 +34,12 @@ async function entries(words, below = 0, kind = "t") {
 	return shards.flatMap((it) => it.split(" ")).map((it) => it.split(":"));
 }
 
-// A word as it is: [word, postings, how well it fits].
-const exactly = async (word, fit = 1) => (await entries([word])).filter((it) => it[0] === word).map((it) => [...it, fit]);
+// Words as they are: [word, postings, how well it fits].
+const exactly = async (words, fit = 1) => (await entries(words)).filter((it) => words.includes(it[0])).map((it) => [...it, fit]);
 
 // A word and its other forms; one that is nearly everywhere needs none.
 async function formsOf(word, isOpen) {
-	const own = await exactly(word), stem = stemOf(word);
+	const own = await exactly([word]), stem = stemOf(word);
 	if (own[0]?.[1].includes("!")) return own;
 	isOpen &&= word[1] || pair.test(word);
 	const all = await entries(isOpen ? [stem, word] : [word, stem], isOpen || word[4] ? 2 : 0);
@@ -79,18 +77,18 @@ async function unitsOf(query, total) {
 	for (let i = 0; i < words.length; i++) {
 		let word = words[i];
 		const fit = forms[i], next = words[i + 1];
-		const joined = next && !pair.test(word + next) ? await exactly(word + next) : [];
+		const joined = next && !pair.test(word + next) ? await exactly([word + next, `${word}_${next}`]) : [];
 		if (joined[0] && !(fit[0] && forms[i + 1][0])) {
 			word += next;
 			fit.splice(0, 99, ...joined);
 			i++;
-		} else if (joined[0]) for (const it of [fit, forms[i + 1]]) it.push([...joined[0].slice(0, 2), 0.9]);
+		} else if (joined[0]) for (const it of [fit, forms[i + 1]]) it.push(...joined);
 		const own = fit.find((it) => it[2] === 1)?.[1], size = own ? count(own) : 0;
 		const isRare = size < 4 + total / 500 && !/[H-Z]/.test(own);
 		const others = isRare ? await meant(word, size && Math.log2(size) + 3) : [];
 		// a word that is there has no space missing
 		if (fit[0] && others[1]) others.length = 0;
-		const more = await Promise.all(others.map(async (some) => (await Promise.all(some.map((it) => exactly(it, 0.9)))).flat()));
+		const more = await Promise.all(others.map((some) => exactly(some, 0.9)));
 		units.push(...(others[1] ? more : [[...fit, ...more.flat()]]));
 		names.push(...(others[0] ? others.flat() : [word]));
 	}
@@ -101,16 +99,17 @@ async function unitsOf(query, total) {
 // The best score of each document; words of the near wiki are as rare as there.
 function scoresOf(forms, total, inside) {
 	const found = new Map();
+	const share = forms.some((it) => it[2] === 1 && asking.test(it[0])) ? 0.3 : 1;
 	for (const [, postings, fit] of forms) {
 		let slot = 0;
 		const steps = [...postings.replace(/^\d+!/, "").matchAll("(.+?)([A-Z])")];
 		const ranks = steps.map((it) => [(slot += parseInt(it[1], 36)), parseInt(it[2], 36) - 8]);
 		const here = inside && ranks.filter((it) => inside.has(it[0])).length;
-		const weight = fit * Math.log(1 + (here ? inside.size / here : total / count(postings)));
+		const weight = share * fit * Math.log(1 + (here ? inside.size / here : total / count(postings)));
 		for (const [slot, rank] of ranks) found.set(slot, Math.max(found.get(slot) || 0, weight * rank));
 	}
 	// a word that is nearly everywhere asks for nothing
-	found.weight = forms.some((it) => it[1].includes("!")) ? 0 : Math.log(1 + total / found.size);
+	found.weight = forms.some((it) => it[1].includes("!")) ? 0 : share * Math.log(1 + total / found.size);
 	return found;
 }
 
@@ -137,7 +136,7 @@ async function find(query, wiki, near) {
 			scores.set(slot, [weight + found.weight, sum + score]);
 		});
 	}
-	const tagged = await Promise.all(tags.map(async (tag) => scoresOf(await exactly(tag), total)));
+	const tagged = await Promise.all(tags.map(async (tag) => scoresOf(await exactly([tag]), total)));
 	if (!query.words[0]) tagged[0]?.forEach((score, slot) => scores.set(slot, [0, score]));
 	const fit = [...scores].filter(([slot]) => tagged.every((it) => it.has(slot)) && (!wiki || inside.has(slot)));
 	const most = Math.max(...fit.map((it) => it[1][0]));
@@ -145,7 +144,7 @@ async function find(query, wiki, near) {
 	const isNear = fit.some((it) => inside?.has(it[0]) && it[1][0] >= most * 0.9);
 	const pages = fit
 		.filter((it) => it[1][0] >= most * 0.6)
-		.map(([slot, [weight, sum]]) => [slot, sum * (weight / most || 1) ** 2 * (isNear && inside.has(slot) ? 99 : 1)])
+		.map(([slot, [weight, sum]]) => [slot, sum * (weight / most || 1) * (isNear && inside.has(slot) ? 99 : 1)])
 		.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 	if (!phrases[0]) return [pages, most === whole];
 	// the words stand in the best pages, if anywhere

@@ -47,6 +47,10 @@ async function partOf(name, place, kind) {
 	}
 }
 
+// As search_texts.py packs them.
+const unpack = async (packed) =>
+	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
+
 // As in search.py.
 const pairs = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff\uac00-\ud7af\uf900-\ufaff\u{20000}-\u{3ffff}";
 const others = `(?:(?![${pairs}])[\\p{L}\\p{N}_\u0900-\u0963\u0966-\u0dff`;
@@ -72,7 +76,7 @@ function parse(query) {
 }
 
 const stemOf = (word) => {
-	const [, stem = word] = word.match(/^(.{3,}?)(?:(?:at)?ions?|ung(?:en)?|ings?|e?ly|ers?|(?<=e)(?:rs?|d)|e[dnms]|s|e|y)?$/u) || [];
+	const [, stem = word] = word.match(/^(.{3,}?)(?:(?<=.{4})e?ment)?(?:(?<=.{4})[ai]bles?|(?:at)?ions?|ung(?:en)?|(?:er)?(?:ings?|e?ly|e[dnms])|ers?|(?<=e)(?:rs?|d)|s|e|y)?$/u) || [];
 	return stem.replace(/(.)\1$/, "$1");
 };
 // [start, end, word].
@@ -136,7 +140,7 @@ function searchIn(field, note, list, limit) {
 		budget = most * Math.ceil(limit / 10);
 		let words = [], shown = [], pages = [], hits = [], say = "", isWhole, isMore;
 		try {
-			const [find, ranked, textsOf] = (await load("find"))({ load, waiting, pair, wordsOf, stemOf, pageOf, left, rate });
+			const [find, ranked, textsOf] = (await load("find"))({ load, waiting, pair, wordsOf, stemOf, pageOf, unpack, left, rate });
 			const ask = async () => ([pages, isWhole, isMore] = await find(query, field.form.wiki?.value, near));
 			if (isAsked) await ask();
 			// a phrase may be in the next pages
