@@ -1,11 +1,13 @@
 """How long a save takes to be on the screen: a real browser, a wiki of 2,000 pages.
 
-    python benchmarks/preview.py [--pages 2000] [--saves 20] [--mixed]
+    python benchmarks/preview.py [--pages 2000] [--saves 20] [--mixed] [--write]
 
 ``wikisync preview`` runs in a process of its own and Chromium shows one page, scrolled
 down.  Something is saved, and the clock stops when the browser shows it.  First the
 starts: with nothing in the cache, until the page that was asked for is there and until
-all pages are read; then with everything in it.
+all pages are read; then with everything in it.  At last (``--write``: alone) somebody
+writes in a page of 1 MB: from a key to the picture with it, and from the last key of
+fifty to the rendered page with their word.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -26,7 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpus import generate
+from corpus import Entry, Words, block, generate
 from measured import WIKISYNC
 
 if TYPE_CHECKING:
@@ -53,12 +57,38 @@ TEMPLATE = """\
 {% block content %}MARK {{ super() }}{% endblock %}
 """
 
+BIG_BYTES = 1_000_000
+KEYS, KEY_S = 50, 0.1
+"""So many, in this rhythm: ten a second is fast typing."""
+SLOW_KEYS, SLOW_KEY_S = 16, 0.5
+"""Of one who thinks: what is put off to a rest falls between."""
+WRITING_PLACES = ("end", "start", "middle", "end", "start", "middle")
+TIMED_KEYS = """() => {
+    window.keys = [];
+    const channel = new MessageChannel();
+    const began = [];
+    channel.port1.onmessage = () => keys.push(performance.now() - began.shift());
+    addEventListener("keydown", ({ timeStamp }) => {
+        window.lastKey = timeStamp;
+        began.push(timeStamp);
+        requestAnimationFrame(() => channel.port2.postMessage(0));
+    }, true);
+    new MutationObserver((changes) => {
+        const come = changes.flatMap(({ addedNodes }) => [...addedNodes]);
+        if (!come.some((node) => node.textContent.includes(window.wanted))) return;
+        window.wanted = "";
+        requestAnimationFrame(() => (window.follows = performance.now() - lastKey));
+    }).observe(document.querySelector("main"), { childList: true, subtree: true });
+}"""
+"""From a key to the end of the frame with it."""
+
 
 async def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pages", type=int, default=2000)
     parser.add_argument("--saves", type=int, default=20)
     parser.add_argument("--mixed", action="store_true", help="all four formats")
+    parser.add_argument("--write", action="store_true", help="the page of 1 MB alone")
     arguments = parser.parse_args()
     executable = next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if executable is None:
@@ -72,7 +102,9 @@ async def main() -> int:
         (top / "theme" / "static").mkdir(parents=True)
         (top / "theme" / "templates").mkdir()
         async with showing(executable) as page:
-            await measure(page, top, Path(place, "cache"), arguments.saves)
+            if not arguments.write:
+                await measure(page, top, Path(place, "cache"), arguments.saves)
+            await measure_writing(page, top, Path(place, "cache"))
     return 0
 
 
@@ -86,7 +118,7 @@ async def measure(page: Page, top: Path, cache: Path, saves: int) -> None:
             await page.goto(url + path)
             await page.locator("article").wait_for(timeout=WAIT_MS)
             shown = time.perf_counter() - began
-            await page.get_by_text("live", exact=True).wait_for(timeout=10 * WAIT_MS)
+            await all_read(page)
             read = time.perf_counter() - began
             print(f"{start}: page after {shown:.1f} s, all read after {read:.1f} s")
             if start == "next start":
@@ -198,6 +230,68 @@ async def measure_looks(desk: Desk, saves: int) -> None:
         )
     for kind, seconds in took.items():
         show(kind, seconds)
+
+
+async def all_read(page: Page) -> None:
+    """Wait until the pill says how the page stands, and not how far reading is."""
+    word = page.locator(".word").filter(has_text=re.compile("live|changed"))
+    await word.wait_for(timeout=10 * WAIT_MS)
+
+
+async def measure_writing(page: Page, top: Path, cache: Path) -> None:
+    """Keys in a page of 1 MB, at its start, middle and end, the first when it opens."""
+    chance = random.Random(7)
+    words, parts, size = Words(chance), ["# Big"], 0
+    while size < BIG_BYTES:
+        parts.append(block(chance, words, [Entry("home", "Home")]))
+        size += len(parts[-1]) + 2
+    (top / "wiki" / "big.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    async with previewing(top, cache) as url:
+        await page.goto(f"{url}big.html")
+        await all_read(page)
+        await page.evaluate(TIMED_KEYS)
+        began = time.perf_counter()
+        await page.get_by_role("button", name="Edit", exact=True).click()
+        await page.locator(".cm-content").wait_for(timeout=WAIT_MS)
+        print(f"\na page of {size:,} bytes: editor {time.perf_counter() - began:.1f} s")
+        print(f"{'keys at the':<12}{'median ms':>10}{'worst ms':>10}", end="")
+        print(f"{'now and then':>14}{'page follows s':>16}")
+        for number, place in enumerate(WRITING_PLACES):
+            await write_at(page, place, f"word{number}x")
+
+
+async def write_at(page: Page, place: str, word: str) -> None:
+    """Fifty keys at one place, then one now and then while all is rendered."""
+    await page.keyboard.press("Control+Home" if place == "start" else "Control+End")
+    if place == "middle":
+        await page.locator(".cm-scroller").evaluate("(it) => it.scrollTop /= 2")
+        await page.mouse.click(200, 400)
+    await page.keyboard.press("End")
+    await page.keyboard.type("\n\n")
+    await page.evaluate("() => { keys.length = 0; follows = 0 }")
+    text = f"{'some words ' * 4}{word}".rjust(KEYS)
+    for letter in text[:-1]:
+        await press(page, letter, KEY_S)
+    await page.evaluate("(word) => { wanted = word }", word)
+    await press(page, text[-1], KEY_S)
+    await page.wait_for_function("follows", timeout=WAIT_MS)
+    follows = await page.evaluate("follows") / 1000
+    took = await page.evaluate("keys.splice(0)")
+    for _ in range(SLOW_KEYS):
+        await press(page, "y", SLOW_KEY_S)
+    slow = await page.evaluate("keys.splice(0)")
+    median, worst = statistics.median(took), max(took)
+    print(
+        f"{place:<12}{median:>10.1f}{worst:>10.1f}{max(slow):>14.1f}{follows:>16.2f}",
+        flush=True,
+    )
+
+
+async def press(page: Page, letter: str, rest_s: float) -> None:
+    """A key, and a rest in which the browser does what it has to."""
+    until = time.monotonic() + rest_s
+    await page.keyboard.press(letter)
+    await asyncio.sleep(until - time.monotonic())
 
 
 def writing(file: Path, text: str) -> Callable[[str], object]:

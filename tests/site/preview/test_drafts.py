@@ -74,8 +74,8 @@ class Window:
 
 @pytest.fixture
 def site(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveSite]:
-    """One whose pages all take long."""
-    monkeypatch.setattr(pages, "QUICK_S", 0)
+    """One whose pages are all long."""
+    monkeypatch.setattr(pages, "QUICK_CHARS", 0)
     folder = studio.add(f"-- home.md --\n# Home\n-- guide.md --\n{TEXT}")
     assert folder
     inputs = PreviewInputs(tuple(studio.sources), studio.options)
@@ -117,6 +117,48 @@ def test_only_blocks_that_changed_are_made_and_sent(site: LiveSite) -> None:
     assert not draft.is_whole
     assert "sentences" in draft.html
     assert "code" not in draft.html
+
+
+SECTIONS = """\
+= Guide
+
+Preamble.
+
+== One
+
+First words.
+
+* a list
+
+=== Below
+
+More words.
+
+== Two
+
+First words.
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("More words", "Other words"), ("== Two", "== Second\n\nNew.\n\n== Two")],
+)
+def test_of_a_page_in_sections_those_around_the_change_are_made(
+    studio: Studio, site: LiveSite, old: str, new: str
+) -> None:
+    (studio.sources[0].folder / "guide.md").unlink()
+    (studio.sources[0].folder / "guide.adoc").write_text(SECTIONS)
+    site.refresh(None)
+    window = Window(site, SECTIONS)
+    assert not window.type(old, new).is_whole
+    window.type("", "", is_whole=True)
+    assert window.blocks == Window(site, window.text).blocks
+
+
+def test_same_blocks_are_told_apart_by_those_around(site: LiveSite) -> None:
+    window = Window(site, TEXT)
+    assert not window.type("Same words.", "Other words.").is_whole
 
 
 def test_a_draft_that_is_not_known_is_refused(site: LiveSite) -> None:

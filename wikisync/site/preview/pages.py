@@ -11,8 +11,7 @@ import asyncio
 import hashlib
 import re
 import secrets
-import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -35,9 +34,11 @@ MISSING = "missing"
 """Key of a page that is not there."""
 DRAFTS_MAX = 8
 """Drafts that are known; two windows may write on the same page."""
-QUICK_S = 0.1
-"""A page that takes longer is drafted by the blocks around the change first."""
+QUICK_CHARS = 50_000
+"""A longer page is drafted by the blocks around the change first."""
 PART_CHARS_MAX = 20_000
+PARTS_AROUND = (1, 6)
+"""Paragraphs before and after a change that are tried as its part."""
 
 _HEAD = re.compile(
     r"""(?:<title>.*?</title>"""
@@ -48,6 +49,7 @@ _HEAD = re.compile(
 """What the head says of the page: shown nowhere, or taken over by the script."""
 _NAVIGATION = re.compile(r"(<nav\b[^>]*>).*?</nav>", re.DOTALL)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^>]*?(/?)>")
+_SECTION = re.compile(r"^== ", re.MULTILINE)
 _WITHOUT_END = frozenset({"br", "col", "hr", "img", "input", "source", "track", "wbr"})
 
 
@@ -106,8 +108,6 @@ class _Drafted(Struct, frozen=True):
     text: str
     around: bytes
     blocks: Sequence[str]
-    seconds: float
-    """What all of it took."""
 
 
 class Drafts:
@@ -133,9 +133,7 @@ class Drafts:
         made = units[:start] + new + units[end:]
         return made.decode("utf-16-le", "surrogatepass")
 
-    def whole(
-        self, world: World, path: str, text: str, known: str, started_s: float
-    ) -> Draft:
+    def whole(self, world: World, path: str, text: str, known: str) -> Draft:
         """A page with a text, which ``world`` has.
 
         Args:
@@ -143,7 +141,6 @@ class Drafts:
             path: Output path of the page.
             text: Of the page.
             known: Key of the draft that the window shows, or empty.
-            started_s: When making ``world`` began.
 
         Raises:
             SiteError: the theme fails for this page.
@@ -158,8 +155,7 @@ class Drafts:
         head, _, tail = after.partition(body)
         main = _NAVIGATION.sub(r"\1", f"{head}\0{tail.partition('</main>')[0]}")
         around = hashlib.sha256(main.encode("utf-8", "replace")).digest()
-        seconds = time.monotonic() - started_s
-        made = _Drafted(text, around, blocks, seconds)
+        made = _Drafted(text, around, blocks)
         last = self._known.get(known)
         if last is not None and last.around == around:
             return self._changed(last, made, is_whole=True)
@@ -175,27 +171,21 @@ class Drafts:
         of a part of a text as if it were a page.
         """
         last = self._known.get(known)
-        if last is None or last.seconds < QUICK_S:
+        if last is None or len(text) < QUICK_CHARS:
             return None
-        old, new = last.text.split("\n\n"), text.split("\n\n")
-        start, end = _same(old, new)
-        # a list, or a line below a heading, goes on behind an empty line
-        start, end = max(start - 1, 0), max(end - 1, 0)
-        parts = ["\n\n".join(one[start : len(one) - end]) for one in (old, new)]
-        if max(map(len, parts)) > PART_CHARS_MAX:
-            return None
-        was, now = (blocks_of(body_of(part)) for part in parts)
-        places = [
-            at
-            for at, block in enumerate(last.blocks)
-            if was and block == was[0] and [*last.blocks[at : at + len(was)]] == was
-        ]
-        if len(places) != 1:
-            return None
-        at = places[0]
-        blocks = (*last.blocks[:at], *now, *last.blocks[at + len(was) :])
-        made = _Drafted(text, last.around, blocks, last.seconds)
-        return self._changed(last, made, is_whole=False)
+        for old, new in _parts(last.text, text):
+            was, now = blocks_of(body_of(old)), blocks_of(body_of(new))
+            places = [
+                at
+                for at, block in enumerate(last.blocks)
+                if was and block == was[0] and [*last.blocks[at : at + len(was)]] == was
+            ]
+            if len(places) == 1:
+                at = places[0]
+                blocks = (*last.blocks[:at], *now, *last.blocks[at + len(was) :])
+                made = _Drafted(text, last.around, blocks)
+                return self._changed(last, made, is_whole=False)
+        return None
 
     def _changed(self, last: _Drafted, made: _Drafted, *, is_whole: bool) -> Draft:
         start, end = _same(last.blocks, made.blocks)
@@ -208,6 +198,22 @@ class Drafts:
             del self._known[next(iter(self._known))]
         self._known[key] = made
         return key
+
+
+def _parts(old: str, new: str) -> Iterator[tuple[str, str]]:
+    """Parts of two texts around where they differ, which may be blocks of the page."""
+    was, now = old.split("\n\n"), new.split("\n\n")
+    start, end = _same(was, now)
+    # a list, or a line below a heading, goes on behind an empty line
+    around = [(max(start - more, 0), max(end - more, 0)) for more in PARTS_AROUND]
+    # AsciiDoc has a block for each section
+    before, after = range(start - 1, 0, -1), range(end - 1, 0, -1)
+    first = next((at for at in before if _SECTION.search(was[at])), 0)
+    last = next((at for at in after if _SECTION.search(was[-at])), 0)
+    for start, end in (*around, (first, last)):
+        parts = ["\n\n".join(one[start : len(one) - end]) for one in (was, now)]
+        if max(map(len, parts)) <= PART_CHARS_MAX:
+            yield parts[0], parts[1]
 
 
 def _same(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
@@ -300,8 +306,7 @@ def _rendered(world: World, path: str, page: _Composed) -> Rendered:
     text = world.theme.render(page.template, page.context(), at=path)
     frame = frame_digest(text, page.pictures)
     content = text.encode("utf-8", "replace")
-    is_found = page.key != MISSING
-    return Rendered(page.key, content, "text/html", frame, is_found)
+    return Rendered(page.key, content, "text/html", frame, page.key != MISSING)
 
 
 def _composed(world: World, path: str) -> _Composed:

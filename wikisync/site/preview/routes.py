@@ -45,6 +45,11 @@ HEADINGS: Mapping[Format, str] = {
     Format.ORG: "* ",
     Format.RDOC: "= ",
 }
+_STATUSES = (
+    (errors.NotFound, 404),
+    (errors.PreconditionFailed, 409),
+    (errors.FolderError, 500),
+)
 _NO_WORKSPACE = "this folder is in no workspace"
 _UNFIT = re.compile(r'[\s<>:"|?*\\/#%\[\](){}\x00-\x1f\x7f-\x9f]+')
 
@@ -508,12 +513,4 @@ def _id_of(page: WritablePage) -> str:
 
 
 def _status(error: errors.WikisyncError) -> int:
-    match error:
-        case errors.NotFound():
-            return 404
-        case errors.PreconditionFailed():
-            return 409
-        case errors.FolderError():
-            return 500
-        case _:
-            return 400
+    return next((one for kind, one in _STATUSES if isinstance(error, kind)), 400)

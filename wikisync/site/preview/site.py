@@ -378,18 +378,16 @@ class LiveSite:
         Raises:
             WikisyncError: the theme fails for this page, or that draft is not known.
         """
-        text = self._drafts.text(text, known, stay)
-        if not is_whole:
-            quick = self._drafts.quick(partial(self.body, path), text, known)
-            if quick is not None:
-                return quick, ()
-        started_s = time.monotonic()
+        text, body = self._drafts.text(text, known, stay), partial(self.body, path)
+        quick = None if is_whole else self._drafts.quick(body, text, known)
+        if quick is not None:
+            return quick, ()
         drawn = self._drafted(path, text)
         if drawn is None:
             return None
         world, place = drawn
         shown = world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
-        draft = self._drafts.whole(world, shown, text, known, started_s)
+        draft = self._drafts.whole(world, shown, text, known)
         return draft, _marks(world, place, text)
 
     def marks(self, path: str, text: str) -> tuple[Mark, ...]:
@@ -476,8 +474,7 @@ class LiveSite:
         """The pages of a wiki with their titles."""
         world = self._world
         assert world is not None, "somebody asked for the wiki"
-        number = _number(world, wiki)
-        pages = world.wikis[number].pages.items()
+        pages = world.wikis[_number(world, wiki)].pages.items()
         return [(slug, page.parsed.title) for slug, page in pages]
 
     def address_of(self, wiki: ScannedWiki, path: str) -> str:

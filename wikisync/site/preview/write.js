@@ -54,6 +54,7 @@ const PAGE_SHEET = `
 	html.wikisync-writing, html.wikisync-writing body { overflow: hidden; }
 	html.wikisync-writing main { contain: strict; position: fixed !important; inset: 0 0 0 50% !important; z-index: 2147483644; display: block !important; box-sizing: border-box; margin: 0 !important; max-width: none !important; width: auto !important; padding: 20px 28px 80px !important; overflow: auto !important; }
 	html.wikisync-writing main :is(nav, aside, details:has(nav)) { display: none; }
+	html.wikisync-big main article > * { contain: content; }
 	@media (max-width: 50rem) { html.wikisync-writing main { inset: 3.4rem 0 0 0 !important; padding: 12px 16px 80px !important; z-index: 2147483643; } }
 `;
 
@@ -173,6 +174,7 @@ class Editor extends Desk {
 		this.pageSheet.replaceSync(PAGE_SHEET);
 		document.adoptedStyleSheets = [...document.adoptedStyleSheets, this.pageSheet];
 		document.documentElement.classList.add("wikisync-writing");
+		document.documentElement.classList.toggle("wikisync-big", this.text.length > BIG);
 		this.inert = [];
 		for (let one = main; one && one !== document.body; one = one.parentElement)
 			for (const other of one.parentElement.children) if (other !== one && other !== this.page.host && !other.inert) this.inert.push(other);
@@ -212,7 +214,7 @@ class Editor extends Desk {
 		this.box?.remove();
 		for (const other of this.inert || []) other.inert = false;
 		if (this.main) this.main.style.background = "";
-		document.documentElement.classList.remove("wikisync-writing");
+		document.documentElement.classList.remove("wikisync-writing", "wikisync-big");
 		document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== this.pageSheet);
 		sessionStorage.removeItem(OPEN);
 		if (!isLeaving) this.page.left();
