@@ -2,11 +2,16 @@
 
 import io
 import logging
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
 
+import click
 import pytest
 
 from wikisync.cli.console import Console
-from wikisync.cli.main import COMMANDS, SECTIONS, main
+from wikisync.cli.fleet import DATABASE_VARIABLE
+from wikisync.cli.main import COMMANDS, SECTIONS, cli, main
 from wikisync.core.version import __version__
 from wikisync.errors import UsageError
 
@@ -72,9 +77,37 @@ def test_every_command_of_the_table_has_help(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([name, "--help"]) == 0
-    shown = capsys.readouterr().out
-    assert f"Usage: wikisync {name}" in shown
-    assert f"Example: wikisync {name}" in shown
+    assert f"Usage: wikisync {name}" in capsys.readouterr().out
+
+
+def commands_below(
+    group: click.Group, path: str
+) -> Iterator[tuple[str, click.Command]]:
+    """Every command, groups too, by what is typed for it."""
+    for name in group.list_commands(click.Context(group)):
+        made = group.get_command(click.Context(group), name)
+        assert made is not None
+        yield f"{path} {name}", made
+        if isinstance(made, click.Group):
+            yield from commands_below(made, f"{path} {name}")
+
+
+def test_every_command_has_an_example_that_it_understands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("logo.png", "home.md", "start.md", "token", "page.asciidoc"):
+        (tmp_path / name).touch()
+    for folder in ("vault", "my-wikis/handbook"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(DATABASE_VARIABLE, "postgresql://127.0.0.1/wikisync")
+    for path, made in commands_below(cli, "wikisync"):
+        (example, *_others) = (made.epilog or "").split("\n\n")
+        assert example.startswith(f"Example: {path}"), path
+        if not isinstance(made, click.Group):
+            words = shlex.split(example.removeprefix(f"Example: {path}"))
+            made.make_context(path, words, obj=Console())
 
 
 def test_verbose_log_does_nothing_to_a_terminal(

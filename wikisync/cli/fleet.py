@@ -254,7 +254,7 @@ def status(console: Console, database: str, *, is_all: bool) -> int:
 
 def _again(name: str, line: str) -> None:
 
-    @command.command(name, help=line)
+    @command.command(name, help=line, epilog=f"Example: wikisync fleet {name}")
     @database_option
     @paths_argument
     @click.pass_obj

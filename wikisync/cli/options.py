@@ -1,7 +1,7 @@
 """Options that several commands take, as decorators."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -99,3 +99,11 @@ def decorated(
     for decorate in reversed(decorators):
         function = decorate(function)
     return function
+
+
+def give_examples(
+    group: click.Group, shape: str, usual: str, words: Mapping[str, str]
+) -> None:
+    """Give each command of a group an example: its name and its words in the shape."""
+    for name, made in group.commands.items():
+        made.epilog = f"Example: wikisync {shape}".format(name, words.get(name, usual))

@@ -15,7 +15,7 @@ from wikisync.api.address import ServiceAddress
 from wikisync.api.wikis import Wiki
 from wikisync.cli import project_lists
 from wikisync.cli.console import Console
-from wikisync.cli.options import InputPath, decorated, flag
+from wikisync.cli.options import InputPath, decorated, flag, give_examples
 from wikisync.cli.project import YES, confirm, report
 from wikisync.cli.service_command import (
     Connection,
@@ -78,9 +78,7 @@ FRONT_MATTER = click.option(
 @click.group(
     "page",
     epilog="Example: wikisync page list https://gitlab.example.com"
-    " --project docs/handbook\n\n"
-    "wikisync page edit https://gitlab.example.com/docs/handbook/-/wikis/home"
-    " --file home.md",
+    " --project docs/handbook",
 )
 def command() -> None:
     """List, read and change the pages of one wiki.
@@ -419,4 +417,15 @@ _add(
         click.option("--branch", help="Branch of the wiki's repository."),
     ],
     is_write=True,
+)
+give_examples(
+    command,
+    "page {} https://gitlab.example.com/docs/handbook{}",
+    "/-/wikis/home",
+    {
+        "attach": " logo.png",
+        "create": ' "Getting started" --file start.md',
+        "edit": "/-/wikis/home --file home.md",
+        "list": "",
+    },
 )

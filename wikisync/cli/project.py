@@ -15,7 +15,7 @@ import click
 from wikisync.api.projects import Deletion, Projects, Toggle
 from wikisync.cli import project_lists
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
-from wikisync.cli.options import InputPath, flag
+from wikisync.cli.options import InputPath, flag, give_examples
 from wikisync.cli.project_lists import as_plain, command_of
 from wikisync.cli.service_command import Connection, speak
 from wikisync.contract.routes import Endpoint
@@ -296,8 +296,7 @@ def commands() -> list[click.Command]:
 
 @click.group(
     "project",
-    epilog="Example: wikisync project list https://gitlab.example.com --membership\n\n"
-    "wikisync project edit https://gitlab.example.com docs/handbook --topics wiki,docs",
+    epilog="Example: wikisync project list https://gitlab.example.com --membership",
 )
 def command() -> None:
     """List, show and change projects.
@@ -310,3 +309,19 @@ def command() -> None:
 
 for _made in (*project_lists.commands(), *commands()):
     command.add_command(_made)
+give_examples(
+    command,
+    "project {} https://gitlab.example.com {}",
+    "docs/handbook",
+    {
+        "avatar": "docs/handbook logo.png",
+        "create": "--name Handbook --path handbook",
+        "edit": "docs/handbook --topics wiki,docs",
+        "fork": "docs/handbook --namespace-path drafts --wait",
+        "import-members": "docs/handbook docs/website",
+        "list": "--membership",
+        "share": "docs/handbook readers --group-access reporter",
+        "unshare": "docs/handbook readers",
+        "upload": "docs/handbook logo.png",
+    },
+)

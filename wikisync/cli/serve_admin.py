@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from wikisync.cli.attributes import ROLES
 from wikisync.cli.console import Console
-from wikisync.cli.options import flag
+from wikisync.cli.options import flag, give_examples
 from wikisync.core.system.private import keep_private
 from wikisync.errors import ServiceError, UsageError, command_line
 from wikisync.service.loading import PATH_PART
@@ -36,11 +36,7 @@ _data_option = click.option(
 _visibility = click.Choice(["private", "internal", "public"])
 
 
-@click.group(
-    "admin",
-    epilog="Example: wikisync serve admin add-user ann --data ./data\n\n"
-    "wikisync serve admin add-token ann --data ./data --scope read_api",
-)
+@click.group("admin", epilog="Example: wikisync serve admin add-user ann --data ./data")
 def command() -> None:
     """Manage users, tokens, groups, members and topics, even while the service runs."""
 
@@ -332,3 +328,19 @@ def check_day(text: str | None) -> None:
         raise UsageError(
             f"--expires: {text!r} is not a date", hint="write it as 2027-12-31"
         ) from error
+
+
+give_examples(
+    command,
+    "serve admin {} --data ./data {}",
+    "ann",
+    {
+        "add-group": "docs/team",
+        "add-member": "docs ann developer",
+        "add-token": "ann --scope read_api",
+        "add-topic": "wiki",
+        "delete": "docs/handbook --yes",
+        "list": "users",
+        "revoke": "2",
+    },
+)

@@ -49,7 +49,7 @@ def command() -> None:
     """List themes, show theme options, create a theme."""
 
 
-@command.command("list")
+@command.command("list", epilog="Example: wikisync theme list")
 @json_option
 @click.pass_obj
 def list_themes(console: Console) -> int:
@@ -97,7 +97,7 @@ def show_theme(console: Console, name: str) -> int:
     return int(ExitCode.DONE)
 
 
-@command.command("docs")
+@command.command("docs", epilog="Example: wikisync theme docs")
 @click.pass_obj
 def show_docs(console: Console) -> int:
     """Print the reference for theme authors: blocks, values, filters, options."""
