@@ -24,6 +24,7 @@ from wikisync.config import parse_config
 from wikisync.core.layout import HEALTH_FILE, PRIVATE_FOLDER
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.parts import BucketServer
+from wikisync.folder.workspace import MACHINE_IDS
 
 ROOT = Path(__file__).resolve().parent.parent
 RECIPES = ROOT / "sample-site/handbook/recipes"
@@ -497,6 +498,22 @@ def test_image_and_compose_file_give_no_rights_that_are_not_needed() -> None:
         assert service["cap_drop"] == ["ALL"], name
         ports = service.get("ports", [])
         assert all(port.startswith("127.0.0.1:") for port in ports), name
+
+
+def test_compose_file_has_the_health_check_of_the_image() -> None:
+    image = (ROOT / "Containerfile").read_text("utf-8")
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+    _cmd, *words = services["wikisync"]["healthcheck"]["test"]
+    assert json.dumps(words[-1]) in image
+    assert words[:2] == ["python3", "-c"]
+
+
+def test_containers_of_the_image_are_one_machine_to_a_workspace() -> None:
+    """Else a folder counts as moved at each start, and no removal is carried over."""
+    stage = (ROOT / "Containerfile").read_text("utf-8").split("\nFROM ")[-1]
+    (number,) = re.findall(r"&& echo (\w+) >(\S+)", stage)
+    assert re.fullmatch(r"[0-9a-f]{32}", number[0])
+    assert Path(number[1]) in MACHINE_IDS
 
 
 # -- all of them -------------------------------------------------------------------

@@ -43,6 +43,7 @@ root=$(buildah $storage mount "$made")
 touch "$scratch/begin"
 in_it() { buildah $storage run "$made" -- "$@"; }
 [ "$(in_it id -u)" = 10001 ] || fail "it runs as root"
+in_it grep -q . /etc/machine-id || fail "each container is a machine of its own"
 in_it sh -c '! touch /opt/wikisync/x 2>/dev/null' || fail "the program can change itself"
 # what a run writes to a volume is gone with it
 in_it sh -c 'wikisync -q demo -o /tmp/site && [ -f /tmp/site/index.html ]' \
