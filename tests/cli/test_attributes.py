@@ -6,7 +6,7 @@ from typing import Any
 import click
 import pytest
 
-from wikisync.cli.attributes import parameter_options, read_newer, read_values
+from wikisync.cli.attributes import parameter_options, read_values
 from wikisync.cli.options import decorated
 from wikisync.cli.project import command
 from wikisync.contract.parameters import parameters_of
@@ -110,12 +110,12 @@ def test_role_that_is_none_is_refused_with_the_roles() -> None:
     ],
 )
 def test_newer_attributes_are_json_or_text(word: str, value: object) -> None:
-    assert read_newer([word]) == {"a": value}
+    assert read_values(Endpoint.LIST, {"newer": [word]}) == {"also": {"a": value}}
 
 
 def test_newer_attribute_without_a_value_is_refused() -> None:
     with pytest.raises(UsageError, match="--attribute takes KEY=VALUE"):
-        read_newer(["active"])
+        read_values(Endpoint.LIST, {"newer": ["active"]})
 
 
 VERBS = {

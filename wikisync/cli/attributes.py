@@ -98,8 +98,8 @@ def _help(row: Parameter) -> str:
     return f"{row.help} [{', '.join(limits)}]" if limits else row.help
 
 
-def read_values(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, object]:
-    """The values given on the command line, by parameter.
+def read_values(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The values given on the command line, by parameter; newer ones as ``also``.
 
     Others than the endpoint's are kept, so that they are refused with its name.
     """
@@ -109,18 +109,15 @@ def read_values(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, obj
         for row in parameters_of(endpoint).values()
     }
     rows |= parameters_of(endpoint)
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     for option, given in options.items():
         name = option.removeprefix(PREFIX)
         if not option.startswith(PREFIX) or given is None or given == ():
             continue
         values[name] = _read(rows[name], given)
+    if newer := options.get("newer"):
+        values["also"] = {k: _parsed(text) for k, text in _pairs("--attribute", newer)}
     return values
-
-
-def read_newer(words: Iterable[str]) -> dict[str, object]:
-    """The values of ``--attribute``; JSON where it is JSON, else a text."""
-    return {key: _parsed(text) for key, text in _pairs("--attribute", words)}
 
 
 def _read(row: Parameter, given: Any) -> Any:

@@ -22,7 +22,7 @@ from wikisync.config.reading import render_config
 from wikisync.config.trust import agree, agreed_lines
 from wikisync.core.model import Problem, WikiOwner
 from wikisync.core.terminal import one_line
-from wikisync.errors import ExitCode, FolderError, UsageError, command_line
+from wikisync.errors import FolderError, UsageError, command_line
 from wikisync.folder.workspace import refuse_overlaps
 from wikisync.workspace import creating
 from wikisync.workspace.cloning import folder_names
@@ -77,7 +77,7 @@ FOLDERS_ASKED_MAX = 10
 @json_option
 @network_disk_option
 @click.pass_obj
-def command(console: Console, /, root: Path, **options: Any) -> int:
+def command(console: Console, /, root: Path, **options: Any) -> None:
     """Make FOLDER a workspace of wikis.
 
     FOLDER is the current folder by default. In a terminal, the command asks for missing
@@ -90,7 +90,8 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
     without a question.
     """
     if options["trust"]:
-        return _trust(console, root)
+        _trust(console, root)
+        return
     creating.refuse_folder(root, allows_network_disk=options["network_disk"])
     asks = can_ask() and not options["is_yes"] and not console.as_json
     planned = _plan(console, root, options, Questions(console) if asks else None)
@@ -102,21 +103,20 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
         and not click.confirm("Make this workspace?", default=True, err=True)
     ):
         console.note("nothing was written")
-        return int(ExitCode.DONE)
+        return
     if not is_dry_run:
         with creating.keeping(planned.kept_token):
             creating.write_workspace(planned)
-    return report(console, planned, is_dry_run=is_dry_run)
+    report(console, planned, is_dry_run=is_dry_run)
 
 
-def _trust(console: Console, root: Path) -> int:
+def _trust(console: Console, root: Path) -> None:
     workspace = find_workspace(root)
     agree(workspace.root, workspace.config, os.environ)
     console.lines(
         f"{workspace.root / FILE_NAME}: agreed to",
         *(f"  {line}" for line in agreed_lines(workspace.root, workspace.config)),
     )
-    return int(ExitCode.DONE)
 
 
 # -- asking and checking -----------------------------------------------------------
@@ -368,18 +368,18 @@ def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
     return (*steps, (command_line("watch", *at), "syncs continuously from then on"))
 
 
-def report(console: Console, planned: Planned, *, is_dry_run: bool) -> int:
+def report(console: Console, planned: Planned, *, is_dry_run: bool) -> None:
     """Print what was done, or would be; give the exit code."""
     if console.as_json:
         shown = _as_json(planned, is_dry_run=is_dry_run)
         console.json(shown)
-        return int(ExitCode.DONE)
+        return
     if is_dry_run:
         kept = [planned.kept_token.path] if planned.kept_token else []
         names = "\n".join(f"would write {path}" for path in (*planned.written, *kept))
         console.result(f"{names}\n\n{planned.text}")
         console.note("nothing was written (--dry-run)")
-        return int(ExitCode.DONE)
+        return
     console.result(f"made the workspace {planned.root}")
     section = planned.config.service
     if planned.service.token and not (section.token_command or section.token_file):
@@ -392,7 +392,6 @@ def report(console: Console, planned: Planned, *, is_dry_run: bool) -> int:
     width = max(len(command) for command, _ in steps)
     for command, what in steps:
         console.note(f"  {command:<{width}}  {what}")
-    return int(ExitCode.DONE)
 
 
 def _as_json(planned: Planned, *, is_dry_run: bool) -> dict[str, object]:

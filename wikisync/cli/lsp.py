@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from wikisync.cli.options import folder_argument
-from wikisync.errors import ExitCode, UsageError
+from wikisync.errors import UsageError
 from wikisync.site.preview.site import Load
 from wikisync.workspace.folders import cache_folder, find_shown, preview_inputs
 
 
 @click.command(name="lsp", epilog="Example: wikisync lsp my-wikis")
 @folder_argument
-def command(folder: Path) -> int:
+def command(folder: Path) -> None:
     """Serve the pages of FOLDER to an editor over the Language Server Protocol.
 
     It speaks on standard input and output; the editor starts it.  The default is the
@@ -38,4 +38,3 @@ def command(folder: Path) -> int:
         return lambda: preview_inputs(shown), cache, shown.private
 
     language_server(find).start_io()
-    return ExitCode.DONE

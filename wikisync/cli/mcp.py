@@ -12,7 +12,7 @@ import click
 from wikisync.cli.options import flag, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.core.version import __version__
-from wikisync.errors import ExitCode, UsageError, WikisyncError
+from wikisync.errors import UsageError, WikisyncError
 from wikisync.workspace.agent import Agent
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.service import Credentials
@@ -38,7 +38,7 @@ def command(
     is_read_only: bool,
     syncs: bool,
     allow_delete: bool,
-) -> int:
+) -> None:
     """Let an agent list, search, read and edit the workspace's pages.
 
     It speaks the Model Context Protocol on standard input and output; the agent's
@@ -79,7 +79,6 @@ def command(
             ),
         )
     server.run()
-    return ExitCode.DONE
 
 
 def _with_answers(

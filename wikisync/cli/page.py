@@ -30,7 +30,7 @@ from wikisync.cli.service_command import (
 )
 from wikisync.contract.schema import CommentRecord, WikiPageRecord
 from wikisync.core.model import WRITABLE_FORMATS, Format, WikiOwner
-from wikisync.errors import ExitCode, FolderError, NotFound, UsageError
+from wikisync.errors import FolderError, NotFound, UsageError
 from wikisync.markup.frontmatter import split_front_matter, text_without
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.discovery import Selection
@@ -185,7 +185,7 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
 
 
 def _add(
-    run: Callable[..., int],
+    run: Callable[..., int | None],
     parameters: Sequence[Callable[..., Any]],
     *,
     is_write: bool = False,
@@ -194,7 +194,7 @@ def _add(
     @click.pass_obj
     def callback(
         console: Console, /, project: str | None, group: str | None, **options: Any
-    ) -> int:
+    ) -> int | None:
         connection = project_lists.connection_of(console, options)
         for common in ("url", "credentials", "dry_run"):
             options.pop(common, None)
@@ -221,15 +221,15 @@ def _add(
 # -- the commands ------------------------------------------------------------------
 
 
-def _run_list(connection: WikiConnection, *, with_content: bool) -> int:
+def _run_list(connection: WikiConnection, *, with_content: bool) -> None:
     """List the pages of a wiki."""
     pages = connection.ask(lambda wiki: wiki.list_pages(with_content=with_content))
-    return project_lists.show_records(connection, PAGE_COLUMNS, pages, len(pages))
+    project_lists.show_records(connection, PAGE_COLUMNS, pages, len(pages))
 
 
 def _run_get(
     connection: WikiConnection, slug: str, *, html: bool, version: str | None
-) -> int:
+) -> None:
     """Print the text of the page SLUG."""
     page = connection.ask(
         lambda wiki: wiki.get_page(slug, render_html=html, version=version)
@@ -238,10 +238,9 @@ def _run_get(
         connection.console.json(project_lists.as_plain(page))
     elif page.content:
         connection.console.result(page.content)
-    return int(ExitCode.DONE)
 
 
-def _run_comments(connection: WikiConnection, slug: str) -> int:
+def _run_comments(connection: WikiConnection, slug: str) -> None:
     """List the comments on the page SLUG."""
 
     async def read(wiki: Wiki) -> tuple[CommentRecord, ...]:
@@ -255,9 +254,7 @@ def _run_comments(connection: WikiConnection, slug: str) -> int:
         return await wiki.list_comments(page.wiki_page_meta_id)
 
     comments = connection.ask(read)
-    return project_lists.show_records(
-        connection, COMMENT_COLUMNS, comments, len(comments)
-    )
+    project_lists.show_records(connection, COMMENT_COLUMNS, comments, len(comments))
 
 
 def _run_create(
@@ -269,7 +266,7 @@ def _run_create(
     page_format: str | None,
     front_matter_title: str | None,
     message: str | None,
-) -> int:
+) -> None:
     """Create a page; its slug is made from TITLE, directories included."""
     text = _read_text(content, file)
     if text is None:
@@ -287,7 +284,7 @@ def _run_create(
         )
 
     page = connection.ask(create)
-    return _reported(connection, page, "created")
+    _reported(connection, page, "created")
 
 
 def _run_edit(
@@ -301,7 +298,7 @@ def _run_edit(
     front_matter_title: str | None,
     message: str | None,
     last_commit_sha: str | None,
-) -> int:
+) -> None:
     """Change the page SLUG; only the given fields change."""
     new_text = _read_text(content, file)
     if not any((title, page_format, front_matter_title)) and new_text is None:
@@ -325,7 +322,7 @@ def _run_edit(
             last_commit_sha=last_commit_sha,
         )
 
-    return _reported(connection, connection.ask(edit), "edited")
+    _reported(connection, connection.ask(edit), "edited")
 
 
 def _without_title(page: str, text: str) -> str:
@@ -340,11 +337,11 @@ def _without_title(page: str, text: str) -> str:
     return text_without(text)
 
 
-def _reported(connection: WikiConnection, page: WikiPageRecord, verb: str) -> int:
-    return report(connection, page, f"{verb} page {page.slug} of {connection.owner}")
+def _reported(connection: WikiConnection, page: WikiPageRecord, verb: str) -> None:
+    report(connection, page, f"{verb} page {page.slug} of {connection.owner}")
 
 
-def _run_delete(connection: WikiConnection, slug: str, *, yes: bool) -> int:
+def _run_delete(connection: WikiConnection, slug: str, *, yes: bool) -> None:
     """Delete the page SLUG; pages below it are kept."""
     if not connection.is_dry_run and not yes:
         confirm(
@@ -357,19 +354,19 @@ def _run_delete(connection: WikiConnection, slug: str, *, yes: bool) -> int:
         return {"slug": slug}
 
     deleted = connection.ask(delete)
-    return report(connection, deleted, f"deleted page {slug} of {connection.owner}")
+    report(connection, deleted, f"deleted page {slug} of {connection.owner}")
 
 
 def _run_attach(
     connection: WikiConnection, file: Path, *, name: str | None, branch: str | None
-) -> int:
+) -> None:
     """Upload FILE to the wiki; prints the link for a page."""
     attached = connection.ask(
         lambda wiki: wiki.upload_attachment(file, name or file.name, branch=branch)
     )
     link = attached.link
     shown = link.markdown if link and link.markdown else attached.file_path
-    return report(connection, attached, shown)
+    report(connection, attached, shown)
 
 
 _add(_run_list, [flag("--with-content", help="Include the texts; use with --json.")])

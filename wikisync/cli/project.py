@@ -5,7 +5,7 @@ Options of filters and attributes come from ``contract.parameters`` by ``attribu
 """
 
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import click
 
 from wikisync.api.projects import Deletion, Projects, Toggle
 from wikisync.cli import project_lists
-from wikisync.cli.attributes import parameter_options, read_newer, read_values
+from wikisync.cli.attributes import parameter_options, read_values
 from wikisync.cli.options import InputPath, flag, give_examples
 from wikisync.cli.project_lists import as_plain, command_of
 from wikisync.cli.service_command import Connection, speak
@@ -41,19 +41,12 @@ def change(connection: Connection, operate: Operate) -> Any:
     return speak(connection, lambda client: operate(Projects(client)))
 
 
-def values_of(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The values given as options, those newer than the table as ``also``."""
-    values = read_values(endpoint, options)
-    return {**values, "also": read_newer(options["newer"])}
-
-
-def report(connection: Connection, result: object, line: str) -> int:
+def report(connection: Connection, result: object, line: str) -> None:
     """Print what came of a change: a line for people, the record for programs."""
     if connection.console.as_json:
         connection.console.json(as_plain(result))
     else:
         connection.console.result(one_line(line, None))
-    return int(ExitCode.DONE)
 
 
 def _line(project: Any, verb: str) -> str:
@@ -61,10 +54,10 @@ def _line(project: Any, verb: str) -> str:
     return f"{verb} project {project.path_with_namespace} (id {project.id}){address}"
 
 
-def _run_create(connection: Connection, *, user_id: int | None, **options: Any) -> int:
+def _run_create(connection: Connection, *, user_id: int | None, **options: Any) -> None:
     """Create a project."""
     endpoint = Endpoint.CREATE if user_id is None else Endpoint.CREATE_FOR_USER
-    values = values_of(endpoint, options)
+    values = read_values(endpoint, options)
     owner = [] if user_id is None else [user_id]
     made = change(connection, lambda p: getattr(p, endpoint)(*owner, **values))
     if made.import_status in {"scheduled", "started"}:
@@ -72,44 +65,44 @@ def _run_create(connection: Connection, *, user_id: int | None, **options: Any) 
             f"the service is still filling its repository; see import_status in"
             f" wikisync project show {made.path_with_namespace}"
         )
-    return report(connection, made, _line(made, "created"))
+    report(connection, made, _line(made, "created"))
 
 
-def _run_edit(connection: Connection, project: str, **options: Any) -> int:
+def _run_edit(connection: Connection, project: str, **options: Any) -> None:
     """Change attributes of PROJECT; the others stay."""
-    values = values_of(Endpoint.EDIT, options)
+    values = read_values(Endpoint.EDIT, options)
     edited = change(connection, lambda p: p.edit_project(project, **values))
-    return report(connection, edited, _line(edited, "edited"))
+    report(connection, edited, _line(edited, "edited"))
 
 
 def _run_fork(
     connection: Connection, project: str, *, wait: bool, **options: Any
-) -> int:
+) -> None:
     """Fork PROJECT into your namespace or another."""
-    values = values_of(Endpoint.FORK, options)
+    values = read_values(Endpoint.FORK, options)
     fork = change(connection, lambda p: p.fork_project(project, wait=wait, **values))
     if not wait and fork.import_status in {"scheduled", "started"}:
         connection.console.note(
             "the service is still copying; use --wait to wait until it is complete"
         )
-    return report(connection, fork, _line(fork, "forked into"))
+    report(connection, fork, _line(fork, "forked into"))
 
 
-def _run_restore(connection: Connection, project: str, **_options: Any) -> int:
+def _run_restore(connection: Connection, project: str, **_options: Any) -> None:
     """Cancel the deletion of PROJECT."""
     kept = change(connection, lambda p: p.restore_project(project))
-    return report(connection, kept, _line(kept, "restored"))
+    report(connection, kept, _line(kept, "restored"))
 
 
 def _toggle_command(name: str, endpoint: Endpoint, text: str) -> click.Command:
-    def run(connection: Connection, project: str, **_options: Any) -> int:
+    def run(connection: Connection, project: str, **_options: Any) -> None:
         toggled: Toggle = change(connection, lambda p: getattr(p, endpoint)(project))
         word = DONE_WORDS[endpoint][0 if toggled.has_changed else 1]
         plain = {
             "changed": toggled.has_changed,
             "project": toggled.project and as_plain(toggled.project),
         }
-        return report(connection, plain, f"project {project}: {word}")
+        report(connection, plain, f"project {project}: {word}")
 
     return command_of(run, [PROJECT], name=name, text=text, is_write=True)
 
@@ -121,11 +114,11 @@ def _run_delete(
     permanently: bool,
     yes: bool,
     **options: Any,
-) -> int:
+) -> None:
     """Delete PROJECT, or mark it for deletion if the service delays deletions."""
     if not connection.is_dry_run and not yes:
         _confirm_deletion(connection, project, permanently=permanently)
-    values = values_of(Endpoint.DELETE, options)
+    values = read_values(Endpoint.DELETE, options)
 
     async def delete(projects: Projects) -> Deletion:
         if permanently:
@@ -143,7 +136,7 @@ def _run_delete(
         "state": deletion.state,
         "project": deletion.project and as_plain(deletion.project),
     }
-    return report(connection, plain, f"project {project}: {words[deletion.state]}")
+    report(connection, plain, f"project {project}: {words[deletion.state]}")
 
 
 def _confirm_deletion(
@@ -171,21 +164,23 @@ async def _group_id(projects: Projects, group: str) -> int:
     return (await projects.client.group(group)).id
 
 
-def _run_share(connection: Connection, project: str, group: str, **options: Any) -> int:
+def _run_share(
+    connection: Connection, project: str, group: str, **options: Any
+) -> None:
     """Share PROJECT with GROUP, given by path or id."""
-    values = values_of(Endpoint.SHARE, options)
+    values = read_values(Endpoint.SHARE, options)
 
     async def share(projects: Projects) -> Any:
         group_id = await _group_id(projects, group)
         return await projects.share_project(project, group_id=group_id, **values)
 
     shared = change(connection, share)
-    return report(connection, shared, f"shared project {project} with group {group}")
+    report(connection, shared, f"shared project {project} with group {group}")
 
 
 def _run_unshare(
     connection: Connection, project: str, group: str, **_options: Any
-) -> int:
+) -> None:
     """Stop sharing PROJECT with GROUP, given by path or id."""
 
     async def unshare(projects: Projects) -> dict[str, object]:
@@ -195,18 +190,18 @@ def _run_unshare(
 
     done = change(connection, unshare)
     line = f"project {project} is no longer shared with group {group}"
-    return report(connection, done, line)
+    report(connection, done, line)
 
 
 def _run_upload(
     connection: Connection, project: str, file: Path, **_options: Any
-) -> int:
+) -> None:
     """Upload FILE for issues and comments of PROJECT; prints its Markdown link."""
     with connection.console.progress() as progress:
         uploaded = change(
             connection, lambda p: p.upload_file(project, file, progress=progress)
         )
-    return report(connection, uploaded, uploaded.markdown)
+    report(connection, uploaded, uploaded.markdown)
 
 
 def _run_avatar(
@@ -216,7 +211,7 @@ def _run_avatar(
     *,
     remove: bool,
     **_options: Any,
-) -> int:
+) -> None:
     """Set the avatar of PROJECT to FILE, or remove it."""
     if remove == (file is not None):
         raise UsageError(
@@ -231,7 +226,7 @@ def _run_avatar(
 
     avatar = change(connection, set_or_remove)
     what = avatar.avatar_url or ("removed" if remove else "set")
-    return report(connection, avatar, f"avatar of project {project}: {what}")
+    report(connection, avatar, f"avatar of project {project}: {what}")
 
 
 def _run_import_members(
@@ -241,11 +236,12 @@ def _run_import_members(
     imported = change(connection, lambda p: p.import_project_members(project, source))
     for name, reason in imported.refused.items():
         connection.console.warn(one_line(f"{name} was not imported: {reason}", None))
-    if imported.status == "success":
+    is_whole = imported.status == "success"
+    line = f"not all members of project {source} were imported"
+    if is_whole:
         line = f"imported the members of project {source} into project {project}"
-        return report(connection, imported, line)
-    report(connection, imported, f"not all members of project {source} were imported")
-    return int(ExitCode.HELD)
+    report(connection, imported, line)
+    return ExitCode.DONE if is_whole else ExitCode.HELD
 
 
 def commands() -> list[click.Command]:

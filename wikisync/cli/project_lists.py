@@ -1,7 +1,7 @@
 """``wikisync project list|show|users|...``: everything that only reads."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -23,7 +23,7 @@ from wikisync.cli.service_command import (
 )
 from wikisync.contract.routes import Endpoint
 from wikisync.core.messages import Progress
-from wikisync.errors import ExitCode, UsageError
+from wikisync.errors import UsageError
 
 ROWS_SHOWN = 100
 PROJECT = click.argument("project", required=True, default=project_here)
@@ -95,18 +95,17 @@ async def collect(
 
 def show_records(
     connection: Connection, columns: Columns, records: Sequence[Any], total: int | None
-) -> int:
+) -> None:
     """Print a list for people or for programs."""
     console = connection.console
     if connection.console.as_json:
         console.json([as_plain(record) for record in records])
-        return int(ExitCode.DONE)
+        return
     rows = [[show(record) for show in columns.values()] for record in records]
     console.table(list(columns), rows)
     if total is None or total != len(records):
         of = f" of {total}" if total is not None else ""
         console.note(f"the first {len(records)}{of}; --limit 0 shows all")
-    return int(ExitCode.DONE)
 
 
 def list_command(
@@ -114,8 +113,8 @@ def list_command(
 ) -> click.Command:
     """A command that shows a list about one project."""
 
-    def run(connection: Connection, project: str, **options: Any) -> int:
-        return show_list(connection, endpoint, columns, [project], options)
+    def run(connection: Connection, project: str, **options: Any) -> None:
+        show_list(connection, endpoint, columns, [project], options)
 
     return _listing(run, [PROJECT], [endpoint], name, text)
 
@@ -126,12 +125,9 @@ def show_list(
     columns: Columns,
     about: Sequence[str],
     options: Mapping[str, Any],
-) -> int:
+) -> None:
     """Read a list with the options given and print it."""
-    values = {
-        **attributes.read_values(endpoint, options),
-        "also": attributes.read_newer(options["newer"]),
-    }
+    values = attributes.read_values(endpoint, options)
     limit = options["limit"]
     if limit is None and not connection.console.as_json:
         limit = ROWS_SHOWN
@@ -142,7 +138,7 @@ def show_list(
             return await collect(listing, limit or None, progress)
 
     records, total = speak(connection, read)
-    return show_records(connection, columns, records, total)
+    show_records(connection, columns, records, total)
 
 
 def connection_of(console: Console, options: Mapping[str, Any]) -> Connection:
@@ -163,7 +159,7 @@ def paths_of(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _listing(
-    run: Callable[..., int],
+    run: Callable[..., int | None],
     arguments: Sequence[Callable[..., Any]],
     endpoints: Iterable[Endpoint],
     name: str = "",
@@ -181,7 +177,7 @@ def _listing(
 
 
 def command_of(
-    run: Callable[..., int],
+    run: Callable[..., int | None],
     parameters: Sequence[Callable[..., Any]],
     *,
     name: str = "",
@@ -195,7 +191,7 @@ def command_of(
     """
 
     @click.pass_obj
-    def callback(console: Console, /, **options: Any) -> int:
+    def callback(console: Console, /, **options: Any) -> int | None:
         return run(connection_of(console, options), **{**options, **paths_of(options)})
 
     callback.__doc__ = text = text or run.__doc__ or ""
@@ -210,7 +206,7 @@ def command_of(
     return made
 
 
-def name_of(run: Callable[..., int]) -> str:
+def name_of(run: Callable[..., int | None]) -> str:
     """The command that a function carries out: ``_run_share`` is ``share``."""
     return run.__name__.removeprefix("_run_").replace("_", "-")
 
@@ -225,7 +221,7 @@ def _run_list(
     contributed_by: str | None,
     starred_by: str | None,
     **options: Any,
-) -> int:
+) -> None:
     """List projects: all you can see, or those of one user."""
     lists: list[tuple[str | None, Endpoint]] = [
         (user, Endpoint.USER_LIST),
@@ -240,24 +236,20 @@ def _run_list(
         )
     endpoint = named[0][1] if named else Endpoint.LIST
     about = [who for who, _ in named]
-    return show_list(connection, endpoint, PROJECT_COLUMNS, about, options)
+    show_list(connection, endpoint, PROJECT_COLUMNS, about, options)
 
 
 def _read_one(
     connection: Connection, endpoint: Endpoint, project: str, options: Mapping[str, Any]
 ) -> Any:
     values = attributes.read_values(endpoint, options)
-    if "newer" in options:
-        values["also"] = attributes.read_newer(options["newer"])
-
-    def read(client: Client) -> Awaitable[Any]:
-        reading: Awaitable[Any] = getattr(Projects(client), endpoint)(project, **values)
-        return reading
-
-    return speak(connection, read)
+    return speak(
+        connection,
+        lambda client: getattr(Projects(client), endpoint)(project, **values),
+    )
 
 
-def _run_show(connection: Connection, project: str, **options: Any) -> int:
+def _run_show(connection: Connection, project: str, **options: Any) -> None:
     """Show the details of PROJECT."""
     plain = as_plain(_read_one(connection, Endpoint.SHOW, project, options))
     if connection.console.as_json:
@@ -265,7 +257,6 @@ def _run_show(connection: Connection, project: str, **options: Any) -> int:
     else:
         rows = [[key, _cell(held)] for key, held in plain.items() if held is not None]
         connection.console.table(["field", "value"], rows)
-    return int(ExitCode.DONE)
 
 
 def _cell(value: object) -> object:
@@ -274,7 +265,7 @@ def _cell(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _run_languages(connection: Connection, project: str, **options: Any) -> int:
+def _run_languages(connection: Connection, project: str, **options: Any) -> None:
     """Show the languages of PROJECT's files."""
     languages = _read_one(connection, Endpoint.LANGUAGES, project, options)
     if connection.console.as_json:
@@ -282,7 +273,6 @@ def _run_languages(connection: Connection, project: str, **options: Any) -> int:
     else:
         rows = [[name, f"{share:.2f}"] for name, share in languages.items()]
         connection.console.table(["language", "per cent"], rows)
-    return int(ExitCode.DONE)
 
 
 def commands() -> list[click.Command]:

@@ -165,7 +165,7 @@ def adopt(
     *,
     is_yes: bool,
     network_disk: bool,
-) -> int:
+) -> None:
     """Accept the workspace's folders as they are: nothing counts as deleted.
 
     Use this after a workspace was emptied, restored or assembled by hand. The next sync
@@ -186,13 +186,12 @@ def adopt(
         report_sync(console, [one.planned], is_dry_run=True)
     if adoptions and not (is_yes or console.ask("adopt these wikis?")):
         console.note("nothing was changed; run it again with --yes to make the change")
-        return ExitCode.DONE
+        return
     adopt_workspace(workspace, adoptions, allows_network_disk=network_disk)
     console.note(
         f"{workspace.root} is accepted as it is; the next sync deletes nothing. To see"
         f" what it will do, run: {command_line('sync', '-C', workspace.root)} --dry-run"
     )
-    return ExitCode.DONE
 
 
 @click.command(

@@ -8,7 +8,7 @@ import click
 
 from wikisync.cli.console import Console, fields
 from wikisync.cli.options import flag, json_option
-from wikisync.errors import ExitCode, FolderError, UsageError
+from wikisync.errors import FolderError, UsageError
 from wikisync.site import theme_layers
 from wikisync.site.theme_manifest import ThemeOption
 
@@ -52,7 +52,7 @@ def command() -> None:
 @command.command("list", epilog="Example: wikisync theme list")
 @json_option
 @click.pass_obj
-def list_themes(console: Console) -> int:
+def list_themes(console: Console) -> None:
     """List the themes that come with wikisync."""
     themes = [
         theme_layers.theme_chain(name)[0].manifest
@@ -65,14 +65,13 @@ def list_themes(console: Console) -> int:
     else:
         rows = [[value or "" for value in theme.values()] for theme in shown]
         console.table(names.split(), rows)
-    return int(ExitCode.DONE)
 
 
 @command.command("show", epilog="Example: wikisync theme show ./themes/ours")
 @click.argument("name", metavar="NAME")
 @json_option
 @click.pass_obj
-def show_theme(console: Console, name: str) -> int:
+def show_theme(console: Console, name: str) -> None:
     """Show the options of the theme NAME; NAME with a slash is a folder.
 
     Set options in [site.options] of wikisync.toml, or with --theme-option.
@@ -87,22 +86,20 @@ def show_theme(console: Console, name: str) -> int:
             "options": [_as_json(option) for option in options.values()],
         }
         console.json(shown)
-        return int(ExitCode.DONE)
+        return
     console.note(f"{' > '.join(layer.name for layer in chain)}: {chain[0].folder}")
     rows = [
         (option.name, option.kind, json.dumps(option.default), _help(option))
         for option in options.values()
     ]
     console.table(("option", "type", "default", "meaning"), rows)
-    return int(ExitCode.DONE)
 
 
 @command.command("docs", epilog="Example: wikisync theme docs")
 @click.pass_obj
-def show_docs(console: Console) -> int:
+def show_docs(console: Console) -> None:
     """Print the reference for theme authors: blocks, values, filters, options."""
     console.result(theme_layers.contract_file().read_text(encoding="utf-8").rstrip())
-    return int(ExitCode.DONE)
 
 
 @command.command("new", epilog="Example: wikisync theme new ./themes/ours")
@@ -112,7 +109,7 @@ def show_docs(console: Console) -> int:
 )
 @flag("--dry-run", help="Show what would be written.")
 @click.pass_obj
-def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) -> int:
+def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) -> None:
     """Create a theme in FOLDER: a manifest, one template, one style sheet."""
     if extends not in theme_layers.theme_names():
         raise UsageError(
@@ -139,7 +136,6 @@ def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) ->
         f'use it with theme = "{shown}" in [site] of wikisync.toml, or --theme {shown};'
         " wikisync theme docs lists blocks, values and options"
     )
-    return int(ExitCode.DONE)
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:

@@ -19,7 +19,6 @@ from wikisync.cli.options import (
     workspace_option,
 )
 from wikisync.cli.service_command import token_option
-from wikisync.errors import ExitCode
 from wikisync.watch.process import WatchRequest, watch_workspace
 from wikisync.watch.systemd import command_path, unit_text
 from wikisync.workspace.configured import find_workspace
@@ -60,7 +59,7 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 @exclude_option
 @token_option
 @click.pass_context
-def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
+def command(ctx: click.Context, /, start: Path, **options: Any) -> None:
     """Sync the workspace's folders and their wikis continuously.
 
     Local saves are uploaded within a second; edits on the wiki arrive within 20
@@ -74,7 +73,7 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
             root, command_path(), is_system=options["system"], words=_given_words(ctx)
         )
         console.result(unit)
-        return ExitCode.DONE
+        return
     settle_ms = options["settle_ms"]
     request = WatchRequest(
         excluded=options["excluded"],
@@ -87,7 +86,6 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
     )
     console.shows_time = True
     asyncio.run(watch_workspace(options["credentials"], start, request))
-    return ExitCode.DONE
 
 
 def _given_words(ctx: click.Context) -> list[str]:
