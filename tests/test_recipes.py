@@ -201,7 +201,8 @@ async def test_checks_of_pipelines_and_commits_find_broken_links(
     (used,) = read_yaml(commits)["repos"][0]["hooks"]
     assert used["id"] == hook["id"]
     # a commit that only removes a page has no file that pre-commit would look at
-    assert hook["always_run"] and not hook["pass_filenames"]
+    assert hook["always_run"]
+    assert not hook["pass_filenames"]
     refused = await machine.run(f"{hook['entry']} {' '.join(used['args'])}")
     assert refused.returncode == code
 
