@@ -15,8 +15,9 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
-from operator import sub
+from functools import cache
+from itertools import accumulate, chain, compress
+from operator import add, sub
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -113,12 +114,11 @@ def changed_shards(
         by_shard[keys[place - 1] if place else ""].append(word)
     blocks = _edited("", by_shard.pop("", ()), changes, known)
     for key, one in before.items():
-        block = _Block(one.first, one.words, one.size, None, key=key)
         if key in by_shard:
-            block = _read(block, before, read)
-            blocks += _edited(block.text or "", by_shard[key], changes, known)
+            text = _text_of(key, before, read)
+            blocks += _edited(text, by_shard[key], changes, known)
         else:
-            blocks.append(block)
+            blocks.append(_Block(one.first, one.words, one.size, None, key=key))
     blocks.sort(key=lambda block: block.first)
     firsts = [block.first.encode() for block in blocks]
     counts = [block.words for block in blocks]
@@ -179,11 +179,19 @@ def _read(
     """A block with its text."""
     if block.text is not None:
         return block
-    text = read(block.key)
-    if text is None or _digest(text) != before[block.key].digest:
-        raise ShardLost(block.key)
+    text = _text_of(block.key, before, read)
     shown = " ".join(map(shown_entry, text.split(" ")))
     return _Block(block.first, block.words, block.size, text, shown)
+
+
+def _text_of(
+    key: str, before: Mapping[str, TermShard], read: Callable[[str], str | None]
+) -> str:
+    """What a shard holds, if it is what it was left with."""
+    text = read(key)
+    if text is None or _digest(text) != before[key].digest:
+        raise ShardLost(key)
+    return text
 
 
 def _edited(
@@ -243,13 +251,19 @@ def shown_entry(entry: str) -> str:
         if (count := letters.count(least)) >= left:
             break
         left -= count
-    best = new_scores()
-    slots = accumulate(map(_NUMBERS.__getitem__, steps))
-    for slot, letter in zip(slots, letters, strict=True):
-        if letter > least or (letter == least and left):
-            left -= letter == least
-            best.append(score_of(slot, letter))
-    return f"{word}:{len(steps)}!{_postings(best)}"
+    # no step of a loop for each posting: a common word has one of each page
+    rest = letters.split(least, left)[-1]
+    wanted = letters[: len(letters) - len(rest)] + rest.replace(least, " ")
+    best = wanted.encode().translate(_not_below(least))
+    slots = list(compress(accumulate(map(_NUMBERS.__getitem__, steps)), best))
+    shown = map(_TEXTS.__getitem__, map(sub, slots, [0, *slots]))
+    return f"{word}:{len(steps)}!{''.join(map(add, shown, compress(letters, best)))}"
+
+
+@cache
+def _not_below(least: str) -> bytes:
+    """A table that makes 1 of a letter and of better ones, 0 of all else."""
+    return bytes(code >= ord(least) for code in range(256))
 
 
 # Postings: base-36 steps between numbers, each with a score.  ``3aF1B`` is:
