@@ -1,10 +1,11 @@
-"""What the last build of an output left: rows of pages, and all files at once."""
+"""What the last build of an output left: pages in parts, and all files at once."""
 
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from wikisync.core.model import digest_of
@@ -25,9 +26,9 @@ class Builds:
 
     def put(
         self,
-        pages: dict[str, bytes],
+        pages: dict[str, int],
+        changed: set[str] | None = None,
         *,
-        is_whole: bool = True,
         wiki: str = "docs",
         output: Path = OUTPUT,
         ends: bool = True,
@@ -35,14 +36,18 @@ class Builds:
         """One build that knows these pages otherwise; it may come to its end."""
         with open_cache(self.folder) as store:
             last = LastBuild(store, output)
-            last.put_wiki(wiki, b"note", pages.items(), is_whole=is_whole)
+            last.put_wiki(wiki, b"note", pages, changed)
             if ends:
                 last.remember(NOTE, {}, b"index", [wiki])
 
-    def pages(self, wiki: str = "docs", output: Path = OUTPUT) -> dict[str, bytes]:
+    def pages(self, wiki: str = "docs", output: Path = OUTPUT) -> dict[str, int]:
         """What the next build finds."""
         with open_cache(self.folder) as store:
-            return LastBuild(store, output).pages(wiki)
+            return unpacked(LastBuild(store, output).pages(wiki))
+
+    def damage(self, slug: str) -> None:
+        part = last_build.part_of(slug)
+        self.run(f"UPDATE page SET value = x'0102030405' WHERE part = {part}")
 
     def run(self, statement: str) -> int:
         path = self.folder / CACHE_NAME
@@ -50,41 +55,55 @@ class Builds:
             return connection.execute(statement).rowcount
 
 
+def unpacked(pages: Mapping[str, msgspec.Raw]) -> dict[str, int]:
+    return {
+        slug: msgspec.msgpack.decode(page, type=int) for slug, page in pages.items()
+    }
+
+
 @pytest.fixture
 def builds(tmp_path: Path) -> Builds:
     made = Builds(tmp_path)
-    made.put({"a": b"1", "b": b"2"})
+    made.put({"a": 1, "b": 2})
     return made
 
 
-def test_changed_page_takes_the_place_of_its_row(builds: Builds) -> None:
-    builds.put({"b": b"3"}, is_whole=False)
-    assert builds.pages() == {"a": b"1", "b": b"3"}
+def test_changed_page_takes_the_place_of_its_part(builds: Builds) -> None:
+    builds.put({"a": 4, "b": 3}, {"b"})
+    assert builds.pages() == {"a": 1, "b": 3}
+    assert last_build.part_of("a") != last_build.part_of("b")
+
+
+def test_page_of_the_same_part_stays(builds: Builds) -> None:
+    names = [f"page-{number}" for number in range(last_build.PARTS + 1)]
+    builds.put(dict.fromkeys(names, 1))
+    builds.put(dict.fromkeys(names[1:], 1), {names[0]})
+    assert builds.pages() == dict.fromkeys(names[1:], 1)
 
 
 def test_page_that_is_gone_leaves_no_row(builds: Builds) -> None:
-    builds.put({"a": b""}, is_whole=False)
-    assert builds.pages() == {"b": b"2"}
+    builds.put({"b": 2}, {"a"})
+    assert builds.pages() == {"b": 2}
     assert builds.run("DELETE FROM page") == 1
 
 
 def test_whole_wiki_leaves_no_row_of_before(builds: Builds) -> None:
-    builds.put({"c": b"4"})
-    assert builds.pages() == {"c": b"4"}
+    builds.put({"c": 4})
+    assert builds.pages() == {"c": 4}
+    assert builds.run("DELETE FROM page") == 1
 
 
 def test_build_knows_its_own_pages_before_it_ends(builds: Builds) -> None:
     with open_cache(builds.folder) as store:
         last = LastBuild(store, OUTPUT)
-        pages = [("a", b""), ("b", b"3")]
-        last.put_wiki("docs", b"note", pages, is_whole=False)
-        assert last.pages_now("docs") == {"b": b"3"}
-        assert last.pages("docs") == {"a": b"1", "b": b"2"}
+        last.put_wiki("docs", b"note", {"b": 3}, {"a", "b"})
+        assert unpacked(last.pages_now("docs")) == {"b": 3}
+        assert unpacked(last.pages("docs")) == {"a": 1, "b": 2}
 
 
 def test_build_that_does_not_end_leaves_nothing(builds: Builds) -> None:
-    builds.put({"a": b"5"}, ends=False)
-    assert builds.pages() == {"a": b"1", "b": b"2"}
+    builds.put({"a": 5}, ends=False)
+    assert builds.pages() == {"a": 1, "b": 2}
 
 
 def test_build_that_fails_while_it_notes_leaves_nothing(
@@ -95,32 +114,32 @@ def test_build_that_fails_while_it_notes_leaves_nothing(
 
     with monkeypatch.context() as patch, open_cache(builds.folder) as store:
         last = LastBuild(store, OUTPUT)
-        last.put_wiki("docs", b"note", [("a", b"5")], is_whole=False)
+        last.put_wiki("docs", b"note", {"a": 5}, {"a"})
         patch.setattr(last_build, "summed", interrupted)
         with pytest.raises(KeyboardInterrupt):
             last.remember(NOTE, {}, b"index", ["docs"])
-    assert builds.pages() == {"a": b"1", "b": b"2"}
+    assert builds.pages() == {"a": 1, "b": 2}
 
 
 def test_wiki_that_leaves_the_site_leaves_no_row(builds: Builds) -> None:
-    builds.put({"z": b"1"}, wiki="other")
+    builds.put({"z": 1}, wiki="other")
     assert builds.pages() == {}
-    assert builds.pages("other") == {"z": b"1"}
+    assert builds.pages("other") == {"z": 1}
 
 
 def test_outputs_have_rows_of_their_own(builds: Builds) -> None:
-    builds.put({"a": b"9"}, output=Path("/other"))
-    assert builds.pages() == {"a": b"1", "b": b"2"}
-    assert builds.pages(output=Path("/other")) == {"a": b"9"}
+    builds.put({"a": 9}, output=Path("/other"))
+    assert builds.pages() == {"a": 1, "b": 2}
+    assert builds.pages(output=Path("/other")) == {"a": 9}
 
 
 def test_damaged_page_is_not_there_for_the_next_build(builds: Builds) -> None:
-    builds.run("UPDATE page SET value = x'0102030405' WHERE slug = 'a'")
-    assert builds.pages() == {"b": b"2"}
+    builds.damage("a")
+    assert builds.pages() == {"b": 2}
 
 
 def test_damaged_page_that_was_counted_on_is_told(builds: Builds) -> None:
-    builds.run("UPDATE page SET value = x'0102030405' WHERE slug = 'a'")
+    builds.damage("a")
     with pytest.raises(CacheDamaged), open_cache(builds.folder) as store:
         LastBuild(store, OUTPUT).pages_now("docs")
 

@@ -16,7 +16,7 @@ from wikisync.core.model import Digest, Slug
 from wikisync.site import output
 from wikisync.site.build import build_site
 from wikisync.site.cache import CACHE_NAME
-from wikisync.site.last_build import LastBuild
+from wikisync.site.last_build import LastBuild, part_of
 from wikisync.site.pages import BACKLINKS_MAX, PageJob, WikiPages
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.writing import SiteWriting
@@ -220,7 +220,8 @@ def test_pages_follow_a_link_that_goes_with_the_note_of_its_page(
 ) -> None:
     database = sqlite3.connect(pair.root / "cache" / CACHE_NAME)
     with contextlib.closing(database), database:
-        database.execute(f"{damage} WHERE wiki = 'docs/two' AND slug = 'home'")
+        where = f"wiki = 'docs/two' AND part = {part_of('home')}"
+        database.execute(f"{damage} WHERE {where}")
     edit(pair, "docs/two/home.md", "# Start\n")
     pair.build()
     assert pair.files() == pair.clean_build()

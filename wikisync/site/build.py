@@ -31,8 +31,8 @@ from wikisync.site.published import (
 from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
-OBJECTS_PER_COLLECTION = 200_000
-"""New ones, before circles of them are looked for."""
+OBJECTS_PER_COLLECTION = 1_000_000
+"""New ones, before circles of them are looked for: 50 ms at 10,000 pages."""
 
 
 def build_site(

@@ -33,7 +33,7 @@ BODIES_NAME = "site-{}.bodies"
 """A new file gets a new name, so that no process goes on with the old one."""
 BESIDE = "site-*"
 BODIES = b"bodies"
-CACHE_VERSION = 10
+CACHE_VERSION = 11
 WAIT_S = 10
 ROWS_PER_READ = 500
 PLACES_MAX = 50_000
@@ -60,8 +60,7 @@ _TABLES = {
     "site": "id INTEGER PRIMARY KEY, output BLOB UNIQUE,"
     " value BLOB DEFAULT x'', search BLOB DEFAULT x'', files BLOB DEFAULT x''",
     "wiki": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
-    "page": "site INT, wiki TEXT, slug TEXT, value BLOB,"
-    " PRIMARY KEY (site, wiki, slug)",
+    "page": "site INT, wiki TEXT, part INT, value BLOB, PRIMARY KEY (site, wiki, part)",
     "shard": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
 }
 

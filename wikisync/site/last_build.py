@@ -1,14 +1,17 @@
 """What the last build of an output left, and what this one leaves for the next.
 
-It lies in tables of the cache: rows of the site, its wikis and their pages.  What a
-build knows otherwise lies in temporary tables until its site is in place; then it takes
-the place of the rows before, all at once.  So memory does not grow with the wikis, and
-nothing is left of a build that fails.  Every build needs all files: they are one value,
-which takes a fifth of the time of as many rows.
+It lies in tables of the cache: rows of the site, its wikis and parts of their pages.
+What a build knows otherwise lies in temporary tables until its site is in place; then
+it takes the place of the rows before, all at once.  So memory does not grow with the
+wikis, and nothing is left of a build that fails.  Every build needs all files, and most
+need all pages of a wiki: one value takes a fifth of the time of as many rows.  So the
+files are one, and pages are in parts, of which a changed page costs its own.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+import zlib
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -38,11 +41,14 @@ class BuildNote(msgspec.Struct, frozen=True):
 NO_NOTE = BuildNote(b"", 0, (), ())
 _NOTES = msgpack_decoder(BuildNote)
 _FILES = msgpack_decoder(dict[str, FileState])
+_PART = msgpack_decoder(dict[str, msgspec.Raw])
 _NEW = {
     "new_wiki": "name TEXT PRIMARY KEY, value BLOB",
-    "new_page": "wiki TEXT, slug TEXT, value BLOB, PRIMARY KEY (wiki, slug)",
+    "new_page": "wiki TEXT, part INT, value BLOB, PRIMARY KEY (wiki, part)",
 }
-"""What a build knows otherwise; a page that is gone has no value."""
+"""What a build knows otherwise; a part without pages has no value."""
+PARTS = 64
+"""Of a wiki's pages, by a hash of the slug."""
 
 
 class LastBuild:
@@ -78,17 +84,16 @@ class LastBuild:
         )
         return checked(_of_program(name.encode()), found[0][0]) if found else None
 
-    def pages(self, wiki: str) -> dict[str, bytes]:
-        """What that build noted of the pages of a wiki, by slug."""
-        return _sound(self._stored(wiki))
+    def pages(self, wiki: str) -> dict[str, msgspec.Raw]:
+        """What that build noted of the pages of a wiki, packed, by slug."""
+        return _pages_in(self._stored(wiki))[0]
 
-    def pages_now(self, wiki: str) -> dict[str, bytes]:
+    def pages_now(self, wiki: str) -> dict[str, msgspec.Raw]:
         """The same with what ``put_wiki`` said; raises ``sqlite3.DatabaseError``."""
-        new = self._rows("SELECT slug, value FROM new_page WHERE wiki = ?", wiki)
+        new = self._rows("SELECT part, value FROM new_page WHERE wiki = ?", wiki)
         kept = {} if wiki in self._whole else self._stored(wiki)
-        rows = {slug: value for slug, value in (kept | dict(new)).items() if value}
-        found = _sound(rows)
-        if len(found) < len(rows):
+        found, lost = _pages_in(kept | dict(new))
+        if lost:
             raise sqlite3.DatabaseError("a row is not what was stored")
         return found
 
@@ -96,23 +101,26 @@ class LastBuild:
         self,
         name: str,
         note: bytes,
-        pages: Iterable[tuple[str, bytes]],
-        *,
-        is_whole: bool,
+        pages: Mapping[str, object],
+        changed: Collection[str] | None = None,
     ) -> None:
-        """Say what a wiki is now.
+        """Say what a wiki and its pages are now; None: no page is what it was.
 
-        ``pages`` are all that it has (``is_whole``), or those that changed; one that is
-        gone has no value.
+        ``changed`` are those that are not what they were, and those that are gone.
         """
         value = summed(_of_program(name.encode()), note)
         self._rows("INSERT INTO new_wiki VALUES (?, ?)", name, value)
+        numbers = range(PARTS) if changed is None else set(map(part_of, changed))
+        parts: defaultdict[int, dict[str, object]] = defaultdict(dict)
+        for slug, page in pages.items() if numbers else ():
+            parts[part_of(slug)][slug] = page
+        encoded = ((part, msgspec.msgpack.encode(parts[part])) for part in numbers)
         rows = (
-            (name, slug, summed(slug.encode(), value) if value else value)
-            for slug, value in pages
+            (name, part, summed(b"%d" % part, value) if parts[part] else b"")
+            for part, value in encoded
         )
         self._store.put_rows("INSERT INTO new_page VALUES (?, ?, ?)", rows)
-        if is_whole:
+        if changed is None:
             self._whole.add(name)
 
     def remember(
@@ -134,8 +142,8 @@ class LastBuild:
             put("REPLACE INTO wiki SELECT ?, * FROM new_wiki WHERE name = ?", new)
             put("REPLACE INTO page SELECT ?, * FROM new_page WHERE wiki = ?", new)
             self._rows(
-                "DELETE FROM page WHERE site = ? AND (wiki, slug) IN"
-                " (SELECT wiki, slug FROM new_page WHERE value = x'')",
+                "DELETE FROM page WHERE site = ? AND (wiki, part) IN"
+                " (SELECT wiki, part FROM new_page WHERE value = x'')",
                 self.site,
             )
             self._put(b"files", msgspec.msgpack.encode(files), "files")
@@ -150,14 +158,9 @@ class LastBuild:
             self.site,
         )
 
-    def _stored(self, wiki: str) -> dict[str, bytes]:
-        return dict(
-            self._rows(
-                "SELECT slug, value FROM page WHERE site = ? AND wiki = ?",
-                self.site,
-                wiki,
-            )
-        )
+    def _stored(self, wiki: str) -> dict[int, bytes]:
+        statement = "SELECT part, value FROM page WHERE site = ? AND wiki = ?"
+        return dict(self._rows(statement, self.site, wiki))
 
 
 def _of_program(key: bytes) -> bytes:
@@ -165,6 +168,18 @@ def _of_program(key: bytes) -> bytes:
     return program_fingerprint() + key
 
 
-def _sound(pages: Mapping[str, bytes]) -> dict[str, bytes]:
-    checks = ((slug, checked(slug.encode(), value)) for slug, value in pages.items())
-    return {slug: value for slug, value in checks if value}
+def part_of(slug: str) -> int:
+    """The number of the part of a wiki's pages that has one."""
+    return zlib.crc32(slug.encode()) % PARTS
+
+
+def _pages_in(parts: Mapping[int, bytes]) -> tuple[dict[str, msgspec.Raw], int]:
+    """The packed pages of parts, and how many of these the disk changed."""
+    found: dict[str, msgspec.Raw] = {}
+    lost = 0
+    for part, value in parts.items():
+        packed = checked(b"%d" % part, value)
+        if packed:
+            found |= _PART.decode(packed)
+        lost += bool(value) and not packed
+    return found, lost
