@@ -36,7 +36,7 @@ class Builds:
         """One build that knows these pages otherwise; it may come to its end."""
         with open_cache(self.folder) as store:
             last = LastBuild(store, output)
-            last.put_wiki(wiki, b"note", pages, changed)
+            last.put_wiki(wiki, b"note", pages.items(), changed)
             if ends:
                 last.remember(NOTE, {}, b"index", [wiki])
 
@@ -96,7 +96,7 @@ def test_whole_wiki_leaves_no_row_of_before(builds: Builds) -> None:
 def test_build_knows_its_own_pages_before_it_ends(builds: Builds) -> None:
     with open_cache(builds.folder) as store:
         last = LastBuild(store, OUTPUT)
-        last.put_wiki("docs", b"note", {"b": 3}, {"a", "b"})
+        last.put_wiki("docs", b"note", [("b", 3)], {"a", "b"})
         assert unpacked(last.pages_now("docs")) == {"b": 3}
         assert unpacked(last.pages("docs")) == {"a": 1, "b": 2}
 
@@ -114,7 +114,7 @@ def test_build_that_fails_while_it_notes_leaves_nothing(
 
     with monkeypatch.context() as patch, open_cache(builds.folder) as store:
         last = LastBuild(store, OUTPUT)
-        last.put_wiki("docs", b"note", {"a": 5}, {"a"})
+        last.put_wiki("docs", b"note", [("a", 5)], {"a"})
         patch.setattr(last_build, "summed", interrupted)
         with pytest.raises(KeyboardInterrupt):
             last.remember(NOTE, {}, b"index", ["docs"])

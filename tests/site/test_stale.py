@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -140,7 +141,7 @@ def test_wiki_that_is_as_it_was_is_not_loaded(
     loaded: list[str] = []
     pages = LastBuild.pages
 
-    def seen(last: LastBuild, wiki: str) -> dict[str, bytes]:
+    def seen(last: LastBuild, wiki: str) -> dict[str, msgspec.Raw]:
         loaded.append(wiki)
         return pages(last, wiki)
 

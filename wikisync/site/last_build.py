@@ -11,7 +11,7 @@ files are one, and pages are in parts, of which a changed page costs its own.
 import sqlite3
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -101,18 +101,19 @@ class LastBuild:
         self,
         name: str,
         note: bytes,
-        pages: Mapping[str, object],
+        pages: Iterable[tuple[str, object]],
         changed: Collection[str] | None = None,
     ) -> None:
-        """Say what a wiki and its pages are now; None: no page is what it was.
+        """Say what a wiki and all its pages are now.
 
-        ``changed`` are those that are not what they were, and those that are gone.
+        ``changed`` are those that are not what they were, and those that are gone;
+        None: all are.
         """
         value = summed(_of_program(name.encode()), note)
         self._rows("INSERT INTO new_wiki VALUES (?, ?)", name, value)
         numbers = range(PARTS) if changed is None else set(map(part_of, changed))
         parts: defaultdict[int, dict[str, object]] = defaultdict(dict)
-        for slug, page in pages.items() if numbers else ():
+        for slug, page in pages if numbers else ():
             parts[part_of(slug)][slug] = page
         encoded = ((part, msgspec.msgpack.encode(parts[part])) for part in numbers)
         rows = (

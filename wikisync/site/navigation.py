@@ -357,10 +357,24 @@ def _way(node: Node) -> list[Node]:
 
 
 def _has_same_children(node: Node, old: Node) -> bool:
-    return node.child_keys == old.child_keys and all(
-        list_part("", one.first) == list_part("", other.first)
-        for one, other in zip(node.children, old.children, strict=True)
+    now, before = node.children, old.children
+    return len(now) == len(before) and all(map(_is_shown_alike, now, before))
+
+
+def _is_shown_alike(one: Node, other: Node) -> bool:
+    """Whether two nodes with closed branches look the same, in the same part."""
+    return (
+        one.title == other.title
+        and one.url == other.url
+        and bool(one.children) == bool(other.children)
+        and (bool(one.url) or _listed_below(one) == _listed_below(other))
+        and list_part("", one.first) == list_part("", other.first)
     )
+
+
+def _listed_below(node: Node) -> tuple[str, str]:
+    """Where the list has the first entry of a folder without a page."""
+    return node.children[0].listed
 
 
 def _first_listed(below: Node, share: int) -> int:
@@ -400,7 +414,7 @@ def _window_key(node: Node, start: int, share: int) -> bytes:
 
 
 def _closed_key(node: Node) -> bytes:
-    listed = "" if node.url else node.children[0].listed
+    listed = "" if node.url else _listed_below(node)
     shown = f"{node.title}\1{node.url}\1{bool(node.children)}\1{listed}"
     digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest()
     return digest[:KEY_BYTES]

@@ -141,8 +141,7 @@ class Output:
         known, trusted, files = self._known, self._trusted, self.files
         for path, key in keys.items():
             last = trusted.get(path)
-            is_same = last and (last.key if key is None else last.key == key)
-            if last and is_same and path in known:
+            if last and (key is None or last.key == key) and path in known:
                 if _is_as_left(self._top, path, last):
                     files[path] = last
                     continue

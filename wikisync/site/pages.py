@@ -181,11 +181,7 @@ class WikiPages:
         around = self._sidebars.key + self._footers.key
         named = shown, self._service, self._noindex, around
         self._key = hash_of(settings_key, named)
-        self.references = {
-            slug: contexts.PageRef(title, self._urls[slug])
-            for slug, title in titles.items()
-        }
-        """Pages as others of the wiki link to them."""
+        self._references: dict[Slug, contexts.PageRef] = {}
 
     @property
     def tree(self) -> Tree:
@@ -272,8 +268,12 @@ class WikiPages:
         return self._titles[slug]
 
     def reference(self, slug: Slug) -> contexts.PageRef:
-        """A page as others of its wiki link to it."""
-        return self.references[slug]
+        """A page as others of its wiki link to it; the same value each time."""
+        found = self._references.get(slug)
+        if found is None:
+            title, url = self._titles[slug], self._urls[slug]
+            found = self._references[slug] = contexts.PageRef(title, url)
+        return found
 
     def reference_elsewhere(self, slug: Slug) -> contexts.PageRef:
         """A page as other wikis link to it."""

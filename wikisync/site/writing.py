@@ -261,7 +261,8 @@ class SiteWriting:
         )
         changed = {slug for slug, page in pages.items() if before.get(slug) is not page}
         changed |= before.keys() - pages.keys()
-        self._last.put_wiki(name, encoded(note), pages, changed if before else None)
+        now = pages.items()
+        self._last.put_wiki(name, encoded(note), now, changed if before else None)
         indexer.forget(number)
         return note
 
@@ -321,12 +322,12 @@ class SiteWriting:
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
         number = composer.wiki.number
         linked = self._sums.backlinks(composer.wiki, slugs)
-        own, others = composer.references, self._references
+        own, others = composer.reference, self._references
         for slug in slugs:
             self._progress.advance()
             backlinks = tuple(
                 [
-                    own[Slug(place.name)] if place.wiki == number else others[place]
+                    own(Slug(place.name)) if place.wiki == number else others[place]
                     for place in linked[slug]
                 ]
             )
