@@ -18,7 +18,12 @@ from wikisync.site import last_build, search, search_terms, search_writing
 from wikisync.site.build import build_site
 from wikisync.site.output import Output
 from wikisync.site.search_terms import ShardLost, changed_shards, score_of
-from wikisync.site.search_words import packed_words, scored_words, unpacked_words
+from wikisync.site.search_words import (
+    document_words,
+    packed_words,
+    scored_words,
+    unpacked_words,
+)
 
 SEARCH = "-/search/"
 
@@ -64,7 +69,10 @@ class Shelf:
 
         def load(key: search.DocumentKey) -> search.SearchDocument:
             self.loaded.append(key.url)
-            return documents[key.url]
+            one, slug = documents[key.url], key.url.removesuffix(".html")
+            words = document_words(one.title, one.text.sections, (), slug)
+            self.noted[key.key] = packed_words(words)
+            return one
 
         self.state = finished(search.IndexUpdate(self.state, keys, load, self).steps())
         self.files = self._next
@@ -91,9 +99,6 @@ class Shelf:
 
     def words(self, key: bytes, /) -> dict[str, str] | None:
         return unpacked_words(self.noted[key]) if key in self.noted else None
-
-    def note_words(self, key: bytes, words: Mapping[str, str], /) -> None:
-        self.noted[key] = packed_words(words)
 
 
 def document(

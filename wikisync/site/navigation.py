@@ -367,14 +367,9 @@ def _is_shown_alike(one: Node, other: Node) -> bool:
         one.title == other.title
         and one.url == other.url
         and bool(one.children) == bool(other.children)
-        and (bool(one.url) or _listed_below(one) == _listed_below(other))
+        and (bool(one.url) or one.children[0].listed == other.children[0].listed)
         and list_part("", one.first) == list_part("", other.first)
     )
-
-
-def _listed_below(node: Node) -> tuple[str, str]:
-    """Where the list has the first entry of a folder without a page."""
-    return node.children[0].listed
 
 
 def _first_listed(below: Node, share: int) -> int:
@@ -414,7 +409,7 @@ def _window_key(node: Node, start: int, share: int) -> bytes:
 
 
 def _closed_key(node: Node) -> bytes:
-    listed = "" if node.url else _listed_below(node)
+    listed = "" if node.url else node.children[0].listed
     shown = f"{node.title}\1{node.url}\1{bool(node.children)}\1{listed}"
     digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest()
     return digest[:KEY_BYTES]

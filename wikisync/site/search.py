@@ -125,10 +125,7 @@ class IndexPlace(Protocol):
         """The file shall have this content."""
 
     def words(self, key: bytes, /) -> dict[str, str] | None:
-        """The scored words of a document; None where nobody noted them."""
-
-    def note_words(self, key: bytes, words: Mapping[str, str], /) -> None:
-        """Note them for later updates."""
+        """The scored words of a document; None where they are not known any more."""
 
 
 WordScores = defaultdict[str, search_terms.Scores]
@@ -168,9 +165,6 @@ class _Memory:
 
     def words(self, _key: bytes, /) -> None:
         return None
-
-    def note_words(self, _key: bytes, _words: Mapping[str, str], /) -> None:
-        pass
 
 
 class IndexUpdate:
@@ -280,17 +274,12 @@ class IndexUpdate:
     def _words(
         self, slot: int, loaded: Callable[[int], SearchDocument]
     ) -> dict[str, str]:
-        """The scored words of a document, counted once."""
+        """The scored words of a document."""
         document = loaded(slot)
         if document.words:
             return unpacked_words(document.words)
-        key = self._now[slot].key
-        words = self._place.words(key)
-        if words is None:
-            slug = document.url.removesuffix(".html")
-            words = document_words(document.title, document.text.sections, (), slug)
-            self._place.note_words(key, words)
-        return words
+        slug = document.url.removesuffix(".html")
+        return document_words(document.title, document.text.sections, (), slug)
 
     def _update_terms(
         self, scores: WordScores

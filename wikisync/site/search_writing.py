@@ -1,6 +1,6 @@
 """The search index in an output folder: read, brought up to date, written."""
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Set
+from collections.abc import Collection, Generator, Iterable, Set
 
 import msgspec
 
@@ -18,7 +18,7 @@ from wikisync.site.search import (
     Load,
     is_whole,
 )
-from wikisync.site.search_words import packed_words, unpacked_words
+from wikisync.site.search_words import unpacked_words
 
 _STATES = msgpack_decoder(IndexState)
 _BODIES = msgpack_decoder(SearchedBody)
@@ -82,7 +82,3 @@ class _SearchFolder:
         if self._store.facts("words", key) is None:
             return None
         return unpacked_words(_BODIES.decode(self._store.body("words", key)).words)
-
-    def note_words(self, key: bytes, words: Mapping[str, str]) -> None:
-        body = msgspec.msgpack.encode(SearchedBody(packed_words(words), b""))
-        self._store.store("words", key, b"", *self._store.bodies.add(body))
