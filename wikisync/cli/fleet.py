@@ -8,7 +8,8 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +31,7 @@ from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import Credentials, hook_secret
 
 if TYPE_CHECKING:
+    from wikisync.fleet.parts import BucketServer, DatabaseServer
     from wikisync.fleet.rows import Rows
     from wikisync.workspace.doctor import Finding
 
@@ -73,7 +75,9 @@ def _checked_address(_context: object, _option: object, value: str) -> str:
     return value
 
 
-def _with_rows(database: str, work: Callable[[Rows], Awaitable[T]]) -> T:
+def _with_rows(
+    database: str, work: Callable[[Rows], Awaitable[T]], *, makes_it: bool = False
+) -> T:
     import psycopg
 
     from wikisync.fleet.rows import Rows, pool_for
@@ -83,6 +87,8 @@ def _with_rows(database: str, work: Callable[[Rows], Awaitable[T]]) -> T:
         async with await psycopg.AsyncConnection.connect(database):
             pass
         async with pool_for(database) as pool:
+            if not makes_it:
+                await Rows(pool).settings()
             return await work(Rows(pool))
 
     try:
@@ -162,7 +168,7 @@ def init(
     service, selection = str(address).rstrip("/"), selection.named(address)
     title = title or urlsplit(service).hostname or service
     settings = Settings(service, selection, site, state, protected, requests, title)
-    _with_rows(database, lambda rows: rows.make(settings))
+    _with_rows(database, lambda rows: rows.make(settings), makes_it=True)
     console.result("the fleet is ready: start workers with wikisync fleet run")
     return ExitCode.DONE
 
@@ -225,7 +231,6 @@ def status(console: Console, database: str, *, is_all: bool) -> int:
     import msgspec
 
     async def look(rows: Rows) -> tuple[Any, Any]:
-        await rows.settings()
         return await rows.counts(), await rows.shown()
 
     counts, wikis = _with_rows(database, look)
@@ -259,11 +264,7 @@ def _again(name: str, line: str) -> None:
     @paths_argument
     @click.pass_obj
     def act(console: Console, database: str, paths: tuple[str, ...]) -> int:
-        async def again(rows: Rows) -> list[str]:
-            await rows.settings()
-            return await getattr(rows, name)(paths)  # type: ignore[no-any-return]
-
-        keys = _with_rows(database, again)
+        keys = _with_rows(database, lambda rows: getattr(rows, name)(paths))
         if paths and not keys:
             raise UsageError(
                 f"there is no wiki to {name} at {', '.join(paths)}",
@@ -283,12 +284,7 @@ _again("approve", "Let halted wikis lose their pages: those at PATH, or all.")
 @click.pass_obj
 def drain(console: Console, database: str, *, end: bool) -> int:
     """Let every worker finish its cycles and end, before an upgrade."""
-
-    async def act(rows: Rows) -> None:
-        await rows.settings()
-        await rows.drain(is_draining=not end)
-
-    _with_rows(database, act)
+    _with_rows(database, lambda rows: rows.drain(is_draining=not end))
     console.result(
         "workers may be started" if end else "workers end within some seconds"
     )
@@ -323,16 +319,22 @@ def try_out(console: Console) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
         tempfile.TemporaryDirectory(prefix="wikisync-fleet-") as name,
-        database_server() as database,
-        bucket_server(Path(name, "s3")) as bucket,
+        ExitStack() as servers,
+        ThreadPoolExecutor() as side_by_side,
     ):
-        os.environ.update(bucket.environment)
-        os.environ[DATABASE_VARIABLE] = database.url
-        asyncio.run(_tried(console, Path(name), database.url, bucket.address))
+        folder, start = Path(name), side_by_side.submit
+        database = start(servers.enter_context, database_server())
+        bucket = start(servers.enter_context, bucket_server(folder / "s3"))
+        asyncio.run(_tried(console, folder, database, bucket))
     return ExitCode.DONE
 
 
-async def _tried(console: Console, folder: Path, database: str, bucket: str) -> None:
+async def _tried(
+    console: Console,
+    folder: Path,
+    database: Future[DatabaseServer],
+    bucket: Future[BucketServer],
+) -> None:
     from wikisync.cli.demo import guide_folder  # slow to load
     from wikisync.fleet.rows import Rows, Settings, pool_for
     from wikisync.service.server import running_service  # slow to load
@@ -341,10 +343,15 @@ async def _tried(console: Console, folder: Path, database: str, bucket: str) -> 
     token.touch(0o600)
     async with (
         running_service(folder / "service") as service,
-        pool_for(database) as pool,
+        AsyncExitStack() as stack,
     ):
         loaded = await service.load_folder(guide_folder())
         token.write_text(loaded.token or "")
+        server = await asyncio.wrap_future(bucket)
+        os.environ.update(server.environment)
+        url = (await asyncio.wrap_future(database)).url
+        os.environ[DATABASE_VARIABLE] = url
+        pool = await stack.enter_async_context(pool_for(url))
         selection = Selection(is_all=True)
         settings = Settings(
             service.url, selection, "s3://site", "s3://state", title="wikisync"
@@ -355,12 +362,12 @@ async def _tried(console: Console, folder: Path, database: str, bucket: str) -> 
             while (counts := await Rows(pool).counts()).due or not counts.wikis:  # noqa: ASYNC110
                 await asyncio.sleep(0.2)
             console.note("status, from another terminal:")
-            console.note(f"wikisync fleet status --database '{database}'")
+            console.note(f"wikisync fleet status --database '{url}'")
             console.note("the sites, and the page that lists them:")
-            console.result(f"{bucket}/site/index.html")
+            console.result(f"{server.address}/site/index.html")
             for wiki in filter(lambda one: one.place, await Rows(pool).shown()):
                 place = wiki.place.removeprefix("s3:/")
-                console.result(f"{bucket}{place}/index.html")
+                console.result(f"{server.address}{place}/index.html")
             await asyncio.Event().wait()
 
 

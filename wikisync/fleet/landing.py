@@ -43,7 +43,7 @@ async def land(
         PreconditionFailed: another writer was there meanwhile.
         SiteError: the bucket cannot be used.
     """
-    begun, bucket = time.monotonic(), open_bucket(settings.site)
+    begun, bucket = time.process_time(), open_bucket(settings.site)
     seen, wikis = await look(bucket), await rows.listed()
     make_private_folder(folder)
     apart = folder / APART
@@ -60,7 +60,9 @@ async def land(
         state="",
         pages=0,
         problem="",
-        rests_s=max(REST_S, REST_TIMES * (time.monotonic() - begun)) if wikis else 0.0,
+        rests_s=max(REST_S, REST_TIMES * (time.process_time() - begun))
+        if wikis
+        else 0.0,
     )
 
 
