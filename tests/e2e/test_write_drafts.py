@@ -56,6 +56,7 @@ async def test_a_clash_is_shown_and_settled_in_the_page(
         await clash.get_by_text("Theirs in the middle.").wait_for()
         assert (author.root / "guide.md").read_text() == theirs
         assert await author.button("Use these texts").is_disabled()
+        await author.save()  # not another question above this one
         await author.button("Both").click()
         await author.button("Use these texts").click()
         await author.said("Saved.")

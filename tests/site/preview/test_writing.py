@@ -4,6 +4,8 @@ import asyncio
 import base64
 import re
 import threading
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -21,6 +23,7 @@ from tests.support.preview import (
 )
 from wikisync.core.model import Format
 from wikisync.errors import PreconditionFailed, SiteError
+from wikisync.site.preview import writing as preview_writing
 from wikisync.site.preview.server import running_preview
 from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk
@@ -130,6 +133,22 @@ def test_a_save_that_comes_between_reading_and_writing_is_merged(
     monkeypatch.setattr(WikiDesk, "_write", race)
     assert save(wiki, PAGE.replace("Last", "My last")).outcome == "merged"
     text = (wiki.root / "guide.md").read_text()
+    assert "Their first" in text
+    assert "My last" in text
+
+
+@pytest.mark.parametrize("empties", [Path.unlink, Path.touch])
+def test_a_save_while_a_program_writes_waits_for_its_text(
+    wiki: WikiDesk, monkeypatch: pytest.MonkeyPatch, empties: Callable[[Path], None]
+) -> None:
+    """vim empties the file or moves it away, by ``backupcopy``, then writes it."""
+    file = wiki.root / "guide.md"
+    theirs = PAGE.replace("First", "Their first")
+    monkeypatch.setattr(preview_writing, "sleep", lambda _: file.write_text(theirs))
+    file.write_text("")
+    empties(file)
+    assert save(wiki, PAGE.replace("Last", "My last")).outcome == "merged"
+    text = file.read_text()
     assert "Their first" in text
     assert "My last" in text
 

@@ -196,7 +196,8 @@ class Editor extends Desk {
 		addEventListener("keydown", (event) => {
 			if ((event.ctrlKey || event.metaKey) && event.key === "s") {
 				event.preventDefault();
-				this.save();
+				// a question is answered first
+				if (!this.page.root.querySelector("dialog")) this.save();
 			}
 		}, { signal });
 	}

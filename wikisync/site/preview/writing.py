@@ -12,6 +12,7 @@ Everything here blocks and belongs to no thread.
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
+from time import sleep
 from typing import Literal
 
 from msgspec import Struct
@@ -46,6 +47,8 @@ DEPTH_MAX = 20
 """Folders in it."""
 REPLACED_MAX = 32
 """Texts that are known for a program that writes late."""
+WRITTEN_S = 0.1
+"""So long a file that another program saved has to stay as it is."""
 TRIES_MAX = 8
 """So often a text is merged anew while another program saves the same file."""
 
@@ -149,6 +152,8 @@ class WikiDesk:
         for _ in range(TRIES_MAX):
             content = self._content(path)
             now = None if content is None else _shown(content, path)
+            if now not in (base, text) and self._is_written_now(path, content):
+                continue
             merged = _merged(base, text, now, page_format)
             if merged is None:
                 return Written("gone", "")
@@ -171,6 +176,11 @@ class WikiDesk:
             f"{path} is saved by another program all the time",
             hint="close the other program, then save again",
         )
+
+    def _is_written_now(self, path: str, content: bytes | None) -> bool:
+        """Whether a file gets another text: some programs empty it, then write."""
+        sleep(WRITTEN_S)
+        return self._content(path) != content
 
     def recover(self) -> list[str]:
         """Bring back what programs wrote into files that saves here had replaced.
