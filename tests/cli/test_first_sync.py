@@ -66,7 +66,8 @@ async def synced(first: Cloned, progress: Midway) -> Synced:
     async with Client(service.url, service.token) as client:
         with open_workspace(workspace) as opened:
             section, asked = workspace.config.wikis[0], CycleOptions()
-            work = WikiCycles(opened, section, client, asked, progress=progress)
+            work = WikiCycles(opened, section, client, asked)
+            work.progress = progress
             runner = Runner([work], client)
             await runner.run_to_rest()
     work.synced.failure = runner.wikis[work.name].failure

@@ -74,11 +74,10 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> None:
         )
         console.result(unit)
         return
-    settle_ms = options["settle_ms"]
     request = WatchRequest(
         excluded=options["excluded"],
         uploads_new=options["adopt"] == "push",
-        settle_s=None if settle_ms is None else settle_ms / 1000,
+        settle_ms=options["settle_ms"],
         has_site=options["site"],
         has_preview=options["preview"],
         log_format=options["log_format"],

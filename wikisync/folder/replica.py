@@ -18,6 +18,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -114,31 +115,30 @@ class FolderReplica:
 
         Raises where the folder does not exist: its disk may be away.
         """
-        left_s = SETTLE_MAX_S
-        while self._settle_s and left_s > 0:
-            seen = await self._in_turn(
-                self._pages.scan, now=self._clock(), quiet_s=self._settle_s
-            )
-            if isinstance(seen, Snapshot):
+        if self._settle_s:
+            seen = await self._settled(self._pages.scan, SETTLE_MAX_S)
+            if seen is not None:
                 return seen
-            pause_s = min(seen, left_s)
-            left_s -= pause_s  # by our own count, since clocks may be set back
-            await self._sleep(pause_s)
         return await self._in_turn(self._pages.snapshot)
 
     async def saved(self, paths: Collection[str]) -> Snapshot | None:
         """A snapshot after nothing but these files was saved; see ``LocalReplica``."""
-        left_s = max(self._settle_s, SETTLE_MAX_S)
+        scan = partial(self._pages.scan_saved, paths)
+        return await self._settled(scan, max(self._settle_s, SETTLE_MAX_S))
+
+    async def _settled(
+        self, scan: Callable[..., Snapshot | float | None], left_s: float
+    ) -> Snapshot | None:
+        """What a scan finds once its files are left alone; None after too long."""
         while True:
-            seen = await self._in_turn(
-                self._pages.scan_saved, paths, now=self._clock(), quiet_s=self._settle_s
-            )
+            now, quiet_s = self._clock(), self._settle_s
+            seen = await self._in_turn(scan, now=now, quiet_s=quiet_s)
             if not isinstance(seen, float):
                 return seen
             if left_s <= 0:
                 return None
             pause_s = min(seen, left_s)
-            left_s -= pause_s
+            left_s -= pause_s  # by our own count, since clocks may be set back
             await self._sleep(pause_s)
 
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:

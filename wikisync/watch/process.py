@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
@@ -125,12 +126,21 @@ class WatchRequest(Struct, frozen=True):
 
     excluded: tuple[str, ...] = ()
     uploads_new: bool = False
-    settle_s: float | None = None
+    settle_ms: int | None = None
+    """How long a saved file must have been left alone; None as configured."""
     has_site: bool = False
     """Whether the published site is kept up to date in any case."""
     has_preview: bool = False
     log_format: Literal["text", "json"] = "text"
     allows_network_disk: bool = False
+
+    def applied(self, workspace: ConfiguredWorkspace) -> ConfiguredWorkspace:
+        """The workspace as it is to be watched; UsageError where no wiki is left."""
+        workspace = workspace.without(self.excluded)
+        if self.settle_ms is None:
+            return workspace
+        sync = replace(workspace.config.sync, settle_ms=self.settle_ms)
+        return replace(workspace, config=replace(workspace.config, sync=sync))
 
 
 class _Signals:
@@ -154,7 +164,7 @@ async def watch_workspace(
 ) -> None:
     """Watch until a signal ends it; SIGHUP goes on with the new configuration."""
     allow_descriptors()
-    workspace, before = find_workspace(start).without(request.excluded), None
+    workspace, before = request.applied(find_workspace(start)), None
     process, messages = _Process(credentials, request), credentials.messages
     with logging_to(workspace.private, request.log_format):
         while not process.signals.stopped.is_set():
@@ -252,16 +262,9 @@ class _Process:
                 await asyncio.wait_for(self.signals.stopped.wait(), HELD_SCAN_S)
 
     def _wikis(self, opened: OpenWorkspace, client: Client) -> Sequence[WatchedWiki]:
-        asked = CycleOptions(reads_max=opened.workspace.config.sync.reads_max)
+        asked, uploads_new = CycleOptions(), self.request.uploads_new
         return [
-            WatchedWiki(
-                opened,
-                section,
-                client,
-                asked,
-                uploads_new=self.request.uploads_new,
-                settle_s=self.request.settle_s,
-            )
+            WatchedWiki(opened, section, client, asked, uploads_new=uploads_new)
             for section in opened.workspace.synced
         ]
 
@@ -320,7 +323,7 @@ class _Process:
         self.signals.reload.clear()
         self.notifier.reloading()
         try:
-            new = find_workspace(workspace.root).without(self.request.excluded)
+            new = self.request.applied(find_workspace(workspace.root))
             refuse_unagreed(new.root, new.config, os.environ, keys=OWN_KEYS)
             self.credentials.of_workspace(new)
         except WikisyncError as error:

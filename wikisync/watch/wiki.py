@@ -40,10 +40,9 @@ class WatchedWiki(WikiCycles):
         options: CycleOptions,
         *,
         uploads_new: bool = False,
-        settle_s: float | None = None,
     ) -> None:
         """Make it; ``uploads_new`` asks a first sync for pages that are only here."""
-        super().__init__(opened, section, client, options, settle_s=settle_s)
+        super().__init__(opened, section, client, options)
         self._uploads_new = uploads_new
         self._history = WikiHistory(client, section.owner)
         self._noted_at = client.now()

@@ -126,7 +126,7 @@ class _WikiClone(WikiCycles):
         options: CycleOptions,
         wiki: discovery.FoundWiki,
     ) -> None:
-        super().__init__(opened, section, client, options, settle_s=0.0)
+        super().__init__(opened, section, client, options)
         self.wiki = wiki
 
     def pulled(self) -> PulledWiki:

@@ -194,6 +194,7 @@ class OpenWorkspace:
     ) -> CycleResult:
         """Run one cycle of a wiki; a dry run with a copied state, or ``is_planned``."""
         owner, local = sides.section.owner, sides.local
+        options = replace(options, reads_max=self.workspace.config.sync.reads_max)
         path, state = self.state.path, nullcontext(self.state)
         with State.copy(path, is_live=True) if is_planned else state as known:
             if is_planned:
@@ -226,19 +227,14 @@ class OpenWorkspace:
         return Sides(section=wiki, remote=remote, local=self._side(own, wiki))
 
     async def synced(
-        self,
-        client: Client,
-        wiki: WikiSection,
-        *,
-        settle_s: float | None = None,
-        asks_first: bool = True,
+        self, client: Client, wiki: WikiSection, *, asks_first: bool = True
     ) -> SyncedWiki:
         """Both sides of a wiki, with the guards of its folder.
 
-        ``settle_s`` is how long a saved file must have been left alone.  Without
-        ``asks_first`` the service is asked where the wiki is only before a cycle
-        changes something, if it was asked lately.  NotFound where it is gone or hidden,
-        Halted where another one has its path, or the folder had pages and is empty.
+        Without ``asks_first`` the service is asked where the wiki is only before a
+        cycle changes something, if it was asked lately.  NotFound where it is gone or
+        hidden, Halted where another one has its path, or the folder had pages and is
+        empty.
         """
         found = None if asks_first else wiki_as_found(self.state, client, wiki)
         confirm = None
@@ -268,8 +264,7 @@ class OpenWorkspace:
             # not in the folder for temporary files, which any writer of them removes
             spool=self.workspace.private,
         )
-        if settle_s is None:
-            settle_s = self.workspace.config.sync.settle_ms / 1000
+        settle_s = self.workspace.config.sync.settle_ms / 1000
         own = self._folder(wiki, settle_s=settle_s)
         translated = translated_wiki(remote, own, known)
         return SyncedWiki(

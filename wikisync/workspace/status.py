@@ -113,11 +113,8 @@ async def _next_sync(
     found = None if wiki is None else wiki.found
     match = opened.match_of(section)
     status = replace(status, has_other_folder=match is FolderMatch.OTHER)
-    options = CycleOptions(
-        folder=match, reads_max=opened.workspace.config.sync.reads_max
-    )
     before = known.memory.batches
-    result = await opened.cycle(sides, options)
+    result = await opened.cycle(sides, CycleOptions(folder=match))
     batches = {batch.kind: batch for batch in result.batches}
     if wiki is None:
         # what the wiki was stopped for cannot be seen from here

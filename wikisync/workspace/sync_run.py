@@ -186,10 +186,7 @@ class _OneSync(WikiCycles):
         if slugs is not None:
             slugs = opened.pages_of(section, slugs)
         asked = CycleOptions(
-            direction=request.direction,
-            pages=slugs,
-            waits=request.waits,
-            reads_max=opened.workspace.config.sync.reads_max,
+            direction=request.direction, pages=slugs, waits=request.waits
         )
         super().__init__(opened, section, client, asked, asks_first=False)
         self.synced.pages = slugs

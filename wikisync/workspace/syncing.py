@@ -113,17 +113,14 @@ class WikiCycles:
         client: Client,
         options: parts.CycleOptions,
         *,
-        progress: Progress | None = None,
-        settle_s: float | None = None,
         asks_first: bool = True,
     ) -> None:
         self.section, self.name = section, section.folder
         self.options = options
-        self.progress = progress or SilentProgress()
+        self.progress: Progress = SilentProgress()
         self.synced = Synced(section)
         self._opened = opened
         self._client = client
-        self._settle_s = settle_s
         self._asks_first = asks_first
         self._wiki: SyncedWiki | None = None
 
@@ -164,10 +161,7 @@ class WikiCycles:
         del scope
         if self._wiki is None:
             wiki = await self._opened.synced(
-                self._client,
-                self.section,
-                settle_s=self._settle_s,
-                asks_first=self._asks_first,
+                self._client, self.section, asks_first=self._asks_first
             )
             self._note_found(wiki.found)
             await self._begin(wiki)
