@@ -353,7 +353,6 @@ def _resolved(root: Path, path: str) -> str:
     try:
         return (real / path).resolve().relative_to(real).as_posix()
     except ValueError:
-        # A symbolic link leads somewhere else
         raise FolderError(
             f"{path} is a link to outside its folder",
             hint="replace it with a copy of the file",

@@ -221,7 +221,7 @@ class _Scan:
             if first.setdefault(page.slug, page) is not page:
                 duplicates.add(page.slug)
                 self._problems.append(_duplicate(page, first[page.slug]))
-        # Folders called as a page is, with pages below; others are a mistake
+        # folders called as a page is, with pages below; others are a mistake
         found: list[str] = []
         for folder in self._named_as_pages:
             if any(page.path.startswith(f"{folder}/") for page in self._pages):

@@ -106,7 +106,7 @@ def plan_edit(
         removes |= moved.keys()
         removes -= writes.keys() | links.keys()
         for new in (target, *links):
-            # Refuse (400) a file in more directories than a push may bring
+            # no more than a push may bring
             if new.count("/") > limits.directories_max:
                 most = limits.directories_max
                 raise invalid("title", f"exceeds the limit of {most} directories")

@@ -137,7 +137,6 @@ class Parameters:
         }
         value = self._hash(row) if row.type == "hash" else readers[row.type](name)
         if row.choices and value is not None and str(value) not in row.choices:
-            # Note a value that is none of the allowed ones
             self._problems.append(f"{name} does not have a valid value")
         if row.is_required and value is None and self._raw.get(name) in (None, ""):
             self._problems.append(f"{name} is missing")

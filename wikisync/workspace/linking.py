@@ -259,7 +259,7 @@ class FileLinks:
             # a way without an extension leads to a page
             self.unmet[page.slug] = sorted(missing.intersection(files))
         base = self._state.base().get(page.slug)
-        # Links to files in folders that are left out, which nobody here wrote
+        # links to files in folders that are left out, which nobody here wrote
         hidden = {
             target
             for target, file in found.items()

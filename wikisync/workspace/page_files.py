@@ -207,7 +207,6 @@ class FileRenderer:
 
     def _around(self, root: Path, *, files_max: int | None = None) -> Surroundings:
         if root not in self._surroundings:
-            # Pages and attachments among the files below a folder, or the first of them
             around = Surroundings()
             for relative in itertools.islice(files_below(root), files_max):
                 page = parse_path(relative)

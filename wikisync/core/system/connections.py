@@ -138,7 +138,7 @@ class Connections:
         most = self.limits.per_address_max
         is_full = bool(most) and self._counts[address] >= most
         if is_full or self._counts.total() >= self.limits.total_max:
-            # Log how many were refused once a minute, so that no caller fills the log
+            # one line a minute, so that no caller fills the log
             self._refused += 1
             now = self._clock()
             if now - self._noted_at >= REFUSALS_NOTED_S:

@@ -314,7 +314,7 @@ class _Table:
         # At this point both sides have the page, and ``name`` is what the wiki calls it
         # after the renames of this plan.  In the folder that name is free, or the
         # file's own: ``_clashes_of`` saw to that for a rename that was made on the
-        # wiki, and ``_are_free_here`` for one of this plan that carries the page along.
+        # wiki, and ``_move`` for one of this plan that carries the page along.
         mine, theirs = self._local.pages[here], self._remote.pages[there]
         name = self._names.now(there)
         if move is not None:
@@ -376,12 +376,10 @@ class _Table:
         waiting = {
             r.slug: r
             for r in records
-            if (
-                r.is_renamed_here
-                and r.remote == r.slug
-                and not is_dashed(r.local or "", r.slug)
-                and self._unknown(r) is None
-            )
+            if r.is_renamed_here
+            and r.remote == r.slug
+            and not is_dashed(r.local or "", r.slug)
+            and self._unknown(r) is None
         }
         # Each round takes at least one out of ``waiting``, so this ends; and each
         # rename starts from the names that the ones before it have left (``_names``).
@@ -395,7 +393,7 @@ class _Table:
     def _move(self, record: _Record) -> plan.MoveRemote | plan.Hold | plan.Skip | None:
         """One rename; None where another one brought the page to its place."""
         there, here = record.remote, record.local
-        # by ``_is_to_move``: the wiki has the page under the record's name, its file
+        # by ``_plan_moves``: the wiki has the page under the record's name, its file
         # has another one, and nothing about either is a guess
         assert there is not None
         assert here is not None

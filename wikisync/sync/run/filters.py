@@ -119,10 +119,10 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
         lately = cycle.clock() - REFUSAL_S
         refusals = cycle.state.memory.refusals.items()
         refused = {slug: one.local for slug, one in refusals if one.at > lately}
-    # Texts that were sent so often that something must be changing them back
-    # Texts that differ only in the times of their changes are the same here: two
-    # machines whose editors write them would send a page to each other for ever.  Not
-    # those that both sides agree on: a picture in them is another one.
+    # What was sent so often, something must be changing back.  Texts that differ only
+    # in the times of their changes are the same here: two machines whose editors write
+    # them would send a page to each other for ever.  Not those that both sides agree
+    # on: a picture in them is another one.
     state, now = cycle.state, cycle.clock()
     files = {slug: file for file, slug in _sent_files(decided.plan).items()}
     found: set[tuple[Slug, Digest]] = set()
