@@ -124,18 +124,13 @@ class Indexer:
             self._attempts.renew()
         kept = self._kept(number, scanned, known)
         options = self._options_for(scanned)
-        keys = [
-            self._parsed_key(page, page.digest, options)
-            for page in scanned.pages.values()
-            if page.slug not in kept
-        ]
+        rest = [page for page in scanned.pages.values() if page.slug not in kept]
+        keys = [self._parsed_key(page, page.digest, options) for page in rest]
         self._cache.read_ahead("parsed", keys)
         parsed: dict[Slug, tuple[bytes, ParsedFacts]] = {}
         unknown = []
         self._progress.advance(len(kept))
-        for page in scanned.pages.values():
-            if page.slug in kept:
-                continue
+        for page in rest:
             is_chosen = chosen is None or page.slug in chosen
             last = known.get(page.slug)
             found = self._known(scanned, page, last, texts, is_chosen=is_chosen)

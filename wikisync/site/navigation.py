@@ -13,9 +13,9 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import count
+from itertools import chain, count, pairwise
 from typing import NamedTuple
 
 from wikisync.core.model import Slug
@@ -102,6 +102,8 @@ class _PageList:
         return list_part(self._path, position), list_id(url)
 
 
+_Shown = tuple[Slug | None, str, str | None]
+_NO_PAGE: _Shown = (None, "", None)
 Window = tuple[Node, int, int]
 """A node, the first of its children that are listed, and how many are."""
 NO_WINDOW = bytes(32)
@@ -232,12 +234,9 @@ class Tree:
                 waiting.append(node)
         if waiting[:1] == [self.root]:
             return None
-        before = last._neighbours()
-        changed = {
-            slug
-            for slug, pages in self._neighbours().items()
-            if before.get(slug) != pages
-        }
+        before = set(last._neighbours())
+        new = [pair for pair in self._neighbours() if pair not in before]
+        changed = {slug for pair in new for slug, _, _ in pair if slug}
         while waiting:
             node = waiting.pop()
             if node.slug is not None:
@@ -245,11 +244,11 @@ class Tree:
             waiting += node.children
         return frozenset(changed)
 
-    def _neighbours(self) -> dict[Slug, tuple[object, object]]:
-        nodes = [self._by_path[slug] for slug in self.order]
-        shown = [None, *((one.slug, one.title, one.url) for one in nodes), None]
-        between = zip(shown[:-2], shown[2:], strict=True)
-        return dict(zip(self.order, between, strict=True))
+    def _neighbours(self) -> Iterator[tuple[_Shown, _Shown]]:
+        """Each two pages that follow each other, as they show each other."""
+        nodes = map(self._by_path.__getitem__, self.order)
+        shown = ((one.slug, one.title, one.url) for one in nodes)
+        return pairwise(chain([_NO_PAGE], shown, [_NO_PAGE]))
 
     def _node(self, path: str) -> Node:
         missing = []

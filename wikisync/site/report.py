@@ -4,7 +4,7 @@ Everything is sorted, so that the same wikis always give the same report.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 import msgspec
 from msgspec import Struct
@@ -62,12 +62,14 @@ def links_of(wiki: IndexedWiki) -> WikiLinks:
     )
 
 
-def has_same_links(wiki: IndexedWiki, before: Mapping[Slug, IndexedPage]) -> bool:
-    """Whether ``links_of`` a wiki are those of its pages before."""
-    return wiki.pages.keys() == before.keys() and all(
-        page.finished is (old := before[slug].finished)
-        or (page.finished.targets, page.finished.broken) == (old.targets, old.broken)
-        for slug, page in wiki.pages.items()
+def has_same_links(
+    wiki: IndexedWiki, before: Mapping[Slug, IndexedPage], changed: Set[Slug]
+) -> bool:
+    """Whether ``links_of`` a wiki are those of its pages before, but for some."""
+    return changed <= wiki.pages.keys() & before.keys() and all(
+        (one.finished.targets, one.finished.broken)
+        == (other.finished.targets, other.finished.broken)
+        for one, other in ((wiki.pages[slug], before[slug]) for slug in changed)
     )
 
 
@@ -157,28 +159,27 @@ class Stale(Struct, frozen=True):
 def stale_pages(
     wiki: IndexedWiki,
     before: Mapping[Slug, IndexedPage],
+    changed: Set[Slug],
     moved: Collection[Slug],
     around: Collection[Slug] | None,
 ) -> Stale:
     """The pages that another state of one wiki gives another key.
 
-    Those ``moved`` have another title or path, which pages show that they link to;
-    those ``around`` another navigation or other neighbours, or all have (None).
+    Those ``changed`` are not what they were, or gone; those ``moved`` have another
+    title or path, which pages show that they link to; those ``around`` another
+    navigation or other neighbours, or all have (None).
     """
     number = wiki.number
     stale = {ItemKey(number, slug) for slug in around or ()}
-    for slug, page in wiki.pages.items():
-        old = before.get(slug)
-        changed = set() if around is not None else set(page.finished.elsewhere)
-        if page is not old:
-            stale.add(ItemKey(number, slug))
-            targets = set(page.finished.targets)
-            others = set(old.finished.targets if old else ())
-            changed |= targets | others if slug in moved else targets ^ others
-        stale |= {place_of(target, number) for target in changed}
-    for slug in before.keys() - wiki.pages.keys():
-        targets = set(before[slug].finished.targets)
-        stale |= {place_of(target, number) for target in targets}
+    for slug in changed:
+        page, old = wiki.pages.get(slug), before.get(slug)
+        stale |= {ItemKey(number, slug)} if page else set()
+        targets = set(page.finished.targets if page else ())
+        others = set(old.finished.targets if old else ())
+        other = targets | others if slug in moved else targets ^ others
+        stale |= {place_of(target, number) for target in other}
+    for page in wiki.pages.values() if around is None else ():
+        stale |= {place_of(target, number) for target in page.finished.elsewhere}
     own = frozenset(Slug(place.name) for place in stale if place.wiki == number)
     return Stale(
         None if around is None else own,

@@ -223,7 +223,9 @@ class SiteWriting:
         around = None
         if last.frame == frame and not self._has_lost:
             around = composer.moved_around(titles, last.addresses.pages)
-        stale = reports.stale_pages(wiki, before, moved, around)
+        changed = {slug for slug, page in pages.items() if before.get(slug) is not page}
+        changed |= before.keys() - pages.keys()
+        stale = reports.stale_pages(wiki, before, changed, moved, around)
         self._stale.append(stale)
         for place in stale.elsewhere:
             self._stale_elsewhere[place.wiki].add(Slug(place.name))
@@ -232,7 +234,7 @@ class SiteWriting:
         if (
             self._has_lost
             or last.table != table
-            or not reports.has_same_links(wiki, before)
+            or not reports.has_same_links(wiki, before, changed)
         ):
             links = reports.links_of(wiki)
         named = {
@@ -259,8 +261,6 @@ class SiteWriting:
             scanned.history,
             encoded(list(changed_pages(composer, self._translate))),
         )
-        changed = {slug for slug, page in pages.items() if before.get(slug) is not page}
-        changed |= before.keys() - pages.keys()
         now = pages.items()
         self._last.put_wiki(name, encoded(note), now, changed if before else None)
         indexer.forget(number)
