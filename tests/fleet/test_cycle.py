@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import obstore
 import pytest
@@ -19,9 +20,19 @@ from wikisync.fleet import worker as worker_module
 from wikisync.fleet.rows import LANDING, LostClaim
 from wikisync.fleet.states import States
 from wikisync.site.addresses import SEARCH_FOLDER
-from wikisync.site.bucket import open_bucket
+from wikisync.site.bucket import RECORD, Bucket, open_bucket
 from wikisync.site.search import SearchDocument, read_documents, value_of
 from wikisync.workspace.discovery import Selection, find_wikis
+
+
+async def objects(fleet: Fleet) -> set[str]:
+    """What readers find in the public place of the wiki."""
+    return {*await open_bucket(f"s3://site/{fleet.site()}").etags()} - {RECORD}
+
+
+async def expect_death(work: Awaitable[None]) -> None:
+    with suppress(Died):
+        await work
 
 
 async def test_wiki_is_published_and_kept_up_to_date(fleet: Fleet) -> None:
@@ -231,6 +242,43 @@ async def test_wiki_that_was_made_private_after_it_was_listed_is_not_public(
     await fleet.work()
     assert fleet.page() is None
     assert await fleet.due() == []
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_write_on_its_way_as_a_wiki_is_made_private_does_not_stay(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, *, is_killed: bool
+) -> None:
+    """A worker freezes as the request for a new page is on its way."""
+    await fleet.work()
+    frozen, thaw, put = asyncio.Event(), asyncio.Event(), Bucket.put
+
+    async def late(self: Bucket, path: str, *args: Any, **cache: Any) -> str:
+        if path == "late.html":
+            frozen.set()
+            await thaw.wait()
+        return await put(self, path, *args, **cache)
+
+    async def check() -> None:
+        if thaw.is_set():
+            raise Died if is_killed else LostClaim
+
+    monkeypatch.setattr(Bucket, "put", late)
+    await fleet.write("Words.", "late")
+    late_work = fleet.work(replace(fleet.worker(), check=check))
+    async with asyncio.TaskGroup() as group:
+        worker = group.create_task(expect_death(late_work))
+        async with asyncio.timeout(60):
+            await frozen.wait()
+        await fleet.service.add_project(PATH, visibility="private")
+        await fleet.discover()
+        await fleet.work()
+        assert await objects(fleet) == set()
+        thaw.set()
+        await worker
+    assert await objects(fleet) == ({"late.html"} if is_killed else set())
+    await fleet.hint()
+    await fleet.work()
+    assert await objects(fleet) == set()
 
 
 async def test_site_is_removed_though_another_path_ends_alike(

@@ -223,12 +223,16 @@ class Cycle(Struct, frozen=True):
         The paths of its pages.
         """
         # without pages, it removes what another wiki left that had its path
-        old = row.place or (place if seen.record.files else "")
+        old = {row.place or (place if seen.record.files else "")}
+        if row.wiki.visibility != "public":
+            # a late write may have come there, of a worker that died of it
+            old.add(f"{self.settings.site}/{row.wiki.owner.full_path}/-/wikis")
         place = place if read.pulled else ""
-        taken = self.rows.is_taken
-        if old not in ("", place) and not await taken(row, old, self.settings):
-            left = open_bucket(old)
-            await upload(None, left, await look(left, is_audit=True), check=self._put)
+        for one in old - {"", place}:
+            if not await self.rows.is_taken(row, one, self.settings):
+                left = open_bucket(one)
+                found = await look(left, is_audit=True)
+                await upload(None, left, found, check=self._put)
         if row.place != place:
             # a death after this leaves a site that the row knows of
             await self.rows.settle(row, place)

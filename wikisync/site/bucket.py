@@ -65,7 +65,8 @@ IMMUTABLE = "max-age=31536000, immutable"
 REVALIDATED = "no-cache"
 
 Check = Callable[[], Awaitable[None]]
-"""Asked before every write; raises where the writer lost its place."""
+"""Asked before every write, and after each that makes an object, which is removed
+where it raises: the writer lost its place."""
 
 
 async def nothing_lost() -> None:
@@ -341,6 +342,14 @@ async def upload(
     await check()
     record_tag = await bucket.put(RECORD, msgspec.json.encode(begun), seen.etag)
 
+    async def still_there(path: str, etag: str) -> None:
+        # nothing but its absence was a condition: the site may have been removed
+        try:
+            await check()
+        except Exception:
+            await bucket.remove(path, etag)
+            raise
+
     async def put(file: ManifestFile) -> None:
         await check()
         is_asset = file.path.startswith(ASSETS_FOLDER)
@@ -353,6 +362,8 @@ async def upload(
                 etags.get(file.path, ""),
                 cache=IMMUTABLE if is_asset else REVALIDATED,
             )
+            if not etags.get(file.path):
+                await still_there(file.path, etag)
         except PreconditionFailed:
             # an answer that was lost, or a writer that died, may have put our bytes
             found = await bucket.read(file.path)
