@@ -414,11 +414,13 @@ async def test_a_read_only_preview_offers_no_editor(
 # Everybody -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("schemes", ["light", "dark", "light dark"])
 @pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
 async def test_the_editor_is_accessible(
-    chromium: Browser, desk: Desk, scheme: str, size: tuple[int, int]
+    chromium: Browser, desk: Desk, schemes: str, size: tuple[int, int]
 ) -> None:
+    """Also when it gets dark in the evening."""
+    scheme, *later = schemes.split()
     width, height = size
     async with (
         desk.previewing() as reader,
@@ -436,6 +438,8 @@ async def test_the_editor_is_accessible(
         )
         await author.page.get_by_text("Line 12: none").wait_for()
         await author.page.keyboard.press("Control+f")
+        if later:
+            await author.page.emulate_media(color_scheme="dark")
         assert await visit.axe() == []
         await author.page.keyboard.press("Escape")
         await author.button("More: new page, rename, delete").click()

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.author import Author
+from wikisync.core.system.libc import swap_paths
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext
@@ -82,13 +83,19 @@ class Desk:
         await self.reading
 
     def other_program(self, page: str, place: str) -> None:
-        """An editor that saves by a rename, as vim does."""
+        """An editor that saves under another name first, as vim does."""
         file, new = self.file(page), self.folder.parent / "new.md"
-        line, text = self.sentence("another program"), None
-        # it would take back what a save brought since it has read
-        while text != (text := file.read_text()):
-            new.write_text(text.replace(f"## {place}\n", f"## {place}\n\n{line}\n"))
-        new.replace(file)
+        line = self.sentence("another program")
+        text = expected = file.read_text()
+        while True:
+            put = text.replace(f"## {place}\n", f"## {place}\n\n{line}\n")
+            new.write_text(put)
+            swap_paths(new, file)
+            # a save since it has read came out, and goes in again
+            if (text := new.read_text()) == expected:
+                break
+            expected = put
+        new.unlink()
 
 
 TEXT = "".join(f"## {one}\n\nWords.\n\n" for one in PLACES)

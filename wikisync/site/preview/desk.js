@@ -233,7 +233,7 @@ export class Desk {
 
 export const href = (at) => `/${at.split("/").map(encodeURIComponent).join("/")}`;
 
-function isDark(color) {
+export function isDark(color) {
 	const [red, green, blue] = color.match(/[\d.]+/g).map(Number);
 	return red * 0.3 + green * 0.6 + blue * 0.1 < 128;
 }

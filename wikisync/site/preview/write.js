@@ -3,7 +3,7 @@
 // page and the tab, until one does.  What the server is asked for, and what it refuses,
 // is in routes.py; how a save is merged, in writing.py.
 import { autocompletion, Compartment, completionKeymap, defaultKeymap, drawSelection, EditorSelection, EditorState, EditorView, highlightActiveLine, highlightSpecialChars, history, historyKeymap, indentLess, indentMore, keymap, openSearchPanel, redo, search, searchKeymap, syntaxHighlighting, undo } from "./codemirror.js";
-import { Desk, href } from "./desk.js";
+import { Desk, href, isDark } from "./desk.js";
 import { breakLinks, FORMATS, style as highlighting } from "./modes.js";
 
 const DRAFT = "wikisync-draft-";
@@ -128,7 +128,7 @@ class Editor extends Desk {
 		const source = make("div", { className: "source" });
 		this.said = make("div", { className: "said", role: "status" });
 		this.wrong = make("ul", { className: "wrong", ariaLabel: "What is wrong in this text", hidden: true });
-		this.box = make("section", { className: `write${this.dark ? " dark" : ""}`, ariaLabel: `Editor of ${this.file}` }, tools, source, this.wrong, this.said);
+		this.box = make("section", { className: "write", ariaLabel: `Editor of ${this.file}` }, tools, source, this.wrong, this.said);
 		this.page.root.prepend(this.box);
 		this.view = new EditorView({ root: this.page.root, parent: source, state: this.state(this.text) });
 		this.arrange();
@@ -180,7 +180,11 @@ class Editor extends Desk {
 			for (const other of one.parentElement.children) if (other !== one && other !== this.page.host && !other.inert) this.inert.push(other);
 		for (const other of this.inert) other.inert = true;
 		this.main = main;
-		main.style.background = getComputedStyle(document.body).backgroundColor;
+		const shade = () => {
+			main.style.background = getComputedStyle(document.body).backgroundColor;
+			this.box.classList.toggle("dark", (this.dark = isDark(main.style.background)));
+		};
+		shade();
 		this.leader = null;
 		const lead = (one) => () => (this.leader = one);
 		this.listening = new AbortController();
@@ -192,6 +196,7 @@ class Editor extends Desk {
 		}
 		scrollDOM.addEventListener("scroll", () => this.leader !== "page" && this.follow(), { signal });
 		main.addEventListener("scroll", () => this.leader === "page" && this.follow(), { signal });
+		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", shade, { signal });
 		addEventListener("pagehide", () => this.keep(), { signal });
 		addEventListener("keydown", (event) => {
 			if ((event.ctrlKey || event.metaKey) && event.key === "s") {
