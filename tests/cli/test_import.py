@@ -200,7 +200,7 @@ def test_dump_becomes_pages_whose_links_work(
     assert "```\n[[no]]\n```" in files["Setup-guide.md"]
     assert "files/A_b.png" in files
     assert lost == [
-        ("dump.xml", 1, "1 pages of the namespace Template"),
+        ("dump.xml", 1, "1 page of the namespace Template"),
         ("dump.xml", 7, "a link to another wiki: de:Seite"),
         ("dump.xml", 8, "template Infobox"),
         ("dump.xml", 8, "the file Gone.png, which no dump has"),

@@ -32,7 +32,7 @@ def converted(source: str) -> Converted:
         ("a<!-- [[b]] -->c", "ac\n"),
         ("<nowiki>[[x]]</nowiki>", "\\[\\[x\\]\\]\n"),
         ("<code>a`b</code>", "`` a`b ``\n"),
-        ("<math>x^2</math> __TOC__ __NOTOC__", "$`x^2`$ [[_TOC_]]\n"),
+        ("<math>x^2</math> __TOC__ __NOTOC__", "$`x^2`$ \n\n[[_TOC_]]\n"),
         (
             "a<ref name=n>See [[b]]</ref> c<ref name=n />",
             "a[^n] c[^n]\n\n[^n]: See [b](b)\n",

@@ -255,7 +255,9 @@ class _Page:
             return self.keep(self._link(target.strip(), rest, number))
 
         def switched(found: re.Match[str]) -> str:
-            return self.keep("[[_TOC_]]") if found[1] in {"TOC", "FORCETOC"} else ""
+            # a table of contents is one where it stands alone
+            is_toc = found[1] in {"TOC", "FORCETOC"}
+            return f"\n\n{self.keep('[[_TOC_]]')}\n\n" if is_toc else ""
 
         def addressed(found: re.Match[str]) -> str:
             shown = found[2].strip() or found[1]

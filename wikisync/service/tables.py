@@ -138,11 +138,15 @@ class Tables:
         """For the questions in other modules of the records."""
         self.db.row_factory = sqlite3.Row
         self.db.create_function("fold_search", 3, fold_search, deterministic=True)
-        self.db.executescript(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-            "PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000;"
-        )
-        self._create(path)
+        try:
+            self.db.executescript(
+                "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                "PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000;"
+            )
+            self._create(path)
+        except sqlite3.Error:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the connection."""

@@ -305,7 +305,7 @@ def _remove(folder: Path) -> None:
 
 def _connected(path: Path) -> sqlite3.Connection:
     make_private_file(path)
-    connection = sqlite3.connect(path)
+    connection = sqlite3.connect(path, factory=_ClosedAtLast)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     version = connection.execute("PRAGMA user_version").fetchone()[0]

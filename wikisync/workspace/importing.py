@@ -31,6 +31,7 @@ from wikisync.workspace.import_notes import (
     names_in,
     slug_of,
 )
+from wikisync.workspace.sentences import counted
 
 DUMP_BYTES_MAX = 16 * 1024 * 1024 * 1024
 PAGE_CHARS_MAX = 4 * 1024 * 1024
@@ -79,7 +80,8 @@ def import_dump(source: Path, files: Path | None, imported: Imported) -> None:
 
     _read(source, dump, note)
     for space, count in left.items():
-        what = f"{count} pages of the namespace {dump.spaces.get(space) or space}"
+        named = dump.spaces.get(space) or space
+        what = f"{counted(count, 'page')} of the namespace {named}"
         imported.lose(source.name, 1, what)
     found = {
         folded(name.rpartition("/")[2]): name
