@@ -65,8 +65,8 @@ def links_of(wiki: IndexedWiki) -> WikiLinks:
 def has_same_links(
     wiki: IndexedWiki, before: Mapping[Slug, IndexedPage], changed: Set[Slug]
 ) -> bool:
-    """Whether ``links_of`` a wiki are those of its pages before, but for some."""
-    return changed <= wiki.pages.keys() & before.keys() and all(
+    """Whether ``links_of`` a wiki are those of the same pages before their change."""
+    return all(
         (one.finished.targets, one.finished.broken)
         == (other.finished.targets, other.finished.broken)
         for one, other in ((wiki.pages[slug], before[slug]) for slug in changed)
