@@ -61,6 +61,15 @@ def test_page_says_who_changed_it_when(dated: Studio) -> None:
     assert '<time datetime="2026-02-03T10:00:00Z"' in dated.read("index.html")
 
 
+def test_page_of_one_version_says_its_day_once(dated: Studio) -> None:
+    folder = dated.sources[0].folder
+    committed(folder, {"new.md": "new\n"}, "2026-03-05T10:00:00")
+    dated.build()
+    shown = footer(dated, "new.html")
+    assert "Last changed on 5 March 2026" in shown
+    assert "Created" not in shown
+
+
 def test_renamed_page_keeps_its_history(dated: Studio) -> None:
     shown = footer(dated, "work/plan.html")
     assert "Last changed on 4 March 2026 by Ada Lovelace" in shown
