@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from wikisync.api import answers
-from wikisync.api.refusals import error_of, in_words, said
+from wikisync.api.refusals import error_of, said
 from wikisync.contract.schema import WikiPageRecord
 from wikisync.errors import (
     AuthenticationFailed,
@@ -588,19 +588,3 @@ def test_a_written_page_is_its_record() -> None:
     page = answers.decode_written(answer(201, body), WikiPageRecord, EDIT)
 
     assert msgspec.to_builtins(page)["content"] == "x"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (7.4, "7 s"),
-        (119, "119 s"),
-        (120, "2 minutes"),
-        (7199, "120 minutes"),
-        (7200, "2 hours"),
-        (100_000, "28 hours"),
-        (200_000, "2 days"),
-    ],
-)
-def test_a_time_to_wait_is_told_in_a_unit_that_fits(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words

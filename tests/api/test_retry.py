@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from wikisync.api.budget import TransientFailure, parse_retry_after, pause_s
+from wikisync.api.refusals import in_words
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import RateLimited, Unavailable
 
@@ -68,3 +69,19 @@ def test_the_wish_of_the_service_is_the_least_pause(
 
     assert pause_s(failure, 1, settings, lambda: 0.0) == least_s
     assert pause_s(failure, 1, settings, lambda: 1.0) == most_s
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (7.4, "7 s"),
+        (119, "119 s"),
+        (120, "2 minutes"),
+        (7199, "120 minutes"),
+        (7200, "2 hours"),
+        (100_000, "28 hours"),
+        (200_000, "2 days"),
+    ],
+)
+def test_a_time_to_wait_is_told_in_a_unit_that_fits(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words

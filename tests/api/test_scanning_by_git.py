@@ -286,7 +286,6 @@ async def test_page_that_was_listed_newer_than_head_is_read_again(
     service: EmbeddedService, wiki: Wiki, cloned: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poll_pages = wiki.poll_pages
-    (cloned / "home.md").unlink()
 
     async def edited_before(*args: object, **options: object) -> object:
         await service.put_file(OWNER, f"{ONE}.md", b"two\n")

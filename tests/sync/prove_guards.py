@@ -153,19 +153,19 @@ GUARDS = (
         "ring of replaced texts",
         f"{SYNC}.base.history:History.remember_replaced",
         answer(0),
-        "sync/test_cycle.py::test_what_a_pull_replaces_is_kept",
+        "sync/test_kept_back.py::test_what_a_pull_replaces_is_kept",
     ),
     Guard(
         "old editor windows",
         f"{SYNC}.run.merging:stale_ancestor",
         answer(None),
-        "sync/test_cycle.py::test_a_save_from_an_old_window_takes_nothing_back",
+        "sync/test_kept_back.py::test_a_save_from_an_old_window_takes_nothing_back",
     ),
     Guard(
         "a second save is meant",
         f"{SYNC}.run.pull:_merge",
         lambda merge: _never_stale(merge),  # noqa: PLW0108 - it is defined below
-        "sync/test_cycle.py::test_the_same_save_once_more_is_meant",
+        "sync/test_kept_back.py::test_the_same_save_once_more_is_meant",
     ),
     Guard(
         "intents are looked after",
@@ -203,19 +203,19 @@ GUARDS = (
         "brakes",
         f"{SYNC}.decide.safety:_is_too_much",
         answer(False),
-        "sync/test_cycle.py::test_many_absences_wait_for_a_yes_and_edits_go_on",
+        "sync/test_kept_back.py::test_many_absences_wait_for_a_yes_and_edits_go_on",
     ),
     Guard(
         "never all pages",
         f"{SYNC}.decide.safety:removals_max",
         lambda _guard: lambda tracked: tracked,
-        "sync/test_cycle.py::test_an_empty_folder_deletes_no_page_on_the_wiki",
+        "sync/test_kept_back.py::test_an_empty_folder_deletes_no_page_on_the_wiki",
     ),
     Guard(
         "brake for shrunken pages",
         f"{SYNC}.decide.safety:shrunk_pages",
         answer(frozenset()),
-        "sync/test_cycle.py::test_a_page_that_lost_nearly_all_its_text_waits",
+        "sync/test_kept_back.py::test_a_page_that_lost_nearly_all_its_text_waits",
     ),
     Guard(
         "names that another page takes",
@@ -235,7 +235,7 @@ GUARDS = (
         "older copy of the folder",
         f"{SYNC}.run.filters:folder_rewinding_of",
         answer(NO_REWINDING),
-        "sync/test_rewinding.py::"
+        "sync/test_older_copies.py::"
         "test_older_copy_of_the_folder_takes_nothing_back_unasked",
     ),
     Guard(

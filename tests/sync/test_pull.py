@@ -177,9 +177,7 @@ async def test_problems_of_both_replicas_are_told(pair: Pair) -> None:
 # -- pages that cannot be had ------------------------------------------------------
 
 
-async def test_page_that_cannot_be_read_is_a_problem_and_the_rest_goes_on(
-    pair: Pair,
-) -> None:
+async def test_page_that_cannot_be_read_is_a_problem_of_its_own(pair: Pair) -> None:
     async def refuse(entry: str) -> None:
         if entry == "read b":
             raise errors.ProtocolViolation("page b is cut")

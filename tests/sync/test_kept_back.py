@@ -1,0 +1,156 @@
+"""What a cycle keeps back: too many removals, and windows with an older text."""
+
+from tests.support.copies import Copies
+from tests.sync.test_cycle import HOME, MANY, settled
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.safety import Decision
+from wikisync.sync.run.parts import CycleOptions
+
+
+async def emptied(state: State) -> Copies:
+    copies = await settled(state, MANY)
+    for slug in list(MANY)[:10]:
+        copies.there.remove(slug)
+    return copies
+
+
+async def test_many_absences_wait_for_a_yes_and_edits_go_on(state: State) -> None:
+    copies = await emptied(state)
+    copies.here.put("page-39", "edited\n")
+    for _ in range(5):
+        result = await copies.cycle()
+    assert len(copies.here.pages) == len(MANY)
+    assert copies.there.texts()["page-39"] == "edited\n"
+    (batch,) = result.batches
+    assert "10 of 40 pages would be removed here" in str(batch)
+
+
+async def test_an_approved_batch_is_carried_out(state: State) -> None:
+    copies = await emptied(state)
+    for _ in range(4):
+        await copies.cycle()
+    copies.decide(Decision.APPROVED)
+    await copies.rest()
+    assert len(copies.texts()) == len(MANY) - 10
+    assert len(copies.here.trash) == 10
+
+
+async def test_a_refused_batch_brings_the_pages_back(state: State) -> None:
+    copies = await emptied(state)
+    for _ in range(4):
+        await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts() == MANY
+
+
+async def test_a_batch_is_withdrawn_when_the_pages_are_back(state: State) -> None:
+    copies = await emptied(state)
+    await copies.cycle()
+    for slug in list(MANY)[:10]:
+        copies.there.put(slug, MANY[slug])
+    result = await copies.rest()
+    assert result.batches == ()
+    assert copies.texts() == MANY
+
+
+async def test_an_empty_folder_deletes_no_page_on_the_wiki(state: State) -> None:
+    copies = await settled(state, MANY)
+    copies.here.pages.clear()
+    for _ in range(5):
+        result = await copies.cycle()
+    assert len(copies.there.pages) == len(MANY)
+    assert len(result.batches) == 1
+
+
+async def test_a_page_that_lost_nearly_all_its_text_waits(state: State) -> None:
+    copies = await settled(state, {"home": "word " * 100, "other": "other\n"})
+    copies.here.put("home", "")
+    result = await copies.cycle()
+    assert copies.there.changes == []
+    assert len(result.batches) == 1
+
+
+async def test_most_pages_changed_at_once_wait(state: State) -> None:
+    copies = await settled(state, MANY)
+    for slug in list(MANY)[:21]:
+        copies.here.put(slug, "encrypted\n")
+    await copies.cycle()
+    assert copies.there.changes == []
+
+
+# -- windows that show an older text -----------------------------------------------
+
+LONG = "one\ntwo\nthree\nfour\n"
+CAME = LONG + "five, from the wiki\nsix, from the wiki\n"
+
+
+async def pulled(state: State) -> Copies:
+    """An edit came in while an editor showed the page as it was."""
+    copies = await settled(state, {"home": LONG, "other": "other\n"})
+    copies.there.put("home", CAME)
+    await copies.rest()
+    return copies
+
+
+async def test_a_save_from_an_old_window_takes_nothing_back(state: State) -> None:
+    copies = await pulled(state)
+    copies.here.put("home", LONG.replace("one", "one, edited"))
+    await copies.rest()
+    assert copies.texts()["home"] == CAME.replace("one", "one, edited")
+    said = [event.what for event in copies.known.events(5, HOME)]
+    assert any("save again" in what for what in said)
+
+
+async def test_a_save_from_an_old_window_is_announced_as_one(state: State) -> None:
+    """Nobody edited the wiki meanwhile: its edit was here before the save."""
+    copies = await pulled(state)
+    copies.here.put("home", LONG.replace("two", "TWO"))
+    result = await copies.plan()
+    assert str(result.plan) == "merge   home: saved here over an older text"
+
+
+async def test_a_push_merges_no_save_from_an_old_window(state: State) -> None:
+    copies = await pulled(state)
+    copies.here.put("home", LONG.replace("two", "TWO"))
+    await copies.cycle(CycleOptions(direction=Direction.PUSH))
+    assert copies.here.texts()["home"] == LONG.replace("two", "TWO")
+    assert copies.there.texts()["home"] == CAME
+
+
+async def test_the_same_save_once_more_is_meant(state: State) -> None:
+    copies = await pulled(state)
+    save = LONG.replace("one", "one, edited")
+    copies.here.put("home", save)
+    await copies.rest()
+    copies.here.put("home", save)
+    await copies.rest()
+    assert copies.texts()["home"] == save
+
+
+async def test_an_old_window_that_a_person_chose_is_held_no_more(state: State) -> None:
+    """The conflict came back after every settling."""
+    copies = await settled(state, {"home": LONG, "other": "other\n"})
+    copies.there.put("home", CAME.replace("one", "one, there"))
+    await copies.rest()
+    save = LONG.replace("one", "one, here")
+    copies.here.put("home", save)
+    assert [one.slug for one in (await copies.rest()).held] == [HOME]
+    copies.here.conflicts[HOME] = save
+    result = await copies.rest()
+    assert not result.held
+    assert copies.texts()["home"] == save
+
+
+async def test_a_real_edit_of_a_pulled_page_is_taken_as_it_is(state: State) -> None:
+    copies = await pulled(state)
+    copies.here.put("home", CAME.replace("two", "two, edited"))
+    await copies.rest()
+    assert copies.texts()["home"] == CAME.replace("two", "two, edited")
+
+
+async def test_what_a_pull_replaces_is_kept(state: State) -> None:
+    copies = await pulled(state)
+    kept = copies.known.replaced(HOME)
+    assert [(one.replaced, one.written) for one in kept] == [(LONG, CAME)]

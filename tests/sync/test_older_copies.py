@@ -1,0 +1,187 @@
+"""A folder that goes back to an older state: a copy that is put over it."""
+
+import pytest
+
+from tests.support.copies import Copies
+from tests.support.history import EDITED, PAGES, waiting, worked
+from wikisync.core.model import Slug
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.safety import BatchKind, Decision
+from wikisync.sync.run.undoing import undo_sync
+from wikisync.sync.views import AliasedFolder
+
+
+def put_older_copy(copies: Copies) -> None:
+    """As rsync and unzip do, which remove nothing."""
+    for slug in EDITED:
+        copies.here.put(slug, PAGES[slug])
+
+
+async def pushed(state: State) -> Copies:
+    """Three pages edited here and sent."""
+    copies = Copies(state, PAGES)
+    await copies.rest()
+    for slug, text in EDITED.items():
+        copies.here.put(slug, text)
+    await copies.rest()
+    return copies
+
+
+async def test_older_copy_of_the_folder_takes_nothing_back_unasked(
+    state: State,
+) -> None:
+    copies = await pushed(state)
+    put_older_copy(copies)
+    for _ in range(4):
+        await copies.cycle()
+    assert copies.there.texts() == {**PAGES, **EDITED}
+    (batch,) = waiting(copies)
+    assert batch.kind is BatchKind.REWOUND_THERE
+    assert {member.slug for member in batch.members} == EDITED.keys()
+    assert "the folder returned to an older state" in str(batch)
+
+
+@pytest.mark.parametrize("is_pulled", [False, True])
+async def test_refused_the_newer_texts_come_back_to_the_folder(
+    is_pulled: bool, state: State
+) -> None:
+    copies = await (worked if is_pulled else pushed)(state)
+    newest = copies.texts()
+    put_older_copy(copies)
+    await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts() == newest
+    kept = copies.known.replaced(Slug("page0"))[0]
+    assert (kept.replaced, kept.written) == (PAGES["page0"], EDITED["page0"])
+
+
+@pytest.mark.parametrize("is_pulled", [False, True])
+async def test_approved_the_older_texts_go_to_the_wiki(
+    is_pulled: bool, state: State
+) -> None:
+    copies = await (worked if is_pulled else pushed)(state)
+    newest = copies.texts()
+    put_older_copy(copies)
+    await copies.cycle()
+    copies.decide(Decision.APPROVED)
+    await copies.rest()
+    assert copies.texts() == {**newest, **{slug: PAGES[slug] for slug in EDITED}}
+
+
+async def test_what_the_wiki_edited_meanwhile_is_not_merged_with_an_older_copy(
+    state: State,
+) -> None:
+    copies = await pushed(state)
+    put_older_copy(copies)
+    copies.there.put("page0", f"{EDITED['page0']}\nand more\n")
+    await copies.cycle()
+    assert {member.slug for member in waiting(copies)[0].members} == EDITED.keys()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts()["page0"] == f"{EDITED['page0']}\nand more\n"
+
+
+@pytest.mark.parametrize("is_in_steps", [False, True])
+async def test_names_and_deletions_of_an_older_copy_are_part_of_it(
+    is_in_steps: bool, state: State
+) -> None:
+    """Also those that come while its texts wait: rsync removes files last."""
+    copies = await pushed(state)
+    copies.rename_here("page7", "page7b")
+    copies.here.put("later", "made later\n")
+    copies.here.put("older", "deleted long ago\n")
+    await copies.rest()
+    del copies.here.pages[Slug("older")]
+    await copies.rest()
+    newest = copies.texts()
+    put_older_copy(copies)
+    if is_in_steps:
+        await copies.cycle()
+    copies.rename_here("page7b", "page7")
+    del copies.here.pages[Slug("later")]
+    copies.here.put("older", "deleted long ago\n")
+    await copies.cycle()
+    members = {member.slug for member in waiting(copies)[0].members}
+    assert members == {*EDITED, "page7b", "later", "older"}
+    assert copies.there.texts() == newest
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.here.texts() == {**newest, "older": "deleted long ago\n"}
+    assert copies.there.texts() == newest
+
+
+async def test_new_pages_are_no_part_of_an_older_copy(state: State) -> None:
+    """Refused with it, they would wait for another text for ever."""
+    copies = await pushed(state)
+    put_older_copy(copies)
+    copies.here.put("new", "new with it\n")
+    await copies.cycle()
+    copies.here.put("newer", "new while it waits\n")
+    await copies.cycle()
+    assert {member.slug for member in waiting(copies)[0].members} == EDITED.keys()
+    assert {"new", "newer"} <= copies.there.texts().keys()
+
+
+async def test_refused_a_page_gets_its_newer_name_and_keeps_a_new_text(
+    state: State,
+) -> None:
+    copies = await pushed(state)
+    copies.rename_here("page7", "page7b")
+    await copies.rest()
+    put_older_copy(copies)
+    copies.rename_here("page7b", "page7")
+    copies.here.put("page7", "written on top of it\n")
+    await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts()["page7b"] == "written on top of it\n"
+
+
+async def test_new_edits_go_on_while_an_older_copy_waits(state: State) -> None:
+    copies = await pushed(state)
+    put_older_copy(copies)
+    await copies.cycle()
+    copies.here.put("page8", "edited here meanwhile\n")
+    copies.here.put("page0", "written anew\n")
+    await copies.cycle()
+    assert copies.there.texts()["page8"] == "edited here meanwhile\n"
+    assert copies.there.texts()["page0"] == "written anew\n"
+    assert copies.there.texts()["page1"] == EDITED["page1"]
+    members = {member.slug for member in waiting(copies)[0].members}
+    assert members == EDITED.keys() - {"page0"}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+async def test_a_few_texts_taken_back_by_hand_are_edits(
+    count: int, state: State
+) -> None:
+    copies = await pushed(state)
+    back = {slug: PAGES[slug] for slug in list(EDITED)[:count]}
+    for slug, text in back.items():
+        copies.here.put(slug, text)
+    await copies.rest()
+    assert copies.texts() == {**PAGES, **EDITED, **back}
+
+
+async def test_texts_that_a_command_restored_are_edits(state: State) -> None:
+    copies = await pushed(state)
+    put_older_copy(copies)
+    for slug, text in EDITED.items():
+        number = copies.known.remember_replaced(Slug(slug), text, PAGES[slug], 0.0)
+        copies.known.confirm_replaced([number])
+    await copies.rest()
+    assert copies.texts() == PAGES
+
+
+async def test_undo_of_three_pages_is_asked_about_by_nobody(state: State) -> None:
+    copies = await pushed(state)
+    sync = copies.known.last_sync()
+    assert sync is not None
+    here, there = (
+        AliasedFolder(copies.here, copies.known),
+        await copies.there.snapshot(),
+    )
+    await undo_sync(here, copies.known, sync, there, copies.now)
+    await copies.rest()
+    assert copies.texts() == PAGES
