@@ -13,7 +13,7 @@ from wikisync.api.scan import LISTED_BYTES_MAX, MEBIBYTE
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.core import model
-from wikisync.errors import NotFound, PreconditionFailed, ProtocolViolation, Unavailable
+from wikisync.errors import NotFound, ProtocolViolation, Unavailable
 
 OWNER = model.WikiOwner("project", "docs/handbook")
 HOME = model.Slug("home")
@@ -206,58 +206,12 @@ async def test_page_that_is_missing_is_not_found(replica: WikiReplica) -> None:
         await replica.read(model.Slug("nothing-here"))
 
 
-# -- writing -----------------------------------------------------------------------
-
-
-async def test_page_is_created_with_its_format(replica: WikiReplica) -> None:
-    page = model.Page(model.Slug("dir/new"), model.Format.ORG, "* new")
-    written = await replica.write(page, expected=None)
-    assert (written.slug, written.format) == ("dir/new", model.Format.ORG)
-    assert (await replica.read(model.Slug("dir/new"))).content == "* new"
-
-
-async def test_edit_moves_and_changes_nothing_else(replica: WikiReplica) -> None:
-    page = model.Page(model.Slug("dir/a"), model.Format.MARKDOWN, "B")
-    written = await replica.write(page, expected=model.digest_of("A"))
-    assert (written.slug, written.content) == ("dir/a", "B")
-    assert set((await replica.snapshot()).pages) == {"home", "dir/a"}
-
-
-async def test_edit_of_a_changed_page_is_refused(replica: WikiReplica) -> None:
-    page = model.Page(HOME, model.Format.MARKDOWN, "mine")
-    with pytest.raises(PreconditionFailed, match="page home"):
-        await replica.write(page, expected=model.digest_of("what I read"))
-    assert (await replica.read(HOME)).content == "hello"
-
-
-async def test_create_over_a_page_is_refused(replica: WikiReplica) -> None:
-    with pytest.raises(PreconditionFailed):
-        await replica.write(
-            model.Page(HOME, model.Format.MARKDOWN, "mine"), expected=None
-        )
-
-
-async def test_page_is_deleted_only_as_it_was_read(replica: WikiReplica) -> None:
-    with pytest.raises(PreconditionFailed):
-        await replica.delete(HOME, expected=model.digest_of("what I read"))
-    await replica.delete(HOME, expected=model.digest_of("hello"))
-    assert set((await replica.snapshot()).pages) == {"dir/a"}
-
-
 # -- attachments -------------------------------------------------------------------
 
 
 async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
     for part in parts:
         yield part
-
-
-async def test_attachment_comes_back_as_it_was_stored(replica: WikiReplica) -> None:
-    stored = await replica.write_attachment(ATTACHMENT, chunks(b"\x89PNG", b"..."))
-    content = b"".join([c async for c in replica.read_attachment(stored.path)])
-    assert content == b"\x89PNG..."
-    assert stored.path.endswith("/pic.png")
-    assert stored.digest == model.digest_of(content)
 
 
 async def test_attachment_that_is_missing_is_called_a_missing_file(

@@ -83,13 +83,6 @@ async def test_a_private_wiki_does_not_exist_without_a_token(
     assert "set WIKISYNC_TOKEN" in (failed.value.hint or "")
 
 
-@pytest.mark.parametrize("operation", READS)
-async def test_a_public_wiki_is_read_without_a_token(
-    operation: str, anybody: Client, open_wiki: WikiOwner
-) -> None:
-    assert await READS[operation](Wiki(anybody, open_wiki))
-
-
 @pytest.mark.parametrize("operation", CHANGES)
 async def test_a_public_wiki_is_not_written_without_a_token(
     operation: str, anybody: Client, open_wiki: WikiOwner
@@ -168,19 +161,6 @@ async def test_guests_and_reporters_read_and_do_not_write(
     with pytest.raises(PermissionDenied, match="may not change it") as failed:
         await CHANGES[operation](wiki)
     assert "role Developer" in (failed.value.hint or "")
-
-
-@pytest.mark.parametrize("operation", WRITES)
-async def test_developers_write(
-    operation: str,
-    user: str,
-    stranger: Client,
-    service: EmbeddedService,
-    handbook: WikiOwner,
-) -> None:
-    await service.add_member(handbook.full_path, user, 30)
-
-    assert await WRITES[operation](Wiki(stranger, handbook))
 
 
 async def test_only_maintainers_delete(

@@ -26,13 +26,6 @@ async def test_unknown_route_is_told_in_json(api: Api, path: str) -> None:
     assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
 
 
-async def test_wrong_method_names_the_right_ones(api: Api) -> None:
-    answer = await api("PATCH", f"{WIKIS}/home")
-
-    assert (answer.status, answer.json) == (405, {"error": "405 Not Allowed"})
-    assert answer.headers["Allow"] == "DELETE, GET, HEAD, OPTIONS, PUT"
-
-
 async def test_answer_is_json_without_charset_and_has_an_id(api: Api) -> None:
     first = await api.get("/api/v4/version")
     second = await api.get("/api/v4/version")
