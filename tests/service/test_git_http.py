@@ -139,28 +139,16 @@ async def test_group_wiki_is_of_the_paid_edition(tmp_path: Path) -> None:
     assert (ran.code, "not found" in ran.err) == (128, True)
 
 
-async def test_empty_wiki_is_cloned_and_filled(
-    service: EmbeddedService, api: Api, tmp_path: Path
-) -> None:
-    await service.add_project("docs/handbook")
-    address = with_token(service.url + WIKI_GIT, service.token)
-    folder = await clone(address, tmp_path / "copy")
-    (folder / "home.md").write_text("first")
-
-    await commit_and_push(folder, "origin", "HEAD:main")
-
-    assert (await api.get(f"{WIKIS}/home")).json["content"] == "first"
-
-
+@pytest.mark.parametrize("branch", ["main", "master"])
 async def test_first_branch_of_an_empty_wiki_is_the_one_that_is_shown(
-    service: EmbeddedService, api: Api, tmp_path: Path
+    service: EmbeddedService, api: Api, tmp_path: Path, branch: str
 ) -> None:
     await service.add_project("docs/handbook")
     address = with_token(service.url + WIKI_GIT, service.token)
     folder = await clone(address, tmp_path / "copy")
     (folder / "home.md").write_text("first")
 
-    await commit_and_push(folder, "origin", "HEAD:master")
+    await commit_and_push(folder, "origin", f"HEAD:{branch}")
 
     assert (await api.get(f"{WIKIS}/home")).json["content"] == "first"
 

@@ -47,19 +47,16 @@ def test_structure_is_no_text(value: object) -> None:
     assert refused({"title": value}, lambda p: p.text("title")) == "title is invalid"
 
 
-@pytest.mark.parametrize("value", ["true", "1", "T", "on", "yes", True, 1])
-def test_spellings_of_yes(value: object) -> None:
-    assert Parameters({"x": value}).boolean("x") is True
-
-
-@pytest.mark.parametrize("value", ["false", "0", "F", "off", "no", False, 0])
-def test_spellings_of_no(value: object) -> None:
-    assert Parameters({"x": value}).boolean("x") is False
-
-
-@pytest.mark.parametrize("value", ["", None])
-def test_nothing_is_neither_yes_nor_no(value: object) -> None:
-    assert Parameters({"x": value}).boolean("x") is None
+@pytest.mark.parametrize(
+    ("values", "meant"),
+    [
+        (("true", "1", "T", "on", "yes", True, 1), True),
+        (("false", "0", "F", "off", "no", False, 0), False),
+        (("", None), None),
+    ],
+)
+def test_spellings_of_yes_no_and_neither(values: tuple[object], meant: object) -> None:
+    assert {Parameters({"x": value}).boolean("x") for value in values} == {meant}
 
 
 @pytest.mark.parametrize("value", ["maybe", 2, [True]])

@@ -323,22 +323,18 @@ async def test_a_page_that_cannot_be_read_keeps_no_other_waiting(state: State) -
     assert copies.there.texts()["other"] == "edited too\n"
 
 
-async def test_a_removal_that_was_never_sent_is_planned_anew(state: State) -> None:
+@pytest.mark.parametrize("came_through", [False, True])
+async def test_a_removal_whose_answer_is_lost_is_made_once(
+    state: State, came_through: bool
+) -> None:
     copies = await settled(state)
     copies.here.remove("home")
     await copies.cycle()
-    die_before(copies, "delete")
-    await stopped(copies)
-    await copies.rest()
-    assert copies.texts() == {"other": "other\n"}
-    assert writes(copies) == ["delete home"]
-
-
-async def test_a_removal_that_came_through_is_noted(state: State) -> None:
-    copies = await settled(state)
-    copies.here.remove("home")
-    await copies.cycle()
-    await lost(copies, "delete")
+    if came_through:
+        await lost(copies, "delete")
+    else:
+        die_before(copies, "delete")
+        await stopped(copies)
     await copies.rest()
     assert copies.texts() == {"other": "other\n"}
     assert writes(copies) == ["delete home"]

@@ -59,22 +59,25 @@ def test_a_page_without_a_block_gets_none() -> None:
     assert with_front_matter("# Edited\n", "# Notes\n") == "# Edited\n"
 
 
-def test_a_file_of_windows_keeps_its_line_ends() -> None:
-    assert decided.with_line_ends_of("a\nb\n", "x\r\ny\r\nz\n") == "a\r\nb\r\n"
-
-
-def test_a_file_with_a_byte_order_mark_keeps_it() -> None:
-    assert decided.with_line_ends_of("a\n", "\ufeffx\n") == "\ufeffa\n"
+@pytest.mark.parametrize(
+    ("text", "file", "written"),
+    [
+        ("a\nb\n", "x\r\ny\r\nz\n", "a\r\nb\r\n"),
+        ("a\n", "\ufeffx\n", "\ufeffa\n"),
+        ("a\nb\n", "x\r\ny\nz\n", "a\nb\n"),
+        ("a\r\nb\n", "x\r\n", "a\r\nb\n"),
+    ],
+    ids=[
+        "Windows",
+        "byte order mark",
+        "one odd line end",
+        "carriage returns of its own",
+    ],
+)
+def test_a_file_keeps_its_line_ends(text: str, file: str, written: str) -> None:
+    assert decided.with_line_ends_of(text, file) == written
 
 
 def test_a_byte_order_mark_is_no_edit() -> None:
     assert decided.normalisation_of("\ufeffa\n", "a\n") is decided.Normalisation.FOLDED
     assert folded_digest("\ufeffa\n") == digest_of("a\n")
-
-
-def test_one_odd_line_end_does_not_change_the_file() -> None:
-    assert decided.with_line_ends_of("a\nb\n", "x\r\ny\nz\n") == "a\nb\n"
-
-
-def test_a_text_with_its_own_carriage_returns_stays_as_it_is() -> None:
-    assert decided.with_line_ends_of("a\r\nb\n", "x\r\n") == "a\r\nb\n"

@@ -467,6 +467,25 @@ def test_incomplete_scan_the_folder_shows_no_absence(there: str) -> None:
     assert set(decided.actions) == set(decided.skipped)
 
 
+@pytest.mark.parametrize(
+    ("here", "there", "unseen"),
+    [
+        ("p=b q=N", "p=b", plans.SkipReason.UNSEEN_THERE),
+        ("p=b", "p=b q=N", plans.SkipReason.UNSEEN_HERE),
+    ],
+)
+def test_new_page_waits_for_a_side_that_was_not_seen_whole(
+    here: str, there: str, unseen: plans.SkipReason
+) -> None:
+    is_there = unseen is plans.SkipReason.UNSEEN_THERE
+    sides = snapshot(here), snapshot(there)
+    seen = [
+        replace(side, is_complete=number != is_there)
+        for number, side in enumerate(sides)
+    ]
+    assert str(reconcile(base("p=b"), *seen)) == f"skip    q: {unseen}"
+
+
 def test_file_is_not_renamed_to_a_name_that_could_not_be_seen() -> None:
     seen = replace(snapshot("p=b"), is_complete=False)
     decided = reconcile(base("p=b"), seen, snapshot("r=b"))
