@@ -82,17 +82,17 @@ async def test_wrong_secret_or_none_is_refused(
         assert SECRET not in watch.log
 
 
-@pytest.mark.parametrize(
-    "body",
-    [b"", b"rubbish", b"[]", b"{}", b"\xff\xfe", b"[" * 100_000, b'{"object_kind": 1}'],
-)
+RUBBISH = [b"", b"rubbish", b"[]", b"{}", b"\xff\xfe", b"[" * 100_000]
+
+
 async def test_rubbish_is_refused_as_such(
-    service: EmbeddedService, tmp_path: Path, body: bytes
+    service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with answering(service, tmp_path / "ws") as (_, url, session):
         headers = {"X-Gitlab-Token": SECRET}
-        answer = await session.post(f"{url}/hook", data=body, headers=headers)
-        assert answer.status == 400
+        for body in (*RUBBISH, b'{"object_kind": 1}'):
+            answer = await session.post(f"{url}/hook", data=body, headers=headers)
+            assert answer.status == 400, body[:20]
 
 
 async def test_ten_megabytes_are_not_taken(
