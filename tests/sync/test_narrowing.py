@@ -30,6 +30,7 @@ from wikisync.sync.decide.plan import (
     Plan,
     Pull,
     Push,
+    Rebind,
     Skip,
     SkipReason,
 )
@@ -81,8 +82,11 @@ def test_only_the_pages_asked_for_are_carried() -> None:
 
 
 @pytest.mark.parametrize("asked", [HOME, GUIDE])
-def test_a_renamed_page_goes_by_its_old_and_its_new_name(asked: Slug) -> None:
-    moved = plan(MoveLocal(HOME, GUIDE, HOME, A), Push(GUIDE, MD, A, B))
+@pytest.mark.parametrize("move", [MoveLocal(HOME, GUIDE, HOME, A), Rebind(HOME, GUIDE)])
+def test_a_renamed_page_goes_by_its_old_and_its_new_name(
+    move: Action, asked: Slug
+) -> None:
+    moved = plan(move, Push(GUIDE, MD, A, B))
     assert only_pages(moved, {asked}) == moved
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tests.support.memory import MemoryReplica
 from wikisync import errors
-from wikisync.core.model import AttachmentPath, Format, Page, Problem, Slug, WikiOwner
+from wikisync.core.model import AttachmentPath, Problem, Slug, WikiOwner
 from wikisync.folder.replica import FolderReplica
 from wikisync.sync.base import agreements
 from wikisync.sync.base.state import State
@@ -108,64 +108,11 @@ async def test_first_pull_fills_the_folder_and_the_base(pair: Pair) -> None:
     assert (result.pulled, result.pages) == (3, 3)
 
 
-async def test_second_pull_does_nothing(pair: Pair) -> None:
-    await pair.pull()
-    pair.local.log.clear()
-    result = await pair.pull()
-    assert not pair.local.changes
-    assert str(result.plan) == "nothing to do"
-    assert (result.pulled, result.pages) == (0, 3)
-
-
-async def test_pull_never_writes_to_the_wiki(pair: Pair) -> None:
-    await pair.pull()
-    pair.local.put("home", "edited here")
-    pair.local.put("new", "made here")
-    pair.local.remove("b")
-    await pair.pull()
-    assert not pair.remote.changes
-
-
-async def test_edit_on_the_wiki_reaches_the_folder(pair: Pair) -> None:
-    await pair.pull()
-    pair.remote.put("home", "new text", Format.ORG)
-    result = await pair.pull()
-    assert pair.local.pages[HOME] == Page(HOME, Format.ORG, "new text")
-    assert result.pulled == 1
-
-
 async def test_texts_that_came_with_the_list_are_not_read_again(pair: Pair) -> None:
     pair.remote.gives_texts = True
     await pair.pull()
     assert pair.is_equal
     assert not [entry for entry in pair.remote.log if entry.startswith("read ")]
-
-
-async def test_edit_made_here_is_held_when_the_wiki_changed_too(pair: Pair) -> None:
-    await pair.pull()
-    pair.local.put("home", "mine")
-    pair.remote.put("home", "theirs")
-    result = await pair.pull()
-    assert pair.local.texts()["home"] == "mine"
-    assert [held.slug for held in result.held] == ["home"]
-    assert pair.base()["home"] == "H"
-
-
-async def test_page_that_is_equal_on_both_sides_is_adopted(pair: Pair) -> None:
-    """What an interrupted pull wrote and could not record any more."""
-    pair.local.put("home", "H")
-    await pair.pull()
-    assert "write home" not in pair.local.log
-    assert pair.base()["home"] == "H"
-
-
-async def test_page_deleted_on_the_wiki_leaves_the_folder(pair: Pair) -> None:
-    await pair.pull()
-    pair.remote.remove("b")
-    scans = [await pair.pull() for _ in range(PULL.patience.remote_scans)]
-    assert pair.is_equal
-    assert [result.removed for result in scans] == [0, 0, 1]
-    assert "b" not in pair.base()
 
 
 async def test_problems_of_both_replicas_are_told(pair: Pair) -> None:
@@ -188,25 +135,6 @@ async def test_page_that_cannot_be_read_is_a_problem_of_its_own(pair: Pair) -> N
     assert codes(result) == [("page-unreadable", "b")]
 
 
-async def test_page_that_was_saved_meanwhile_waits_and_the_rest_goes_on(
-    pair: Pair,
-) -> None:
-    pair.remote.put("b", "new")
-    changed = False
-
-    async def meddle(entry: str) -> None:
-        nonlocal changed
-        if entry == "write b" and not changed:
-            changed = True
-            pair.local.put("b", "saved by an editor just now")
-
-    pair.local.before = meddle
-    result = await pair.pull()
-    assert result.has_more
-    assert pair.local.texts()["b"] == "saved by an editor just now"
-    assert set(pair.base()) == {"home", "dir/a"}
-
-
 async def test_service_that_is_gone_ends_the_cycle(state: State) -> None:
     pair = Pair(state, wiki_of(200))
 
@@ -227,23 +155,6 @@ async def test_refused_token_ends_the_cycle_at_once(pair: Pair) -> None:
     pair.remote.before = fail
     with pytest.raises(errors.AuthenticationFailed):
         await pair.pull()
-
-
-async def test_full_disk_ends_the_cycle_and_the_next_one_finishes_it(
-    pair: Pair,
-) -> None:
-    async def full(entry: str) -> None:
-        if entry == "write dir/a":
-            raise errors.FolderError("cannot write dir/a.md: the disk is full")
-
-    pair.local.before = full
-    with pytest.raises(errors.FolderError, match="disk is full"):
-        await pair.pull()
-    del pair.local.before
-    pair.local.before = MemoryReplica().before
-    await pair.pull()
-    assert pair.is_equal
-    assert pair.base() == pair.remote.texts()
 
 
 # -- absence is not deletion ---------------------------------------------------------
@@ -283,72 +194,6 @@ async def test_empty_list_is_asked_for_again(pair: Pair) -> None:
     assert set(pair.local.pages) == set(pages)
 
 
-async def test_page_missing_from_the_list_but_readable_is_kept(pair: Pair) -> None:
-    await pair.pull_until_sure()
-    hidden = pair.remote.pages[Slug("b")]
-    pair.remote.remove("b")
-
-    async def still_there(entry: str) -> None:
-        if entry == "read b":
-            pair.remote.pages[Slug("b")] = hidden
-
-    pair.remote.before = still_there
-    result = await pair.pull_until_sure()
-    assert "b" in pair.local.pages
-    assert codes(result)[0] == ("absence-doubted", "b")
-
-
-async def test_service_that_finds_no_page_at_all_removes_nothing(pair: Pair) -> None:
-    await pair.pull_until_sure()
-    pair.remote.remove("b")
-
-    async def find_nothing(entry: str) -> None:
-        if entry.startswith("read "):
-            raise errors.NotFound(f"nothing: {entry}")
-
-    pair.remote.before = find_nothing
-    result = await pair.pull_until_sure()
-    assert "b" in pair.local.pages
-    assert codes(result)[0][0] == "absence-doubted"
-
-
-async def test_service_that_does_not_answer_the_question_removes_nothing(
-    pair: Pair,
-) -> None:
-    await pair.pull_until_sure()
-    pair.remote.remove("b")
-
-    async def fail(entry: str) -> None:
-        if entry == "read b":
-            raise errors.Unavailable("later")
-
-    pair.remote.before = fail
-    await pair.pull_until_sure()
-    assert "b" in pair.local.pages
-
-
-async def test_incomplete_list_removes_nothing(pair: Pair) -> None:
-    await pair.pull_until_sure()
-    pair.remote.remove("b")
-    pair.remote.is_complete = False
-    await pair.pull_until_sure()
-    assert "b" in pair.local.pages
-
-
-async def test_safety_stop_lets_everything_else_through(state: State) -> None:
-    """A stop for removals must not keep edits from coming."""
-    pair = Pair(state, wiki_of(20))
-    await pair.pull_until_sure()
-    for number in range(10):
-        pair.remote.remove(f"page-{number}")
-    pair.remote.put("page-15", "edited")
-    pair.remote.put("new", "created")
-    assert stopped(await pair.pull_until_sure()).share == "10 of 20 pages"
-    texts = pair.local.texts()
-    assert (texts["page-15"], texts["new"]) == ("edited", "created")
-    assert len(texts) == 21
-
-
 async def test_removals_wait_while_another_page_fails(pair: Pair) -> None:
     await pair.pull_until_sure()
     pair.remote.remove("b")
@@ -363,16 +208,6 @@ async def test_removals_wait_while_another_page_fails(pair: Pair) -> None:
     result = await pair.pull_until_sure()
     assert "b" in pair.local.pages
     assert ("removals-postponed", "1 page") in codes(result)
-
-
-async def test_wiki_made_anew_under_the_same_path_is_left_alone(pair: Pair) -> None:
-    await pair.pull(remote_id="7")
-    before = set(pair.local.pages)
-    pair.remote.pages.clear()
-    pair.remote.put("other", "another wiki")
-    with pytest.raises(errors.Halted, match=r"another project now \(8, not 7\)"):
-        await pair.pull(remote_id="8")
-    assert set(pair.local.pages) == before
 
 
 # -- the wiki's mark -----------------------------------------------------------------

@@ -478,12 +478,10 @@ def test_new_page_waits_for_a_side_that_was_not_seen_whole(
     here: str, there: str, unseen: plans.SkipReason
 ) -> None:
     is_there = unseen is plans.SkipReason.UNSEEN_THERE
-    sides = snapshot(here), snapshot(there)
-    seen = [
-        replace(side, is_complete=number != is_there)
-        for number, side in enumerate(sides)
-    ]
-    assert str(reconcile(base("p=b"), *seen)) == f"skip    q: {unseen}"
+    local = replace(snapshot(here), is_complete=is_there)
+    remote = replace(snapshot(there), is_complete=not is_there)
+    decided = reconcile(base("p=b"), local, remote)
+    assert str(decided) == f"skip    q: {unseen}"
 
 
 def test_file_is_not_renamed_to_a_name_that_could_not_be_seen() -> None:
