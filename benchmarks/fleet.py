@@ -3,8 +3,10 @@
     python -m benchmarks.fleet [--wikis N] [--pages N]
 
 Service, database, object storage and workers share the machine, so times of a clock say
-little; processor time is what each would need on a machine of its own.  The tables tell
-the first publication, and cycles in which nothing changed (``fleet retry``).  Then come
+little; processor time is what each would need on a machine of its own, which tells how
+many workers of one core it takes until a core of another one is busy.  The service is
+50 ms away.  The tables tell the first publication, and cycles in which nothing changed
+(``fleet retry``).  The service counts the requests of each minute.  Then come
 the requests of an instance in which nothing happens, and what it costs to take one of
 100,000 wikis that are due.
 """
@@ -20,11 +22,18 @@ import time
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec.structs import replace
+
+from tests.support.bending import bending_proxy
 from tests.support.fleet import counted, multiply, whole_fleet
 from tests.support.waiting import until
+from wikisync.api.client import Client
 from wikisync.fleet.worker import WHOLE_S
 
 CLAIMS = 200
+AWAY_S = 0.05
+REQUESTS = 150
+"""That workers may make in a minute."""
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -44,7 +53,16 @@ def database_cpu_s(url: str) -> float:
 
 async def measure(folder: Path, count: int, wikis: int, pages: int) -> None:
     """Print two rows of the table, for so many workers."""
-    async with whole_fleet(folder) as (fleet, workers, _):
+    async with (
+        whole_fleet(folder) as (fleet, workers, _),
+        bending_proxy(fleet.service.url) as proxy,
+        Client(proxy.url, fleet.service.token) as fleet.client,
+    ):
+        proxy.bend(delay_s=AWAY_S)
+        asked: list[float] = []
+        proxy.done = lambda _asked, _answer: asked.append(time.monotonic())
+        fleet.settings = replace(fleet.settings, service=proxy.url, requests=REQUESTS)
+        await fleet.rows.make(fleet.settings)
         for number in range(wikis):
             texts = {
                 f"page{one}": f"# Page {one}\n\n{'Words. ' * 500}"
@@ -56,19 +74,27 @@ async def measure(folder: Path, count: int, wikis: int, pages: int) -> None:
         await fleet.discover()
         for _ in range(count):
             workers.start(fleet)
+
+        def spent_s() -> tuple[float, ...]:
+            own = sum(cpu_s(one.pid, with_children=True) for one in workers.all)
+            bucket = cpu_s(fleet.server.pid)
+            return own, database_cpu_s(workers.database), bucket, time.process_time()
+
         for what in ("first", "nothing changed"):
-            before = sum(cpu_s(one.pid) for one in workers.all)
-            server, begun = database_cpu_s(workers.database), time.monotonic()
+            before, begun = spent_s(), time.monotonic()
             if what != "first":
                 await fleet.hint()
             await until(fleet.is_done, 3600, look_s=2.0)
             passed = time.monotonic() - begun
-            cpu = sum(cpu_s(one.pid) for one in workers.all) - before
-            queue_ms = (database_cpu_s(workers.database) - server) * 1000 / wikis
-            print(
-                f"| {count} | {what} | {passed:.1f} s | {cpu:.1f} s |"
-                f" {cpu * 1000 / wikis:.0f} ms | {queue_ms:.0f} ms |"
-            )
+            ms = [
+                (now - then) * 1000 / wikis
+                for now, then in zip(spent_s(), before, strict=True)
+            ]
+            cells = " | ".join(f"{one:.0f} ms" for one in ms)
+            busy = " | ".join(f"{ms[0] / max(one, 0.1):.0f}" for one in ms[1:])
+            print(f"| {count} | {what} | {passed:.1f} s | {cells} | {busy} |")
+        most = max(sum(at <= other < at + 60 for other in asked) for at in asked)
+        print(f"\n{most} requests in the busiest minute, of {REQUESTS} at most\n")
 
 
 async def count_requests(folder: Path, wikis: int) -> None:
@@ -113,9 +139,10 @@ if __name__ == "__main__":
     parser.add_argument("--wikis", type=int, default=40)
     parser.add_argument("--pages", type=int, default=20)
     options = parser.parse_args()
-    print("| workers | what | time | CPU of workers | a wiki | PostgreSQL, a wiki |")
-    print("|--:|---|--:|--:|--:|--:|")
-    for workers in (1, 2):
+    parts = "PostgreSQL | bucket | service"
+    print(f"| workers | what | time | CPU: workers | {parts} | until: {parts} |")
+    print("|--:|---|" + "--:|" * 8)
+    for workers in (1, 2, 3):
         with tempfile.TemporaryDirectory() as name:
             asyncio.run(measure(Path(name), workers, options.wikis, options.pages))
     with tempfile.TemporaryDirectory() as name:

@@ -268,7 +268,6 @@ async def prove(world: World, wikis: int, faults: int) -> None:
         assert f"Version {version}." in page, f"{path_of(number)} is not {version}"
         await fleet.audit(path_of(number))
     assert not world.published.older, world.published.older
-    restart_s = await _restart_s(world)
     minutes = (time.monotonic() - begun) / 60
     answers = world.published.answers
     print(
@@ -276,11 +275,12 @@ async def prove(world: World, wikis: int, faults: int) -> None:
         f" database {restarts} times started again, {sum(versions.values())} edits:"
         f" all are whole {whole_s:.0f} s after the last end.\n"
         f"The bucket took {answers[200]} objects and refused {answers[412]}; 0 pages"
-        " became older.  The wiki of a killed worker had another after"
-        f" {restart_s:.0f} s.  It took {minutes:.0f} minutes."
+        f" became older.  It took {minutes:.0f} minutes."
     )
     for kind, count in sorted(world.seen.items()):
         print(f"  {count} times {kind}")
+    restart_s = await _restart_s(world)
+    print(f"The wiki of a killed worker had another after {restart_s:.0f} s.")
 
 
 async def _restart_s(world: World) -> float:
@@ -293,7 +293,8 @@ async def _restart_s(world: World) -> float:
         one.kill()
         one.wait()
     killed = world.start(0, "pull", "SIGKILL", "1", REAL)
-    await world.fleet.hint()
+    # it alone is due, so that nobody has another one to do first
+    await world.fleet.rows.retry([path_of(0)])
     assert await asyncio.to_thread(killed.wait) == -signal.SIGKILL
     begun = time.monotonic()
     world.start(1, REAL)
