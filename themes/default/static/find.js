@@ -1,12 +1,14 @@
 // Finds pages in the index of search.py; loaded for the first query.
-wikisync_search("find", ({ load, waiting, pair, wordsOf, stemOf, pageOf, unpack, left, rate }) => {
+wikisync_search("find", ({ load, waiting, pair, wordsOf, stemOf, pageOf, left, rate }) => {
 // Words that say nothing beside others.
 const common = /^(an?|and|another|are|as|at|by|can|do|does|during|for|from|has|have|how|i|in|into|is|it|me|my|of|on|or|the|this|to|what|when|where|which|who|why|with|you|your|auf|das|de|dem|den|der|des|die|du|ein|eine|el|en|et|fur|im|ist|la|le|les|los|mit|o|os|para|pour|um|un|und|une|von|was|wer|wie|wo|y|zu)$/;
-// What a page about doing it need not say.
-const asking = /^(add|change|create|find|get|make|see|set|show|use|using|write)$/;
 const hexOf = (word) => [...new TextEncoder().encode(word)].map((it) => it.toString(16)).join("");
 const backward = (word) => [...word].reverse().join("");
 const count = (postings) => parseInt(postings.match(/^\d+!/) || postings.match(/[A-Z]/g).length);
+
+// As search_texts.py packs them.
+const unpack = async (packed) =>
+	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
 
 // Texts of a page, and headings that are not beside its title.
 async function textsOf(slot, size) {
@@ -99,17 +101,16 @@ async function unitsOf(query, total) {
 // The best score of each document; words of the near wiki are as rare as there.
 function scoresOf(forms, total, inside) {
 	const found = new Map();
-	const share = forms.some((it) => it[2] === 1 && asking.test(it[0])) ? 0.3 : 1;
 	for (const [, postings, fit] of forms) {
 		let slot = 0;
 		const steps = [...postings.replace(/^\d+!/, "").matchAll("(.+?)([A-Z])")];
 		const ranks = steps.map((it) => [(slot += parseInt(it[1], 36)), parseInt(it[2], 36) - 8]);
 		const here = inside && ranks.filter((it) => inside.has(it[0])).length;
-		const weight = share * fit * Math.log(1 + (here ? inside.size / here : total / count(postings)));
+		const weight = fit * Math.log(1 + (here ? inside.size / here : total / count(postings)));
 		for (const [slot, rank] of ranks) found.set(slot, Math.max(found.get(slot) || 0, weight * rank));
 	}
 	// a word that is nearly everywhere asks for nothing
-	found.weight = forms.some((it) => it[1].includes("!")) ? 0 : share * Math.log(1 + total / found.size);
+	found.weight = forms.some((it) => it[1].includes("!")) ? 0 : Math.log(1 + total / found.size);
 	return found;
 }
 

@@ -11,7 +11,7 @@ function make(tag, content = "", rest) {
 	return node;
 }
 
-// Bytes of a query; texts are left out beyond.
+// Bytes of a query.
 const most = 26500;
 let spent = 0, budget = most;
 const left = (cost = 0) => budget - (spent += cost);
@@ -46,10 +46,6 @@ async function partOf(name, place, kind) {
 		return (await load(name))[own + 2];
 	}
 }
-
-// As search_texts.py packs them.
-const unpack = async (packed) =>
-	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
 
 // As in search.py.
 const pairs = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff\uac00-\ud7af\uf900-\ufaff\u{20000}-\u{3ffff}";
@@ -96,7 +92,7 @@ function marked(tag, line, words) {
 	return make(tag, [...places(line, words).flatMap(([start, end]) => [line.slice(done, start), make("mark", line.slice(start, (done = end)))]), line.slice(done)]);
 }
 
-// With the headings that have the words, and the text below the best one.
+// With headings, and the text below the best.
 async function hit([slot, score], words, textsOf) {
 	const [title, url, wiki, some, lead, size, changed] = await pageOf(slot, 0);
 	const [texts, more] = await textsOf(slot, size);
@@ -140,7 +136,7 @@ function searchIn(field, note, list, limit) {
 		budget = most * Math.ceil(limit / 10);
 		let words = [], shown = [], pages = [], hits = [], say = "", isWhole, isMore;
 		try {
-			const [find, ranked, textsOf] = (await load("find"))({ load, waiting, pair, wordsOf, stemOf, pageOf, unpack, left, rate });
+			const [find, ranked, textsOf] = (await load("find"))({ load, waiting, pair, wordsOf, stemOf, pageOf, left, rate });
 			const ask = async () => ([pages, isWhole, isMore] = await find(query, field.form.wiki?.value, near));
 			if (isAsked) await ask();
 			// a phrase may be in the next pages

@@ -18,7 +18,7 @@ function press(word, onclick) {
 	return Object.assign(make("button"), { type: "button", textContent: word, onclick });
 }
 
-// What the reader folded, until the window is closed.
+// What the reader folded.
 function saved(key, value) {
 	try {
 		return value === undefined ? sessionStorage[key] : (sessionStorage[key] = value);
@@ -41,10 +41,10 @@ function enlarge(img) {
 	box.showModal();
 }
 
-// Measured before one is changed: each would cost a layout.
+// All are measured first: a change costs a layout.
 const isWide = (box) => [box, box.scrollWidth > box.clientWidth];
 
-// A table that need not scroll keeps its head in view.
+// Its head stays in view.
 const fit = () => all(".table-wrap").map(isWide).map(([box, wide]) => box.classList.toggle("fits", !wide));
 
 // The clipboard needs https.
