@@ -35,29 +35,6 @@ def test_only_a_few_items_are_worked_on_ahead() -> None:
     assert len(list(results)) == 999
 
 
-def test_steps_are_taken_while_a_result_is_waited_for() -> None:
-    enough = threading.Event()
-    taken = []
-
-    def steps() -> Iterator[None]:
-        for step in range(10):
-            taken.append(step)
-            if step == 2:
-                enough.set()
-            yield
-
-    def work(item: int) -> int:
-        assert enough.wait(60)
-        return item
-
-    assert list(in_order(work, [7], threads=1, ahead=1, meanwhile=steps())) == [7]
-    assert taken[:3] == [0, 1, 2]
-
-
-def test_steps_may_end_before_the_work() -> None:
-    assert list(in_order(abs, [-1, -2], threads=1, ahead=1, meanwhile=())) == [1, 2]
-
-
 def test_what_the_work_raises_is_raised_where_the_result_is_wanted() -> None:
     results = in_order((10).__floordiv__, [5, 0, 2], threads=1, ahead=4)
     assert next(results) == 2

@@ -18,7 +18,8 @@ from wikisync.site.addresses import assign_addresses
 from wikisync.site.bodies import Bodies, BodyDamaged
 from wikisync.site.facts import decoded_view
 from wikisync.site.index import BoundedReader, bounded_reader
-from wikisync.site.reading import Aim, OwnLinks, Reading, SearchedBody, reading_of
+from wikisync.site.reading import Aim, OwnLinks, Reading, reading_of
+from wikisync.site.search import SearchedBody
 from wikisync.site.search_texts import DocumentText
 from wikisync.site.search_words import unpacked_words
 

@@ -11,8 +11,9 @@ from tests.site.sites import HANDBOOK, Studio
 from tests.support.archive import unpack
 from wikisync.core.system.worker import Worker
 from wikisync.errors import SiteError
-from wikisync.site import rendering
+from wikisync.site import rendering, search_writing, writers
 from wikisync.site.theme import load_theme
+from wikisync.site.writers import Answer, Written
 
 MANY = "".join(f"-- p{number}.md --\n# P{number}\n\n[n](p1)\n" for number in range(40))
 
@@ -25,12 +26,14 @@ def in_processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def seen(
         renderers: rendering._Renderers, batch: rendering.PagesOfWiki
-    ) -> Sequence[rendering.Written]:
+    ) -> Sequence[Written]:
         batches.append(len(batch[1]))
         return render(renderers, batch)
 
     monkeypatch.setattr(rendering, "FEW_PAGES", 3)
-    monkeypatch.setattr(rendering, "usable_cores", lambda: 2)
+    monkeypatch.setattr(search_writing, "DOCUMENTS_APART", 3)
+    for module in (rendering, search_writing):
+        monkeypatch.setattr(module, "usable_cores", lambda: 2)
     monkeypatch.setattr(rendering._Renderers, "render", seen)
     return batches
 
@@ -47,7 +50,8 @@ def test_processes_make_the_bytes_that_one_makes(
     studio.build()
     assert len(in_processes) > 2
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rendering, "usable_cores", lambda: 1)
+        for module in (rendering, search_writing):
+            patch.setattr(module, "usable_cores", lambda: 1)
         assert studio.clean_build() == studio.files()
 
 
@@ -57,16 +61,16 @@ def test_site_is_sent_once_to_a_process(
     """It names all wikis: sent with each of them, it would cost their square."""
     sent: list[bytes] = []
 
-    class Recorded(Worker[rendering.Answer]):
-        def ask(self, job: object, *_: object) -> rendering.Answer:
+    class Recorded(Worker[Answer]):
+        def ask(self, job: object, *_: object) -> Answer:
             sent.append(pickle.dumps(job))
             return super().ask(job)
 
-    monkeypatch.setattr(rendering, "Worker", Recorded)
+    monkeypatch.setattr(writers, "Worker", Recorded)
     for number in range(6):
         studio.add(MANY, f"docs/w{number}")
     studio.build()
-    assert len(sent) == len(in_processes) > 6
+    assert len(sent) == len(in_processes) + 1 > 7, "and one job is the search index"
     assert 1 <= sum(b"SiteContext" in job for job in sent) <= 2
 
 
@@ -112,7 +116,7 @@ def test_page_that_a_process_cannot_write_is_told(
 
     def without_staging(
         renderers: rendering._Renderers, batch: rendering.PagesOfWiki
-    ) -> Sequence[rendering.Written]:
+    ) -> Sequence[Written]:
         if in_processes:
             shutil.rmtree(studio.site / "-/staging", ignore_errors=True)
         return render(renderers, batch)
@@ -140,3 +144,78 @@ def test_theme_is_the_same_in_another_process(tmp_path: Path) -> None:
     assert sent.fingerprint == theme.fingerprint
     assert sent.options == theme.options
     assert sent.find("page.html") == theme.find("page.html")
+
+
+def test_index_of_a_process_is_brought_up_to_date(
+    studio: Studio, in_processes: list[int]
+) -> None:
+    """What the process left for updates is noted: whole shards and words."""
+    folder = studio.add(MANY)
+    studio.build()
+    assert in_processes
+    (folder / "p7.md").write_text("# P7\n\nAnother heron.\n")
+    (folder / "p8.md").unlink()
+    studio.build()
+    files = studio.files()
+    assert any(b"heron" in files[path] for path in files if "-/search/t-" in path)
+    assert studio.clean_build() == files
+
+
+@pytest.mark.usefixtures("in_processes")
+def test_process_of_the_index_that_ends_is_told(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio.add(MANY)
+    monkeypatch.setattr(search_writing, "WRITES_SEARCH", "wikisync.site.no_module")
+    with pytest.raises(SiteError, match="writes the search index ended"):
+        studio.build()
+
+
+def test_source_that_goes_before_it_is_copied_is_left_out(
+    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next build finds out what became of it."""
+    folder = studio.add(MANY, visibility="public")
+    render = rendering._Renderers.render
+
+    def gone(
+        renderers: rendering._Renderers, batch: rendering.PagesOfWiki
+    ) -> Sequence[Written]:
+        (folder / "p7.md").unlink(missing_ok=True)
+        return render(renderers, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rendering._Renderers, "render", gone)
+        report = studio.build()
+    assert in_processes
+    files = studio.files()
+    assert files["p8.md"] == b"# P8\n\n[n](p1)\n"
+    assert "p7.html" in files
+    assert "p7.md" not in files
+    assert [one.subject for one in report.problems] == ["p7.md"]
+    studio.build()
+    assert "p7.html" not in studio.files()
+
+
+def test_source_is_what_was_copied(
+    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that is saved during a build, and set back, is not taken for known."""
+    folder = studio.add(MANY, visibility="public")
+    page, text = folder / "p7.md", (folder / "p7.md").read_bytes()
+    render = rendering._Renderers.render
+
+    def saved(
+        renderers: rendering._Renderers, batch: rendering.PagesOfWiki
+    ) -> Sequence[Written]:
+        page.write_text("Saved meanwhile.\n")
+        return render(renderers, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rendering._Renderers, "render", saved)
+        studio.build()
+    assert in_processes
+    assert studio.files()["p7.md"] == b"Saved meanwhile.\n"
+    page.write_bytes(text)
+    studio.build()
+    assert studio.files()["p7.md"] == text

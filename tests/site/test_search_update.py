@@ -3,7 +3,7 @@
 import hashlib
 import re
 from array import array
-from collections.abc import Generator, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import pytest
@@ -28,21 +28,11 @@ from wikisync.site.search_words import (
 SEARCH = "-/search/"
 
 
-def finished(steps: Generator[None, None, search.IndexState]) -> search.IndexState:
-    """What an update gives after all of its steps."""
-    given = []
-
-    def all_steps() -> Iterator[None]:
-        given.append((yield from steps))
-
-    assert all(step is None for step in all_steps())
-    return given[0]
-
-
-class Shelf:
+class Shelf(search.IndexPlace):
     """An index in memory that is updated again and again."""
 
     def __init__(self) -> None:
+        super().__init__(self._put)
         self.files: dict[str, bytes] = {}
         """As they are now: a test may change them."""
         self.noted: dict[bytes, bytes] = {}
@@ -74,7 +64,7 @@ class Shelf:
             self.noted[key.key] = packed_words(words)
             return one
 
-        self.state = finished(search.IndexUpdate(self.state, keys, load, self).steps())
+        self.state = search.IndexUpdate(self.state, keys, load, self).write()
         self.files = self._next
         self._left = dict(self._next)
 
@@ -89,7 +79,7 @@ class Shelf:
         self.read_names.append(name)
         return (self.whole if search.is_whole(name) else self.files).get(name)
 
-    def put(self, name: str, content: bytes) -> None:
+    def _put(self, name: str, content: bytes) -> None:
         if search.is_whole(name):
             self.whole[name] = content
             return

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -68,10 +69,8 @@ def composed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     paths = []
     compose = WikiPages.job
 
-    def seen(
-        pages: WikiPages, slug: Slug, backlinks: tuple[()], number: int
-    ) -> PageJob:
-        page = compose(pages, slug, backlinks, number)
+    def seen(pages: WikiPages, slug: Slug, *others: Any) -> PageJob:
+        page = compose(pages, slug, *others)
         paths.append(page.path)
         return page
 

@@ -34,11 +34,11 @@ def changed_pages(
         if not (is_there if now else _is_shown(row.slug, scanned.left_out)):
             continue
         count += 1
-        title = wiki.title(now) if now else _title(row.slug)
+        title = wiki.titles[now] if now else _title(row.slug)
         name = f"{seed} {row.commit or row.at} {row.slug} {row.kind}"
         yield ListingItem(
             title,
-            wiki.url(now) if now else None,
+            wiki.urls[now] if now else None,
             note=_note(row, translate),
             id=str(uuid.uuid5(uuid.NAMESPACE_URL, name)),
             changed=iso_time(row.at),

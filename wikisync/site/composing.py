@@ -23,7 +23,7 @@ from wikisync.site.index import Indexer
 from wikisync.site.model import SiteOptions
 from wikisync.site.pages import WikiPages
 from wikisync.site.published import PublishedWiki
-from wikisync.site.search import DocumentKey, SearchDocument
+from wikisync.site.search import DocumentKey, SearchDocument, search_document
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.theme import Theme
 
@@ -107,9 +107,9 @@ class ComposedSite(Struct, frozen=True):
     def backlink(self, place: ItemKey, home: int) -> PageRef:
         """A page as a page of a wiki names it among its backlinks."""
         composer = self.wikis[place.wiki]
-        is_own = place.wiki == home
-        refer = composer.reference if is_own else composer.reference_elsewhere
-        return refer(Slug(place.name))
+        if place.wiki == home:
+            return self.reference(place)
+        return composer.reference_elsewhere(Slug(place.name))
 
 
 def composed_site(
@@ -207,7 +207,7 @@ def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
         wiki, beside = composer.label, composer.wiki.scanned.beside
         for slug, page in composer.wiki.pages.items():
             if slug not in beside and page.is_read:
-                url, title = composer.url(slug), composer.title(slug)
+                url, title = composer.urls[slug], composer.titles[slug]
                 changed = (iso_time(page.source.dates.changed) or "")[:10]
                 parsed = page.parsed
                 named = url, title, wiki, parsed.text_key
@@ -216,10 +216,7 @@ def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
 
 def load_document(document: DocumentKey, indexer: Indexer) -> SearchDocument:
     """A document that ``search_keys`` names."""
-    text, words = indexer.searched(document.key)
-    return SearchDocument(
-        *(document.url, document.title, text, document.wiki, words, document.changed)
-    )
+    return search_document(document, indexer.searched(document.key))
 
 
 def search_documents(

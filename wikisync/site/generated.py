@@ -75,7 +75,7 @@ class GeneratedPages:
 
     def of_wiki(self, wiki: WikiPages) -> Iterator[GeneratedPage]:
         """The generated pages of one wiki, each path once."""
-        if wiki.home_is_missing:
+        if wiki.home is None:
             yield self._wiki_home(wiki)
         yield from self._all_pages(wiki)
         if wiki.context.changes_url:
@@ -155,7 +155,7 @@ class GeneratedPages:
         items = []
         in_folder: dict[str, str] = {}
         for slug in wiki.tree.order:
-            title, url = wiki.reference(slug).title, wiki.url(slug)
+            title, url = wiki.titles[slug], wiki.urls[slug]
             folder = slug.rpartition("/")[0]
             above = in_folder.get(folder)
             if above is None:

@@ -55,7 +55,6 @@ from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.includes import Includes
 from wikisync.site.kroki import Kroki
 from wikisync.site.model import SourcePage
-from wikisync.site.search_texts import DocumentText
 from wikisync.site.sources import PageText, ScannedWiki
 
 PAGES_PER_PROCESS = 50
@@ -66,8 +65,6 @@ BATCHES_AHEAD = 3
 
 _READINGS = msgpack_decoder(readings.Reading)
 _PARSED_PAGES = msgpack_decoder(ParsedPage)
-_TEXTS = msgpack_decoder(DocumentText)
-_SEARCHED = msgpack_decoder(readings.SearchedBody)
 _PARSED_FACTS = msgpack_decoder(ParsedFacts)
 _FINISHED_FACTS = msgpack_decoder(FinishedFacts)
 
@@ -228,10 +225,9 @@ class Indexer:
         places = [reading.parsed for reading in bounded_reader().make_all(wishes)]
         return [_PARSED_PAGES.decode(self._cache.bodies.read(one)) for one in places]
 
-    def searched(self, text_key: bytes) -> tuple[DocumentText, bytes]:
-        """The texts of a page and its scored words, packed, from the cache."""
-        body = _SEARCHED.decode(self._cache.body("words", text_key))
-        return _TEXTS.decode(body.text), body.words
+    def searched(self, text_key: bytes) -> bytes:
+        """The packed ``SearchedBody`` of a page, from the cache."""
+        return self._cache.body("words", text_key)
 
     def forget(self, number: int) -> None:
         """Let go of what is in memory of a wiki; the next look at it takes longer."""

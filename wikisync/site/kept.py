@@ -7,12 +7,15 @@ what the last search index holds.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from wikisync.site import addresses as layout
+from wikisync.site.fingerprint import hash_of, program_fingerprint
+from wikisync.site.output import Output
 from wikisync.site.published import PublishedWiki
-from wikisync.site.search import SearchDocument, read_documents, value_of
+from wikisync.site.search import DocumentKey, SearchDocument, read_documents, value_of
 from wikisync.site.search_words import document_words, packed_words
 
 SEARCHED_DOCUMENTS = f"{layout.SEARCH_FOLDER}p-"
@@ -41,12 +44,33 @@ def kept_paths(known: Iterable[str], wikis: Sequence[PublishedWiki]) -> Iterator
 
 
 def kept_documents(
-    known: Iterable[str], wikis: Sequence[PublishedWiki], read: Read
-) -> Iterator[SearchDocument]:
+    output: Output, wikis: Sequence[PublishedWiki], apart: Path | None
+) -> dict[DocumentKey, SearchDocument]:
     """What the last search index says of the pages of kept wikis.
 
-    A wiki that is a site of its own has an index of its own.
+    That of a wiki that is a site of its own lies in a folder, if ``apart`` is one.
     """
+    if apart is None:
+        documents = _documents(output.known, wikis, output.read)
+    else:
+        files = (path for path in apart.rglob("*.js") if path.is_file())
+        known = (path.relative_to(apart).as_posix() for path in files)
+        documents = _documents(known, wikis, lambda path: (apart / path).read_bytes())
+    return {
+        DocumentKey(
+            one.url,
+            one.title,
+            one.wiki,
+            hash_of(program_fingerprint(), one),
+            one.changed,
+        ): one
+        for one in documents
+    }
+
+
+def _documents(
+    known: Iterable[str], wikis: Sequence[PublishedWiki], read: Read
+) -> Iterator[SearchDocument]:
     indexes: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(known):
         top, found, _ = path.rpartition(SEARCHED_DOCUMENTS)

@@ -88,7 +88,8 @@ class Output:
         self.wikis: tuple[PublishedWiki, ...] = ()
         self._trusted = trusted
         self._place: output_place.OutputPlace
-        self._numbers = count(1)
+        self._numbers = count(1, 2)
+        """Those between are for what is written apart (``search_apart``)."""
         self.files: dict[str, FileState] = {}
         """What the site shall have so far."""
         self._keys: dict[str, bytes] = {}
@@ -171,18 +172,18 @@ class Output:
             self.files[path] = FileState((self.root / path).lstat().st_size, digest)
 
     def content(self, path: str) -> bytes:
-        """What a file shall hold that was put or kept; safe in any thread."""
-        staged = self.files[path].staged
-        if staged:
-            return self._place.staged.content(staged)
-        return read_below(self.root, path, self.files[path].size)
+        """What a file shall hold; nothing where it is left out.  Safe in any thread."""
+        state = self.files.get(path)
+        if state is None:
+            return b""
+        if state.staged:
+            return self._place.staged.content(state.staged)
+        return read_below(self.root, path, state.size)
 
     def put(self, path: str, content: bytes, key: bytes = b"") -> None:
         """Give a file its content, staged where it differs; ``key`` as of ``keep``."""
-        if key:
-            self._keys[path] = key
         number = self.new_number()
-        if self.put_staged(path, len(content), digest_of(content), number):
+        if self.put_staged(path, len(content), digest_of(content), number, key):
             self.staged.put(number, content)
 
     @property
@@ -194,10 +195,12 @@ class Output:
         """A number for a new file in staging."""
         return next(self._numbers)
 
-    def put_staged(self, path: str, size: int, digest: Digest, number: int) -> bool:
+    def put_staged(
+        self, path: str, size: int, digest: Digest, number: int, key: bytes = b""
+    ) -> bool:
         """Give a file staged content; whether it differs from what is there."""
-        key = self._keys.pop(path, b"")
-        self.files[path] = FileState(size, digest, key=key)
+        noted = self._keys.pop(path, b"")
+        self.files[path] = FileState(size, digest, key=key or noted)
         is_wanted = self._is_to_be_written(path, digest)
         if is_wanted:
             self.files[path] = replace(self.files[path], staged=number)

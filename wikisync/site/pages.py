@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from wikisync.site.bodies import Bodies, Place
     from wikisync.site.facts import IndexedPage, IndexedWiki
     from wikisync.site.index import Indexer
+    from wikisync.site.sources import SourceFile
 
 CHILDREN_MAX = 200
 BACKLINKS_MAX = 100
@@ -66,6 +67,14 @@ class PageHistory(Struct, frozen=True):
     """No version before is known."""
 
 
+class SourceCopy(NamedTuple):
+    """The source of a page, to be copied beside it into the staged file of a number."""
+
+    place: SourceFile
+    path: str
+    number: int
+
+
 class PageJob(Struct, frozen=True):
     """A page that has to be rendered."""
 
@@ -79,6 +88,7 @@ class PageJob(Struct, frozen=True):
     number: int
     history: PageHistory | None = None
     """Its versions, where these are the page."""
+    source: SourceCopy | None = None
 
 
 class WikiFrame(Struct, frozen=True, dict=True):
@@ -166,16 +176,19 @@ class WikiPages:
         source = wiki.scanned.source
         self._service = service_address(source) if source.web_url else None
         self._noindex = source.visibility != "public"
-        self._home = home_slug(wiki.pages)
-        self._urls = table.addresses[wiki.number].pages
+        self.home = home_slug(wiki.pages)
+        """The page that is its home, if it has one."""
+        self.urls = table.addresses[wiki.number].pages
+        """Output paths of all pages."""
         self._sources = table.addresses[wiki.number].sources
         titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
         shown = structs.replace(context, page_count=None, changed=None)
         self._history = history
-        self._titles = titles
+        self.titles = titles
+        """Titles as other pages show them."""
         scanned = wiki.scanned
         in_tree = {s: title for s, title in titles.items() if s not in scanned.beside}
-        self.wiki_frame = WikiFrame(shown, in_tree, self._urls, nav_limit)
+        self.wiki_frame = WikiFrame(shown, in_tree, self.urls, nav_limit)
         self._sidebars = PagesBeside("sidebar", scanned.sidebars, wiki, indexer, table)
         self._footers = PagesBeside("footer", scanned.footers, wiki, indexer, table)
         around = self._sidebars.key + self._footers.key
@@ -197,13 +210,9 @@ class WikiPages:
         """All pages as the navigation of the home has them: sidebar, then tree."""
         sidebar, titles = self._sidebars.of(Slug("")), self.wiki_frame.titles
         listed = sidebar.order.pages if sidebar is not None else ()
-        home = () if self._home is None or self._home in listed else (self._home,)
+        home = () if self.home is None or self.home in listed else (self.home,)
         found = dict.fromkeys([*home, *listed, *self.tree.order])
         return tuple(slug for slug in found if slug in titles)
-
-    def depth(self, slug: Slug) -> int:
-        """How many pages of the tree stand above a page."""
-        return sum(1 for one in self.tree.ancestors(slug) if one.url)
 
     def _around(self, slug: Slug) -> tuple[Slug | None, Slug | None]:
         sidebar = self._sidebars.of(slug)
@@ -254,25 +263,12 @@ class WikiPages:
         """What is wrong with the wiki's sidebars and footers."""
         return (*self._sidebars.problems, *self._footers.problems)
 
-    @property
-    def home_is_missing(self) -> bool:
-        """Whether the wiki has no page that could be its home."""
-        return self._home is None
-
-    def url(self, slug: Slug) -> str:
-        """Output path of a page."""
-        return self._urls[slug]
-
-    def title(self, slug: Slug) -> str:
-        """Title of a page as others show it."""
-        return self._titles[slug]
-
     def reference(self, slug: Slug) -> contexts.PageRef:
         """A page as others of its wiki link to it; the same value each time."""
         found = self._references.get(slug)
         if found is None:
-            title, url = self._titles[slug], self._urls[slug]
-            found = self._references[slug] = contexts.PageRef(title, url)
+            found = contexts.PageRef(self.titles[slug], self.urls[slug])
+            self._references[slug] = found
         return found
 
     def reference_elsewhere(self, slug: Slug) -> contexts.PageRef:
@@ -288,10 +284,10 @@ class WikiPages:
         self, titles: Mapping[Slug, str], urls: Mapping[Slug, str]
     ) -> frozenset[Slug]:
         """Pages that had another title or path, or were not there."""
-        now = self._urls
+        now = self.urls
         return frozenset(
             slug
-            for slug, title in self._titles.items()
+            for slug, title in self.titles.items()
             if titles.get(slug) != title or urls.get(slug) != now[slug]
         )
 
@@ -299,7 +295,7 @@ class WikiPages:
         self, titles: Mapping[Slug, str], urls: Mapping[Slug, str]
     ) -> frozenset[Slug] | None:
         """Pages around which the tree is another one; None: maybe all."""
-        if titles == self._titles and urls == self._urls:
+        if titles == self.titles and urls == self.urls:
             return frozenset()
         if self.wiki.scanned.sidebars:
             return None
@@ -321,11 +317,11 @@ class WikiPages:
         before, after = self._around(slug)
         own: tuple[object, ...] = (
             slug,
-            self._urls[slug],
+            self.urls[slug],
             str(page.source.format),
             page.parsed.page_title,
             page.parsed.summary,
-            slug == self._home,
+            slug == self.home,
             before and self.reference(before),
             after and self.reference(after),
             self.tree.children(slug, CHILDREN_MAX),
@@ -345,7 +341,7 @@ class WikiPages:
     def history_url(self, slug: Slug) -> str | None:
         """Output path of the versions of a page; None where none are shown."""
         page = self.wiki.pages[slug].source
-        return history_path(self._urls[slug], page, self._history)
+        return history_path(self.urls[slug], page, self._history)
 
     @cached_property
     def _versions(self) -> Mapping[Slug, Sequence[Version]]:
@@ -378,10 +374,14 @@ class WikiPages:
         return PageJob(slug, path, {"page": page}, None, beside, number, history)
 
     def job(
-        self, slug: Slug, backlinks: tuple[contexts.PageRef, ...], number: int = 0
+        self,
+        slug: Slug,
+        backlinks: tuple[contexts.PageRef, ...],
+        number: int = 0,
+        source: SourceCopy | None = None,
     ) -> PageJob:
         """A page to be rendered into the staged file of a number."""
-        page, path = self.wiki.pages[slug], self._urls[slug]
+        page, path = self.wiki.pages[slug], self.urls[slug]
         before, after = self._around(slug)
         parts: dict[str, object] = {
             "page": self.page_context(page),
@@ -393,7 +393,7 @@ class WikiPages:
             "backlinks_more": max(len(backlinks) - BACKLINKS_MAX, 0),
         }
         view, beside = self._indexer.view_place(page), self._beside(slug, path)
-        return PageJob(slug, path, parts, view, beside, number)
+        return PageJob(slug, path, parts, view, beside, number, source=source)
 
     def template_context(
         self, slug: Slug, backlinks: tuple[contexts.PageRef, ...]
@@ -410,7 +410,7 @@ class WikiPages:
 
     def page_context(self, page: IndexedPage) -> contexts.PageContext:
         """A page without what is in it."""
-        slug, url = page.slug, self._urls[page.slug]
+        slug, url = page.slug, self.urls[page.slug]
         web_url = f"{self._service}/{quote(slug)}" if self._service else None
         dates = page.source.dates
         return contexts.PageContext(
@@ -425,7 +425,7 @@ class WikiPages:
             summary=page.parsed.summary,
             changed=iso_time(dates.changed),
             first_seen=iso_time(dates.first),
-            is_home=slug == self._home,
+            is_home=slug == self.home,
             is_section=self.tree.is_section(slug),
             noindex=self._noindex,
             dir=text_direction(

@@ -30,6 +30,7 @@ from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
 from wikisync.site.facts import BrokenRef, FinishedFacts, PageView
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.loose import LooseStates
+from wikisync.site.search import SearchedBody
 from wikisync.site.search_texts import DocumentText
 from wikisync.site.search_words import document_words, packed_words
 
@@ -54,14 +55,6 @@ class Reading(msgspec.Struct, frozen=True, array_like=True):
     tags: tuple[str, ...] = ()
     unkept: str = ""
     """Why its texts could not be appended."""
-
-
-class SearchedBody(msgspec.Struct, frozen=True, array_like=True):
-    """What the search takes from a page."""
-
-    words: bytes
-    text: bytes
-    """Its packed ``DocumentText``."""
 
 
 class Aim(msgspec.Struct, frozen=True, array_like=True):

@@ -1,50 +1,39 @@
 """The process that renders pages for ``rendering``; it ends when its input does.
 
-Jobs are pickled: they come from the process that started this one, and from nobody
-else.  What a page holds is text in them.
+What a page holds is text in its jobs.
 """
 
-import pickle
 from contextlib import ExitStack
-from typing import IO
+from itertools import chain
 
-import msgspec
-
-from wikisync.core.system.child import READY, read_frames, standard_streams, write_frame
-from wikisync.errors import WikisyncError
-from wikisync.site import rendering
-from wikisync.site.bodies import BodyDamaged
 from wikisync.site.output_place import opened_staging
+from wikisync.site.pages import WikiFrame
+from wikisync.site.rendering import Batch, Renderer
+from wikisync.site.writers import Answer, serve
 
 
-def serve(source: IO[bytes], target: IO[bytes]) -> None:
-    """Render batches one after the other until the input ends."""
-    write_frame(target, READY)
-    renderer = frame = None
-    with ExitStack() as stack:
-        for packed in read_frames(source):
-            batch = pickle.loads(packed)  # noqa: S301 - from our own parent
-            assert isinstance(batch, rendering.Batch)
-            try:
-                if batch.setting is not None:
-                    place = opened_staging(batch.setting.output)
-                    staging = stack.enter_context(place)
-                    renderer = rendering.Renderer(batch.setting, staging)
-                frame = batch.frame or frame
-                assert renderer is not None, "the first batch brings the setting"
-                assert frame is not None, "and a frame"
-                pages = tuple(renderer.written(frame, job) for job in batch.pages)
-                answer = rendering.Answer(pages)
-            except WikisyncError as error:
-                answer = rendering.Answer((), "theme", error.message, error.hint or "")
-            except OSError as error:
-                name, code = str(error.filename or ""), error.errno or 0
-                answer = rendering.Answer((), "writing", name, code=code)
-            except BodyDamaged as error:
-                answer = rendering.Answer((), "reading", str(error))
-            write_frame(target, msgspec.msgpack.encode(answer))
+class Desk:
+    """What the batches so far have brought."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._renderer: Renderer | None = None
+        self._frame: WikiFrame | None = None
+
+    def rendered(self, batch: Batch) -> Answer:
+        """The pages of a batch."""
+        if batch.setting is not None:
+            place = opened_staging(batch.setting.output)
+            staging = self._stack.enter_context(place)
+            self._renderer = Renderer(batch.setting, staging)
+        self._frame = batch.frame or self._frame
+        renderer, frame = self._renderer, self._frame
+        assert renderer is not None, "the first batch brings the setting"
+        assert frame is not None, "and a frame"
+        written = (renderer.written(frame, job) for job in batch.pages)
+        return Answer(tuple(chain.from_iterable(written)))
 
 
 if __name__ == "__main__":
-    with standard_streams() as streams:
-        serve(*streams)
+    with ExitStack() as stack:
+        serve(Desk(stack).rendered)

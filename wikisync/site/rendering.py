@@ -5,27 +5,24 @@ and the theme, and from nothing else, so that every process makes the same bytes
 Where it is rendered it is also written, into staging.
 """
 
-import os
-import pickle
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Digest, digest_of
 from wikisync.core.system.parallel import in_order, usable_cores
-from wikisync.core.system.processes import python_worker
 from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
 from wikisync.errors import SiteError
-from wikisync.site.bodies import Bodies, BodyDamaged
+from wikisync.site.bodies import Bodies
 from wikisync.site.context import SiteContext
 from wikisync.site.output_place import Staging
-from wikisync.site.pages import PageJob, WikiFrame
+from wikisync.site.pages import PageJob, SourceCopy, WikiFrame
+from wikisync.site.sources import read_file
 from wikisync.site.theme import HISTORY_TEMPLATE, PAGE_TEMPLATE, Theme
+from wikisync.site.writers import Answer, Written, asked, new_writer
 
 RENDERS = "wikisync.site.render_worker"
 FEW_PAGES = 500
@@ -35,8 +32,6 @@ BATCH_PAGES = 16
 BATCH_PAGES_MAX = 32
 BATCHES_AHEAD = 4
 """Of each process, rendered before the first of them is wanted."""
-WAIT_SECONDS_MAX = 600.0
-"""By the clock, for one batch: a template that does not end is a fault of the theme."""
 
 Framed = tuple[WikiFrame, PageJob]
 """A page with the frame of its wiki."""
@@ -61,30 +56,6 @@ class Batch(Struct, frozen=True):
     pages: tuple[PageJob, ...]
 
 
-class Written(NamedTuple):
-    """A page that is rendered."""
-
-    path: str
-    size: int
-    digest: Digest
-    number: int
-
-
-class Answer(Struct, frozen=True, array_like=True):
-    """The rendered pages of a batch, in their order, or what failed."""
-
-    pages: tuple[Written, ...] = ()
-    failed: Literal["", "theme", "writing", "reading"] = ""
-    message: str = ""
-    """Of writing, the name of the file."""
-    hint: str = ""
-    code: int = 0
-    """Of writing, what the system says."""
-
-
-_ANSWERS = msgpack_decoder(Answer)
-
-
 class Renderer:
     """Renders pages of one setting into new files."""
 
@@ -93,26 +64,32 @@ class Renderer:
         self._staging = staging
         self._bodies = Bodies(setting.bodies)
 
-    def written(self, frame: WikiFrame, job: PageJob) -> Written:
-        """A page, written; raises ``SiteError``, ``BodyDamaged``, ``OSError``."""
+    def written(self, frame: WikiFrame, job: PageJob) -> Iterator[Written]:
+        """A page and its source; raises ``SiteError``, ``BodyDamaged``, ``OSError``."""
+        if job.source is not None:
+            yield self._copied(job.source)
         context = frame.template_context(self._setting.site, job, self._bodies)
         path = job.path
         template = HISTORY_TEMPLATE if job.history else PAGE_TEMPLATE
         text = self._setting.theme.render(template, context, at=path)
         content = text.encode("utf-8", "replace")
         self._staging.put(job.number, content)
-        return Written(path, len(content), digest_of(content), job.number)
+        yield Written(path, len(content), digest_of(content), job.number)
+
+    def _copied(self, copy: SourceCopy) -> Written:
+        content = read_file(*copy.place)
+        if content is None:
+            return Written(copy.path, 0, Digest(""), 0, is_source=True)
+        self._staging.put(copy.number, content)
+        return Written(
+            copy.path, len(content), digest_of(content), copy.number, is_source=True
+        )
 
 
 def rendered_pages(
-    setting: Setting,
-    staging: Staging,
-    jobs: Iterable[Framed],
-    meanwhile: Iterable[object] = (),
+    setting: Setting, staging: Staging, jobs: Iterable[Framed]
 ) -> Iterator[Written]:
-    """Each page, staged, in the order of the jobs.
-
-    ``meanwhile`` is done step by step while processes render; its rest is the caller's.
+    """Each page and its source, staged, in the order of the jobs.
 
     Raises:
         SiteError: the theme fails for a page, or a process that renders ended.
@@ -125,17 +102,13 @@ def rendered_pages(
     if len(first) < FEW_PAGES or cores == 1:
         renderer = Renderer(setting, staging)
         for frame, job in chain(first, waiting):
-            yield renderer.written(frame, job)
+            yield from renderer.written(frame, job)
         return
     renderers = _Renderers(setting)
     batches = _batches(chain(first, waiting))
     try:
         for pages in in_order(
-            renderers.render,
-            batches,
-            threads=cores,
-            ahead=BATCHES_AHEAD,
-            meanwhile=meanwhile,
+            renderers.render, batches, threads=cores, ahead=BATCHES_AHEAD
         ):
             yield from pages
     finally:
@@ -166,7 +139,6 @@ class _Renderers:
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self._command = python_worker(RENDERS)
         self._own = threading.local()
         self._workers: list[Worker[Answer]] = []
 
@@ -176,32 +148,20 @@ class _Renderers:
         own = self._own
         is_new = not hasattr(own, "worker")
         if is_new:
-            own.worker = Worker(
-                self._command,
-                _ANSWERS,
-                encode=pickle.dumps,
-                wait_seconds_max=WAIT_SECONDS_MAX,
-            )
+            own.worker = new_writer(RENDERS)
             own.frame = None
             self._workers.append(own.worker)
         setting = self._setting if is_new else None
         named = None if own.frame is frame else frame
         try:
-            answer: Answer = own.worker.ask(Batch(setting, named, pages))
+            answer = asked(own.worker, Batch(setting, named, pages))
         except (WorkerLost, WorkerNotStarted) as exc:
             raise SiteError(
                 f"the process that renders pages ended at {pages[0].path}",
                 hint="look for a template of the theme that does not end",
             ) from exc
         own.frame = frame
-        match answer.failed:
-            case "theme":
-                raise SiteError(answer.message, hint=answer.hint)
-            case "writing":
-                raise OSError(answer.code, os.strerror(answer.code), answer.message)
-            case "reading":
-                raise BodyDamaged(answer.message)
-        return answer.pages
+        return answer.files
 
     def end(self) -> None:
         """End the processes; nobody asks any more."""

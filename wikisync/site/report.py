@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.core.model import Problem, Slug
+from wikisync.markup.diagrams import DRAWING_BYTES_MAX
 from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import NO_ADDRESSES, WikiAddresses, home_slug
 from wikisync.site.context import PageRef
@@ -262,3 +263,14 @@ def _wanted(wiki: IndexedWiki) -> Iterator[WantedPage]:
                 found[ref.target][slug] = None
     for target, by in found.items():
         yield WantedPage(wiki.number, target, tuple(by))
+
+
+def large_drawing(name: str) -> Problem:
+    """What is wrong with a drawing that is not looked at."""
+    mib = DRAWING_BYTES_MAX // 1024**2
+    return Problem(
+        "drawing-large",
+        name,
+        f"is an SVG of more than {mib} MiB; the site shows an empty image instead",
+        "make it smaller, or attach it as PNG",
+    )

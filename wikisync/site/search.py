@@ -36,23 +36,16 @@ import contextlib
 import hashlib
 from array import array
 from collections import defaultdict, deque
-from collections.abc import (
-    Callable,
-    Collection,
-    Generator,
-    Iterable,
-    Iterator,
-    Mapping,
-    Set,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from functools import cache
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
 
+from wikisync.core.decoding import msgpack_decoder
 from wikisync.site import search_terms
 from wikisync.site.addresses import quoted
 from wikisync.site.search_texts import DocumentText, json_bytes
@@ -83,6 +76,14 @@ class SearchDocument(Struct, frozen=True):
     """The day of its last change, as ``2026-11-21``; empty where it is not known."""
 
 
+class SearchedBody(Struct, frozen=True, array_like=True):
+    """What the search takes from a page, as the cache has it."""
+
+    words: bytes
+    text: bytes
+    """Its packed ``DocumentText``."""
+
+
 class DocumentKey(Struct, frozen=True, array_like=True, gc=False):
     """A document without its text."""
 
@@ -107,25 +108,44 @@ class IndexState(Struct, frozen=True, array_like=True):
 
 
 NO_INDEX = IndexState({}, {}, {})
+_BODIES = msgpack_decoder(SearchedBody)
+_TEXTS = msgpack_decoder(DocumentText)
 
 
-class IndexPlace(Protocol):
-    """Where the files of an index lie, and the words of its documents.
+def search_document(key: DocumentKey, body: bytes) -> SearchDocument:
+    """A document from its packed ``SearchedBody``."""
+    searched = _BODIES.decode(body)
+    return SearchDocument(
+        url=key.url,
+        title=key.title,
+        text=_TEXTS.decode(searched.text),
+        wiki=key.wiki,
+        words=searched.words,
+        changed=key.changed,
+    )
+
+
+class IndexPlace:
+    """Where the files of an index lie, and the words of its documents: nothing yet.
 
     What is only for updates is no file of the site (``is_whole``).
     """
 
+    def __init__(self, put: Callable[[str, bytes], None]) -> None:
+        """Take what gives a file its content."""
+        self.put = put
+
     def keep(self, names: Set[str]) -> Collection[str]:
         """Keep files that are as the last update left them; the names of the others."""
+        return names
 
-    def read(self, name: str) -> bytes | None:
+    def read(self, _name: str) -> bytes | None:
         """A file as it is now; None where there is none."""
+        return None
 
-    def put(self, name: str, content: bytes) -> None:
-        """The file shall have this content."""
-
-    def words(self, key: bytes, /) -> dict[str, str] | None:
+    def words(self, _key: bytes, /) -> dict[str, str] | None:
         """The scored words of a document; None where they are not known any more."""
+        return None
 
 
 WordScores = defaultdict[str, search_terms.Scores]
@@ -138,33 +158,20 @@ Load = Callable[[DocumentKey], SearchDocument]
 def build_shards(documents: Iterable[SearchDocument]) -> Mapping[str, bytes]:
     """File name, below the site's search folder, to content; sorted by name."""
     texts = {document.url: document for document in documents}
-    place = _Memory()
+    files: dict[str, bytes] = {}
     keys = [
         DocumentKey(url, document.title, document.wiki, b"", document.changed)
         for url, document in texts.items()
     ]
-    deque(IndexUpdate(NO_INDEX, keys, lambda key: texts[key.url], place).steps(), 0)
-    return dict(sorted(place.files.items()))
+    new_index(keys, lambda key: texts[key.url], files.__setitem__)
+    return {name: files[name] for name in sorted(files) if not is_whole(name)}
 
 
-class _Memory:
-    """The place of an index that is made at once."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-
-    def keep(self, names: Set[str]) -> Collection[str]:
-        return names - self.files.keys()
-
-    def read(self, name: str) -> bytes | None:
-        return self.files.get(name)
-
-    def put(self, name: str, content: bytes) -> None:
-        if not is_whole(name):
-            self.files[name] = content
-
-    def words(self, _key: bytes, /) -> None:
-        return None
+def new_index(
+    documents: Iterable[DocumentKey], load: Load, put: Callable[[str, bytes], None]
+) -> IndexState:
+    """Make an index of which nothing is there; whole shards are put, too."""
+    return IndexUpdate(NO_INDEX, documents, load, IndexPlace(put)).write()
 
 
 class IndexUpdate:
@@ -191,10 +198,10 @@ class IndexUpdate:
         self._is_known = True
         """Whether the scores that documents had before are known."""
 
-    def steps(self) -> Generator[None, None, IndexState]:
-        """Keep or put every file of the index, so that others work in between."""
+    def write(self) -> IndexState:
+        """Keep or put every file of the index; what the next update has to know."""
         scores = WordScores(search_terms.new_scores)
-        yield from self._update_documents(scores)
+        self._update_documents(scores)
         index: dict[str, object] = {
             "count": len(self._now),
             "wikis": [
@@ -212,7 +219,7 @@ class IndexUpdate:
         self._place.put("index.js", _script("index", index))
         return IndexState(self._now, terms, ends)
 
-    def _update_documents(self, scores: WordScores) -> Iterator[None]:
+    def _update_documents(self, scores: WordScores) -> None:
         """Titles and texts; a few documents at a time, for one site has gigabytes."""
         now, changed, size = self._now, self._changed, DOCUMENTS_PER_SHARD
         stale = {slot // size for slot in changed}
@@ -232,7 +239,6 @@ class IndexUpdate:
             for slot in every:
                 if slot in changed:
                     self._rescore(slot, loaded, scores)
-            yield
 
     def _documents(self, number: int, documents: Mapping[int, SearchDocument]) -> bytes:
         """The file of the documents of some slots."""

@@ -1,24 +1,36 @@
 """The search index in an output folder: read, brought up to date, written."""
 
-from collections.abc import Collection, Generator, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import msgspec
 
 from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.system.parallel import usable_cores
+from wikisync.core.system.worker import WorkerLost, WorkerNotStarted
+from wikisync.errors import SiteError
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache
 from wikisync.site.last_build import LastBuild
 from wikisync.site.output import Output
-from wikisync.site.reading import SearchedBody
 from wikisync.site.search import (
     NO_INDEX,
     DocumentKey,
+    IndexPlace,
     IndexState,
     IndexUpdate,
     Load,
+    SearchedBody,
     is_whole,
 )
+from wikisync.site.search_apart import NewIndex
 from wikisync.site.search_words import unpacked_words
+from wikisync.site.writers import Written, asked, new_writer
+
+WRITES_SEARCH = "wikisync.site.search_worker"
+DOCUMENTS_APART = 500
+"""A process takes as long to start as an index of fewer to make."""
 
 _STATES = msgpack_decoder(IndexState)
 _BODIES = msgpack_decoder(SearchedBody)
@@ -30,22 +42,59 @@ def write_search(
     last: LastBuild,
     documents: Iterable[DocumentKey],
     load: Load,
-) -> Generator[None, None, bytes]:
-    """Bring the search index of a site up to date, in steps; what to note of it."""
+) -> bytes:
+    """Bring the search index of a site up to date; what to note of it."""
     before = _STATES.decode(last.search) if last.search else NO_INDEX
     place = _SearchFolder(store, output, last.site)
-    update = IndexUpdate(before, documents, load, place)
-    state = yield from update.steps()
+    state = IndexUpdate(before, documents, load, place).write()
     place.forget_others(
         {f"l-{key}.js" for key, one in state.terms.items() if one.is_cut}
     )
     return msgspec.msgpack.encode(state)
 
 
-class _SearchFolder:
+def is_made_apart(last: LastBuild, documents: Collection[DocumentKey]) -> bool:
+    """Whether an index is worth a process of its own: it is new, and large."""
+    return not last.search and len(documents) >= DOCUMENTS_APART and usable_cores() > 1
+
+
+@contextmanager
+def made_apart(
+    store: Cache, output: Output, last: LastBuild, documents: Iterable[DocumentKey]
+) -> Iterator[Callable[[], bytes]]:
+    """Make a new index while other files are written.
+
+    The result waits for it, puts its files, and gives what to note of it.
+    """
+    places = {key: store.place("words", key.key) for key in documents}
+    paths = output.root.absolute(), store.bodies.path.absolute()
+    worker = new_writer(WRITES_SEARCH)
+    place = _SearchFolder(store, output, last.site)
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(asked, worker, NewIndex(*paths, places))
+
+        def put() -> bytes:
+            try:
+                made = answer.result()
+            except (WorkerLost, WorkerNotStarted) as exc:
+                raise SiteError(
+                    "the process that writes the search index ended",
+                    hint="build again, with more memory if it was short",
+                ) from exc
+            place.take(made.files)
+            return made.state
+
+        try:
+            yield put
+        finally:
+            worker.end()
+
+
+class _SearchFolder(IndexPlace):
     """The index in an output folder, and what only updates need in the cache."""
 
     def __init__(self, store: Cache, output: Output, site: int) -> None:
+        super().__init__(self._put)
         self._store = store
         self._output = output
         self._site = site
@@ -64,12 +113,24 @@ class _SearchFolder:
         )
         return found[0][0] if found else None
 
-    def put(self, name: str, content: bytes) -> None:
+    def _put(self, name: str, content: bytes) -> None:
         if is_whole(name):
             row = self._site, name, content
             self._store.put_rows("REPLACE INTO shard VALUES (?, ?, ?)", [row])
         else:
             self._output.put(SEARCH_FOLDER + name, content)
+
+    def take(self, files: Iterable[Written]) -> None:
+        """Put all files of an index that another process staged."""
+        whole = set()
+        for path, size, digest, number, _ in files:
+            name = path.removeprefix(SEARCH_FOLDER)
+            if is_whole(name):
+                self.put(name, self._output.staged.content(number))
+                whole.add(name)
+            else:
+                self._output.put_staged(path, size, digest, number)
+        self.forget_others(whole)
 
     def forget_others(self, names: Set[str]) -> None:
         """Let go of whole shards that have none of these names."""

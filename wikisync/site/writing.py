@@ -5,8 +5,9 @@ place.  All parsers and composers are loaded with this module, so ``build`` impo
 for a site that changed only.
 """
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain, starmap
 from pathlib import Path
@@ -28,7 +29,7 @@ from wikisync.site.changes import atom_feed, changed_pages, newest
 from wikisync.site.context import ListingItem, PageRef, SiteContext, WikiContext
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
-from wikisync.site.fingerprint import hash_of, program_fingerprint
+from wikisync.site.fingerprint import hash_of
 from wikisync.site.frame import group_titles, is_top
 from wikisync.site.generated import (
     GeneratedPage,
@@ -43,15 +44,16 @@ from wikisync.site.history import history_path
 from wikisync.site.index import Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.last_build import BuildNote, LastBuild
-from wikisync.site.model import BrokenLink, SiteOptions
+from wikisync.site.model import BrokenLink, SiteOptions, SourcePage
 from wikisync.site.output import Changes, Output
-from wikisync.site.pages import PageJob, WikiFrame, WikiPages
+from wikisync.site.pages import PageJob, SourceCopy, WikiFrame, WikiPages
 from wikisync.site.published import PublishedWiki
 from wikisync.site.rendering import Setting, rendered_pages
-from wikisync.site.search import DocumentKey, Load, SearchDocument
-from wikisync.site.search_writing import write_search
+from wikisync.site.search import DocumentKey, SearchDocument
+from wikisync.site.search_writing import is_made_apart, made_apart, write_search
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.theme import Theme
+from wikisync.site.writers import Written
 
 _NOTES = msgpack_decoder(reports.WikiNote)
 _PAGES = msgpack_decoder(IndexedPage)
@@ -112,6 +114,8 @@ class SiteWriting:
         """Of a page of the last build nobody knows any more where it led."""
         self._retry_at = 0.0
         self._documents: list[Sequence[DocumentKey]] = []
+        self._copied: dict[str, tuple[ScannedWiki, SourcePage]] = {}
+        """By output path, pages whose sources other processes copy."""
         self.search = b""
         self._changes: list[ListingItem] = []
         self._has_same_history: list[bool] = []
@@ -141,21 +145,21 @@ class SiteWriting:
             self._theme, self._site.context, bodies, output.root.absolute()
         )
         # the search index needs nothing of the pages but what was read
-        search = self._write_search(output)
-        for written in rendered_pages(setting, output.staged, jobs, search):
-            output.put_staged(*written)
-        report = self._sums.report()
-        self._broken_links = report.broken
-        self._put_generated(
-            output,
-            generated.around(
-                report,
-                self._problems,
-                self._changes,
-                chain.from_iterable(self._documents),
-            ),
-        )
-        deque(search, 0)
+        with self._search(output) as search:
+            for written in rendered_pages(setting, output.staged, jobs):
+                self._put_written(output, written)
+            report = self._sums.report()
+            self._broken_links = report.broken
+            self._put_generated(
+                output,
+                generated.around(
+                    report,
+                    self._problems,
+                    self._changes,
+                    chain.from_iterable(self._documents),
+                ),
+            )
+            self.search = search()
         if self._options.has_report:
             names = [wiki.source.owner.full_path for wiki in self._scanned]
             output.put(
@@ -283,13 +287,14 @@ class SiteWriting:
         self, output: Output, number: int, generated: GeneratedPages
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
         """The pages of a wiki that have to be rendered; all else of it is put."""
-        slugs = self._to_compose(output, number)
+        scanned, slugs = self._scanned[number], self._to_compose(output, number)
+        sources = self._lost_sources(output, number)
         has_lists = self._keeps_lists(output, number)
         self._progress.advance(len(self._addresses[number].pages) - len(slugs))
         # most wikis of a large site are as they were: their pages are not loaded
         if slugs or not has_lists:
             composer = self._composer_of(number)
-            yield from self._page_jobs(output, composer, slugs)
+            yield from self._page_jobs(output, composer, slugs, sources)
             if not has_lists:
                 self._put_generated(output, generated.of_wiki(composer))
                 wiki, site = composer.context, self._site.context
@@ -297,30 +302,49 @@ class SiteWriting:
                     items = list(changed_pages(composer, self._translate))
                     title = f"{site.title}: {composer.label}"
                     self._put_feed(output, wiki, title, items, hash_of("feed"))
-        scanned = self._scanned[number]
         for name in (*scanned.attachments, *self._linked[number]):
             path = self._addresses[number].file(name)
             self._write_file(output, scanned, name, path)
-        sources = {
-            path: scanned.pages[slug]
-            for slug, path in self._addresses[number].sources.items()
-        }
-        keys = {path: bytes.fromhex(page.digest) for path, page in sources.items()}
-        lost = output.keep_all(keys)
-        contents = scanned.read_pages([sources[path] for path in lost])
-        for path, content in zip(lost, contents, strict=True):
-            page = sources[path]
+        pages = [scanned.pages[slug] for slug in sources]
+        contents = scanned.read_pages(pages)
+        for path, page, content in zip(sources.values(), pages, contents, strict=True):
             if content is None:
                 output.leave_out(path, page.path)
-            else:
-                # it may have changed since it was looked at
-                now = page.digest if scanned.source.copy else digest_of(content)
-                output.put(path, content, bytes.fromhex(now))
+                continue
+            digest = page.digest if scanned.source.copy else digest_of(content)
+            output.put(path, content, _source_key(scanned, page, digest))
+
+    def _put_written(self, output: Output, written: Written) -> None:
+        path, size, digest, number, is_source = written
+        key = b""
+        if is_source:
+            scanned, page = self._copied.pop(path)
+            key = _source_key(scanned, page, digest)
+        if number:
+            output.put_staged(path, size, digest, number, key)
+        else:
+            output.leave_out(path, page.path)
+
+    def _lost_sources(self, output: Output, number: int) -> dict[Slug, str]:
+        """Paths of the sources of pages that are not kept as they are."""
+        slugs = {path: slug for slug, path in self._addresses[number].sources.items()}
+        pages = self._scanned[number].pages
+        keys = {path: bytes.fromhex(pages[slug].digest) for path, slug in slugs.items()}
+        return {slugs[path]: path for path in output.keep_all(keys)}
 
     def _page_jobs(
-        self, output: Output, composer: WikiPages, slugs: Sequence[Slug]
+        self,
+        output: Output,
+        composer: WikiPages,
+        slugs: Sequence[Slug],
+        sources: dict[Slug, str],
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
-        number = composer.wiki.number
+        """Pages of a wiki that have to be rendered, with sources that it has in files.
+
+        These are taken from ``sources``.
+        """
+        number, scanned = composer.wiki.number, composer.wiki.scanned
+        has_files = not (scanned.source.copy or scanned.drafts)
         linked = self._sums.backlinks(composer.wiki, slugs)
         own, others = composer.reference, self._references
         for slug in slugs:
@@ -332,8 +356,14 @@ class SiteWriting:
                 ]
             )
             key = composer.key(slug, backlinks)
-            if not output.keep(composer.url(slug), key):
-                job = composer.job(slug, backlinks, output.new_number())
+            if not output.keep(composer.urls[slug], key):
+                source = None
+                if has_files and (path := sources.pop(slug, None)):
+                    page = scanned.pages[slug]
+                    place = scanned.files.place(page.path, page.digest)
+                    source = SourceCopy(place, path, output.new_number())
+                    self._copied[path] = scanned, page
+                job = composer.job(slug, backlinks, output.new_number(), source)
                 yield composer.wiki_frame, job
         # after the pages: those of one folder, which share texts, stay together
         for slug in slugs:
@@ -405,28 +435,18 @@ class SiteWriting:
                 text = self._theme.render(page.template, page.context, at=page.path)
                 output.put(page.path, text.encode("utf-8", "replace"))
 
-    def _write_search(self, output: Output) -> Iterator[None]:
-        load: Load = partial(composing.load_document, indexer=self._indexer)
-        documents = chain.from_iterable(self._documents)
-        if self._kept:
-            known, read = output.known, output.read
-            if top := self._apart:
-                files = (path for path in top.rglob("*.js") if path.is_file())
-                known = tuple(path.relative_to(top).as_posix() for path in files)
-                read = partial(_read_below, top)
-            kept = {
-                hash_of(program_fingerprint(), one): one
-                for one in kept_documents(known, self._kept, read)
-            }
-            keys = [
-                DocumentKey(one.url, one.title, one.wiki, key, one.changed)
-                for key, one in kept.items()
-            ]
-            documents = chain(documents, keys)
-            load = _either(kept, load)
-        self.search = yield from write_search(
-            self._store, output, self._last, documents, load
-        )
+    def _search(self, output: Output) -> AbstractContextManager[Callable[[], bytes]]:
+        """What puts the search index, and gives what to note of it."""
+        kept = kept_documents(output, self._kept, self._apart) if self._kept else {}
+        documents = [*chain.from_iterable(self._documents), *kept]
+        if not kept and is_made_apart(self._last, documents):
+            return made_apart(self._store, output, self._last, documents)
+
+        def load(key: DocumentKey) -> SearchDocument:
+            return kept.get(key) or composing.load_document(key, self._indexer)
+
+        update = partial(write_search, self._store, output, self._last, documents, load)
+        return nullcontext(update)
 
     def _write_files(self, output: Output) -> None:
         for path, content in self._theme.assets().items():
@@ -510,7 +530,7 @@ class SiteWriting:
             return
         is_large = state.size > DRAWING_BYTES_MAX
         if is_large:
-            self._problems.append(_large_drawing(name))
+            self._problems.append(reports.large_drawing(name))
         if output.keep(path, _drawing_key(state.digest)):
             return
         content = b"" if is_large else scanned.read(name, state.digest)
@@ -564,23 +584,12 @@ class SiteWriting:
         return sum(len(wiki.pages) for wiki in self._scanned)
 
 
-def _either(kept: Mapping[bytes, SearchDocument], load: Load) -> Load:
-    return lambda key: kept[key.key] if key.key in kept else load(key)
+def _source_key(scanned: ScannedWiki, page: SourcePage, digest: Digest) -> bytes:
+    """That of a page's source with a digest, which may not be what was scanned."""
+    if digest != page.digest:
+        scanned.missed.add(page.path)
+    return bytes.fromhex(digest)
 
 
 def _drawing_key(digest: Digest) -> bytes:
     return hash_of("drawing", digest)
-
-
-def _large_drawing(name: str) -> Problem:
-    mib = DRAWING_BYTES_MAX // 1024**2
-    return Problem(
-        "drawing-large",
-        name,
-        f"is an SVG of more than {mib} MiB; the site shows an empty image instead",
-        "make it smaller, or attach it as PNG",
-    )
-
-
-def _read_below(folder: Path, path: str) -> bytes:
-    return (folder / path).read_bytes()

@@ -16,7 +16,6 @@ T = TypeVar("T")
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
-_NO_STEP = object()
 WIKIS_AT_ONCE = 4
 """On which one command works at the same time."""
 
@@ -34,23 +33,19 @@ def in_order(
     *,
     threads: int,
     ahead: int,
-    meanwhile: Iterable[object] = (),
 ) -> Iterator[ResultT]:
     """The result of each item, in the order of the items.
 
     Each thread works on ``ahead`` items before the first is wanted, and no more, so
-    that memory stays flat; ``meanwhile`` is done step by step while a result is waited
-    for.
+    that memory stays flat.
     """
-    rest, steps = iter(items), iter(meanwhile)
+    rest = iter(items)
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[ResultT]] = deque()
         try:
             for item in islice(rest, threads * ahead):
                 waiting.append(pool.submit(work, item))
             while waiting:
-                while not waiting[0].done() and next(steps, _NO_STEP) is not _NO_STEP:
-                    pass
                 result = waiting.popleft().result()
                 for item in islice(rest, 1):
                     waiting.append(pool.submit(work, item))

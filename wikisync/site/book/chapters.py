@@ -151,8 +151,9 @@ class Book:
             for slug in composer.order:
                 if only and not f"{slug}/".startswith(f"{only}/"):
                     continue
-                path, title = composer.url(slug), composer.title(slug)
-                level, count = composer.depth(slug), len(self._places) + 1
+                path, title = composer.urls[slug], composer.titles[slug]
+                count = len(self._places) + 1
+                level = sum(1 for one in composer.tree.ancestors(slug) if one.url)
                 place = ChapterPlace(count, path, title, level, slug, number)
                 places.append(place)
                 entries.append(TocEntry(level, self.ident(path), title))

@@ -1,0 +1,98 @@
+"""Processes that write files of a site, and what they answer.
+
+Their jobs are pickled: they come from the process that started them, and from nobody
+else.
+"""
+
+import os
+import pickle
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.model import Digest
+from wikisync.core.system.child import READY, read_frames, standard_streams, write_frame
+from wikisync.core.system.processes import python_worker
+from wikisync.core.system.worker import Worker
+from wikisync.errors import SiteError, WikisyncError
+from wikisync.site.bodies import BodyDamaged
+
+WAIT_SECONDS_MAX = 600.0
+"""By the clock, for one job: a template that does not end is a fault of the theme."""
+
+
+class Written(NamedTuple):
+    """A file that is staged."""
+
+    path: str
+    size: int
+    digest: Digest
+    number: int
+    """Of the staged file; 0 for the source of a page that cannot be read any more."""
+    is_source: bool = False
+
+
+class Answer(Struct, frozen=True, array_like=True):
+    """The files of a job, those of a batch in its order, or what failed."""
+
+    files: tuple[Written, ...] = ()
+    failed: Literal["", "theme", "writing", "reading"] = ""
+    message: str = ""
+    """Of writing, the name of the file."""
+    hint: str = ""
+    code: int = 0
+    """Of writing, what the system says."""
+    state: bytes = b""
+    """Of a new search index, packed."""
+
+
+_ANSWERS = msgpack_decoder(Answer)
+
+
+def new_writer(module: str) -> Worker[Answer]:
+    """A process that writes files of a site, not yet started."""
+    return Worker(
+        python_worker(module),
+        _ANSWERS,
+        encode=pickle.dumps,
+        wait_seconds_max=WAIT_SECONDS_MAX,
+    )
+
+
+def asked(worker: Worker[Answer], job: object) -> Answer:
+    """What such a process answers.
+
+    Raises:
+        SiteError, OSError, BodyDamaged: what was raised there.
+        WorkerLost, WorkerNotStarted: the process ended, or did not begin.
+    """
+    answer = worker.ask(job)
+    match answer.failed:
+        case "theme":
+            raise SiteError(answer.message, hint=answer.hint)
+        case "writing":
+            raise OSError(answer.code, os.strerror(answer.code), answer.message)
+        case "reading":
+            raise BodyDamaged(answer.message)
+    return answer
+
+
+def serve(work: Callable[[Any], Answer]) -> None:
+    """Do this process's jobs, one after the other, until its input ends."""
+    with standard_streams() as (source, target):
+        write_frame(target, READY)
+        for packed in read_frames(source):
+            job = pickle.loads(packed)  # noqa: S301 - from our own parent
+            try:
+                answer = work(job)
+            except WikisyncError as error:
+                answer = Answer((), "theme", error.message, error.hint or "")
+            except OSError as error:
+                name, code = str(error.filename or ""), error.errno or 0
+                answer = Answer((), "writing", name, code=code)
+            except BodyDamaged as error:
+                answer = Answer((), "reading", str(error))
+            write_frame(target, msgspec.msgpack.encode(answer))
