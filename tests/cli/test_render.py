@@ -34,22 +34,6 @@ def test_page_is_printed_with_its_links(capsys: pytest.CaptureFixture[str]) -> N
     assert '<img src="uploads/aa/p.png" alt="p"' in out
 
 
-@pytest.mark.usefixtures("wiki")
-@pytest.mark.parametrize(
-    ("stage", "piece"),
-    [
-        ("parse", "<h1>Hi</h1>"),
-        ("safe", '<a href="sub/page">s</a>'),
-        ("final", '<h1 id="hi">'),
-    ],
-)
-def test_stage_shows_the_work_so_far(
-    stage: str, piece: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["render", "home.md", "--stage", stage]) == 0
-    assert piece in capsys.readouterr().out
-
-
 def test_folder_is_written_file_by_file(wiki: Path) -> None:
     assert main(["render", ".", "-o", "out"]) == 0
     written = sorted(p.relative_to(wiki / "out") for p in wiki.glob("out/**/*.html"))
@@ -81,7 +65,7 @@ def test_standard_input_is_markdown_unless_told(
 ) -> None:
     for arguments, expected in ([], "<h1"), (["-f", "rdoc"], "<p># x"):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"# x\n")))
-        assert main(["render", "-", "--stage", "safe", *arguments]) == 0
+        assert main(["render", "-", *arguments]) == 0
         assert expected in capsys.readouterr().out
 
 
@@ -253,17 +237,13 @@ def test_engine_that_is_asked_for_renders_asciidoc(
     assert "<em>x</em>" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("stage", ["parse", "safe", "final"])
 def test_page_over_its_deadline_does_not_hold_the_command(
-    stage: str,
-    wiki: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    wiki: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parser = BoundedParser(seconds_max=0.0)
     monkeypatch.setattr("wikisync.workspace.page_files.bounded_parser", lambda: parser)
     (wiki / "slow.md").write_text("*a* [b](c) " * 50_000)
-    assert main(["render", "slow.md", "--stage", stage]) == 1
+    assert main(["render", "slow.md"]) == 1
     parser.close()
     assert "takes longer than 0 seconds" in capsys.readouterr().err
 

@@ -14,7 +14,7 @@ from wikisync.core.model import Format, Page, Slug
 from wikisync.errors import RenderError
 from wikisync.markup.bounded import BoundedParser, Wish, bounded_parser
 from wikisync.markup.context import Include
-from wikisync.markup.page import MarkupOptions, parse_page, safe_html, to_html
+from wikisync.markup.page import MarkupOptions, parse_page
 from wikisync.markup.record import AsciidocEngine, MarkdownEngine
 
 PAGE = Page(Slug("a/b"), Format.MARKDOWN, "# T\n\n[x](y) $a$\n\n```py\nx = 1\n```\n")
@@ -34,18 +34,6 @@ def test_result_is_that_of_the_plain_function(
     page = Page(PAGE.slug, page_format, PAGE.content, "Given")
     options = MarkupOptions(highlight=False)
     assert parser.parse(page, options) == parse_page(page, options)
-
-
-def test_earlier_stages_are_those_of_the_plain_functions(parser: BoundedParser) -> None:
-    options = MarkupOptions(engine="markdown-it")
-    assert parser.html(PAGE, options, "parse") == to_html(PAGE, options)
-    assert parser.html(PAGE, options, "safe") == safe_html(PAGE, options)
-
-
-def test_refusal_of_an_earlier_stage_is_an_error(parser: BoundedParser) -> None:
-    with pytest.raises(RenderError, match="characters of HTML"):
-        parser.html(PAGE, MarkupOptions(html_chars_max=1), "safe")
-    assert parser.parse(PAGE) == parse_page(PAGE)
 
 
 def test_includes_are_asked_of_the_caller(parser: BoundedParser) -> None:

@@ -18,8 +18,6 @@ from wikisync.markup.page import (
     finish_page,
     parse_page,
     parse_pages,
-    safe_html,
-    to_html,
 )
 from wikisync.markup.record import MarkdownEngine
 
@@ -289,12 +287,6 @@ def test_failure_of_a_parser_is_a_problem_of_the_page(
     assert "&lt;i&gt;text&lt;/i&gt;" in page.html
     assert page.problems[0].code == "page-not-rendered"
     assert page.text == "<i>text</i>"
-
-
-def test_stages_show_less_and_less_trust() -> None:
-    page = Page(Slug("a"), Format.MARKDOWN, "<script>x</script>\n\n[a](b) `c`\n")
-    assert "<script>" in to_html(page)
-    assert safe_html(page).strip() == '<p><a href="b">a</a> <code>c</code></p>'
 
 
 def test_text_and_sections_are_there_for_the_search() -> None:

@@ -12,7 +12,11 @@ from pathlib import Path
 
 from tests.security.attack_html import hostile_html
 from tests.security.proof import Row
-from wikisync.markup import fast, sanitize
+from wikisync.core.model import Slug
+from wikisync.markup import sanitize
+from wikisync.markup.context import ParseContext
+from wikisync.markup.markdown import to_html
+from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.source import clean_source
 from wikisync.markup.tokens import VOID, Document
 
@@ -67,7 +71,8 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
-        self.pages = [html_of(page) for page in sorted(SAMPLE.rglob("*.md"))]
+        paths = sorted(SAMPLE.rglob("*.md"))
+        self.pages = [html_of(path.read_text("utf-8")) for path in paths]
 
     def texts(self, count: int) -> Iterator[str]:
         """Texts of all kinds in turn."""
@@ -155,8 +160,11 @@ class Writer:
         return self.chance.random() < share
 
 
-def html_of(page: Path) -> str:
-    return fast.parse(clean_source(page.read_text("utf-8")), has_signs=True)
+def html_of(text: str, engine: MarkdownEngine = "auto") -> str:
+    """What a markdown parser gives, not yet safe."""
+    return to_html(
+        clean_source(text), ParseContext(Slug("a"), engine=engine, has_filters=True)
+    )
 
 
 def tokens(document: Document) -> tuple[object, ...]:

@@ -7,10 +7,8 @@ import pytest
 
 from tests.security.attack_html import hostile_html
 from tests.security.attack_pages import attack_pages
-from tests.security.own_html import Writer, is_taken
+from tests.security.own_html import Writer, html_of, is_taken
 from tools.corpora import corpora
-from wikisync.core.model import Format, Page, Slug
-from wikisync.markup.page import MarkupOptions, to_html
 from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.sanitize import own_tokens
 
@@ -25,9 +23,8 @@ def test_texts_that_are_taken_are_those_that_the_sanitiser_leaves() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_examples_of_all_corpora_are_left_or_cleaned(engine: MarkdownEngine) -> None:
     sources = {source for _, examples in corpora() for source, _ in examples}
-    options = MarkupOptions(engine=engine)
-    pages = [Page(Slug("a"), Format.MARKDOWN, source) for source in sorted(sources)]
-    assert sum(is_taken(to_html(page, options)) for page in pages) > 100
+    taken = [is_taken(html_of(source, engine)) for source in sorted(sources)]
+    assert sum(taken) > 100
 
 
 def test_no_attack_is_taken_that_the_sanitiser_changes() -> None:
@@ -35,7 +32,7 @@ def test_no_attack_is_taken_that_the_sanitiser_changes() -> None:
         is_taken(html)
     for page in attack_pages():
         if page.path.endswith(".md"):
-            is_taken(to_html(Page(Slug("a"), Format.MARKDOWN, page.text)))
+            is_taken(html_of(page.text))
 
 
 def test_pages_of_the_user_guide_need_no_sanitiser() -> None:

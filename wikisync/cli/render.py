@@ -1,4 +1,4 @@
-"""``wikisync render``: a page's HTML without a theme, at a stage of the pipeline."""
+"""``wikisync render``: a page's HTML without a theme."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from wikisync.errors import ExitCode, WikisyncError
 from wikisync.workspace import page_files
 
 
-@click.command("render", epilog="Example: wikisync render page.asciidoc --stage safe")
+@click.command("render", epilog="Example: wikisync render page.asciidoc")
 @click.argument(
     "files",
     nargs=-1,
@@ -26,14 +26,6 @@ from wikisync.workspace import page_files
     "format_name",
     type=click.Choice([str(known) for known in Format]),
     help="Read every file as this format, regardless of its extension.",
-)
-@click.option(
-    "--stage",
-    type=click.Choice(["parse", "safe", "final"]),
-    default="final",
-    show_default=True,
-    help="Processing stage: parser output, after sanitising, or after filters and"
-    " links.",
 )
 @click.option(
     "-o",
@@ -50,7 +42,6 @@ def command(
     files: tuple[Path, ...],
     markup: tuple[str, ...],
     format_name: str | None,
-    stage: page_files.Stage,
     output: Path | None,
 ) -> int:
     """Print the HTML of pages: files, folders, or - for standard input.
@@ -63,7 +54,7 @@ def command(
         markup
     )  # a mistake in it is reported before any file is read
     renderer = page_files.FileRenderer(
-        Format(format_name) if format_name else None, stage, console, markup
+        Format(format_name) if format_name else None, console, markup
     )
     is_single = len(files) == 1 and not files[0].is_dir()
     printer = Printer(console, output, is_single=is_single)

@@ -13,7 +13,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,7 +21,7 @@ from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Page
 from wikisync.core.system.processes import python_worker
 from wikisync.core.system.worker import MORE, More, Worker, WorkerLost, WorkerNotStarted
-from wikisync.errors import RenderError
+from wikisync.errors import Breach, RenderError
 from wikisync.markup.context import PAGE_SECONDS_MAX, Include, include_nothing
 from wikisync.markup.jobs import (
     OUT_OF_MEMORY,
@@ -30,8 +30,6 @@ from wikisync.markup.jobs import (
     Included,
     Job,
     Jobs,
-    Refused,
-    Shown,
     Wanted,
 )
 from wikisync.markup.record import MarkupOptions, ParsedPage
@@ -59,6 +57,14 @@ class Wish(msgspec.Struct, frozen=True):
     seconds_max: float | None = None
     """Of processor time, less than the parser's limit."""
     aim: bytes = b""
+
+
+class Refused(NamedTuple):
+    """Why a page has no answer."""
+
+    message: str
+    breach: Breach
+    """The limit that the page is over."""
 
 
 class BoundedPages(Generic[MadeT]):
@@ -110,10 +116,9 @@ class BoundedPages(Generic[MadeT]):
             for wish, answer in zip(wishes, answers, strict=True)
         ]
 
-    def _made(self, wish: Wish, answer: Done | Shown | Refused) -> MadeT:
+    def _made(self, wish: Wish, answer: Done | Refused) -> MadeT:
         if isinstance(answer, Done):
             return self._decoder.decode(answer.made)
-        assert isinstance(answer, Refused)
         source = clean_source(wish.page.content)
         return self._make(
             shown_as_source(wish.page, source, answer.message, breach=answer.breach),
@@ -127,13 +132,13 @@ class BoundedPages(Generic[MadeT]):
 
     def _answers(
         self, jobs: Sequence[Job], includes: Sequence[Include]
-    ) -> list[Done | Shown | Refused]:
+    ) -> list[Done | Refused]:
         """A worker's last answer to each job, or why there is none.
 
         Pages of a message are parsed together: after a breach they are sent anew one by
         one.
         """
-        answers: list[Done | Shown | Refused] = []
+        answers: list[Done | Refused] = []
         start = end = alone_until = 0
 
         def reply(answer: Answer) -> Included | More | None:
@@ -217,22 +222,6 @@ class BoundedParser(BoundedPages[ParsedPage]):
     ) -> ParsedPage:
         """What ``parse_page`` gives, or source with a notice after a breach."""
         return self.make_all([Wish(page, options, include, seconds_max)])[0]
-
-    def html(
-        self,
-        page: Page,
-        options: MarkupOptions,
-        stage: Literal["parse", "safe"],
-        *,
-        include: Include = include_nothing,
-    ) -> str:
-        """What ``to_html`` or ``safe_html`` gives; raises also over the deadline."""
-        job = Job(page, options, stage, self._seconds_max)
-        answer = self._answers([job], [include])[0]
-        if isinstance(answer, Shown):
-            return answer.html
-        assert isinstance(answer, Refused)
-        raise RenderError(answer.message)
 
 
 def _some_of(jobs: Sequence[Job], start: int) -> Jobs:

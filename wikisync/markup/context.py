@@ -4,8 +4,7 @@ Each format is one function ``to_html(source, context) -> str`` that gives HTML
 which is not yet safe: headings without ids, code as
 ``<pre data-canonical-lang="x"><code>``, math as an element with
 ``data-math-style="inline"`` or ``"display"``, wiki links with ``data-wikilink``.
-What only the filters read, the signs in boxes and links' lines if they are wanted, is
-there when they follow, and not in what ``render --stage parse`` shows.
+What only the filters read, the signs in boxes, is there when they follow.
 ``markup.page`` sanitises it and runs the filters, the same for all formats.
 """
 

@@ -1,15 +1,11 @@
 """Messages between a renderer and the process that parses its pages.  Pure."""
 
-from typing import Literal
-
 import msgspec
 
 from wikisync.core.model import Page
-from wikisync.errors import Breach
 from wikisync.markup.context import PAGE_SECONDS_MAX
 from wikisync.markup.record import MarkupOptions
 
-Stage = Literal["parse", "safe", "final"]
 OUT_OF_MEMORY = 71
 """Exit code of a worker that cannot even say so."""
 
@@ -19,8 +15,6 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
 
     page: Page
     options: MarkupOptions
-    stage: Stage = "final"
-    """What is wanted: what the parser gives, that sanitised, or all of phase A."""
     seconds_max: float = PAGE_SECONDS_MAX
     """Of processor time; a page that takes more ends the worker."""
     aim: bytes = b""
@@ -53,18 +47,4 @@ class Done(msgspec.Struct, frozen=True, array_like=True, tag="done"):
     """The worker has taken much memory: another one takes the rest of its jobs."""
 
 
-class Shown(msgspec.Struct, frozen=True, array_like=True, tag="shown"):
-    """HTML of an earlier stage: from the worker, last for a page."""
-
-    html: str
-
-
-class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
-    """An earlier stage cannot be had: from the worker, last for a page."""
-
-    message: str
-    breach: Breach | None = None
-    """The limit that the page is over."""
-
-
-Answer = Wanted | Done | Shown | Refused
+Answer = Wanted | Done

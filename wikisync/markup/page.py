@@ -50,8 +50,6 @@ __all__ = [
     "finish_page",
     "parse_page",
     "parse_pages",
-    "safe_html",
-    "to_html",
 ]
 
 PARSERS: Mapping[Format, str] = {
@@ -203,7 +201,7 @@ def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
     try:
         check_size(text, options)
         front = split_front_matter(text)
-        html = front_html(page, front, options, include, has_filters=True)
+        html = front_html(page, front, options, include)
         yield
         dropped: list[nesting.Dropped] = []
         document = safe_document(page, html, options, dropped)
@@ -291,30 +289,13 @@ def notes_not_shown(html: str, source: str) -> Iterator[nesting.Dropped]:
             yield nesting.Dropped(NO_REFERENCE, found[0].lstrip())
 
 
-def to_html(
-    page: Page,
-    options: MarkupOptions = MarkupOptions(),  # noqa: B008 - frozen, no state
-    *,
-    include: Include = include_nothing,
-) -> str:
-    """What the format's parser gives: not safe, links as written."""
-    front = split_front_matter(clean_source(page.content))
-    return front_html(page, front, options, include)
-
-
 def front_html(
-    page: Page,
-    front: FrontMatter,
-    options: MarkupOptions,
-    include: Include,
-    *,
-    has_filters: bool = False,
+    page: Page, front: FrontMatter, options: MarkupOptions, include: Include
 ) -> str:
     """What the format's parser gives of a page that is split at its front matter."""
     module = load_parser(page.format)
-    context = ParseContext(
-        page.slug, include, options.engine, options.asciidoc_engine, has_filters
-    )
+    engines = options.engine, options.asciidoc_engine
+    context = ParseContext(page.slug, include, *engines, has_filters=True)
     html: str = module.to_html(front.body, context)
     shown = code_html(front.shown, front.language) if front.language else ""
     return shown + ("" if page.format in PARSERS else NOT_RENDERED) + html
@@ -326,24 +307,13 @@ def load_parser(page_format: Format) -> ModuleType:
     return importlib.import_module(PARSERS.get(page_format, shown_as_text))
 
 
-def safe_html(
-    page: Page,
-    options: MarkupOptions = MarkupOptions(),  # noqa: B008 - frozen, no state
-    *,
-    include: Include = include_nothing,
-) -> str:
-    """Sanitised HTML of a page, before the filters."""
-    html = to_html(page, options, include=include)
-    return "".join(safe_document(page, html, options).html)
-
-
 def safe_document(
     page: Page,
     html: str,
     options: MarkupOptions,
     dropped: list[nesting.Dropped] | None = None,
 ) -> Document:
-    """What a parser gave as sanitised tokens; raises what ``safe_html`` raises."""
+    """What a parser gave as sanitised tokens; RenderError if it is too long."""
     if options.placeholders is not None:
         html = texts.fill_addresses(html, options.placeholders)
     if len(html) > options.html_chars_max:

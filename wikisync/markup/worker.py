@@ -19,22 +19,10 @@ import msgspec
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Format
 from wikisync.core.system import child
-from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.context import page_seconds
-from wikisync.markup.jobs import (
-    OUT_OF_MEMORY,
-    Done,
-    Included,
-    Job,
-    Jobs,
-    Refused,
-    Shown,
-    Stage,
-    Wanted,
-)
-from wikisync.markup.page import Source, load_parser, parse_pages, safe_html, to_html
+from wikisync.markup.jobs import OUT_OF_MEMORY, Done, Included, Job, Jobs, Wanted
+from wikisync.markup.page import Source, load_parser, parse_pages
 from wikisync.markup.record import ParsedPage
-from wikisync.markup.source import TOO_MUCH_MEMORY
 
 STATUS = Path("/proc/self/status")
 FORMAT_BYTES_MAX = {Format.REST: 224 << 20, Format.ASCIIDOC: 224 << 20}
@@ -79,17 +67,13 @@ def serve(
                 )
                 for number, job in numbered
             ]
-            answers: list[Done | Shown | Refused]
-            if first.stage == "final":
-                answers = [*made_of(sources, [job for _, job in numbered], make)]
-            else:
-                answers = [shown(first.stage, sources[0])]
+            answers = [*made_of(sources, [job for _, job in numbered], make)]
             last = answers[-1]
-            if isinstance(last, Done) and is_spent(memory_bytes_max):
+            if is_spent(memory_bytes_max):
                 answers[-1] = last = Done(last.made, is_spent=True)
             for answer in answers:
                 child.write_frame(target, msgspec.msgpack.encode(answer))
-            if isinstance(last, Done) and last.is_spent:
+            if last.is_spent:
                 break
 
 
@@ -99,8 +83,7 @@ def batch_of(numbered: tuple[int, Job]) -> int:
     The other formats' parsers need memory that grows faster than the page.
     """
     number, job = numbered
-    is_stepped = job.stage == "final" and job.page.format is Format.MARKDOWN
-    return -1 if is_stepped else number
+    return -1 if job.page.format is Format.MARKDOWN else number
 
 
 def made_of(
@@ -111,22 +94,6 @@ def made_of(
         with source.clock:
             made = make(parsed, job.aim, source.page.content)
         yield Done(msgspec.Raw(msgspec.msgpack.encode(made)))
-
-
-def shown(stage: Stage, source: Source) -> Shown | Refused:
-    """HTML of an earlier stage."""
-    render = to_html if stage == "parse" else safe_html
-    try:
-        with source.clock:
-            return Shown(render(source.page, source.options, include=source.include))
-    except LimitExceeded as error:
-        return Refused(error.message, error.breach)
-    except RenderError as error:
-        return Refused(error.message)
-    except MemoryError:
-        return Refused(TOO_MUCH_MEMORY, "memory")
-    except Exception as error:  # noqa: BLE001 - as in parse_pages: a parser's bug
-        return Refused(f"its parser failed: {error!r:.200}")
 
 
 class PageClock(child.ProcessorTime):

@@ -8,7 +8,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
 from urllib.parse import quote
 
 import msgspec
@@ -35,7 +34,6 @@ FILE_BYTES_MAX = 16 * 1024 * 1024
 INCLUDE_BYTES_MAX = 1024 * 1024
 NEIGHBOURS_MAX = 20_000
 """Files listed around a single file, which may lie in a very large folder."""
-Stage = Literal["parse", "safe", "final"]
 
 
 class RenderedFile(msgspec.Struct):
@@ -105,12 +103,10 @@ class FileRenderer:
     def __init__(
         self,
         page_format: model.Format | None,
-        stage: Stage,
         messages: Messages,
         markup: Sequence[str] = (),
     ) -> None:
         self.page_format = page_format
-        self.stage = stage
         self.messages = messages
         self.failures = 0
         self._markup = markup
@@ -146,14 +142,11 @@ class FileRenderer:
             yield Source(str(root / relative), relative, root)
 
     def render(self, source: Source) -> RenderedFile:
-        """One file at the stage asked for; FolderError where it cannot be read."""
+        """One file; FolderError where it cannot be read."""
         page = self._page(source)
         include = include_from(source.root, source.relative)
         options = self._options_for(source.root or Path())
         parser = bounded_parser()
-        if self.stage != "final":
-            html = parser.html(page, options, self.stage, include=include)
-            return RenderedFile(source.name, page.format, html, page.slug)
         around = Surroundings({page.slug: source.relative})
         if source.root is not None:
             around = self._around(source.root, files_max=NEIGHBOURS_MAX)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.markup import render as render_page
 from wikisync.core.model import Format, Page, Slug
-from wikisync.markup.page import MarkupOptions, parse_page, safe_html, to_html
+from wikisync.markup.page import MarkupOptions, parse_page
 from wikisync.markup.record import MarkdownEngine
 
 ENGINES: tuple[MarkdownEngine, ...] = ("comrak", "markdown-it")
@@ -107,16 +107,6 @@ def test_signs_that_tick_and_those_that_do_not(options: MarkupOptions) -> None:
     html = render("- [x] a\n- [X] b\n- [ ] c\n", options)
     assert (html.count("<input"), html.count(" checked ")) == (3, 2)
     assert "data-sign" not in html
-
-
-def test_stages_before_the_filters_are_what_the_parser_gives(
-    options: MarkupOptions,
-) -> None:
-    """The parser knows no third state; what carries it to the filter is not shown."""
-    page = page_of("- [~] a\n")
-    ticked = 'class="task-list-item-checkbox" checked="" disabled=""'
-    assert f'<input type="checkbox" {ticked} /> a</li>' in to_html(page, options)
-    assert f'<input type="checkbox" {ticked}> a</li>' in safe_html(page, options)
 
 
 def test_sign_in_raw_html_is_text(options: MarkupOptions) -> None:
