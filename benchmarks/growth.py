@@ -23,8 +23,9 @@ from wikisync.core.model import AttachmentPath, Format, Page, Slug
 from wikisync.markup import fast
 from wikisync.markup.highlight import highlighted
 from wikisync.markup.links import LinkIndex
-from wikisync.markup.page import MarkupOptions, finish_page, parse_page
-from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import MarkdownEngine, MarkupOptions
+from wikisync.markup.resolve import finish_page
 
 SIZES = (10_000, 20_000, 40_000, 80_000)
 RUNS = 2

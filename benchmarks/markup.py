@@ -17,8 +17,9 @@ from pathlib import Path
 from wikisync.core.model import AttachmentPath, Format, Page, Slug
 from wikisync.markup import fast
 from wikisync.markup.links import LinkIndex
-from wikisync.markup.page import MarkupOptions, finish_page, parse_page
-from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import MarkdownEngine, MarkupOptions
+from wikisync.markup.resolve import finish_page
 from wikisync.markup.source import clean_source
 
 SAMPLE = Path(__file__).resolve().parent.parent / "sample-site"

@@ -22,8 +22,8 @@ from tests.support.planting import PLANTED, Trap
 from wikisync.core.model import Format, Page, Slug
 from wikisync.core.system import processes
 from wikisync.markup.bounded import BoundedParser
-from wikisync.markup.page import MarkupOptions, parse_page
-from wikisync.markup.record import AsciidocEngine
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import AsciidocEngine, MarkupOptions
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.import_fetch import fetch_repository

@@ -31,9 +31,9 @@ from wikisync.markup.context import ParseContext
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.markdown import to_html
-from wikisync.markup.page import MarkupOptions, finish_page, parse_page
-from wikisync.markup.record import MarkdownEngine
-from wikisync.markup.resolve import ATTRIBUTE
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import MarkdownEngine, MarkupOptions
+from wikisync.markup.resolve import ATTRIBUTE, finish_page
 from wikisync.markup.source import clean_source
 
 CONTEXT_TOKENS = 3

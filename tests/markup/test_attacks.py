@@ -79,7 +79,8 @@ def test_address_of_a_hostile_index_is_checked_again() -> None:
     """Whatever answers for links cannot put a script into a page."""
     from wikisync.core.model import AttachmentPath, Page, Slug
     from wikisync.markup.links import LinkIndex
-    from wikisync.markup.page import finish_page, parse_page
+    from wikisync.markup.page import parse_page
+    from wikisync.markup.resolve import finish_page
 
     class HostileUrls:
         def page(self, slug: Slug, fragment: str) -> str:

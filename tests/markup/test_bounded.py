@@ -14,8 +14,8 @@ from wikisync.core.model import Format, Page, Slug
 from wikisync.errors import RenderError
 from wikisync.markup.bounded import BoundedParser, Wish, bounded_parser
 from wikisync.markup.context import Include
-from wikisync.markup.page import MarkupOptions, parse_page
-from wikisync.markup.record import AsciidocEngine, MarkdownEngine
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import AsciidocEngine, MarkdownEngine, MarkupOptions
 
 PAGE = Page(Slug("a/b"), Format.MARKDOWN, "# T\n\n[x](y) $a$\n\n```py\nx = 1\n```\n")
 

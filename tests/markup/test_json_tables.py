@@ -5,8 +5,7 @@ import json
 import pytest
 
 from tests.support.markup import render
-from wikisync.markup.page import MarkupOptions
-from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.record import MarkdownEngine, MarkupOptions
 
 
 def table(value: object) -> str:

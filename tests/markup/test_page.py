@@ -11,15 +11,9 @@ from wikisync.core.model import Format, Page, Slug
 from wikisync.errors import RenderError
 from wikisync.markup import markdown
 from wikisync.markup.links import LinkIndex
-from wikisync.markup.page import (
-    MarkupOptions,
-    ParsedPage,
-    Source,
-    finish_page,
-    parse_page,
-    parse_pages,
-)
-from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.page import Source, parse_page, parse_pages
+from wikisync.markup.record import MarkdownEngine, MarkupOptions, ParsedPage
+from wikisync.markup.resolve import finish_page
 
 
 def test_parsed_page_survives_a_cache() -> None:

@@ -5,8 +5,7 @@ import re
 import pytest
 
 from tests.support.markup import parse, render
-from wikisync.markup.page import MarkupOptions
-from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.record import MarkdownEngine, MarkupOptions
 from wikisync.markup.references import candidates
 
 WIKI = "https://gitlab.example.com/docs/sub/handbook/-/wikis"

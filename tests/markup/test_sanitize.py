@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.support.markup import load_cases, shape
+from tests.support.markup import load_cases, sanitize, shape
 from wikisync.core.model import Format
-from wikisync.markup.sanitize import sanitize
 
 CASES = load_cases("sanitise_cases.json")
 STRICTER = {

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.support.markup import load_cases
+from tests.support.markup import load_cases, sanitize
 from wikisync.markup.record import LinkRef
-from wikisync.markup.sanitize import sanitize
 from wikisync.markup.tokens import Document, format_attributes, parse_attributes
 
 HTML = '<p>a<b title="x>y">c</b><br>d</p><ul><li>e</li></ul>'

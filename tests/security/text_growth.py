@@ -24,8 +24,8 @@ from wikisync.folder.text import decode_page
 from wikisync.markup.diagrams import static_drawing
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.markup.links import parse_redirects
-from wikisync.markup.page import MarkupOptions, parse_page
-from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import MarkdownEngine, MarkupOptions
 from wikisync.merging.conflict import git_conflicts, read_conflict_file
 from wikisync.merging.merge import merge
 from wikisync.merging.metadata import merge_metadata, with_front_matter

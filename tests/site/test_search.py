@@ -12,7 +12,11 @@ from tests.support.searched import searched
 from wikisync.markup.record import Section
 from wikisync.site.search import SearchDocument, assign_slots, build_shards
 from wikisync.site.search_terms import POSTINGS_MAX, SHARD_BYTES_MAX
-from wikisync.site.search_words import WORD_CHARS_MAX, fold, words_of
+from wikisync.site.search_words import WORD_CHARS_MAX, count_words, fold
+
+
+def words_of(text: str) -> list[str]:
+    return list(count_words(text).elements())
 
 
 def document(url: str, text: str, title: str = "", wiki: str = "") -> SearchDocument:

@@ -15,8 +15,9 @@ from tests.support.markup import CASES, VOID, PlainUrls
 from wikisync.core.model import AttachmentPath, Format, Page, Slug
 from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.links import LinkIndex
-from wikisync.markup.page import MarkupOptions, finish_page, parse_page
-from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import MarkdownEngine, MarkupOptions
+from wikisync.markup.resolve import finish_page
 
 WIKI = "https://gitlab.example.com/docs/handbook/-/wikis"
 PAGES = ("home", "setup", "my-page", "guide/install")

@@ -9,13 +9,10 @@ from typing import Any
 
 from wikisync.core.model import AttachmentPath, Format, Page, Slug
 from wikisync.markup.links import LinkIndex
-from wikisync.markup.page import (
-    MarkupOptions,
-    ParsedPage,
-    RenderedPage,
-    finish_page,
-    parse_page,
-)
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import MarkupOptions, ParsedPage, RenderedPage
+from wikisync.markup.resolve import finish_page
+from wikisync.markup.sanitize import sanitize_tokens
 
 CASES = Path(__file__).resolve().parent.parent / "markup" / "cases"
 INLINE = frozenset(
@@ -81,6 +78,11 @@ def render(
     )
     parsed = parse(text, page_format, slug, options)
     return finish_page(parsed, index, PlainUrls(), lambda: text)
+
+
+def sanitize(html: str, page_format: Format = Format.MARKDOWN) -> str:
+    """Safe HTML of what a parser gives."""
+    return "".join(sanitize_tokens(html, page_format).html)
 
 
 class ShapeReader(HTMLParser):

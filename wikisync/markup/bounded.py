@@ -196,21 +196,9 @@ class BoundedPages(Generic[MadeT]):
 class BoundedParser(BoundedPages[ParsedPage]):
     """Parses pages in worker processes."""
 
-    def __init__(
-        self,
-        *,
-        seconds_max: float = PAGE_SECONDS_MAX,
-        memory_bytes_max: int = MEMORY_BYTES_MAX,
-        wait_seconds_max: float = WAIT_SECONDS_MAX,
-    ) -> None:
-        super().__init__(
-            "wikisync.markup.worker",
-            _PARSED_PAGES,
-            lambda parsed, _: parsed,
-            seconds_max=seconds_max,
-            memory_bytes_max=memory_bytes_max,
-            wait_seconds_max=wait_seconds_max,
-        )
+    def __init__(self, **limits: Any) -> None:
+        module = "wikisync.markup.worker"
+        super().__init__(module, _PARSED_PAGES, lambda parsed, _: parsed, **limits)
 
     def parse(
         self,

@@ -30,8 +30,7 @@ from wikisync.markup.filters.headings import filter_heading_links, filter_headin
 from wikisync.markup.filters.math import filter_math
 from wikisync.markup.filters.tasks import filter_tasks, strike_tasks
 from wikisync.markup.frontmatter import FrontMatter, split_front_matter, tags_of
-from wikisync.markup.record import MarkupOptions, ParsedPage, RenderedPage, position_of
-from wikisync.markup.resolve import finish_page
+from wikisync.markup.record import MarkupOptions, ParsedPage, position_of
 from wikisync.markup.sanitize import DOCUMENT_TAGS, sanitize_tokens
 from wikisync.markup.source import (
     TOO_MUCH_MEMORY,
@@ -41,16 +40,6 @@ from wikisync.markup.source import (
     title_of,
 )
 from wikisync.markup.tokens import Document, escape
-
-__all__ = [
-    "MarkupOptions",
-    "ParsedPage",
-    "RenderedPage",
-    "Source",
-    "finish_page",
-    "parse_page",
-    "parse_pages",
-]
 
 PARSERS: Mapping[Format, str] = {
     Format.MARKDOWN: "wikisync.markup.markdown",

@@ -133,21 +133,16 @@ REFERENCES = ("&amp;", "&lt;", "&gt;", "&quot;", "&nbsp;")
 """How the sanitiser writes signs; it changes every other ``&``."""
 
 
-def sanitize(html: str, page_format: Format = Format.MARKDOWN) -> str:
-    """Safe HTML of a page: every tag closed, every value in double quotes.
-
-    Safe means: no script, no style, no event attribute, no frame or form, no
-    URL with a scheme outside ``markup.urls``.  Linear in the length of ``html``.
-    """
-    return "".join(sanitize_tokens(html, page_format).html)
-
-
 def sanitize_tokens(
     html: str,
     page_format: Format = Format.MARKDOWN,
     dropped: list[Dropped] | None = None,
 ) -> Document:
-    """The same as tokens, for the filters; ``dropped`` gets what ``tame`` drops."""
+    """Tokens of the safe HTML of a page; ``dropped`` gets what ``tame`` drops.
+
+    Safe means: no script, no style, no event attribute, no frame or form, no URL with a
+    scheme outside ``markup.urls``.  Linear in the length of ``html``.
+    """
     own = own_tokens(html) if page_format is Format.MARKDOWN else None
     return cleaned_tokens(html, page_format, dropped) if own is None else own
 

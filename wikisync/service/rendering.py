@@ -15,7 +15,9 @@ from wikisync.core.decoding import json_decoder
 from wikisync.core.model import AttachmentPath, Format, Page, Slug, WikiOwner
 from wikisync.core.system.child import READY, read_frames, standard_streams, write_frame
 from wikisync.markup.links import LinkIndex
-from wikisync.markup.page import MarkupOptions, finish_page, parse_page
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import MarkupOptions
+from wikisync.markup.resolve import finish_page
 from wikisync.service.pages import ShownPage, decode_text
 from wikisync.service.render_pool import RenderJob
 from wikisync.service.repository import WikiRepository

@@ -214,13 +214,11 @@ def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
                 yield DocumentKey(*named, changed, parsed.tags)
 
 
-def load_document(document: DocumentKey, indexer: Indexer) -> SearchDocument:
-    """A document that ``search_keys`` names."""
-    return search_document(document, indexer.searched(document.key))
-
-
 def search_documents(
     composers: Sequence[WikiPages], indexer: Indexer
 ) -> Iterator[SearchDocument]:
     """All that the search index takes."""
-    return (load_document(key, indexer) for key in search_keys(composers))
+    return (
+        search_document(key, indexer.searched(key.key))
+        for key in search_keys(composers)
+    )

@@ -5,7 +5,6 @@ and the theme, and from nothing else, so that every process makes the same bytes
 Where it is rendered it is also written, into staging.
 """
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -135,32 +134,31 @@ def _batches(jobs: Iterable[Framed]) -> Iterator[PagesOfWiki]:
 
 
 class _Renderers:
-    """Processes that render, one for each thread that asks."""
+    """Processes that render, as many as threads ask at once."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self._own = threading.local()
         self._workers: list[Worker[Answer]] = []
+        self._idle: list[tuple[Worker[Answer], WikiFrame]] = []
+        """Those without a batch, with the frame that each has."""
 
     def render(self, batch: PagesOfWiki) -> Sequence[Written]:
-        """The files of some pages, by the process of this thread."""
+        """The files of some pages, by one of the processes."""
         frame, pages = batch
-        own = self._own
-        is_new = not hasattr(own, "worker")
-        if is_new:
-            own.worker = new_writer(RENDERS)
-            own.frame = None
-            self._workers.append(own.worker)
-        setting = self._setting if is_new else None
-        named = None if own.frame is frame else frame
         try:
-            answer = asked(own.worker, Batch(setting, named, pages))
+            worker, known = self._idle.pop()
+            job = Batch(None, None if known is frame else frame, pages)
+        except IndexError:
+            worker, job = new_writer(RENDERS), Batch(self._setting, frame, pages)
+            self._workers.append(worker)
+        try:
+            answer = asked(worker, job)
         except (WorkerLost, WorkerNotStarted) as exc:
             raise SiteError(
                 f"the process that renders pages ended at {pages[0].path}",
                 hint="look for a template of the theme that does not end",
             ) from exc
-        own.frame = frame
+        self._idle.append((worker, frame))
         return answer.files
 
     def end(self) -> None:

@@ -1,6 +1,6 @@
 """The words of a document, each with how much it counts there.  Pure.
 
-``fold`` and ``words_of`` are written once more in ``search.js``; a browser test
+``fold`` and ``count_words`` are written once more in ``search.js``; a browser test
 compares them.
 """
 
@@ -52,13 +52,8 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", apart).lower()
 
 
-def words_of(text: str) -> list[str]:
-    """The words to be found; pairs of characters where no space parts words."""
-    return list(count_words(text).elements())
-
-
 def count_words(text: str) -> Counter[str]:
-    """How often each word occurs."""
+    """How often each word occurs; pairs of characters where no space parts words."""
     counts = _count_ascii(text) if text.isascii() else _count_folded(fold(text))
     for word in [word for word in counts if len(word) > WORD_CHARS_MAX]:
         counts[word[:WORD_CHARS_MAX]] += counts.pop(word)

@@ -1,8 +1,9 @@
 """The search index in an output folder: read, brought up to date, written."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 import msgspec
 
@@ -20,9 +21,10 @@ from wikisync.site.search import (
     IndexPlace,
     IndexState,
     IndexUpdate,
-    Load,
+    SearchDocument,
     SearchedBody,
     is_whole,
+    search_document,
 )
 from wikisync.site.search_apart import NewIndex
 from wikisync.site.search_words import unpacked_words
@@ -36,42 +38,29 @@ _STATES = msgpack_decoder(IndexState)
 _BODIES = msgpack_decoder(SearchedBody)
 
 
-def write_search(
+@contextmanager
+def search_beside(
     store: Cache,
     output: Output,
     last: LastBuild,
-    documents: Iterable[DocumentKey],
-    load: Load,
-) -> bytes:
-    """Bring the search index of a site up to date; what to note of it."""
-    before = _STATES.decode(last.search) if last.search else NO_INDEX
-    place = _SearchFolder(store, output, last.site)
-    state = IndexUpdate(before, documents, load, place).write()
-    place.forget_others(
-        {f"l-{key}.js" for key, one in state.terms.items() if one.is_cut}
-    )
-    return msgspec.msgpack.encode(state)
-
-
-def is_made_apart(last: LastBuild, documents: Collection[DocumentKey]) -> bool:
-    """Whether an index is worth a process of its own: it is new, and large."""
-    return not last.search and len(documents) >= DOCUMENTS_APART and usable_cores() > 1
-
-
-@contextmanager
-def made_apart(
-    store: Cache, output: Output, last: LastBuild, documents: Iterable[DocumentKey]
+    documents: Collection[DocumentKey],
+    kept: Mapping[DocumentKey, SearchDocument],
 ) -> Iterator[Callable[[], bytes]]:
-    """Make a new index while other files are written.
+    """Bring the search index of a site up to date, with ``kept`` documents in it.
 
-    The result waits for it, puts its files, and gives what to note of it.
+    What it gives puts the files, and returns what to note of the index.  A new one of
+    many documents is made by a process meanwhile.
     """
-    places = {key: store.place("words", key.key) for key in documents}
-    paths = output.root.absolute(), store.bodies.path.absolute()
-    worker = new_writer(WRITES_SEARCH)
     place = _SearchFolder(store, output, last.site)
+    is_small = len(documents) < DOCUMENTS_APART or usable_cores() == 1
+    if last.search or kept or is_small:
+        yield partial(place.update, last.search, [*documents, *kept], kept)
+        return
+    places = {key: store.place("words", key.key) for key in documents}
+    job = NewIndex(output.root.absolute(), store.bodies.path.absolute(), places)
+    worker = new_writer(WRITES_SEARCH)
     with ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(asked, worker, NewIndex(*paths, places))
+        answer = thread.submit(asked, worker, job)
 
         def put() -> bytes:
             try:
@@ -98,6 +87,25 @@ class _SearchFolder(IndexPlace):
         self._store = store
         self._output = output
         self._site = site
+
+    def update(
+        self,
+        noted: bytes,
+        documents: Iterable[DocumentKey],
+        kept: Mapping[DocumentKey, SearchDocument],
+    ) -> bytes:
+        """Bring the index up to date, given what was noted of it; what to note now."""
+
+        def load(key: DocumentKey) -> SearchDocument:
+            one = kept.get(key)
+            return one or search_document(key, self._store.body("words", key.key))
+
+        before = _STATES.decode(noted) if noted else NO_INDEX
+        state = IndexUpdate(before, documents, load, self).write()
+        self.forget_others(
+            {f"l-{key}.js" for key, one in state.terms.items() if one.is_cut}
+        )
+        return msgspec.msgpack.encode(state)
 
     def keep(self, names: Set[str]) -> Collection[str]:
         # a shard in the cache is looked at when it is read

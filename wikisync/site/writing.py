@@ -6,8 +6,7 @@ for a site that changed only.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, starmap
 from pathlib import Path
@@ -49,8 +48,8 @@ from wikisync.site.output import Changes, Output
 from wikisync.site.pages import PageJob, SourceCopy, WikiFrame, WikiPages
 from wikisync.site.published import PublishedWiki
 from wikisync.site.rendering import Setting, rendered_pages
-from wikisync.site.search import DocumentKey, SearchDocument
-from wikisync.site.search_writing import is_made_apart, made_apart, write_search
+from wikisync.site.search import DocumentKey
+from wikisync.site.search_writing import search_beside
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.theme import Theme
 from wikisync.site.writers import Written
@@ -145,19 +144,16 @@ class SiteWriting:
             self._theme, self._site.context, bodies, output.root.absolute()
         )
         # the search index needs nothing of the pages but what was read
-        with self._search(output) as search:
+        kept = kept_documents(output, self._kept, self._apart) if self._kept else {}
+        documents = [*chain.from_iterable(self._documents)]
+        with search_beside(self._store, output, self._last, documents, kept) as search:
             for written in rendered_pages(setting, output.staged, jobs):
                 self._put_written(output, written)
             report = self._sums.report()
             self._broken_links = report.broken
             self._put_generated(
                 output,
-                generated.around(
-                    report,
-                    self._problems,
-                    self._changes,
-                    chain.from_iterable(self._documents),
-                ),
+                generated.around(report, self._problems, self._changes, documents),
             )
             self.search = search()
         if self._options.has_report:
@@ -434,19 +430,6 @@ class SiteWriting:
             if not output.keep(page.path, key):
                 text = self._theme.render(page.template, page.context, at=page.path)
                 output.put(page.path, text.encode("utf-8", "replace"))
-
-    def _search(self, output: Output) -> AbstractContextManager[Callable[[], bytes]]:
-        """What puts the search index, and gives what to note of it."""
-        kept = kept_documents(output, self._kept, self._apart) if self._kept else {}
-        documents = [*chain.from_iterable(self._documents), *kept]
-        if not kept and is_made_apart(self._last, documents):
-            return made_apart(self._store, output, self._last, documents)
-
-        def load(key: DocumentKey) -> SearchDocument:
-            return kept.get(key) or composing.load_document(key, self._indexer)
-
-        update = partial(write_search, self._store, output, self._last, documents, load)
-        return nullcontext(update)
 
     def _write_files(self, output: Output) -> None:
         for path, content in self._theme.assets().items():

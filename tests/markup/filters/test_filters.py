@@ -8,8 +8,7 @@ import pytest
 from tests.support.markup import load_cases, parse, render
 from wikisync.core.model import Format
 from wikisync.markup.filters.headings import free_id, id_of
-from wikisync.markup.page import MarkupOptions
-from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.record import MarkdownEngine, MarkupOptions
 
 HEADINGS = [case for case in load_cases("cases.json") if case["area"] == "heading"]
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.support.markup import render as render_page
 from wikisync.core.model import Format, Page, Slug
-from wikisync.markup.page import MarkupOptions, parse_page
-from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import MarkdownEngine, MarkupOptions
 
 ENGINES: tuple[MarkdownEngine, ...] = ("comrak", "markdown-it")
 

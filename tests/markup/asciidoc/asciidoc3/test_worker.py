@@ -14,7 +14,8 @@ from wikisync.core.system.child import PageError
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.asciidoc3 import worker
 from wikisync.markup.asciidoc.engine import Engine
-from wikisync.markup.page import MarkupOptions, parse_page
+from wikisync.markup.page import parse_page
+from wikisync.markup.record import MarkupOptions
 
 RIGHT = (
     "markdown heading",
