@@ -62,6 +62,14 @@ class Renderer:
         self._setting = setting
         self._staging = staging
         self._bodies = Bodies(setting.bodies)
+        self._frame: WikiFrame | None = None
+
+    def written_of(self, batch: Batch) -> Iterator[Written]:
+        """The pages of a batch, which has a frame if it is not that of the last."""
+        self._frame = batch.frame or self._frame
+        for job in batch.pages:
+            assert self._frame is not None
+            yield from self.written(self._frame, job)
 
     def written(self, frame: WikiFrame, job: PageJob) -> Iterator[Written]:
         """A page and its source; raises ``SiteError``, ``BodyDamaged``, ``OSError``."""
@@ -71,18 +79,17 @@ class Renderer:
         path = job.path
         template = HISTORY_TEMPLATE if job.history else PAGE_TEMPLATE
         text = self._setting.theme.render(template, context, at=path)
-        content = text.encode("utf-8", "replace")
-        self._staging.put(job.number, content)
-        yield Written(path, len(content), digest_of(content), job.number)
+        yield self._put(path, text.encode("utf-8", "replace"), job.number)
 
     def _copied(self, copy: SourceCopy) -> Written:
         content = read_file(*copy.place)
         if content is None:
-            return Written(copy.path, 0, Digest(""), 0, is_source=True)
-        self._staging.put(copy.number, content)
-        return Written(
-            copy.path, len(content), digest_of(content), copy.number, is_source=True
-        )
+            return Written(copy.path, 0, Digest(""), 0)
+        return self._put(copy.path, content, copy.number)
+
+    def _put(self, path: str, content: bytes, number: int) -> Written:
+        self._staging.put(number, content)
+        return Written(path, len(content), digest_of(content), number)
 
 
 def rendered_pages(

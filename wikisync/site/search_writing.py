@@ -131,7 +131,7 @@ class _SearchFolder(IndexPlace):
     def take(self, files: Iterable[Written]) -> None:
         """Put all files of an index that another process staged."""
         whole = set()
-        for path, size, digest, number, _ in files:
+        for path, size, digest, number in files:
             name = path.removeprefix(SEARCH_FOLDER)
             if is_whole(name):
                 self.put(name, self._output.staged.content(number))

@@ -32,7 +32,6 @@ class Written(NamedTuple):
     digest: Digest
     number: int
     """Of the staged file; 0 for the source of a page that cannot be read any more."""
-    is_source: bool = False
 
 
 class Answer(Struct, frozen=True, array_like=True):

@@ -311,15 +311,13 @@ class SiteWriting:
             output.put(path, content, _source_key(scanned, page, digest))
 
     def _put_written(self, output: Output, written: Written) -> None:
-        path, size, digest, number, is_source = written
-        key = b""
-        if is_source:
-            scanned, page = self._copied.pop(path)
-            key = _source_key(scanned, page, digest)
-        if number:
-            output.put_staged(path, size, digest, number, key)
+        """Put a page, or the source of one."""
+        if not (copied := self._copied.pop(written.path, None)):
+            output.put_staged(*written)
+        elif key := _source_key(*copied, written.digest):
+            output.put_staged(*written, key)
         else:
-            output.leave_out(path, page.path)
+            output.leave_out(written.path, copied[1].path)
 
     def _lost_sources(self, output: Output, number: int) -> dict[Slug, str]:
         """Paths of the sources of pages that are not kept as they are."""
