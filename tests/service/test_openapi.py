@@ -8,12 +8,12 @@ from aiohttp.test_utils import make_mocked_request
 from msgspec.structs import replace
 
 from tests.service.conftest import Api
+from tests.support.page_ids import page_ids
 from tests.support.service import EmbeddedService
 from wikisync.contract.parameters import parameters_of
 from wikisync.contract.routes import ENDPOINTS
 from wikisync.service.comments import add_comment
 from wikisync.service.offers import route_table
-from wikisync.service.page_ids import page_ids
 from wikisync.service.routing import Match, Router
 
 # newer than other packages for tests: `make test` installs both

@@ -7,12 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.flat_tree import FlatTree
-from wikisync.service.page_ids import (
-    moves_between,
-    moves_of_rename,
-    page_ids,
-    update_page_ids,
-)
+from tests.support.page_ids import page_ids
+from wikisync.service.page_ids import moves_between, moves_of_rename, update_page_ids
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree
 

@@ -14,6 +14,7 @@ import msgspec
 from aiohttp import hdrs, web
 from msgspec.structs import replace
 
+from tests.support.page_ids import page_ids
 from tests.support.quirks import Quirk, Quirks, Turns
 from tests.support.quirky_service import OTHER_PROJECT_ID, QuirkyService
 from wikisync.contract.routes import OtherEndpoint
@@ -25,7 +26,6 @@ from wikisync.service.app import App
 from wikisync.service.call import Call, Caller
 from wikisync.service.instance import Service
 from wikisync.service.offers import Target
-from wikisync.service.page_ids import page_ids
 from wikisync.service.projects import reading
 from wikisync.service.repository import WikiStorage
 

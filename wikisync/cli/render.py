@@ -50,9 +50,8 @@ def command(
     file's workspace apply; --markup overrides them. A file that cannot be read is
     reported, the others are rendered, and the exit code is 1.
     """
-    page_files.chosen_markup(
-        markup
-    )  # a mistake in it is reported before any file is read
+    # a mistake in it is reported before any file is read
+    page_files.chosen_markup(markup)
     renderer = page_files.FileRenderer(
         Format(format_name) if format_name else None, console, markup
     )

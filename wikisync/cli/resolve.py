@@ -283,9 +283,8 @@ def _edit(asked: Asked) -> int:
 
 def _edit_with(tool: str, asked: Asked) -> int:
     """Open a merge tool on the three texts; its result becomes the conflict file."""
-    resolving.tool_command(
-        tool, dict.fromkeys(resolving.PLACES, Path())
-    )  # before anything is written
+    # before anything is written
+    resolving.tool_command(tool, dict.fromkeys(resolving.PLACES, Path()))
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         found = asyncio.run(_conflict(asked, opened, holder))

@@ -13,21 +13,7 @@ from wikisync.core.model import OwnerKind
 from wikisync.service.tables import Tables
 from wikisync.service.tree import WikiTree
 
-_MANY = "SELECT slug, id FROM page_id WHERE kind = ? AND owner_id = ?"
 _ONE = "SELECT id FROM page_id WHERE kind = ? AND owner_id = ? AND slug = ?"
-
-
-def page_ids(
-    tables: Tables, kind: OwnerKind, owner_id: int, slugs: Iterable[str]
-) -> dict[str, int]:
-    """The id of each page by slug; those that have none are given one."""
-    with tables.transaction():
-        tables.db.executemany(
-            "INSERT OR IGNORE INTO page_id (kind, owner_id, slug) VALUES (?, ?, ?)",
-            ((kind, owner_id, slug) for slug in slugs),
-        )
-        rows = tables.db.execute(_MANY, (kind, owner_id))
-        return {str(row["slug"]): int(row["id"]) for row in rows}
 
 
 def update_page_ids(

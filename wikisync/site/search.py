@@ -128,7 +128,7 @@ def search_document(key: DocumentKey, body: bytes) -> SearchDocument:
 class IndexPlace:
     """Where the files of an index lie, and the words of its documents: nothing yet.
 
-    What is only for updates is no file of the site (``is_whole``).
+    It is also given whole shards, which are no files of the site (``is_whole``).
     """
 
     def __init__(self, put: Callable[[str, bytes], None]) -> None:
@@ -163,15 +163,9 @@ def build_shards(documents: Iterable[SearchDocument]) -> Mapping[str, bytes]:
         DocumentKey(url, document.title, document.wiki, b"", document.changed)
         for url, document in texts.items()
     ]
-    new_index(keys, lambda key: texts[key.url], files.__setitem__)
+    place = IndexPlace(files.__setitem__)
+    IndexUpdate(NO_INDEX, keys, lambda key: texts[key.url], place).write()
     return {name: files[name] for name in sorted(files) if not is_whole(name)}
-
-
-def new_index(
-    documents: Iterable[DocumentKey], load: Load, put: Callable[[str, bytes], None]
-) -> IndexState:
-    """Make an index of which nothing is there; whole shards are put, too."""
-    return IndexUpdate(NO_INDEX, documents, load, IndexPlace(put)).write()
 
 
 class IndexUpdate:

@@ -11,7 +11,14 @@ from wikisync.core.model import digest_of
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import Bodies, Place
 from wikisync.site.output_place import opened_staging
-from wikisync.site.search import DocumentKey, new_index, search_document
+from wikisync.site.search import (
+    NO_INDEX,
+    DocumentKey,
+    IndexPlace,
+    IndexUpdate,
+    SearchDocument,
+    search_document,
+)
 from wikisync.site.writers import Answer, Written
 
 
@@ -36,7 +43,8 @@ def made(job: NewIndex) -> Answer:
             path, digest = SEARCH_FOLDER + name, digest_of(content)
             files.append(Written(path, len(content), digest, number))
 
-        state = new_index(
-            places, lambda key: search_document(key, bodies.read(places[key])), put
-        )
+        def load(key: DocumentKey) -> SearchDocument:
+            return search_document(key, bodies.read(places[key]))
+
+        state = IndexUpdate(NO_INDEX, places, load, IndexPlace(put)).write()
     return Answer(tuple(files), state=msgspec.msgpack.encode(state))

@@ -62,12 +62,7 @@ def new_writer(module: str) -> Worker[Answer]:
 
 
 def asked(worker: Worker[Answer], job: object) -> Answer:
-    """What such a process answers.
-
-    Raises:
-        SiteError, OSError, BodyDamaged: what was raised there.
-        WorkerLost, WorkerNotStarted: the process ended, or did not begin.
-    """
+    """What such a process answers; raises what was raised there, or ``WorkerLost``."""
     answer = worker.ask(job)
     match answer.failed:
         case "theme":
