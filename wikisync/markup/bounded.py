@@ -64,7 +64,6 @@ class Refused(NamedTuple):
 
     message: str
     breach: Breach
-    """The limit that the page is over."""
 
 
 class BoundedPages(Generic[MadeT]):

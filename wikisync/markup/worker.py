@@ -68,12 +68,11 @@ def serve(
                 for number, job in numbered
             ]
             answers = [*made_of(sources, [job for _, job in numbered], make)]
-            last = answers[-1]
             if is_spent(memory_bytes_max):
-                answers[-1] = last = Done(last.made, is_spent=True)
+                answers[-1] = Done(answers[-1].made, is_spent=True)
             for answer in answers:
                 child.write_frame(target, msgspec.msgpack.encode(answer))
-            if last.is_spent:
+            if answers[-1].is_spent:
                 break
 
 

@@ -7,6 +7,7 @@ what the last search index holds.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,7 +22,6 @@ from wikisync.site.search_words import document_words, packed_words
 SEARCHED_DOCUMENTS = f"{layout.SEARCH_FOLDER}p-"
 HOME = "home"
 """Name of the page that lies at a wiki's top."""
-Read = Callable[[str], bytes | None]
 
 
 def kept_paths(known: Iterable[str], wikis: Sequence[PublishedWiki]) -> Iterator[str]:
@@ -56,20 +56,17 @@ def kept_documents(
         files = (path for path in apart.rglob("*.js") if path.is_file())
         known = (path.relative_to(apart).as_posix() for path in files)
         documents = _documents(known, wikis, lambda path: (apart / path).read_bytes())
+    key = partial(hash_of, program_fingerprint())
     return {
-        DocumentKey(
-            one.url,
-            one.title,
-            one.wiki,
-            hash_of(program_fingerprint(), one),
-            one.changed,
-        ): one
+        DocumentKey(one.url, one.title, one.wiki, key(one), one.changed): one
         for one in documents
     }
 
 
 def _documents(
-    known: Iterable[str], wikis: Sequence[PublishedWiki], read: Read
+    known: Iterable[str],
+    wikis: Sequence[PublishedWiki],
+    read: Callable[[str], bytes | None],
 ) -> Iterator[SearchDocument]:
     indexes: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(known):

@@ -33,9 +33,8 @@ BATCHES_AHEAD = 4
 """Of each process, rendered before the first of them is wanted."""
 
 Framed = tuple[WikiFrame, PageJob]
-"""A page with the frame of its wiki."""
 PagesOfWiki = tuple[WikiFrame, tuple[PageJob, ...]]
-"""Some pages with the frame of their wiki."""
+"""Pages with the frame of their wiki."""
 
 
 class Setting(Struct, frozen=True):
@@ -66,10 +65,9 @@ class Renderer:
 
     def written_of(self, batch: Batch) -> Iterator[Written]:
         """The pages of a batch, which has a frame if it is not that of the last."""
-        self._frame = batch.frame or self._frame
-        for job in batch.pages:
-            assert self._frame is not None
-            yield from self.written(self._frame, job)
+        self._frame = frame = batch.frame or self._frame
+        assert frame is not None
+        return chain.from_iterable(self.written(frame, job) for job in batch.pages)
 
     def written(self, frame: WikiFrame, job: PageJob) -> Iterator[Written]:
         """A page and its source; raises ``SiteError``, ``BodyDamaged``, ``OSError``."""

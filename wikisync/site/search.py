@@ -132,7 +132,6 @@ class IndexPlace:
     """
 
     def __init__(self, put: Callable[[str, bytes], None]) -> None:
-        """Take what gives a file its content."""
         self.put = put
 
     def keep(self, names: Set[str]) -> Collection[str]:

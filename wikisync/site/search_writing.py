@@ -52,8 +52,7 @@ def search_beside(
     many documents is made by a process meanwhile.
     """
     place = _SearchFolder(store, output, last.site)
-    is_small = len(documents) < DOCUMENTS_APART or usable_cores() == 1
-    if last.search or kept or is_small:
+    if last.search or kept or len(documents) < DOCUMENTS_APART or usable_cores() == 1:
         yield partial(place.update, last.search, [*documents, *kept], kept)
         return
     places = {key: store.place("words", key.key) for key in documents}
