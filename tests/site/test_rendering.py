@@ -2,6 +2,7 @@
 
 import pickle
 import shutil
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -219,3 +220,32 @@ def test_source_is_what_was_copied(
     page.write_bytes(text)
     studio.build()
     assert studio.files()["p7.md"] == text
+
+
+def test_no_more_processes_work_at_once_than_there_are_cores(
+    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has memory of its own, that of the search index above all."""
+    at_once, most = 0, 0
+    counted = threading.Lock()
+
+    class Counted(Worker[Answer]):
+        def ask(self, job: object, *_: object) -> Answer:
+            nonlocal at_once, most
+            with counted:
+                at_once += 1
+                most = max(most, at_once)
+            try:
+                return super().ask(job)
+            finally:
+                with counted:
+                    at_once -= 1
+
+    monkeypatch.setattr(writers, "Worker", Counted)
+    one = threading.BoundedSemaphore(1)
+    for module in (rendering, search_writing):
+        monkeypatch.setattr(module, "AT_ONCE", one)
+    studio.add(MANY)
+    studio.build()
+    assert len(in_processes) > 1
+    assert most == 1

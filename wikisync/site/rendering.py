@@ -13,15 +13,14 @@ from msgspec import Struct
 
 from wikisync.core.model import Digest, digest_of
 from wikisync.core.system.parallel import in_order, usable_cores
-from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
-from wikisync.errors import SiteError
+from wikisync.core.system.worker import Worker
 from wikisync.site.bodies import Bodies
 from wikisync.site.context import SiteContext
 from wikisync.site.output_place import Staging
 from wikisync.site.pages import PageJob, SourceCopy, WikiFrame
 from wikisync.site.sources import read_file
 from wikisync.site.theme import HISTORY_TEMPLATE, PAGE_TEMPLATE, Theme
-from wikisync.site.writers import Answer, Written, asked, new_writer
+from wikisync.site.writers import AT_ONCE, Answer, Written, asked, new_writer
 
 RENDERS = "wikisync.site.render_worker"
 FEW_PAGES = 500
@@ -150,20 +149,20 @@ class _Renderers:
     def render(self, batch: PagesOfWiki) -> Sequence[Written]:
         """The files of some pages, by one of the processes."""
         frame, pages = batch
-        try:
-            worker, known = self._idle.pop()
-            job = Batch(None, None if known is frame else frame, pages)
-        except IndexError:
-            worker, job = new_writer(RENDERS), Batch(self._setting, frame, pages)
-            self._workers.append(worker)
-        try:
-            answer = asked(worker, job)
-        except (WorkerLost, WorkerNotStarted) as exc:
-            raise SiteError(
+        with AT_ONCE:
+            try:
+                worker, known = self._idle.pop()
+                job = Batch(None, None if known is frame else frame, pages)
+            except IndexError:
+                worker, job = new_writer(RENDERS), Batch(self._setting, frame, pages)
+                self._workers.append(worker)
+            answer = asked(
+                worker,
+                job,
                 f"the process that renders pages ended at {pages[0].path}",
-                hint="look for a template of the theme that does not end",
-            ) from exc
-        self._idle.append((worker, frame))
+                "look for a template of the theme that does not end",
+            )
+            self._idle.append((worker, frame))
         return answer.files
 
     def end(self) -> None:

@@ -126,10 +126,7 @@ def search_document(key: DocumentKey, body: bytes) -> SearchDocument:
 
 
 class IndexPlace:
-    """Where the files of an index lie, and the words of its documents: nothing yet.
-
-    It is also given whole shards, which are no files of the site (``is_whole``).
-    """
+    """Where files and whole shards of an index lie, and words; here nothing yet."""
 
     def __init__(self, put: Callable[[str, bytes], None]) -> None:
         self.put = put

@@ -9,8 +9,6 @@ import msgspec
 
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.system.parallel import usable_cores
-from wikisync.core.system.worker import WorkerLost, WorkerNotStarted
-from wikisync.errors import SiteError
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache
 from wikisync.site.last_build import LastBuild
@@ -28,7 +26,7 @@ from wikisync.site.search import (
 )
 from wikisync.site.search_apart import NewIndex
 from wikisync.site.search_words import unpacked_words
-from wikisync.site.writers import Written, asked, new_writer
+from wikisync.site.writers import AT_ONCE, Answer, Written, asked, new_writer
 
 WRITES_SEARCH = "wikisync.site.search_worker"
 DOCUMENTS_APART = 500
@@ -46,10 +44,9 @@ def search_beside(
     documents: Collection[DocumentKey],
     kept: Mapping[DocumentKey, SearchDocument],
 ) -> Iterator[Callable[[], bytes]]:
-    """Bring the search index of a site up to date, with ``kept`` documents in it.
+    """Bring the search index up to date; a process makes a large new one meanwhile.
 
-    What it gives puts the files, and returns what to note of the index.  A new one of
-    many documents is made by a process meanwhile.
+    What it gives puts the files, and returns what to note of the index.
     """
     place = _SearchFolder(store, output, last.site)
     if last.search or kept or len(documents) < DOCUMENTS_APART or usable_cores() == 1:
@@ -57,25 +54,25 @@ def search_beside(
         return
     places = {key: store.place("words", key.key) for key in documents}
     job = NewIndex(output.root.absolute(), store.bodies.path.absolute(), places)
-    worker = new_writer(WRITES_SEARCH)
     with ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(asked, worker, job)
+        answer = thread.submit(_made_apart, job)
 
         def put() -> bytes:
-            try:
-                made = answer.result()
-            except (WorkerLost, WorkerNotStarted) as exc:
-                raise SiteError(
-                    "the process that writes the search index ended",
-                    hint="build again, with more memory if it was short",
-                ) from exc
+            made = answer.result()
             place.take(made.files)
             return made.state
 
-        try:
-            yield put
-        finally:
-            worker.end()
+        yield put
+
+
+def _made_apart(job: NewIndex) -> Answer:
+    worker = new_writer(WRITES_SEARCH)
+    lost = "the process that writes the search index ended"
+    try:
+        with AT_ONCE:
+            return asked(worker, job, lost, "build again, with more memory free")
+    finally:
+        worker.end()
 
 
 class _SearchFolder(IndexPlace):

@@ -1,12 +1,12 @@
 """Processes that write files of a site, and what they answer.
 
-Their jobs are pickled: they come from the process that started them, and from nobody
-else.
+Their jobs are pickled: they come from their parent, and from nobody else.
 """
 
 import os
 import pickle
 from collections.abc import Callable
+from threading import BoundedSemaphore
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -15,13 +15,18 @@ from msgspec import Struct
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Digest
 from wikisync.core.system.child import READY, read_frames, standard_streams, write_frame
+from wikisync.core.system.parallel import usable_cores
 from wikisync.core.system.processes import python_worker
-from wikisync.core.system.worker import Worker
+from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.site.bodies import BodyDamaged
 
 WAIT_SECONDS_MAX = 600.0
 """By the clock, for one job: a template that does not end is a fault of the theme."""
+
+
+AT_ONCE = BoundedSemaphore(usable_cores())
+"""Held while one of them works: each has memory of its own."""
 
 
 class Written(NamedTuple):
@@ -61,9 +66,12 @@ def new_writer(module: str) -> Worker[Answer]:
     )
 
 
-def asked(worker: Worker[Answer], job: object) -> Answer:
-    """What such a process answers; raises what was raised there, or ``WorkerLost``."""
-    answer = worker.ask(job)
+def asked(worker: Worker[Answer], job: object, lost: str, hint: str) -> Answer:
+    """What it answers; raises what was raised there, or what to say if it is lost."""
+    try:
+        answer = worker.ask(job)
+    except (WorkerLost, WorkerNotStarted) as exc:
+        raise SiteError(lost, hint=hint) from exc
     match answer.failed:
         case "theme":
             raise SiteError(answer.message, hint=answer.hint)
