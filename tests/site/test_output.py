@@ -3,6 +3,8 @@
 import json
 import os
 import resource
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -471,3 +473,19 @@ def test_folder_that_becomes_a_link_before_a_file_is_removed(
     monkeypatch.setattr(OutputPlace, "remove", swap_then_remove)
     publish(root, {"c.html": "1"})
     assert contents(victim) == {"b.html": "1"}
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_process_writes_for_the_build_that_started_it_alone(
+    tmp_path: Path, *, is_killed: bool
+) -> None:
+    """After that has ended, the next one stages other files under the same names."""
+    write = """
+import os, sys
+from wikisync.site.output_place import Staging
+folder = os.open(sys.argv[1], os.O_RDONLY)
+Staging(folder, os.getppid() + int(sys.argv[2])).put(2, b"text")
+"""
+    command = [sys.executable, "-c", write, str(tmp_path), str(int(is_killed))]
+    assert subprocess.run(command, check=False).returncode == is_killed
+    assert [path.name for path in tmp_path.iterdir()] == ["00000002"] * (not is_killed)

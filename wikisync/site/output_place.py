@@ -24,8 +24,8 @@ _NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
 class Staging:
     """The folder of new files, open; the processes of a build share it."""
 
-    def __init__(self, folder: int) -> None:
-        self._folder = folder
+    def __init__(self, folder: int, parent: int = 0) -> None:
+        self._folder, self._parent = folder, parent
 
     def file(self, name: str) -> BinaryIO:
         """A new file, open for writing."""
@@ -34,6 +34,9 @@ class Staging:
 
     def put(self, number: int, content: bytes) -> None:
         """Write a new file; there are tens of thousands, so by few calls."""
+        if self._parent not in {0, os.getppid()}:
+            # the build was killed, and the next one may stage its files here
+            os._exit(1)
         name, rest = staged_name(number), memoryview(content)
         descriptor = os.open(name, _WRITE_FLAGS, 0o666, dir_fd=self._folder)
         try:
@@ -55,7 +58,7 @@ def opened_staging(root: Path) -> Iterator[Staging]:
     with opened_root(root) as top:
         folder = open_folder(top, _STAGING_PARTS)
         try:
-            yield Staging(folder)
+            yield Staging(folder, os.getppid())
         finally:
             os.close(folder)
 

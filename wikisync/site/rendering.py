@@ -156,12 +156,9 @@ class _Renderers:
             except IndexError:
                 worker, job = new_writer(RENDERS), Batch(self._setting, frame, pages)
                 self._workers.append(worker)
-            answer = asked(
-                worker,
-                job,
-                f"the process that renders pages ended at {pages[0].path}",
-                "look for a template of the theme that does not end",
-            )
+            lost = f"the process that renders pages ended at {pages[0].path}"
+            hint = "look for a template of the theme that does not end"
+            answer = asked(worker, job, lost, hint)
             self._idle.append((worker, frame))
         return answer.files
 
