@@ -366,7 +366,8 @@ class _ClosedAtLast(sqlite3.Connection):
     """Closed when nobody holds it any more: Python 3.13 warns of one left open."""
 
     def __del__(self) -> None:
-        self.close()
+        with contextlib.suppress(sqlite3.ProgrammingError):  # it could not be opened
+            self.close()
 
 
 def read_texts(

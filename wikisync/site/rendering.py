@@ -30,6 +30,8 @@ BATCH_PAGES = 16
 BATCH_PAGES_MAX = 32
 BATCHES_AHEAD = 4
 """Of each process, rendered before the first of them is wanted."""
+WAIT_SECONDS_MAX = 600.0
+"""By the clock, for one batch: a template that does not end is a fault of the theme."""
 
 Framed = tuple[WikiFrame, PageJob]
 PagesOfWiki = tuple[WikiFrame, tuple[PageJob, ...]]
@@ -154,7 +156,10 @@ class _Renderers:
                 worker, known = self._idle.pop()
                 job = Batch(None, None if known is frame else frame, pages)
             except IndexError:
-                worker, job = new_writer(RENDERS), Batch(self._setting, frame, pages)
+                worker, job = (
+                    new_writer(RENDERS, WAIT_SECONDS_MAX),
+                    Batch(self._setting, frame, pages),
+                )
                 self._workers.append(worker)
             lost = f"the process that renders pages ended at {pages[0].path}"
             hint = "look for a template of the theme that does not end"

@@ -1,5 +1,6 @@
 """The search index in an output folder: read, brought up to date, written."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -66,7 +67,7 @@ def search_beside(
 
 
 def _made_apart(job: NewIndex) -> Answer:
-    worker = new_writer(WRITES_SEARCH)
+    worker = new_writer(WRITES_SEARCH, math.inf)
     lost = "the process that writes the search index ended"
     try:
         with AT_ONCE:

@@ -21,10 +21,6 @@ from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.site.bodies import BodyDamaged
 
-WAIT_SECONDS_MAX = 600.0
-"""By the clock, for one job: a template that does not end is a fault of the theme."""
-
-
 AT_ONCE = BoundedSemaphore(usable_cores())
 """Held while one of them works: each has memory of its own."""
 
@@ -56,13 +52,13 @@ class Answer(Struct, frozen=True, array_like=True):
 _ANSWERS = msgpack_decoder(Answer)
 
 
-def new_writer(module: str) -> Worker[Answer]:
+def new_writer(module: str, wait_seconds_max: float) -> Worker[Answer]:
     """A process that writes files of a site, not yet started."""
     return Worker(
         python_worker(module),
         _ANSWERS,
         encode=pickle.dumps,
-        wait_seconds_max=WAIT_SECONDS_MAX,
+        wait_seconds_max=wait_seconds_max,
     )
 
 
