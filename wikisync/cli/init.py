@@ -369,7 +369,7 @@ def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
 
 
 def report(console: Console, planned: Planned, *, is_dry_run: bool) -> None:
-    """Print what was done, or would be; give the exit code."""
+    """Print what was done, or would be."""
     if console.as_json:
         shown = _as_json(planned, is_dry_run=is_dry_run)
         console.json(shown)

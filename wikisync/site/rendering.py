@@ -168,6 +168,5 @@ class _Renderers:
         return answer.files
 
     def end(self) -> None:
-        """End the processes; nobody asks any more."""
         for worker in self._workers:
             worker.end()

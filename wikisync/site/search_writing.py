@@ -27,7 +27,7 @@ from wikisync.site.search import (
 )
 from wikisync.site.search_apart import NewIndex
 from wikisync.site.search_words import unpacked_words
-from wikisync.site.writers import AT_ONCE, Answer, Written, asked, new_writer
+from wikisync.site.writers import AT_ONCE, Answer, asked, new_writer
 
 WRITES_SEARCH = "wikisync.site.search_worker"
 DOCUMENTS_APART = 500
@@ -57,13 +57,7 @@ def search_beside(
     job = NewIndex(output.root.absolute(), store.bodies.path.absolute(), places)
     with ThreadPoolExecutor(1) as thread:
         answer = thread.submit(_made_apart, job)
-
-        def put() -> bytes:
-            made = answer.result()
-            place.take(made.files)
-            return made.state
-
-        yield put
+        yield lambda: place.taken(answer.result())
 
 
 def _made_apart(job: NewIndex) -> Answer:
@@ -125,10 +119,10 @@ class _SearchFolder(IndexPlace):
         else:
             self._output.put(SEARCH_FOLDER + name, content)
 
-    def take(self, files: Iterable[Written]) -> None:
-        """Put all files of an index that another process staged."""
+    def taken(self, made: Answer) -> bytes:
+        """Put all files of an index that another process staged; what to note of it."""
         whole = set()
-        for path, size, digest, number in files:
+        for path, size, digest, number in made.files:
             name = path.removeprefix(SEARCH_FOLDER)
             if is_whole(name):
                 self.put(name, self._output.staged.content(number))
@@ -136,9 +130,9 @@ class _SearchFolder(IndexPlace):
             else:
                 self._output.put_staged(path, size, digest, number)
         self.forget_others(whole)
+        return made.state
 
     def forget_others(self, names: Set[str]) -> None:
-        """Let go of whole shards that have none of these names."""
         at = "FROM shard WHERE site = ?"
         known = {name for (name,) in self._store.rows(f"SELECT name {at}", self._site)}
         gone = [(self._site, name) for name in known - names]

@@ -88,6 +88,7 @@ async def clone(
             options = CycleOptions(
                 direction=Direction.PULL,
                 allows_emptying=allow_emptying,
+                is_undoable=False,
                 waits=True,
                 patience=Patience(remote_span_s=REMOTE_SPAN_S),
             )

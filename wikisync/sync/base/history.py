@@ -342,7 +342,7 @@ class History(WikiRows):
     # -- syncs -----------------------------------------------------------------------
 
     def begin_sync(self, at: float) -> None:
-        """A cycle both ways begins, whose steps can be taken back."""
+        """A cycle begins, whose steps can be taken back."""
         self._sync_at = at
 
     def end_sync(self) -> None:

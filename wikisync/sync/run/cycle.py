@@ -114,7 +114,7 @@ class _Run:
         started_at = cycle.clock()
         self._refuse_other(owner, remote_id)
         # what a first sync finds, also after a lost state, is older than it
-        if state.memory.health.last_good_at is not None:
+        if options.is_undoable and state.memory.health.last_good_at is not None:
             state.begin_sync(started_at)
         # Both change what the scans will find, so they come first: the base is then as
         # the wiki is, and the folder has every text that was saved.
@@ -158,7 +158,7 @@ class _Run:
             state.note_done(cycle.clock(), _name(note), note.message)
         result = self._result(decided, problems, notes)
         waits = options.waits and result.next_scan_s is not None
-        if not (result.has_more or waits):
+        if options.is_undoable and not (result.has_more or waits):
             state.end_sync()
         if not problems and not decided.there.is_remembered:
             # else each page that changed since was noted with its change
@@ -370,6 +370,8 @@ class _Run:
         """Remember the wiki's newest commit, which its history must hold next time."""
         # Not while a person has to say what becomes of a wiki that went back in time.
         # One request, in cycles that moved something, and in the first one.
+        if not self._cycle.options.is_undoable:
+            return  # a clone; the first sync remembers it
         tally, known = self._tally, self._state
         is_first = known.memory.head is None
         undone = {Decision.WAITING}

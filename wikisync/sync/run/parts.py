@@ -111,6 +111,8 @@ class CycleOptions(Struct, frozen=True):
     """Send once more what the service refused: its rights may be others by now."""
     allows_emptying: bool = False
     """A person's yes to all removals here that the safety stop would hold."""
+    is_undoable: bool = True
+    """What it does can be taken back by an undo."""
     waits: bool = False
     """The run goes on when an absence is certain, and its sync with it."""
     patience: Patience = Patience()
