@@ -281,6 +281,39 @@ async def test_write_on_its_way_as_a_wiki_is_made_private_does_not_stay(
     assert await objects(fleet) == set()
 
 
+async def test_page_of_the_worker_that_came_after_stays(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal bytes have equal tags: a frozen worker may take another's for its own."""
+    await fleet.work()
+    frozen, thaw, put = asyncio.Event(), asyncio.Event(), Bucket.put
+
+    async def late(self: Bucket, path: str, *args: Any, **cache: Any) -> str:
+        tag = await put(self, path, *args, **cache)
+        if path == "late.html" and not frozen.is_set():
+            frozen.set()
+            await thaw.wait()
+        return tag
+
+    async def check() -> None:
+        if thaw.is_set():
+            raise LostClaim
+
+    monkeypatch.setattr(Bucket, "put", late)
+    await fleet.write("Words.", "late")
+    frozen_work = fleet.work(replace(fleet.worker(), check=check))
+    async with asyncio.TaskGroup() as group:
+        worker = group.create_task(frozen_work)
+        async with asyncio.timeout(60):
+            await frozen.wait()
+        await fleet.hint()
+        await fleet.work()
+        assert fleet.page("late")
+        thaw.set()
+        await worker
+    assert fleet.page("late")
+
+
 async def test_site_is_removed_though_another_path_ends_alike(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

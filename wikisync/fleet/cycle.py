@@ -16,7 +16,6 @@ the same bytes and finds most of them published.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
@@ -157,6 +156,9 @@ class Cycle(Struct, frozen=True):
         if place:
             await self.at("pull")
             read = await self._read(row, place, states, generation)
+        if row.links is None or {*read.links} != {*row.links}:
+            # before the pages there are looked at: who brings others looks at links
+            await self.rows.note(row, "links", [*read.links])
         if read.pulled:
             if now := await self._moved(row, place, read):
                 await self._once(now)
@@ -175,9 +177,11 @@ class Cycle(Struct, frozen=True):
             await states.clear()
             await self.rows.forget(row)
             return
-        await self._note(row, states, generation, read, names)
-        if names != row.names:
+        if names != row.names or row.attempts > 1:
+            # an attempt that ended may have named them and told nobody
+            await self.rows.note(row, "names", names)
             await self.rows.tell([place])
+        await self._note(row, states, generation, read)
 
     async def _read(
         self, row: Row, place: str, states: States, generation: int
@@ -198,7 +202,7 @@ class Cycle(Struct, frozen=True):
         is_known = (row.place, row.generation) == (place, generation)
         if is_changed or row.links is None or not is_known:
             where = states.folder, noted.number, copy
-            links = await asyncio.to_thread(named_places, *where, row, self._top(row))
+            links = await finish_in_thread(named_places, *where, row, self._top(row))
         if not isinstance(pulled, PulledWiki):
             return Read(is_changed=is_changed)
         problem = "; ".join(map(str, pulled.problems[:1]))
@@ -218,10 +222,7 @@ class Cycle(Struct, frozen=True):
         return now if self._place(now)[0] != place else None
 
     async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> list[str]:
-        """Make the place hold the site, and the one that it leaves hold nothing.
-
-        The paths of its pages.
-        """
+        """Make its place hold the site, and the old one nothing; paths of its pages."""
         # without pages, it removes what another wiki left that had its path
         old = {row.place or (place if seen.record.files else "")}
         if row.wiki.visibility != "public":
@@ -235,7 +236,7 @@ class Cycle(Struct, frozen=True):
                 await upload(None, left, found, check=self._put)
         if row.place != place:
             # a death after this leaves a site that the row knows of
-            await self.rows.settle(row, place)
+            await self.rows.note(row, "place", place)
             await self.rows.tell([row.place, place])
         await self.at("upload")
         if not place:
@@ -246,12 +247,7 @@ class Cycle(Struct, frozen=True):
         return site_pages(done.seen.record.files)
 
     async def _note(
-        self,
-        row: Row,
-        states: States,
-        generation: int,
-        read: Read,
-        names: Collection[str],
+        self, row: Row, states: States, generation: int, read: Read
     ) -> None:
         """Put the state beside the one before, and name it in the row."""
         name = row.state
@@ -269,8 +265,6 @@ class Cycle(Struct, frozen=True):
             problem=read.problem,
             is_settled=read.is_settled,
             listed=self._listed(row, name, read),
-            links=read.links,
-            names=names,
         )
         await self.at("tidy")
         states.trust(name)

@@ -30,7 +30,7 @@ BUILDING = threading.Lock()
 """Builds of a process: they share the process that parses, and take whole cores."""
 AT_ONCE = 8
 REST_S, REST_TIMES = 5.0, 10.0
-"""Between two builds: ten times as long as one took."""
+"""Between two builds: ten times what the processor did here during one."""
 
 
 async def land(

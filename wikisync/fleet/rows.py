@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -131,6 +131,8 @@ class Row(Struct, frozen=True):
     """Places of the sites that its pages name; None: nobody looked."""
     names: Sequence[str]
     """Paths of the pages in its site."""
+    attempts: int
+    """Since its last cycle that ended well, this one among them."""
 
 
 class Shown(Struct, frozen=True):
@@ -305,7 +307,7 @@ class Rows:
             f" LATERAL (SELECT key FROM fleet_wiki WHERE key = next.key AND {_FREE}"
             " FOR UPDATE SKIP LOCKED) AS taken LIMIT 1)"
             " RETURNING key, wiki::text, is_gone, claim, generation, state, place,"
-            " may_empty, listed, links, names",
+            " may_empty, listed, links, names, attempts",
             {
                 "worker": worker,
                 "known_s": KNOWN_S,
@@ -322,9 +324,11 @@ class Rows:
         """See that nobody claimed the wiki since."""
         await self._moved(row, "claim = claim", ())
 
-    async def settle(self, row: Row, place: str) -> None:
-        """Note where the site is about to lie."""
-        await self._moved(row, "place = %s", (place,))
+    async def note(
+        self, row: Row, name: Literal["place", "links", "names"], value: object
+    ) -> None:
+        """Note where the site is about to lie, what it names, or its pages."""
+        await self._moved(row, f"{name} = %s", (value,))
 
     async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
         """Whether a wiki other than a row's has, or will have, a place."""
@@ -347,8 +351,6 @@ class Rows:
         problem: str,
         is_settled: bool = True,
         listed: str = "",
-        links: Collection[str] = (),
-        names: Collection[str] = (),
         rests_s: float = 0.0,
     ) -> None:
         """Note a cycle that ended well; not settled, the wiki stays due.
@@ -363,8 +365,8 @@ class Rows:
             f"answered_at = begun_at, attempts = 0, {rest}"
             * is_settled
             + " is_busy = false, may_empty = false, generation = %s, state = %s,"
-            " pages = %s, problem = %s, listed = %s, links = %s, names = %s",
-            (generation, state, pages, problem, listed, list(links), list(names)),
+            " pages = %s, problem = %s, listed = %s",
+            (generation, state, pages, problem, listed),
         )
         if listed != row.listed:
             await self.hint(LANDING)
@@ -379,8 +381,10 @@ class Rows:
 
     async def tell(self, places: Collection[str]) -> None:
         """Let the wikis that name places have a cycle, as pages came or went there."""
+        # in the order of keys, so that no two statements wait for each other
         await self._do(
-            "UPDATE fleet_wiki SET hint_at = clock_timestamp() WHERE links && %s",
+            "UPDATE fleet_wiki SET hint_at = clock_timestamp() WHERE key IN"
+            " (SELECT key FROM fleet_wiki WHERE links && %s ORDER BY key FOR UPDATE)",
             (list(places),),
         )
 
@@ -427,7 +431,7 @@ class Rows:
                 wiki.owner.full_path,
                 _time_of(wiki.activity),
             )
-            for wiki in wikis
+            for wiki in sorted(wikis, key=key_of)
         ]
         async with (
             self.pool.connection() as connection,

@@ -347,7 +347,9 @@ async def upload(
         try:
             await check()
         except Exception:
-            await bucket.remove(path, etag)
+            # the same bytes may be those of the writer that came after this one
+            if path not in (await look(bucket)).record.files:
+                await bucket.remove(path, etag)
             raise
 
     async def put(file: ManifestFile) -> None:
