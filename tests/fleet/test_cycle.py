@@ -271,6 +271,7 @@ async def test_write_on_its_way_as_a_wiki_is_made_private_does_not_stay(
             await frozen.wait()
         await fleet.service.add_project(PATH, visibility="private")
         await fleet.discover()
+        await fleet.hint()
         await fleet.work()
         assert await objects(fleet) == set()
         thaw.set()
