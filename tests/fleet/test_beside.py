@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from urllib.parse import unquote
 
 import pytest
 
-from tests.support.fleet import Fleet
+from tests.support.fleet import PATH, Died, Fleet
 from wikisync.api.projects import Projects
 from wikisync.core.model import WikiOwner
+from wikisync.errors import SiteError
 from wikisync.fleet import worker as worker_module
+from wikisync.fleet.rows import Rows
 
 OTHER = "docs/team/other"
 AWAY = 'class="external"'
@@ -35,6 +38,11 @@ async def settle(fleet: Fleet) -> None:
     await fleet.sweep()
     while await fleet.due():
         await fleet.work(fleet.worker(folder="one"))
+
+
+async def wait_no_longer(fleet: Fleet) -> None:
+    """Let the wikis of a worker that died, or failed, be due at once."""
+    await fleet.rows._do("UPDATE fleet_wiki SET is_busy = false, due_at = '-infinity'")
 
 
 @pytest.fixture
@@ -109,3 +117,86 @@ async def test_only_wikis_that_name_another_are_due_as_its_pages_change(
     await linking.rows.retry([OTHER])
     await linking.work()
     assert await linking.due() == ["project-1"]
+
+
+async def test_link_leads_to_the_page_whose_name_it_has(linking: Fleet) -> None:
+    """The path of a page does not always follow from its name."""
+    texts = {"Twin": "Large.", "twin": "Small.", "Q&A: what?": "Odd."}
+    await linking.service.add_pages(WikiOwner("project", OTHER), texts)
+    address = f"{linking.service.url}/{OTHER}/-/wikis"
+    named = {"small": "twin", "large": "Twin", "odd": "Q%26A:%20what%3F"}
+    links = (f"[{one}]({address}/{slug})" for one, slug in named.items())
+    await linking.write(" ".join(links))
+    await settle(linking)
+    for one, text in {"small": "Small.", "large": "Large.", "odd": "Odd."}.items():
+        way = linked(linking, one).partition('href="')[2].partition('"')[0]
+        path = unquote(way).removeprefix(f"../../../../{OTHER}/-/wikis/")
+        assert text in (linking.page(path.removesuffix(".html"), OTHER) or "")
+
+
+async def test_wikis_are_told_of_a_page_though_a_worker_dies(
+    linking: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has noted the page, and nobody was told."""
+    owner = WikiOwner("project", OTHER)
+    await linking.service.add_pages(owner, {"later": "Late words."})
+    await linking.rows.retry([OTHER])
+
+    async def die(*_: object) -> None:
+        raise Died
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Rows, "tell", die)
+        with pytest.raises(Died):
+            await linking.work()
+    await wait_no_longer(linking)
+    while await linking.due():
+        await linking.work()
+    assert "SERVICE" not in linked(linking, "later")
+
+
+async def test_page_that_comes_as_a_link_is_looked_up_is_found(fleet: Fleet) -> None:
+    """The other wiki ends its first cycle between reading and noting of this one."""
+    await fleet.work()
+    pages = {"home": "Other.", "first": "Words."}
+    await fleet.service.add_project(OTHER, pages, visibility="public")
+    await fleet.write(f"[first]({fleet.service.url}/{OTHER}/-/wikis/first)")
+    await fleet.discover()
+    rows = await fleet.rows._do("SELECT path, key FROM fleet_wiki")
+    keys = {row["path"]: row["key"] for row in rows}
+    waiting = [keys[OTHER]]
+
+    async def publish_other(step: str) -> None:
+        if step == "check" and waiting:
+            row = await fleet.claim(waiting.pop())
+            assert row
+            await fleet.worker().run(row)
+
+    row = await fleet.claim(keys[PATH])
+    assert row
+    await fleet.worker(publish_other).run(row)
+    assert not waiting
+    while await fleet.due():
+        await fleet.work()
+    assert "SERVICE" not in linked(fleet, "first")
+
+
+async def test_links_of_a_wiki_that_is_public_again_lead_to_sites(
+    linking: Fleet,
+) -> None:
+    """Its upload fails once, when the row has its place already."""
+    await linking.service.add_project(PATH, visibility="private")
+    await settle(linking)
+    assert linking.page() is None
+    await linking.service.add_project(PATH, visibility="public")
+    await linking.discover()
+
+    async def away(step: str) -> None:
+        if step == "upload":
+            raise SiteError("the bucket is away")
+
+    await linking.work(linking.worker(away))
+    assert "away" in await linking.problem()
+    await wait_no_longer(linking)
+    await settle(linking)
+    assert "SERVICE" not in linked(linking, "plan/first#part")

@@ -1,22 +1,24 @@
-"""Links between the wikis of a fleet, whose sites lie beside each other in a place.
+"""Links between the wikis of a fleet, whose sites lie beside each other.
 
-A row has the places that its pages name by their addresses on the service, whether a
-site is there or not, and the pages of its own site.  Where these come, go or move, the
-rows that name the place are due.
+The row of a wiki has the places of the sites that its pages name, whether a site is
+there or not, and the pages of its own site.  When these come, go or move, the rows that
+name its place become due.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
+
+import msgspec
 
 from wikisync.core.model import Slug
 from wikisync.fleet.rows import Row
-from wikisync.site.addresses import INDEX_PAGE, NOT_FOUND_PAGE, WikiAddresses
+from wikisync.site.addresses import INDEX_PAGE, PAGES_JSON, WikiAddresses
 from wikisync.site.crosslinks import UP, WIKIS
 from wikisync.site.fingerprint import hash_of
-from wikisync.site.kept import HOME
 from wikisync.site.mirror import WikiCopy, read_texts
 
 NAMED_MAX = 1_000
@@ -24,10 +26,10 @@ NAMED_MAX = 1_000
 TEXTS_AT_ONCE = 100
 
 
-def site_pages(paths: Collection[str]) -> list[str]:
-    """The pages of a wiki among the files of its site."""
-    pages = (one for one in paths if one.endswith(".html") and one[:2] != "-/")
-    return sorted(one for one in pages if one != NOT_FOUND_PAGE)
+def site_pages(site: Path) -> list[str]:
+    """Slug and path of each page of a site, one behind the other."""
+    listed = msgspec.json.decode((site / PAGES_JSON).read_bytes())["pages"]
+    return [text for one in listed for text in (one["slug"], unquote(one["url"]))]
 
 
 def named_places(
@@ -50,17 +52,15 @@ def named_places(
 
 
 def addresses_beside(
-    row: Row, top: str, pages: Mapping[str, Collection[str]]
+    row: Row, top: str, pages: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, WikiAddresses]]:
     """The sites at places, given their pages, by the addresses of their wikis."""
     ups = UP * f"{row.wiki.owner.full_path}{WIKIS}/".count("/")
-    for place, paths in sorted(pages.items()):
+    for place, names in sorted(pages.items()):
         inside = place[len(top) + 1 :]
         way = f"{ups}{inside}/"
-        found = {
-            Slug(HOME if one == INDEX_PAGE else one.removesuffix(".html")): way + one
-            for one in paths
-        }
+        slugs, paths = map(Slug, names[::2]), (way + path for path in names[1::2])
+        found = dict(zip(slugs, paths, strict=True))
         known = WikiAddresses(way, way + INDEX_PAGE, found, {}, names=hash_of(found))
         for kind in ("", "groups/"):
             yield f"{_base(row)}{kind}{inside}", known

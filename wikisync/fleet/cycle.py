@@ -17,7 +17,7 @@ the same bytes and finds most of them published.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -157,14 +157,14 @@ class Cycle(Struct, frozen=True):
             await self.at("pull")
             read = await self._read(row, place, states, generation)
         if row.links is None or {*read.links} != {*row.links}:
-            # before the pages there are looked at: who brings others looks at links
+            # before the pages there are read: a cycle that brings pages reads links
             await self.rows.note(row, "links", [*read.links])
         if read.pulled:
             if now := await self._moved(row, place, read):
                 await self._once(now)
                 return
             await self.at("build")
-            others: dict[str, Collection[str]] = dict.fromkeys(read.links, ())
+            others: dict[str, Sequence[str]] = dict.fromkeys(read.links, ())
             others |= await self.rows.beside(read.links)
             beside = dict(addresses_beside(row, self._top(row), others))
             site = states.folder.with_name(SITE)
@@ -178,7 +178,7 @@ class Cycle(Struct, frozen=True):
             await self.rows.forget(row)
             return
         if names != row.names or row.attempts > 1:
-            # an attempt that ended may have named them and told nobody
+            # an attempt before may have noted them and died before it told
             await self.rows.note(row, "names", names)
             await self.rows.tell([place])
         await self._note(row, states, generation, read)
@@ -222,7 +222,7 @@ class Cycle(Struct, frozen=True):
         return now if self._place(now)[0] != place else None
 
     async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> list[str]:
-        """Make its place hold the site, and the old one nothing; paths of its pages."""
+        """Make its place hold the site, and the old one nothing; the pages of it."""
         # without pages, it removes what another wiki left that had its path
         old = {row.place or (place if seen.record.files else "")}
         if row.wiki.visibility != "public":
@@ -244,7 +244,7 @@ class Cycle(Struct, frozen=True):
         site = self.folder / row.key / SITE
         done = await upload(site, open_bucket(place), seen, check=self._put)
         log.info("%s: %d put, %d removed", row.wiki.owner, done.put, done.removed)
-        return site_pages(done.seen.record.files)
+        return site_pages(site)
 
     async def _note(
         self, row: Row, states: States, generation: int, read: Read

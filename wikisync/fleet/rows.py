@@ -130,7 +130,7 @@ class Row(Struct, frozen=True):
     links: Sequence[str] | None
     """Places of the sites that its pages name; None: nobody looked."""
     names: Sequence[str]
-    """Paths of the pages in its site."""
+    """Slug and path of each page of its site, one behind the other."""
     attempts: int
     """Since its last cycle that ended well, this one among them."""
 
