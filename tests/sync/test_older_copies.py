@@ -42,31 +42,22 @@ async def test_older_copy_of_the_folder_takes_nothing_back_unasked(
 
 
 @pytest.mark.parametrize("is_pulled", [False, True])
-async def test_refused_the_newer_texts_come_back_to_the_folder(
-    is_pulled: bool, state: State
+@pytest.mark.parametrize("decision", [Decision.REFUSED, Decision.APPROVED])
+async def test_older_texts_go_to_the_wiki_or_the_newer_ones_come_back(
+    is_pulled: bool, decision: Decision, state: State
 ) -> None:
     copies = await (worked if is_pulled else pushed)(state)
-    newest = copies.texts()
+    newest, older = copies.texts(), {slug: PAGES[slug] for slug in EDITED}
     put_older_copy(copies)
     await copies.cycle()
-    copies.decide(Decision.REFUSED)
+    copies.decide(decision)
     await copies.rest()
+    if decision is Decision.APPROVED:
+        assert copies.texts() == {**newest, **older}
+        return
     assert copies.texts() == newest
     kept = copies.known.replaced(Slug("page0"))[0]
     assert (kept.replaced, kept.written) == (PAGES["page0"], EDITED["page0"])
-
-
-@pytest.mark.parametrize("is_pulled", [False, True])
-async def test_approved_the_older_texts_go_to_the_wiki(
-    is_pulled: bool, state: State
-) -> None:
-    copies = await (worked if is_pulled else pushed)(state)
-    newest = copies.texts()
-    put_older_copy(copies)
-    await copies.cycle()
-    copies.decide(Decision.APPROVED)
-    await copies.rest()
-    assert copies.texts() == {**newest, **{slug: PAGES[slug] for slug in EDITED}}
 
 
 async def test_what_the_wiki_edited_meanwhile_is_not_merged_with_an_older_copy(
