@@ -115,13 +115,25 @@ async def test_new_note_without_a_text_waits_quietly(cloned: Cloned, text: str) 
     assert (await cloned.wiki())["Untitled.md"] == "a text\n"
 
 
-async def test_page_that_lost_its_text_is_a_decision(cloned: Cloned) -> None:
+@pytest.mark.parametrize("pages", [(), ("handbook/guide.md",)])
+async def test_page_that_lost_its_text_is_a_decision(
+    cloned: Cloned, pages: tuple[str, ...]
+) -> None:
+    """Also of a page that a person asks for by its name."""
     cloned.service.quirks = {Quirk.REFUSES_EMPTY}
     await cloned.run("sync")
     cloned.write("guide.md", "\n")
-    ran = await cloned.run("sync")
+    ran = await cloned.run("sync", *pages)
     assert ran.code == 3
     assert "guide: empty here; this service does not accept empty pages" in ran.err
+
+
+async def test_page_that_lost_its_text_is_sent_where_that_may_be(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.md", "\n")
+    assert (await cloned.run("sync")).code == 0
+    assert (await cloned.wiki())["guide.md"] == "\n"
 
 
 async def test_workspace_without_its_marker_is_halted(cloned: Cloned) -> None:

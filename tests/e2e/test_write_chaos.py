@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from tests.support.author import Author
 from wikisync.core.system.libc import swap_paths
@@ -33,6 +34,7 @@ PLACES = ("First place", "Second place", "Third place")
 START_S = 30
 SAVED_S = 120
 AGAIN_S = 5
+STEP_S = 10
 
 
 @dataclass
@@ -135,15 +137,22 @@ async def settle(author: Author) -> None:
 
 async def write(desk: Desk, author: Author, who: str, place: str) -> None:
     """Type a sentence at a place; it need not be saved."""
-    await settle(author)
-    await author.source.get_by_text(f"## {place}").first.click()
-    await author.page.keyboard.press("End")
-    await author.page.keyboard.type(f"\n\n{desk.sentence(who)}")
-    # the browser keeps a text a moment after the last key
-    await author.page.wait_for_function(
-        "(text) => Object.values(localStorage).some((one) => one.includes(text))",
-        arg=desk.written[-1],
-    )
+    sentence = desk.sentence(who)
+    async with asyncio.timeout(SAVED_S):
+        while True:
+            await settle(author)
+            # a question of the page that comes meanwhile takes the keys: once more
+            with suppress(PlaywrightTimeout):
+                await author.source.get_by_text(f"## {place}").first.click()
+                await author.page.keyboard.press("End")
+                await author.page.keyboard.type(f"\n\n{sentence}")
+                # the browser keeps a text a moment after the last key
+                await author.page.wait_for_function(
+                    "(text) => Object.values(localStorage)"
+                    ".some((one) => one.includes(text))",
+                    arg=sentence,
+                )
+                return
 
 
 async def save_all(author: Author) -> None:
@@ -185,6 +194,7 @@ async def fight(
             for who in ("one tab", "another tab"):
                 tabs[who] = Author(await context.new_page(), desk.url, desk.folder)
                 await tabs[who].edit(f"{page}.html")
+                tabs[who].page.set_default_timeout(STEP_S * 1000)
         number += 1
         who = chance.choice(list(tabs))
         match chance.choice(acts):
