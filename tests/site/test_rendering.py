@@ -249,3 +249,31 @@ def test_no_more_processes_work_at_once_than_there_are_cores(
     studio.build()
     assert len(in_processes) > 1
     assert most == 1
+
+
+@pytest.mark.usefixtures("in_processes")
+def test_build_that_fails_waits_for_no_index(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The process of the index never answers here."""
+    silent = tmp_path / "silent.py"
+    silent.write_text(
+        "import sys\nfrom wikisync.core.system.child import READY, write_frame\n"
+        "write_frame(sys.stdout.buffer, READY)\nsys.stdin.buffer.read()\n"
+    )
+    monkeypatch.setattr(search_writing, "WRITES_SEARCH", silent)
+    monkeypatch.setattr("wikisync.site.search_writing.math.inf", 30.0)
+    broken_off: list[Worker[Answer]] = []
+
+    class Seen(Worker[Answer]):
+        def break_off(self) -> None:
+            broken_off.append(self)
+            super().break_off()
+
+    monkeypatch.setattr(writers, "Worker", Seen)
+    studio.add(MANY)
+    theme = unpack("-- templates/page.html --\n{{ page.nothing }}\n", studio.root / "t")
+    studio.set(templates=theme)
+    with pytest.raises(SiteError, match="nothing"):
+        studio.build()
+    assert len(broken_off) == 1

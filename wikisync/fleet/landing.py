@@ -60,9 +60,7 @@ async def land(
         state="",
         pages=0,
         problem="",
-        rests_s=max(REST_S, REST_TIMES * (time.process_time() - begun))
-        if wikis
-        else 0.0,
+        rests_s=bool(wikis) * max(REST_S, REST_TIMES * (time.process_time() - begun)),
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.system.parallel import usable_cores
+from wikisync.core.system.worker import Worker
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache
 from wikisync.site.last_build import LastBuild
@@ -55,13 +56,18 @@ def search_beside(
         return
     places = {key: store.place("words", key.key) for key in documents}
     job = NewIndex(output.root.absolute(), store.bodies.path.absolute(), places)
-    with ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(_made_apart, job)
-        yield lambda: place.taken(answer.result())
-
-
-def _made_apart(job: NewIndex) -> Answer:
     worker = new_writer(WRITES_SEARCH, math.inf)
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(_made_apart, worker, job)
+        try:
+            yield lambda: place.taken(answer.result())
+        except BaseException:
+            # the build has failed: nobody waits for its index
+            worker.break_off()
+            raise
+
+
+def _made_apart(worker: Worker[Answer], job: NewIndex) -> Answer:
     lost = "the process that writes the search index ended"
     try:
         with AT_ONCE:

@@ -145,7 +145,7 @@ class Worker(Generic[AnswerT]):
         try:
             return await asyncio.shield(answer)
         except asyncio.CancelledError:
-            self._break_off()
+            self.break_off()
             await asyncio.wait([answer])
             answer.exception()
             raise
@@ -212,11 +212,8 @@ class Worker(Generic[AnswerT]):
             self._end()
             raise WorkerNotStarted
 
-    def _break_off(self) -> None:
-        """Kill the process under the thread that waits for its answer.
-
-        Either the thread has noted its process by now, or it sees the flag later.
-        """
+    def break_off(self) -> None:
+        """Kill the process of the job, now or as soon as it is there."""
         self._is_broken_off = True
         process = self._process
         if process is not None:

@@ -65,8 +65,6 @@ READ_SHOWN_S = 2.0
 """How often what was read meanwhile reaches the site."""
 UNREADABLE = "unreadable"
 """Code of the problem of a file that is there but cannot be read."""
-
-
 Load = Callable[[], PreviewInputs]
 """Reads the configuration; a ``WikisyncError`` is shown, and the last good one used."""
 
