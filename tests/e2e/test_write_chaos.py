@@ -126,12 +126,12 @@ async def desk_in(folder: Path) -> AsyncIterator[Desk]:
 
 
 async def settle(author: Author) -> None:
-    """Keep both texts wherever the page asks."""
-    use = author.button("Use these texts")
-    while await use.count():
+    """Keep both texts wherever the page asks, and take what a closed tab left."""
+    use, take = author.button("Use these texts"), author.button("Take it")
+    while await use.or_(take).count():
         for both in await author.button("Both").all():
             await both.click()
-        await use.click()
+        await use.or_(take).click()
         await author.page.locator("dialog").wait_for(state="detached")
 
 

@@ -57,13 +57,13 @@ REQUESTS = 30_000
 STEPS = {"look": 12, "restore": 12, "pull": 12, "build": 12, "check": 12}
 STEPS |= {"upload": 12, "put": 40, "state": 3, "row": 12}
 """Where a worker meets its fate, after at most so many times."""
-WEATHER: tuple[dict[str, object], ...] = (
-    {"status": 503},
-    {"status": 429, "headers": {"Retry-After": "1"}},
-    {"cut_after": 40},  # half of a body
-    {"raw": b""},  # reset before it was asked
-    {"raw": b"", "reaches": True},  # and after
-    {"delay_s": 2.0},
+WEATHER = (
+    partial(BendingProxy.bend, status=503),
+    partial(BendingProxy.bend, status=429, headers={"Retry-After": "1"}),
+    partial(BendingProxy.bend, cut_after=40),  # half of a body
+    partial(BendingProxy.bend, raw=b""),  # reset before it was asked
+    partial(BendingProxy.bend, raw=b"", reaches=True),  # and after
+    partial(BendingProxy.bend, delay_s=2.0),
 )
 CHANCE = 0.2
 """Of each request in bad weather."""
@@ -144,8 +144,8 @@ class World:
         if kind == "answers":
             rule = self.chance.choice(WEATHER)
             proxy = self.chance.choice([self.service, self.bucket])
-            kind = f"{'bucket' if proxy is self.bucket else 'service'} {rule}"
-            proxy.bend(when=lambda: self.chance.random() < CHANCE, **rule)  # type: ignore[arg-type]
+            kind = f"{'bucket' if proxy is self.bucket else 'service'} {rule.keywords}"
+            rule(proxy, when=lambda: self.chance.random() < CHANCE)
         elif kind == "cable":
             worker, server = self.chance.randrange(WORKERS), self.chance.choice(SERVERS)
             kind += f" to the {server}"
