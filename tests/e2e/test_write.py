@@ -86,7 +86,7 @@ async def test_a_page_that_nobody_edits_loads_no_editor(
         await author.button("Edit").wait_for()
         assert not [url for url in asked if "codemirror" in url or "write" in url]
         await author.button("Edit").click()
-        await author.source.wait_for()
+        await author.opened()
         assert [url for url in asked if "codemirror" in url]
 
 
@@ -237,7 +237,7 @@ async def test_a_box_is_ticked_on_the_page_and_in_the_editor(
         await author.page.get_by_role("checkbox", name="Done: two").wait_for()
         assert file.read_text() == "# Guide\n\n- [ ] one\n- [x] two\n"
         await author.button("Edit").click()
-        await author.source.wait_for()
+        await author.opened()
         await author.page.get_by_role("checkbox", name="To do: one").click()
         await author.source.get_by_text("- [x] one").wait_for()
         assert file.read_text() == "# Guide\n\n- [ ] one\n- [x] two\n"
@@ -398,7 +398,7 @@ async def test_an_editor_that_cannot_be_loaded_is_told(
         await page.unroute("**/write-*.js")
         await page.unroute("**/desk-*.js")
         await author.button("Edit").click()
-        await author.source.wait_for()
+        await author.opened()
         await page.close()
 
 

@@ -212,7 +212,7 @@ async def fight(
             case "reload":
                 await settle(tabs[who])
                 await tabs[who].page.reload()
-                await tabs[who].source.wait_for()
+                await tabs[who].opened()
             case other:
                 await more[other]()
     for author in tabs.values():

@@ -54,7 +54,12 @@ class Author:
     async def edit(self, at: str = "guide.html") -> None:
         await self.page.goto(self.url + at)
         await self.button("Edit").click()
-        await self.source.wait_for()
+        await self.opened()
+
+    async def opened(self) -> None:
+        """Until a person can type, or is asked something."""
+        typing = self.page.locator(".cm-content[contenteditable=true]")
+        await typing.or_(self.page.locator("dialog")).first.wait_for()
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=True)

@@ -74,6 +74,7 @@ class Editor extends Desk {
 		super(page);
 		this.place = { writable: false };
 		this.mode = new Compartment();
+		this.typing = new Compartment();
 		this.known = "";
 		this.took = this.tookWhole = 0;
 		this.addSheet(SHEET);
@@ -101,6 +102,7 @@ class Editor extends Desk {
 		await this.takeTab();
 		await this.takeDraft();
 		this.hasTakenDraft = true;
+		this.view?.dispatch({ effects: this.typing.reconfigure([]) });
 		if (source.is_conflict) await this.trying(() => this.conflict());
 		this.view?.focus();
 		return this;
@@ -144,6 +146,8 @@ class Editor extends Desk {
 				EditorView.clipboardInputFilter.of((pasted) => pasted.replace(/\r\n?/g, "\n")),
 				history(), drawSelection(), highlightSpecialChars(), highlightActiveLine(), EditorView.lineWrapping, search({ top: true }),
 				this.mode.of(this.syntax.mode()), syntaxHighlighting(highlighting),
+				// what is typed before an earlier text is back would take its place
+				this.typing.of(EditorView.editable.of(false)),
 				autocompletion({ override: [(context) => this.complete(context)], icons: false }),
 				keymap.of([
 					{ key: "Mod-b", run: () => this.wrap(...this.syntax.bold), preventDefault: true },
