@@ -235,25 +235,30 @@ async def test_a_reload_keeps_what_was_typed(chromium: Browser, desk: Desk) -> N
         await author.said("which is not saved yet")
 
 
-async def test_what_is_typed_too_early_does_not_take_the_place_of_a_draft(
+async def test_nobody_types_before_the_text_that_would_replace_it_is_back(
     chromium: Browser, desk: Desk
 ) -> None:
     async with writing(chromium, desk) as author:
         await author.edit()
         await author.type_at_end("\n\nTyped before.")
-        asked = asyncio.Event()
+        asked, typed = asyncio.Event(), asyncio.Event()
 
         async def hold(route: Route) -> None:
             asked.set()
+            await typed.wait()
+            await route.fallback()
 
         await author.page.route("**/-/preview/save", hold)
         await author.page.reload()
         await asked.wait()
         await author.source.click()
         await author.page.keyboard.type("Typed too early.")
-        await author.page.unroute("**/-/preview/save")
-        await author.page.reload()
+        assert "too early" not in await author.text()
+        typed.set()
         await author.source.get_by_text("Typed before.").wait_for()
+        await author.opened()
+        await author.type_at_end(" Typed in time.")
+        assert (await author.text()).endswith("Typed before. Typed in time.")
 
 
 async def test_a_deleted_file_is_written_again_when_asked(
