@@ -64,6 +64,17 @@ async def test_with_a_yes_both_sides_are_as_before(synced: Cloned) -> None:
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, nothing to do\n")
 
 
+async def test_a_sync_in_one_direction_is_taken_back_as_well(cloned: Cloned) -> None:
+    """A clone goes in the same direction, and is no sync to undo."""
+    assert "no sync to undo" in (await cloned.run("undo", "-y")).err
+    await cloned.run("sync")
+    await cloned.edit({"team/people": EDITED["team/people.md"]})
+    assert (await cloned.run("sync", "--pull")).code == 0
+    assert cloned.files()["team/people.md"] == EDITED["team/people.md"]
+    assert (await cloned.run("undo", "-y")).code == 0
+    assert await both(cloned) == FILES
+
+
 async def test_an_undo_of_the_undo_does_it_again(synced: Cloned) -> None:
     for files in (FILES, AFTER, FILES):
         assert (await synced.run("undo", "-y")).code == 0

@@ -281,7 +281,7 @@ async def test_renamed_project_keeps_its_copy(desk: Desk) -> None:
     await desk.service.ask(project_tables.change_project, 1, change)
     pulled = await desk.pull()
     assert [one.wiki.owner.full_path for one in pulled.wikis] == ["docs", "docs/guide"]
-    assert [one.copy for one in pulled.wikis][1] == number
+    assert [one.wiki.copy for one in pulled.wikis][1] == number
     assert pulled.wikis[1].written == 0
 
 
@@ -295,7 +295,7 @@ async def test_same_id_on_another_service_is_another_wiki(
         chosen = Selection(projects=("docs/handbook",))
         mirroring = Mirroring(client, desk.mirror)
         pulled = await pull(client, chosen, mirroring, progress=SilentProgress())
-    assert pulled.wikis[0].copy != desk.noted().number
+    assert pulled.wikis[0].wiki.copy != desk.noted().number
     assert desk.texts()[HOME] == "welcome\n"
 
 
@@ -341,7 +341,7 @@ async def test_page_that_cannot_be_read_stays_as_it_was_and_is_asked_for_again(
     with desk.proxy.bend(r"/wikis/home", status=404, body=b"{}"):
         pulled = await desk.pull()
     assert desk.texts() == {HOME: "welcome\n", PLAN: "new plan\n"}
-    assert [one.code for one in pulled.wikis[1].problems] == ["page-unreadable"]
+    assert [one.code for one in pulled.wikis[1].wiki.problems] == ["page-unreadable"]
     await desk.pull()
     assert desk.texts()[HOME] == long
 
@@ -410,7 +410,7 @@ async def test_redirects_of_a_rename_come_with_the_copy(desk: Desk) -> None:
 async def test_file_that_was_missing_is_asked_for_without_activity(desk: Desk) -> None:
     await desk.service.add_pages(OWNER, {"home": f"![p]({PICTURE})\n"})
     pulled = await desk.pull()
-    assert [one.code for one in pulled.wikis[1].problems] == ["attachment-missing"]
+    assert [one.code for one in pulled.wikis[1].wiki.problems] == ["attachment-missing"]
     desk.service.quirks = {Quirk.ACTIVITY_STANDS_STILL}
     await desk.service.put_file(OWNER, PICTURE, b"\x89PNG picture")
     await desk.pull()

@@ -90,7 +90,7 @@ def _report_clone(console: Console, folder: Path, cloned: pulled.Pulled) -> int:
         console.result(
             f"{wiki.wiki.owner}: {counted(wiki.pages, 'page')},"
             f" {wiki.written} written,"
-            f" {counted(wiki.attachments, 'attachment')} fetched, in {wiki.folder}"
+            f" {counted(wiki.attachments, 'attachment')} fetched, in {wiki.wiki.folder}"
         )
     return pulled.exit_code_of(cloned)
 
@@ -168,7 +168,7 @@ def _report_copy(console: Console, copied: cloning.Copied, *, is_dry_run: bool) 
         wikis = [wiki_as_json(one) for one in run.wikis]
         console.json({"is_dry_run": is_dry_run, "wikis": wikis})
         return int(run.exit_code)
-    show_problems(console, source.problems, [*source.absent])
+    show_problems(console, source.wiki.problems, [*source.absent])
     report_sync(console, run.wikis, run.problems, is_dry_run=is_dry_run)
     rows = [
         (
@@ -177,7 +177,7 @@ def _report_copy(console: Console, copied: cloning.Copied, *, is_dry_run: bool) 
             source.pages,
             len(one.last.plan.actions) if is_dry_run else one.count("pushed"),
             len(one.held),
-            len(one.problems) + len(source.problems),
+            len(one.problems) + len(source.wiki.problems),
         )
         for one in run.wikis
         if one.results

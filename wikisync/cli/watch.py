@@ -19,6 +19,7 @@ from wikisync.cli.options import (
     workspace_option,
 )
 from wikisync.cli.service_command import token_option
+from wikisync.config.sections import SETTLE_MS
 from wikisync.watch.process import WatchRequest, watch_workspace
 from wikisync.watch.systemd import command_path, unit_text
 from wikisync.workspace.configured import find_workspace
@@ -40,7 +41,7 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 @click.option(
     "--settle",
     "settle_ms",
-    type=click.IntRange(0, 60_000),
+    type=click.IntRange(SETTLE_MS.low, SETTLE_MS.high),
     metavar="MS",
     help="Quiet time after a save before it is uploaded.",
 )

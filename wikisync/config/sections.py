@@ -158,13 +158,14 @@ class Key(Struct, frozen=True):
 
 
 Command = Annotated[tuple[str, ...], Key(is_command=True)]
+SETTLE_MS = Key(50, 10_000)
 
 
 class SyncSection(Struct, frozen=True):
     """How folder and wikis are kept in sync."""
 
     reads_max: Annotated[int, Key(1, 32)] = 8
-    settle_ms: Annotated[int, Key(50, 10_000)] = 300
+    settle_ms: Annotated[int, SETTLE_MS] = 300
     poll_interval_s: Annotated[int, Key(1, 86_400)] = 15
     """A third of that while something does."""
     listen: Annotated[str, Key(check=check_listen)] = ""

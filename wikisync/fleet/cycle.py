@@ -168,7 +168,7 @@ class Cycle(Struct, frozen=True):
             others |= await self.rows.beside(read.links)
             beside = dict(addresses_beside(row, self._top(row), others))
             site = states.folder.with_name(SITE)
-            await finish_in_thread(_build, read.pulled, beside, site)
+            await finish_in_thread(_build, read.pulled.wiki, beside, site)
         await self.at("check")
         await self.check()
         await self.rows.check(row)
@@ -205,11 +205,11 @@ class Cycle(Struct, frozen=True):
             links = await finish_in_thread(named_places, *where, row, self._top(row))
         if not isinstance(pulled, PulledWiki):
             return Read(is_changed=is_changed)
-        problem = "; ".join(map(str, pulled.problems[:1]))
+        problem = "; ".join(map(str, pulled.wiki.problems[:1]))
         if not pulled.pages:
             # it has some, and none could be read
             raise SiteError(problem)
-        is_settled = not {one.code for one in pulled.problems} & TRANSIENT
+        is_settled = not {one.code for one in pulled.wiki.problems} & TRANSIENT
         return Read(problem, pulled, is_changed, changed, is_settled, links)
 
     async def _moved(self, row: Row, place: str, read: Read) -> Row | None:
@@ -326,20 +326,13 @@ def _name(row: Row) -> str:
     return name_of(row.wiki.origin.service, row.wiki.owner.kind, row.wiki.id)
 
 
-def _build(pulled: PulledWiki, beside: Mapping[str, WikiAddresses], site: Path) -> None:
+def _build(wiki: WikiSource, beside: Mapping[str, WikiAddresses], site: Path) -> None:
     """Build the site of one wiki."""
-    source = WikiSource(
-        **pulled.wiki.info,
-        folder=pulled.folder,
-        problems=pulled.problems,
-        copy=pulled.copy,
-        beside=beside,
-    )
     with BUILDING:
         build_site(
-            [source],
+            [replace(wiki, beside=beside)],
             site,
-            SiteOptions(title=pulled.wiki.title, drop_prefix=True),
+            SiteOptions(title=wiki.title, drop_prefix=True),
             cache=site.with_name(CACHE),
             may_leave=lambda _wiki: True,
         )

@@ -24,6 +24,7 @@ from wikisync.folder.safe_open import make_folder, read_below
 from wikisync.folder.scan import scan_pages
 from wikisync.folder.swap import write_atomically
 from wikisync.folder.workspace import locked, refuse_overlaps
+from wikisync.site.model import WikiSource
 from wikisync.sync.base.state import REBUILT
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import BatchKind
@@ -147,14 +148,13 @@ class _WikiClone(WikiCycles):
         waiting += [
             Problem("page-skipped", one.slug, str(one.reason)) for one in synced.waiting
         ]
+        problems = tuple(dict.fromkeys((*synced.problems, *waiting)))
         return PulledWiki(
-            self.wiki,
-            folder,
+            WikiSource(**self.wiki.info, folder=folder, problems=problems),
             pages=synced.last.pages,
             written=synced.count("pulled") + synced.count("merged"),
             removed=synced.count("removed"),
             attachments=synced.count("attachments"),
-            problems=tuple(dict.fromkeys((*synced.problems, *waiting))),
             absent=tuple(dict.fromkeys(synced.absent)),
             notes=synced.all_notes,
         )
@@ -343,7 +343,7 @@ async def copy_wiki(
         )
     root = work / TARGET
     _prepare(root, target, target_wiki)
-    _carry(cloned.wikis[0].folder, root / FOLDER)
+    _carry(cloned.wikis[0].wiki.folder, root / FOLDER)
     request = SyncRequest(direction=Direction.PUSH, adopt="push", is_dry_run=is_dry_run)
     run = await sync_workspace(find_workspace(root), (), request, credentials)
     return Copied(cloned.wikis[0], run, target_wiki)

@@ -31,7 +31,7 @@ from wikisync.workspace.folders import check_apart, default_cache, held_cache
 from wikisync.workspace.identity import service_of
 from wikisync.workspace.keeping import Keeping, KeptWiki
 from wikisync.workspace.mirroring import Mirroring
-from wikisync.workspace.pulled import Pulled, PulledWiki, pull_all
+from wikisync.workspace.pulled import Pulled, pull_all
 from wikisync.workspace.service import Credentials
 
 SITE_FOLDER = "site"
@@ -147,15 +147,17 @@ async def pull(
         pulled = await pull_all(client, pulls, progress, is_spared=keeping.holds)
         if comments:
             progress.start("read comments", None)
-            with_them = [await _with_comments(client, one) for one in pulled.wikis]
-            pulled.wikis[:] = with_them
+            pulled.wikis[:] = [
+                replace(one, wiki=await _with_comments(client, one.wiki))
+                for one in pulled.wikis
+            ]
     pulled.skipped[:0] = found.skipped
     return pulled
 
 
-async def _with_comments(client: Client, one: PulledWiki) -> PulledWiki:
+async def _with_comments(client: Client, one: model.WikiSource) -> model.WikiSource:
     """A wiki with the comments on its pages; without them is a problem of it."""
-    wiki = Wiki(client, one.wiki.owner, one.wiki.id)
+    wiki = Wiki(client, one.owner, one.origin.id)
 
     async def of_page(page: WikiPageRecord) -> tuple[model.PageComment, ...] | NotFound:
         if page.wiki_page_meta_id is None:
@@ -183,9 +185,7 @@ async def _with_comments(client: Client, one: PulledWiki) -> PulledWiki:
             raise gone[0]
     except RemoteError as error:
         message = f"its comments could not be read: {error.message}"
-        problem = Problem(
-            "comments-unread", str(one.wiki.owner), message, error.hint or ""
-        )
+        problem = Problem("comments-unread", str(one.owner), message, error.hint or "")
         return replace(one, problems=(*one.problems, problem))
     comments = {
         Slug(page.slug): notes
@@ -228,16 +228,7 @@ def build(
             hint="select one with --project or --group, or use a token with more"
             " access",
         )
-    sources = [
-        model.WikiSource(
-            **one.wiki.info,
-            folder=one.folder,
-            comments=one.comments,
-            problems=one.problems,
-            copy=one.copy,
-        )
-        for one in pulled.wikis
-    ]
+    sources = [one.wiki for one in pulled.wikis]
     sources += [one.source(mirror.folder) for one in kept if one.copy]
     published = [one.wiki for one in kept if not one.copy]
     if not sources:

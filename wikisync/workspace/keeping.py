@@ -24,7 +24,7 @@ from wikisync.api.client import Client
 from wikisync.core.model import Problem, WikiOwner, removals_max
 from wikisync.errors import NotFound, RemoteError, UsageError
 from wikisync.site.mirror import Mirror, name_of
-from wikisync.site.model import WikiSource
+from wikisync.site.model import WikiInfo, WikiSource
 from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
 from wikisync.workspace.discovery import Found, FoundWiki, is_switched_off, wiki_of
 from wikisync.workspace.failures import is_of_all
@@ -247,7 +247,7 @@ class Keeping:
         times = (page.stat().st_mtime for page in pages)
         return KeptWiki(wiki, reason, 0, max(times, default=None))
 
-    def _index(self, wikis: Iterable[tuple[FoundWiki, T]]) -> WikiIndex[T]:
+    def _index(self, wikis: Iterable[tuple[WikiInfo, T]]) -> WikiIndex[T]:
         return WikiIndex((wiki.owner, wiki.origin, value) for wiki, value in wikis)
 
 

@@ -54,6 +54,7 @@ from wikisync.site.mirror import (
     WikiCopy,
     name_of,
 )
+from wikisync.site.model import WikiSource
 from wikisync.workspace.discovery import FoundWiki, skipped
 from wikisync.workspace.identity import service_of
 from wikisync.workspace.pulled import Pull, PulledWiki, missing_pages
@@ -302,15 +303,18 @@ class Mirroring:
             noted = self._mirror.put(name, noted, step.copy, step.texts, versions)
         if not (wiki.is_named or noted.count or step.problems):
             return skipped(wiki.owner, "its wiki has no pages")
+        source = WikiSource(
+            **wiki.info,
+            folder=self._mirror.folder,
+            problems=tuple(dict.fromkeys(step.problems)),
+            copy=noted.number,
+        )
         return PulledWiki(
-            wiki,
-            self._mirror.folder,
+            source,
             pages=noted.count,
             written=step.written,
             removed=step.removed,
             attachments=step.fetched,
-            problems=tuple(dict.fromkeys(step.problems)),
-            copy=noted.number,
         )
 
     async def _doubt(self, wiki: FoundWiki) -> None:

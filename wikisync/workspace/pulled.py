@@ -4,8 +4,7 @@ One wiki that cannot be read keeps no other one back, unless the service is away
 wiki was named and the caller does not spare it.  A safety stop is raised at the end.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -15,7 +14,7 @@ from wikisync import errors as failures
 from wikisync.api.client import Client
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem, Slug, WikiOwner
-from wikisync.site.model import PageComment
+from wikisync.site.model import WikiSource
 from wikisync.workspace.discovery import FoundWiki
 from wikisync.workspace.runner import Runner, WikiWork
 from wikisync.workspace.sentences import problem_as_json
@@ -27,20 +26,15 @@ LEFT_OUT = "wiki-left-out"
 class PulledWiki(Struct, frozen=True):
     """One wiki that is in its folder, or in the mirror, now."""
 
-    wiki: FoundWiki
-    folder: Path
+    wiki: WikiSource
+    """Its problems are all that may need a person, what is held included."""
     pages: int
     written: int
     removed: int
     attachments: int
-    problems: tuple[Problem, ...]
-    """Everything that may need a person, what is held included."""
     absent: tuple[Problem, ...] = ()
     """Attachments that the wiki itself lacks; no trouble of the pull."""
     notes: tuple[Problem, ...] = ()
-    comments: Mapping[Slug, tuple[PageComment, ...]] = field(default_factory=dict)
-    copy: int = 0
-    """Number of its copy in the mirror; 0 where it has files of its own."""
 
 
 class FailedWiki(Struct, frozen=True):
@@ -105,7 +99,7 @@ class Pulled(Struct):
         """What may need a person, of all wikis."""
         return (
             *((self.state_problem,) if self.state_problem else ()),
-            *(problem for wiki in self.wikis for problem in wiki.problems),
+            *(problem for wiki in self.wikis for problem in wiki.wiki.problems),
             *self.left_out,
         )
 
@@ -184,7 +178,7 @@ def labelled(pulled: Pulled) -> tuple[Problem, ...]:
     of_wikis = tuple(
         replace(problem, subject=f"{wiki.wiki.owner}: {problem.subject}")
         for wiki in pulled.wikis
-        for problem in wiki.problems
+        for problem in wiki.wiki.problems
     )
     return (*own, *of_wikis, *pulled.left_out)
 
@@ -198,16 +192,17 @@ def exit_code_of(pulled: Pulled) -> failures.ExitCode:
 
 def wiki_as_json(wiki: PulledWiki) -> dict[str, object]:
     """One wiki for programs."""
-    folder = {} if wiki.copy else {"folder": str(wiki.folder)}
+    source = wiki.wiki
+    folder = {} if source.copy else {"folder": str(source.folder)}
     return {
-        "kind": wiki.wiki.owner.kind,
-        "path": wiki.wiki.owner.full_path,
+        "kind": source.owner.kind,
+        "path": source.owner.full_path,
         **folder,
         "pages": wiki.pages,
         "written": wiki.written,
         "removed": wiki.removed,
         "attachments_fetched": wiki.attachments,
-        "problems": [problem_as_json(problem) for problem in wiki.problems],
+        "problems": [problem_as_json(problem) for problem in source.problems],
         "absent": [problem_as_json(problem) for problem in wiki.absent],
         "notes": [problem_as_json(note) for note in wiki.notes],
     }
