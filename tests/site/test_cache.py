@@ -32,6 +32,8 @@ def test_rows_and_notes_are_there_in_the_next_build(tmp_path: Path) -> None:
         assert cache.state(b"n") == b"value"
         assert cache.facts("finished", b"k") is None
         assert cache.state(b"m") is None
+        store(cache, b"other", b"l")
+        assert cache.facts("parsed", b"l") == b"facts"
 
 
 def stored_row(folder: Path) -> None:

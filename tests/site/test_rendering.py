@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.site.sites import HANDBOOK, Studio
 from tests.support.archive import unpack
@@ -170,6 +171,18 @@ def test_process_of_the_index_that_ends_is_told(
     monkeypatch.setattr(search_writing, "WRITES_SEARCH", "wikisync.site.no_module")
     with pytest.raises(SiteError, match="writes the search index ended"):
         studio.build()
+
+
+def test_sources_of_a_folder_named_from_here_are_copied(
+    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The processes that copy them run in another folder."""
+    folder = studio.add(MANY, visibility="public")
+    monkeypatch.chdir(folder.parent)
+    studio.sources[:] = [replace(studio.sources[0], folder=Path(folder.name))]
+    studio.build()
+    assert in_processes
+    assert (studio.site / "p7.md").read_bytes() == (folder / "p7.md").read_bytes()
 
 
 def test_source_that_goes_before_it_is_copied_is_left_out(

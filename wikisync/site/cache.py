@@ -93,19 +93,23 @@ def open_cache(folder: Path) -> Iterator[Cache]:
     """
     connection = _connect(folder)
     try:
-        yield Cache(connection, folder)
-        connection.execute("COMMIT")
+        cache = Cache(connection, folder)
+        try:
+            yield cache
+        except (sqlite3.Error, BodyDamaged):
+            raise
+        except BaseException:
+            # rows are addressed by content: what is done is worth keeping
+            with contextlib.suppress(sqlite3.Error):
+                cache.commit()
+            raise
+        cache.commit()
     except (sqlite3.Error, BodyDamaged) as exc:
         if isinstance(exc, sqlite3.Error) and not _is_damage(exc):
             raise _failed(folder, exc) from exc
         connection.close()
         _remove(folder)
         raise _damaged(folder, exc) from exc
-    except BaseException:
-        # rows are addressed by content: what is done is worth keeping
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("COMMIT")
-        raise
     finally:
         connection.close()
 
@@ -116,7 +120,8 @@ class Cache:
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
         self._connection = connection
         self.folder = folder
-        self._uncommitted = 0
+        self._new: dict[tuple[str, bytes], bytes] = {}
+        """Rows that are not in the file yet; sorted, many at once take less time."""
         self._ahead: dict[tuple[str, bytes], bytes | None] = {}
         self._places: dict[tuple[Stage, bytes], Place] = {}
         """Of texts that this build stored."""
@@ -194,18 +199,23 @@ class Cache:
 
     def store(self, stage: Stage, key: bytes, facts: bytes, place: Place) -> None:
         """Keep a row, whose text is in ``bodies`` already."""
-        self._connection.execute(
-            f"REPLACE INTO {stage} VALUES (?, ?)",  # noqa: S608 - a literal
-            (key, summed(key, place + facts)),
-        )
-        self._ahead.pop((stage, key), None)
+        self._new[stage, key] = summed(key, place + facts)
         if len(self._places) < PLACES_MAX:
             self._places[stage, key] = place
-        self._uncommitted += 1
-        if self._uncommitted >= ROWS_PER_COMMIT:
-            self._connection.execute("COMMIT")
+        if len(self._new) >= ROWS_PER_COMMIT:
+            self.commit()
             self._connection.execute("BEGIN IMMEDIATE")
-            self._uncommitted = 0
+
+    def commit(self) -> None:
+        """Keep what is done, whatever comes."""
+        self._write_new()
+        self._connection.execute("COMMIT")
+
+    def _write_new(self) -> None:
+        for stage in STAGES:
+            rows = [(key, row) for (at, key), row in self._new.items() if at == stage]
+            self.put_rows(f"REPLACE INTO {stage} VALUES (?, ?)", sorted(rows))  # noqa: S608 - a literal
+        self._ahead, self._new = {}, {}
 
     def sweep(
         self,
@@ -219,6 +229,7 @@ class Cache:
         ``live`` gives the keys that it used, and is asked only then.  What builds of
         other sites noted goes with them: it counts on rows.
         """
+        self._write_new()
         count = self._connection.execute(
             f"SELECT count(*) FROM {stage}"  # noqa: S608 - a literal
         ).fetchone()[0]
@@ -266,7 +277,9 @@ class Cache:
         return Bodies(path)
 
     def _value(self, table: str, key: bytes) -> bytes | None:
-        if (place := (table, key)) in self._ahead:
+        if (place := (table, key)) in self._new:
+            return self._new[place][SUM_BYTES:]
+        if place in self._ahead:
             stored = self._ahead[place]
         else:
             statement = f"SELECT value FROM {table} WHERE key = ?"  # noqa: S608 - a literal

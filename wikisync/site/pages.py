@@ -4,7 +4,8 @@ A page's key is a hash of everything that its template can see.  The tree and th
 text come into it by hashes of their own.  A page whose key is that of the last build
 is neither composed nor rendered.
 
-Invariant: what ``job`` takes, ``key`` covers.
+What the template gets is packed once: it goes into the key, and to the process that
+renders the page.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct, structs
 
+from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Format, Problem, Slug
 from wikisync.core.versions import Version, iso_time, pages_of
 from wikisync.markup.frontmatter import tags_of
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
 CHILDREN_MAX = 200
 BACKLINKS_MAX = 100
+_PACKER = msgspec.msgpack.Encoder()
 
 
 class Beside(NamedTuple):
@@ -75,13 +78,28 @@ class SourceCopy(NamedTuple):
     number: int
 
 
+class ShownPage(Struct, frozen=True, array_like=True):
+    """What the template of a page sees of it, of other pages and of its place."""
+
+    page: contexts.PageContext
+    """Without what is in it."""
+    prev: contexts.PageRef | None = None
+    next: contexts.PageRef | None = None
+    children: tuple[contexts.PageRef, ...] = ()
+    backlinks: tuple[contexts.PageRef, ...] = ()
+    backlinks_more: int = 0
+
+
+_SHOWN = msgpack_decoder(ShownPage)
+
+
 class PageJob(Struct, frozen=True):
     """A page that has to be rendered."""
 
     slug: Slug
     path: str
-    parts: Mapping[str, object]
-    """What its template sees that follows from its wiki."""
+    shown: bytes
+    """The packed ``ShownPage``."""
     view: Place | None
     """Of its packed ``PageView``; None for its versions."""
     beside: Beside
@@ -121,21 +139,20 @@ class WikiFrame(Struct, frozen=True, dict=True):
         self, site: contexts.SiteContext, job: PageJob, bodies: Bodies
     ) -> dict[str, object]:
         """Everything that ``page.html`` or ``history.html`` sees."""
+        shown = _SHOWN.decode(job.shown)
+        page = shown.page
         if (history := job.history) is not None:
             versions = shown_versions(history.rows, history.shown, history.texts)
+            since = history.since if len(versions) == len(history.rows) else None
             around = {"wiki": self.wiki, "versions": versions, "site": site}
-            around["since"] = (
-                history.since if len(versions) == len(history.rows) else None
-            )
-            return {**job.parts, **around}
+            return {**around, "page": page, "since": since}
         assert job.view is not None
         view = decoded_view(bodies.read(job.view))
-        page = job.parts["page"]
-        assert isinstance(page, contexts.PageContext)
         return {
-            **job.parts,
+            **structs.asdict(shown),
             **self.around(job.slug, job.beside),
             "site": site,
+            "ancestors": self.tree.ancestors(job.slug),
             "page": structs.replace(
                 page,
                 meta=view.meta,
@@ -307,35 +324,31 @@ class WikiPages:
         before = structs.replace(self.wiki_frame, titles=in_tree, urls=urls)
         return self.tree.changed_since(before.tree)
 
-    def key(self, slug: Slug, backlinks: tuple[contexts.PageRef, ...]) -> bytes:
+    def shown(self, slug: Slug, backlinks: tuple[contexts.PageRef, ...]) -> bytes:
+        """The packed ``ShownPage`` of a page."""
+        before, after = self._around(slug)
+        shown = ShownPage(
+            self.page_context(self.wiki.pages[slug]),
+            self.reference(before) if before else None,
+            self.reference(after) if after else None,
+            self.tree.children(slug, CHILDREN_MAX),
+            _sorted_references(backlinks)[:BACKLINKS_MAX],
+            max(len(backlinks) - BACKLINKS_MAX, 0),
+        )
+        return _PACKER.encode(shown)
+
+    def key(self, slug: Slug, shown: bytes) -> bytes:
         """Hash of all that a page is composed of and its template sees.
 
-        Address and direction follow from what is in it, the way to it from its branch.
-        More backlinks than are named count too.
+        The way to it follows from its branch.
         """
-        page = self.wiki.pages[slug]
-        before, after = self._around(slug)
-        own: tuple[object, ...] = (
-            slug,
-            self.urls[slug],
-            str(page.source.format),
-            page.parsed.page_title,
-            page.parsed.summary,
-            slug == self.home,
-            before and self.reference(before),
-            after and self.reference(after),
-            self.tree.children(slug, CHILDREN_MAX),
-            backlinks,
-            page.source.dates,
-            self._sources.get(slug),
-        )
+        key = hashlib.sha256(self._key)
+        key.update(self.wiki.pages[slug].finished.view_digest)
+        key.update(self.tree.branch_key(slug, self.wiki_frame.nav_limit))
         if comments := self.wiki.scanned.source.comments.get(slug):
             # their links are resolved when they are shown
-            own += (comments, self._indexer.table_key)
-        key = hashlib.sha256(self._key)
-        key.update(page.finished.view_digest)
-        key.update(self.tree.branch_key(slug, self.wiki_frame.nav_limit))
-        key.update(msgspec.msgpack.encode(own))
+            key.update(hash_of(comments, self._indexer.table_key))
+        key.update(shown)
         return key.digest()
 
     def history_url(self, slug: Slug) -> str | None:
@@ -347,59 +360,43 @@ class WikiPages:
     def _versions(self) -> Mapping[Slug, Sequence[Version]]:
         return pages_of(self.wiki.scanned.versions)
 
-    def history_context(self, slug: Slug) -> contexts.PageContext:
-        """What is around the versions of a page."""
-        return structs.replace(
+    def history_shown(self, slug: Slug) -> bytes:
+        """The packed ``ShownPage`` of the versions of a page."""
+        page = structs.replace(
             self.page_context(self.wiki.pages[slug]),
             canonical_url=None,
             noindex=True,
             dir=self._site.dir,
         )
+        return _PACKER.encode(ShownPage(page))
 
-    def history_key(self, page: contexts.PageContext) -> bytes:
+    def history_key(self, slug: Slug, shown: bytes) -> bytes:
         """Hash of everything that the page with the versions of a page shows."""
-        key = self.wiki.pages[Slug(page.slug)].source.dates.key
-        packed = msgspec.msgpack.encode(page, enc_hook=sorted)
-        return hash_of(self._key, key, packed)
+        return hash_of(self._key, self.wiki.pages[slug].source.dates.key, shown)
 
-    def history_job(self, page: contexts.PageContext, number: int) -> PageJob:
+    def history_job(self, slug: Slug, path: str, shown: bytes, number: int) -> PageJob:
         """The versions of a page, to be rendered into the staged file of a number."""
-        slug, path = Slug(page.slug), page.history_url
-        assert path is not None
         rows = tuple(self._versions[slug][: self._history + 1])
         known = self.wiki.scanned.versions
         since = iso_time(known.since) if rows[-1].kind != "created" else None
         history = PageHistory(rows, self._history, self.wiki.scanned.texts, since)
-        beside = Beside(None, None)
-        return PageJob(slug, path, {"page": page}, None, beside, number, history)
+        return PageJob(slug, path, shown, None, Beside(None, None), number, history)
 
     def job(
         self,
         slug: Slug,
-        backlinks: tuple[contexts.PageRef, ...],
+        shown: bytes,
         number: int = 0,
         source: SourceCopy | None = None,
     ) -> PageJob:
         """A page to be rendered into the staged file of a number."""
         page, path = self.wiki.pages[slug], self.urls[slug]
-        before, after = self._around(slug)
-        parts: dict[str, object] = {
-            "page": self.page_context(page),
-            "prev": self.reference(before) if before else None,
-            "next": self.reference(after) if after else None,
-            "ancestors": self.tree.ancestors(slug),
-            "children": self.tree.children(slug, CHILDREN_MAX),
-            "backlinks": _sorted_references(backlinks)[:BACKLINKS_MAX],
-            "backlinks_more": max(len(backlinks) - BACKLINKS_MAX, 0),
-        }
         view, beside = self._indexer.view_place(page), self._beside(slug, path)
-        return PageJob(slug, path, parts, view, beside, number, source=source)
+        return PageJob(slug, path, shown, view, beside, number, source=source)
 
-    def template_context(
-        self, slug: Slug, backlinks: tuple[contexts.PageRef, ...]
-    ) -> dict[str, object]:
+    def template_context(self, slug: Slug, shown: bytes) -> dict[str, object]:
         """Everything that ``page.html`` sees."""
-        job, bodies = self.job(slug, backlinks), self._indexer.bodies
+        job, bodies = self.job(slug, shown), self._indexer.bodies
         return self.wiki_frame.template_context(self._site, job, bodies)
 
     def frame(self, slug: Slug, at: str) -> dict[str, object]:

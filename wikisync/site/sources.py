@@ -125,7 +125,8 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     @cached_property
     def files(self) -> WikiFiles:
         """What reads its pages and files, here or in another process."""
-        return WikiFiles(self.source.folder, self.source.copy)
+        # other processes run in another folder
+        return WikiFiles(self.source.folder.absolute(), self.source.copy)
 
     def read(self, path: str, digest: model.Digest) -> bytes | None:
         """A page or file as it is now; None for one that is not there any more."""

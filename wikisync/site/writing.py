@@ -225,7 +225,9 @@ class SiteWriting:
             around = composer.moved_around(titles, last.addresses.pages)
         changed = {slug for slug, page in pages.items() if before.get(slug) is not page}
         changed |= before.keys() - pages.keys()
-        stale = reports.stale_pages(wiki, before, changed, moved, around)
+        stale = reports.Stale(None, has_same_lists=False)
+        if not self._has_lost:  # else all pages of all wikis are composed
+            stale = reports.stale_pages(wiki, before, changed, moved, around)
         self._stale.append(stale)
         for place in stale.elsewhere:
             self._stale_elsewhere[place.wiki].add(Slug(place.name))
@@ -349,23 +351,24 @@ class SiteWriting:
                     for place in linked[slug]
                 ]
             )
-            key = composer.key(slug, backlinks)
-            if not output.keep(composer.urls[slug], key):
+            shown = composer.shown(slug, backlinks)
+            if not output.keep(composer.urls[slug], composer.key(slug, shown)):
                 source = None
                 if has_files and (path := sources.pop(slug, None)):
                     page = scanned.pages[slug]
                     place = scanned.files.place(page.path, page.digest)
                     source = SourceCopy(place, path, output.new_number())
                     self._copied[path] = scanned, page
-                job = composer.job(slug, backlinks, output.new_number(), source)
+                job = composer.job(slug, shown, output.new_number(), source)
                 yield composer.wiki_frame, job
         # after the pages: those of one folder, which share texts, stay together
         for slug in slugs:
             if (path := composer.history_url(slug)) is None:
                 continue
-            context = composer.history_context(slug)
-            if not output.keep(path, composer.history_key(context)):
-                job = composer.history_job(context, output.new_number())
+            shown = composer.history_shown(slug)
+            if not output.keep(path, composer.history_key(slug, shown)):
+                number = output.new_number()
+                job = composer.history_job(slug, path, shown, number)
                 yield composer.wiki_frame, job
 
     def _to_compose(self, output: Output, number: int) -> list[Slug]:

@@ -321,11 +321,12 @@ def _composed(world: World, path: str) -> _Composed:
     )
     slug = Slug(place.name)
     pictures = _pictures(world, place)
-    named = composer.key(slug, backlinks) + pictures.encode()
+    shown = composer.shown(slug, backlinks)
+    named = composer.key(slug, shown) + pictures.encode()
     key = hashlib.sha256(named).hexdigest()
 
     def context() -> Mapping[str, object]:
-        return composer.template_context(slug, backlinks)
+        return composer.template_context(slug, shown)
 
     return _Composed(key, "page.html", context, pictures)
 
