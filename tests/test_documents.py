@@ -49,8 +49,8 @@ ANSWERS = {
 INSTALLATION = GUIDE / "getting-started" / "install.md"
 """Proved by ``make release``, which installs the wheel into an empty environment."""
 OTHERS = (
-    *("curl", "git", "journalctl", "loginctl", "make", "pip", "podman"),
-    *("sudo", "systemctl", "tee", "uv"),
+    *("curl", "git", "journalctl", "launchctl", "loginctl", "make", "pip", "plutil"),
+    *("podman", "sudo", "systemctl", "tee", "uv"),
 )
 AT_HOME = re.compile(r"my-wikis|wikisync (clone|export|init|serve|theme)\b")
 """Commands that are not typed in the workspace."""

@@ -7,7 +7,9 @@ people's machines (pip, systemctl, rclone) is a program that notes how it was ca
 
 import json
 import os
+import plistlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -318,6 +320,27 @@ async def test_systemd_timer_exports(machine: Machine) -> None:
     (folder / "handbook.timer").write_text(timer)
     verify(folder / "handbook.timer", "--user")
     verify(folder / "handbook.service", "--user")
+
+
+# -- launchd -----------------------------------------------------------------------
+
+
+async def test_launchd_agent_starts_a_watch(machine: Machine) -> None:
+    await machine.clone()
+    (code,) = blocks("launchd.md", "xml")
+    agent = plistlib.loads(code.replace("/Users/ann", str(machine.home)).encode())
+    program, *words = agent["ProgramArguments"]
+    assert program == str(machine.home / ".local/bin/wikisync")
+    # the unit of systemd: this watch, with its options and its workspace
+    done = await machine.run(f"wikisync {shlex.join(words)} --print-unit")
+    assert done.returncode == 0, done.stderr
+    assert f"{shlex.join(words)}\n" in done.stdout
+    assert agent["RunAtLoad"]
+    # a watch that was stopped ends with 0; launchd starts it again after a failure
+    assert agent["KeepAlive"] == {"SuccessfulExit": False}
+    (setup,) = blocks("launchd.md", "sh")
+    for call in setup.splitlines()[:2]:
+        assert f"LaunchAgents/{agent['Label']}.plist" in call
 
 
 # -- nginx -------------------------------------------------------------------------

@@ -447,6 +447,11 @@ async def test_first_hit_answers_what_people_ask_in_their_own_words(
         "add a picture": "getting-started/questions",
         "rename a folder": "getting-started/questions",
         "agent": "folder/agents",
+        "launchd": "recipes/launchd",
+        "revert": "getting-started/questions",
+        "sidebar": "getting-started/questions",
+        "backup": "getting-started/questions",
+        "new page": "getting-started/questions",
     }
     async with visiting(chromium, file_base) as visit:
         found = {
