@@ -23,7 +23,8 @@ VAULT = {
         "---\naliases: [Begin]\n---\n# Start\n\n"
         "See [[Other Note]], [[Other Note#Big Part|that part]] and [[sub/Deep]].\n"
         "![[My Picture.png|300]] and ![[Other Note]] and [md](sub/Deep.md#One%20two)\n"
-        "A #project/alpha tag, ==marked==, `[[code]]` and [[Nowhere]].\n"
+        "A #project/alpha tag, ==marked==, `[[code]]` and [[Nowhere]],"
+        " [[sub/Deep#One two|`two`]], so `x`\n"
         "%% only\nfor me %%\n"
         "A block ^abc123\n\n"
         "| a | b |\n|---|---|\n| [[sub/Deep\\|deep]] | x |\n"
@@ -93,6 +94,7 @@ def test_vault_becomes_pages_whose_links_work(
     assert "![My Picture](files/My%20Picture.png){width=300}" in start
     assert "[md](sub/Deep#one-two)" in start
     assert "<mark>marked</mark>, `[[code]]`" in start
+    assert "[`two`](sub/Deep#one-two), so `x`\n" in start
     assert "<!-- only\nfor me -->\nA block\n" in start
     assert "| [deep](sub/Deep) | x |" in start
     assert "> [!caution] It broke\n> Text\n\n> [!tip]\n" in files["Other-Note.md"]

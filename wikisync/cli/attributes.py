@@ -99,10 +99,7 @@ def _help(row: Parameter) -> str:
 
 
 def read_values(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The values given on the command line, by parameter; newer ones as ``also``.
-
-    Others than the endpoint's are kept, so that they are refused with its name.
-    """
+    """The values of the command line; others than the endpoint's are refused later."""
     rows = {
         row.name: row
         for endpoint in Endpoint

@@ -183,10 +183,7 @@ class ProgressBar:
 def table_text(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, width: int | None
 ) -> str:
-    """Rows drawn for a terminal, or lines with tabs where there is no width.
-
-    What the service said is made printable.
-    """
+    """Rows for a terminal, or lines with tabs where there is no width; printable."""
     shown = [
         ["" if value is None else one_line(str(value), None) for value in row]
         for row in rows

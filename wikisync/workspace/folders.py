@@ -118,8 +118,8 @@ def find_shown(folder: Path, theme: ThemeChoice = DEFAULT_CHOICE) -> ShownFolder
 
 
 def cache_folder(shown: ShownFolder, name: str, environment: Mapping[str, str]) -> Path:
-    """Where a command keeps what costs only time to lose."""
-    if shown.workspace is not None:
+    """Where a command keeps what costs only time to lose, if it may write there."""
+    if shown.workspace is not None and os.access(shown.workspace, os.W_OK):
         return shown.workspace / PRIVATE_FOLDER / CACHE_FOLDER / name
     return default_cache(name, shown.folder, environment)
 

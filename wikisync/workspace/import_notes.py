@@ -131,7 +131,7 @@ HOMES = ("home", "index", "readme")
 PLUGIN_FILES = frozenset({".canvas", ".base", ".excalidraw"})
 QUERIES = frozenset({"dataview", "dataviewjs", "query", "base", "tasks", "excalidraw"})
 FENCE = re.compile(r"(?:\s|>)*(`{3,}|~{3,})[ \t]*([\w-]*)")
-CODE = re.compile(r"(``[^\n]*?``|`[^`\n]*`)")
+CODE = re.compile(r"\[\[[^\[\]\n]+\]\]|(``[^\n]*?``|`[^`\n]*`)")  # but in a link
 WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
 LINK = re.compile(r"(\[[^\[\]\n]*\]\()(<[^<>\n]*>|[^()<>\s]+)(?=[)\s])")
 CALLOUT = re.compile(r"((?:\s*>)+\s*)\[!([\w-]+)[^\]\n]*\]([+-]?)[ \t]*(.*)", re.DOTALL)
@@ -280,10 +280,11 @@ class _Notes:
             if BLOCK_ID.search(line):
                 self._lose(page, "the id of a block")
                 line = BLOCK_ID.sub("", line.rstrip("\r\n")) + "\n"
-        parts = CODE.split(line)
-        return "".join(
-            part if at % 2 else self._prose(page, part) for at, part in enumerate(parts)
-        )
+        done, at = "", 0
+        for code in filter(lambda one: one[1], CODE.finditer(line)):
+            done += self._prose(page, line[at : code.start()]) + code[1]
+            at = code.end()
+        return done + self._prose(page, line[at:])
 
     def _prose(self, page: _Page, text: str) -> str:
         text = LINK.sub(lambda one: one[1] + self._moved(page, one[2]), text)
