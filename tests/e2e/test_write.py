@@ -246,6 +246,24 @@ async def test_a_box_is_ticked_on_the_page_and_in_the_editor(
     assert file.read_text() == "# Guide\n\n- [x] one\n- [x] two\n"
 
 
+async def test_boxes_ticked_at_once_are_all_ticked_and_nothing_typed_is_lost(
+    chromium: Browser, desk: Desk
+) -> None:
+    text = "# Guide\n\n- [ ] one\n- [ ] two\n"
+    (desk.root / "handbook" / "guide.md").write_text(text)
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.page.get_by_role("checkbox").nth(1).wait_for()
+        await author.page.evaluate(
+            "() => document.querySelectorAll('main input[type=checkbox]')"
+            ".forEach((one) => one.click())"
+        )
+        await author.type_at_end("Typed.")
+        await author.source.get_by_text("- [x] one").wait_for()
+        await author.source.get_by_text("- [x] two").wait_for()
+        assert "Typed." in await author.text()
+
+
 async def test_the_editor_opens_at_the_heading_in_view(
     chromium: Browser, desk: Desk
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.author import GUIDE, WIKI, Author, second_window, writing
-from tests.support.preview import Desk
+from tests.support.preview import HASH, Desk
 from wikisync.site.preview.server import PreviewOptions
 
 if TYPE_CHECKING:
@@ -23,6 +23,22 @@ def desk(tmp_path: Path) -> Desk:
     desk = Desk(tmp_path)
     desk.add(WIKI)
     return desk
+
+
+async def held(author: Author, action: str) -> tuple[asyncio.Event, asyncio.Event]:
+    """Hold the first answer to an action back: it is there, and it may come."""
+    answered, free = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        if answered.is_set():
+            return await route.fallback()
+        answer = await route.fetch()
+        answered.set()
+        await free.wait()
+        return await route.fulfill(response=answer)
+
+    await author.page.route(f"**/-/preview/{action}", hold)
+    return answered, free
 
 
 # Two writers -----------------------------------------------------------------------
@@ -70,17 +86,7 @@ async def test_what_is_saved_while_a_save_is_on_its_way_is_saved_too(
 ) -> None:
     async with writing(chromium, desk) as author:
         await author.edit()
-        answered, asked = asyncio.Event(), asyncio.Event()
-
-        async def hold(route: Route) -> None:
-            if asked.is_set():
-                return await route.fallback()
-            asked.set()
-            answer = await route.fetch()
-            await answered.wait()
-            return await route.fulfill(response=answer)
-
-        await author.page.route("**/-/preview/save", hold)
+        asked, answered = await held(author, "save")
         await author.type_at_end("\n\nOne.")
         await author.save()
         await asked.wait()
@@ -91,6 +97,67 @@ async def test_what_is_saved_while_a_save_is_on_its_way_is_saved_too(
         await saved.wait_for()
     text = (desk.root / "handbook" / "guide.md").read_text()
     assert text == f"{GUIDE}\n\nOne. Two."
+
+
+async def test_what_is_typed_before_a_clash_is_told_is_part_of_the_question(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.replace("Middle words", "Mine in the middle.")
+        file = author.root / "guide.md"
+        file.write_text(GUIDE.replace("Middle words", "Theirs in the middle"))
+        asked, answered = await held(author, "save")
+        await author.save()
+        await asked.wait()
+        await author.page.keyboard.type(" And more.")
+        answered.set()
+        await author.button("Keep mine").click()
+        await author.button("Use these texts").click()
+        await author.said("Saved.")
+        assert "Mine in the middle. And more." in file.read_text()
+
+
+async def test_escape_takes_no_typed_text_away(chromium: Browser, desk: Desk) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.replace("Middle words", "Mine in the middle.")
+        file = author.root / "guide.md"
+        file.write_text(GUIDE.replace("Middle words", "Theirs in the middle"))
+        await author.save()
+        await author.page.get_by_label("Text for place 1").click()
+        await author.page.keyboard.type("Ours.")
+        await author.page.keyboard.press("Escape")
+        await author.button("Use these texts").click()
+        await author.said("Saved.")
+        assert "Ours." in file.read_text()
+
+
+async def test_a_question_outlives_what_would_load_its_page_again(
+    chromium: Browser, desk: Desk
+) -> None:
+    picture = desk.root / "handbook" / "uploads" / HASH / "map.svg"
+    picture.parent.mkdir(parents=True)
+    picture.write_text('<svg xmlns="http://www.w3.org/2000/svg" width="1"/>')
+    (desk.root / "handbook" / "guide.md").write_text(f"![map](uploads/{HASH}/map.svg)")
+    mark = "%%%% wikisync conflict 1 of 1:"
+    conflict = desk.root / "handbook" / "guide.conflict.md"
+    conflict.write_text(
+        f"# Guide\n{mark} on the wiki %%%%\nTheirs.\n{mark} here %%%%\nMine.\n"
+        f"{mark} end %%%%\n"
+    )
+    async with writing(chromium, desk) as author, second_window(author) as other:
+        for one in (author, other):
+            await one.page.goto(one.url + "guide.html")
+            await one.button("Settle").wait_for()
+        await author.button("Settle").click()
+        await author.page.get_by_label("Text for place 1").click()
+        await author.page.keyboard.type("Ours.\n")
+        async with other.page.expect_event("load"):
+            picture.write_text('<svg xmlns="http://www.w3.org/2000/svg" width="2"/>')
+        await author.button("Use these texts").click()
+        await author.page.wait_for_event("load")
+    assert conflict.read_text() == "# Guide\nOurs.\n"
 
 
 async def test_two_tabs_lose_nothing_of_each_other(
@@ -159,6 +226,109 @@ async def test_a_text_survives_the_tab_and_the_preview(
     assert "wikisync-draft" not in kept
 
 
+async def test_the_text_of_another_tab_takes_no_place_of_the_own(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author, second_window(author) as other:
+        await author.edit()
+        await other.edit()
+        await author.type_at_end("\n\nOf this tab.")
+        await other.type_at_end("\n\nOf another tab.")
+        await other.page.wait_for_function(DRAFTS)
+        await other.page.close()
+        # the browser may give the keys in any order
+        await author.page.add_init_script(
+            "const { keys } = Object; Object.keys = (it) => it === localStorage"
+            " ? keys(it).sort((one) => it[one].includes('Of this') ? 1 : -1)"
+            " : keys(it)"
+        )
+        await author.page.reload()
+        await author.opened()
+        if await author.page.locator("dialog").count():
+            await author.button("Take it").click()
+            await author.opened()
+        await author.source.get_by_text("Of this tab.").wait_for()
+        kept = await author.page.evaluate("Object.values(localStorage).join()")
+        assert "Of this tab." in kept
+        assert "Of another tab." in kept
+
+
+async def test_a_page_that_is_left_before_its_text_is_back_keeps_it(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.type_at_end("\n\nTyped before.")
+        asked, _ = await held(author, "save")
+        await author.page.reload()
+        await asked.wait()
+        await author.page.reload()
+        await author.source.get_by_text("Typed before.").wait_for()
+
+
+async def test_a_duplicated_tab_has_a_draft_of_its_own(
+    chromium: Browser, desk: Desk
+) -> None:
+    """The browser gives it what the other one has in its session."""
+    async with writing(chromium, desk) as author, second_window(author) as other:
+        await author.page.context.add_init_script(
+            "sessionStorage['wikisync-tab'] = 'same';"
+            "const { query } = LockManager.prototype;"
+            "LockManager.prototype.query = async function () {"
+            "  const found = await query.call(this);"
+            "  await new Promise((done) => setTimeout(done, 1000));"
+            "  return found;"
+            "};"
+        )
+        async with asyncio.TaskGroup() as both:
+            for one in (author, other):
+                both.create_task(one.edit())
+        for one, text in ((author, "One."), (other, "Other.")):
+            await one.type_at_end(f"\n\n{text}")
+            await one.page.wait_for_function(
+                f"() => Object.values(localStorage).some((it) => it.includes('{text}'))"
+            )
+        kept = await author.page.evaluate("Object.values(localStorage).join()")
+        assert "One." in kept
+        assert "Other." in kept
+
+
+async def test_a_text_that_the_browser_cannot_keep_is_not_left(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.page.evaluate("""() => {
+            Storage.prototype.setItem = () => { throw new DOMException("full"); };
+        }""")
+        await author.type_at_end("\n\nNowhere yet.")
+        await author.said("This browser has no room to keep the text")
+        await author.button("Close the editor").click()
+        await author.button("Keep it in this browser").click()
+        await author.source.get_by_text("Nowhere yet.").wait_for()
+        async with author.page.expect_event("dialog") as asked:
+            await author.page.evaluate("setTimeout(() => location.assign('/'))")
+        question = await asked.value
+        assert question.type == "beforeunload"
+        await question.dismiss()
+        await author.save()
+        await author.said("Saved.")
+    assert "Nowhere yet." in (desk.root / "handbook" / "guide.md").read_text()
+
+
+async def test_one_who_types_without_a_rest_has_a_draft(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.source.click()
+        await author.page.evaluate(
+            "() => void setInterval(() => document.execCommand('insertText', false,"
+            " 'on and on, '), 50)"
+        )
+        await author.page.wait_for_function(DRAFTS, timeout=5000)
+
+
 DRAFTS = "() => Object.keys(localStorage).some((key) => key.includes('draft'))"
 
 
@@ -183,14 +353,7 @@ async def test_a_save_that_is_answered_after_closing_leaves_no_draft(
 ) -> None:
     async with writing(chromium, desk) as author:
         await author.edit()
-        answered = asyncio.Event()
-
-        async def hold(route: Route) -> None:
-            answer = await route.fetch()
-            await answered.wait()
-            await route.fulfill(response=answer)
-
-        await author.page.route("**/-/preview/save", hold)
+        _, answered = await held(author, "save")
         await author.type_at_end("\n\nKept.")
         await author.save()
         await author.said("Saving")
@@ -251,7 +414,7 @@ async def test_nobody_types_before_the_text_that_would_replace_it_is_back(
         await author.page.route("**/-/preview/save", hold)
         await author.page.reload()
         await asked.wait()
-        await author.source.click()
+        await author.source.click(force=True)
         await author.page.keyboard.type("Typed too early.")
         assert "too early" not in await author.text()
         typed.set()
@@ -259,6 +422,46 @@ async def test_nobody_types_before_the_text_that_would_replace_it_is_back(
         await author.opened()
         await author.type_at_end(" Typed in time.")
         assert (await author.text()).endswith("Typed before. Typed in time.")
+
+
+async def test_a_text_goes_with_the_page_that_is_renamed_meanwhile(
+    chromium: Browser, desk: Desk
+) -> None:
+    """In an open editor, and in a tab that was closed before."""
+    async with writing(chromium, desk) as author, second_window(author) as other:
+        for one in (author, other):
+            await one.edit()
+        await other.type_at_end("\n\nOf the closed tab.")
+        await other.page.wait_for_function(DRAFTS)
+        await other.page.close()
+        await author.type_at_end("\n\nNot saved.")
+        renamed = author.root / "team" / "manual.md"
+        (author.root / "guide.md").rename(renamed)
+        await author.page.wait_for_url("**/team/manual.html")
+        await author.source.get_by_text("Not saved.").wait_for()
+        await author.opened()
+        await author.save()
+        await author.said("Saved.")
+        assert renamed.read_text() == f"{GUIDE}\n\nNot saved."
+        await author.button("Close the editor").click()
+        await author.button("Edit").click()
+        await author.button("Take it").click()
+        await author.source.get_by_text("Of the closed tab.").wait_for()
+
+
+async def test_a_window_follows_a_page_that_is_renamed(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author, second_window(author) as other:
+        await other.page.goto(other.url + "guide.html")
+        await author.edit()
+        await author.button("More: new page, rename, delete").click()
+        await author.button("Rename…").click()
+        await author.page.get_by_label("New name").fill("manual/first")
+        await author.button("Next").click()
+        await author.button("Rename").click()
+        await other.page.wait_for_url("**/manual/first.html")
+        await other.shown("First words")
 
 
 async def test_a_deleted_file_is_written_again_when_asked(

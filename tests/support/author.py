@@ -58,7 +58,7 @@ class Author:
 
     async def opened(self) -> None:
         """Until a person can type, or is asked something."""
-        typing = self.page.locator(".cm-content[contenteditable=true]")
+        typing = self.page.locator(".write:not([inert]) .cm-content")
         await typing.or_(self.page.locator("dialog")).first.wait_for()
 
     def button(self, name: str) -> Locator:

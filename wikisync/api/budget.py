@@ -119,11 +119,9 @@ class SharedBudget(Protocol):
 
     async def take(self) -> float:
         """Seconds to wait before it is asked again; 0: one request may be made now."""
-        ...
 
     def refused(self, pause_s: float) -> None:
         """The service made this client pause; the others had better pause, too."""
-        ...
 
 
 class Budget:

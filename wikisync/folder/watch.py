@@ -83,11 +83,9 @@ class EventSource(Protocol):
         /,
     ) -> set[tuple[int, str]] | str:
         """Changes, or a word for why there are none."""
-        ...
 
     def close(self) -> None:
         """Stop watching."""
-        ...
 
 
 OpenEvents = Callable[[Sequence[str]], EventSource]
@@ -180,11 +178,9 @@ class _Watch(Protocol):
 
     def wait(self) -> set[str] | None:
         """Changed paths, none after a while; None when it is of no use any more."""
-        ...
 
     def close(self) -> None:
         """Let go of everything."""
-        ...
 
 
 class _How(NamedTuple):

@@ -57,15 +57,12 @@ class Urls(Protocol):
 
     def page(self, slug: Slug, fragment: str) -> str:
         """Address of a page; ``fragment`` is decoded and may be empty."""
-        ...
 
     def attachment(self, path: AttachmentPath) -> str:
         """Address of an attachment."""
-        ...
 
     def missing(self, target: str) -> str | None:
         """Address for something the wiki does not have, or None."""
-        ...
 
 
 class Target(NamedTuple):

@@ -109,7 +109,7 @@ async def test_an_attachment_that_becomes_a_link_is_not_followed(
     (desk.root / "outside").write_text("of somebody else")
     found = LiveSite.answer
 
-    def found_then_swapped(site: LiveSite, path: str) -> Rendered | SourceFile:
+    def found_then_swapped(site: LiveSite, path: str) -> Rendered | SourceFile | str:
         answer = found(site, path)
         if isinstance(answer, SourceFile) and not file.is_symlink():
             file.unlink()

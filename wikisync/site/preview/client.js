@@ -93,7 +93,7 @@
 		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
 		const other = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
 		const script = other && other.querySelector("script[data-frame]");
-		if (!script || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
+		if (!script || answer.redirected || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
 		own.key = script.dataset.key;
 		exchange(other);
 	}
@@ -257,7 +257,10 @@
 		try {
 			const { Desk } = await import(own.desk);
 			const desk = new Desk(pageOf());
-			await desk.trying(() => act(desk));
+			const acting = desk.trying(() => act(desk));
+			// what is typed into a question would go with the page
+			renewing = renewing.then(() => acting).catch(() => {});
+			await acting;
 		} catch {
 			tell("This was not done", [{ where: "", message: "the preview does not answer", hint: "start it again, then reload the page" }], true);
 		}
@@ -274,6 +277,7 @@
 		try {
 			const { write } = await import(own.write);
 			writer = await write(pageOf(), how);
+			writer?.hear(last);
 		} catch {
 			writer = null;
 			edit.hidden = false;
@@ -310,7 +314,7 @@
 		tries = 0;
 		last = news;
 		if (writer) writer.hear(news);
-		else if (news.run !== own.run) return reload();
+		else if (news.run !== own.run) renewing = renewing.then(reload);
 		else if (news.key && news.key !== own.key && !news.is_failing) {
 			// one after the other; the last decides
 			const isSame = isLive && (news.file || news.key === MISSING) && news.frame === own.frame;

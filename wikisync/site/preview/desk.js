@@ -96,6 +96,8 @@ export class Desk {
 			const out = make("button", { type: "button", textContent: made.length ? "Cancel" : "Close", onclick: () => box.close() });
 			const form = make("form", { method: "dialog" }, make("h2", { textContent: title }), ...inside, make("div", { className: "row" }, ...made, out));
 			const box = make("dialog", { className: `${this.dark ? "dark" : ""}${isWide ? " wide" : ""}`, ariaLabel: title }, form);
+			// Escape takes away only what a click brings back
+			box.oncancel = (event) => form.querySelector("[data-typed]") && event.preventDefault();
 			box.onclose = () => {
 				box.remove();
 				const picked = box.picked || (did && { did });
@@ -191,7 +193,7 @@ export class Desk {
 		const fields = parts.map((part) => {
 			const place = isClash(part) ? ++number : 0;
 			const result = (part.result = make("textarea", { value: part.text ?? "", ariaLabel: place ? `Text for place ${place}` : "Text without a clash" }));
-			result.oninput = () => { result.dataset.done = "1"; check(); };
+			result.oninput = () => { result.dataset.done = result.dataset.typed = "1"; check(); };
 			if (!place) {
 				const lines = (part.text || "").split("\n").length - 1 || 1;
 				return make("details", {}, make("summary", { className: "soft", textContent: `${lines} ${lines === 1 ? "line" : "lines"} without a clash` }), result);

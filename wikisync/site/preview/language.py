@@ -28,8 +28,9 @@ from wikisync.core.version import __version__
 from wikisync.errors import WikisyncError
 from wikisync.folder.watch import watch_folders
 from wikisync.markup.filters.text import emoji_names
-from wikisync.site.preview.moves import Moves, plan_moves
-from wikisync.site.preview.site import LiveSite, Load, Mark, WritablePage, held_cache
+from wikisync.site.preview.moves import plan_moves
+from wikisync.site.preview.site import LiveSite, Load, WritablePage, held_cache
+from wikisync.site.preview.world import Mark
 from wikisync.site.preview.writing import WikiDesk
 
 SETTLE_S = 0.05
@@ -218,7 +219,11 @@ class Asked(LanguageServer):
         except WikisyncError as exc:
             raise JsonRpcInvalidParams(exc.message) from exc
         texts = [self._relinked(folder, one.path, one.after) for one in moves.texts]
-        return lsp.WorkspaceEdit(document_changes=[*texts, *_renames(folder, moves)])
+        renames = [
+            lsp.RenameFile(_uri_of(folder / one.path), _uri_of(folder / one.target))
+            for one in moves.files
+        ]
+        return lsp.WorkspaceEdit(document_changes=[*texts, *renames])
 
     def _relinked(self, folder: Path, path: str, after: str) -> lsp.TextDocumentEdit:
         """Every changed line of a text; refused where the editor has another one."""
@@ -375,8 +380,3 @@ def _hrefs_at(document: TextDocument, position: lsp.Position) -> Iterator[str]:
         stop = f"[{re.escape(edges)}]"
         href = re.split(stop, before)[-1] + re.split(stop, after)[0]
         yield re.sub(r"^(?:link|xref|file|image|rdoc-ref)::?", "", href.strip())
-
-
-def _renames(folder: Path, moves: Moves) -> Iterator[lsp.RenameFile]:
-    for file in moves.files:
-        yield lsp.RenameFile(_uri_of(folder / file.path), _uri_of(folder / file.target))

@@ -19,7 +19,6 @@ from msgspec import Struct
 
 from wikisync.core.model import Slug
 from wikisync.core.system.parallel import finish_in_thread
-from wikisync.errors import PreconditionFailed
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.report import backlinks_of
 from wikisync.site.search import SearchDocument, build_shards
@@ -117,16 +116,15 @@ class Drafts:
         self._known: dict[str, _Drafted] = {}
         """By key, the oldest first."""
 
-    def text(self, text: str, known: str, stay: tuple[int, int]) -> str:
+    def text(self, text: str, known: str, stay: tuple[int, int]) -> str | None:
         """A whole text, of which some UTF-16 units are others than in a draft.
 
-        Raises:
-            PreconditionFailed: that draft is not known any more.
+        None where that draft is not known any more.
         """
         if not known:
             return text
         if known not in self._known:
-            raise PreconditionFailed("this draft is not known")
+            return None
         units = self._known[known].text.encode("utf-16-le", "surrogatepass")
         start, end = (2 * one for one in stay)
         new = text.encode("utf-16-le", "surrogatepass")

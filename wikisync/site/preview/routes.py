@@ -244,10 +244,13 @@ class WriteRoutes:
         text = await finish_in_thread(desk.read, page.path)
         if text is None:
             raise errors.NotFound(f"{page.path} is gone")
+        at = await self._in_thread(self._site.address_of, page.wiki, page.path)
+        earlier = [old for old, new in self._site.moved.items() if new == at]
         return {
             "file": page.path,
+            "address": at,
             "slug": page.slug,
-            "id": _id_of(page),
+            "ids": [_id_of(page, one) for one in (at, *earlier)],
             "format": page.format,
             "text": text,
             "is_conflict": bool(page.conflict),
@@ -322,6 +325,9 @@ class WriteRoutes:
         changed = {*(one.path for one in moves.texts)}
         changed |= {way for file in moves.files for way in (file.path, file.target)}
         to = next(file.target for file in moves.files if file.path == page.path)
+        for file in moves.files:
+            # with other links in its text it is not known again by that
+            await self._in_thread(self._site.rename, page.wiki, file.path, file.target)
         return answer | await self._shown(page, to, *changed)
 
     async def _delete(self, wish: DeleteWish) -> object:
@@ -506,9 +512,9 @@ def _beginning_of(page: WritablePage, template: str) -> str:
     return f"{HEADINGS[page.format]}{title}\n\n"
 
 
-def _id_of(page: WritablePage) -> str:
-    """What a draft of the page is kept under in the browser."""
-    named = f"{page.wiki.source.folder.absolute()}\0{page.path}"
+def _id_of(page: WritablePage, at: str) -> str:
+    """What a draft of a page is kept under in the browser."""
+    named = f"{page.wiki.source.folder.absolute()}\0{at}"
     return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -26,6 +26,7 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import ParamSpec, TypeVar
+from urllib.parse import quote
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
@@ -262,7 +263,8 @@ class Preview:
                 self._follow_start(),
                 self._read_rest(),
                 self._follow_status(),
-                finish_in_thread(_start_parser),
+                # the first save would wait for the process that parses
+                finish_in_thread(bounded_reader().prepare),
             ):
                 yield
         finally:
@@ -409,6 +411,8 @@ class Preview:
                 return self._own_page(path, "Not synced yet", line, 503, key)
             title = "This page cannot be shown"
             return self._own_page(path, title, exc.message, 500, key)
+        if isinstance(found, str):
+            return web.Response(status=302, headers={"Location": f"/{quote(found)}"})
         if isinstance(found, SourceFile):
             return await _send_file(request, found, content_type(path))
         return self._rendered(path, found)
@@ -536,11 +540,6 @@ def _status_of(decisions: Decisions, owner: WikiOwner) -> SyncStatus:
         return decisions.sync_status(owner)
     except WikisyncError as exc:
         return SyncStatus(exc.message)
-
-
-def _start_parser() -> None:
-    """Start the process that parses pages, or the first save would wait for it."""
-    bounded_reader().prepare()
 
 
 def _is_shown(path: str) -> bool:

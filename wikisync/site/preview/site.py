@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from wikisync.core import model
 from wikisync.core.system.locks import locked_folder
@@ -33,25 +32,28 @@ from wikisync.core.system.private import make_private_folder
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
 from wikisync.markup.links import LinkIndex
-from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import page_path
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.composing import search_digest, search_documents
-from wikisync.site.generated import stub_page
 from wikisync.site.manifest import content_type
-from wikisync.site.preview.checks import front_matter_checks, located, page_checks
+from wikisync.site.preview.checks import located
 from wikisync.site.preview.pages import Draft, Drafts, Rendered, RenderedPages
 from wikisync.site.preview.world import (
+    Mark,
     PreviewInputs,
     World,
+    marks_of,
     next_world,
+    page_problems,
+    shown_file,
     theme_folders,
+    unreadable,
     with_draft,
     with_read,
 )
 from wikisync.site.preview.writing import new_path
-from wikisync.site.sources import ScannedWiki, SourceFile, read_file
+from wikisync.site.sources import ScannedWiki, SourceFile
 
 if TYPE_CHECKING:
     from wikisync.core.messages import Progress
@@ -63,8 +65,6 @@ READ_STEP_S = 0.05
 """How long one step of reading may take; whoever asks for a page waits for it."""
 READ_SHOWN_S = 2.0
 """How often what was read meanwhile reaches the site."""
-UNREADABLE = "unreadable"
-"""Code of the problem of a file that is there but cannot be read."""
 Load = Callable[[], PreviewInputs]
 """Reads the configuration; a ``WikisyncError`` is shown, and the last good one used."""
 
@@ -111,16 +111,6 @@ class WritablePage(Struct, frozen=True):
     """The file that holds both texts of a conflict, or empty."""
 
 
-class Mark(Struct, frozen=True):
-    """A place of a text where something is wrong."""
-
-    line: int
-    """From 1; 0 where it is not known."""
-    href: str
-    """What the link there leads to, which is not there."""
-    message: str
-
-
 class LiveSite:
     """The site that a preview shows."""
 
@@ -139,6 +129,8 @@ class LiveSite:
         """When what was read reached the site last."""
         self._is_behind = False
         """Changes were not taken over, so the next look is at everything."""
+        self.moved: dict[str, str] = {}
+        """Output paths of pages that were renamed during this run, old to new."""
 
     def use(self, cache: Cache) -> None:
         """Keep rendered pages there; before anything else is asked."""
@@ -166,8 +158,25 @@ class LiveSite:
             self._world = next_world(
                 last, self._inputs, changed, self._cache, self._progress
             )
+            self._note_renames(last or self._world, self._world)
             self.failure = None
             self._is_behind = False
+
+    def _note_renames(self, last: World, world: World) -> None:
+        """A page that went, and one that came at once with its text, are the same."""
+        for was, now in zip(last.scanned, world.scanned, strict=False):
+            gone = [was.pages[slug] for slug in was.pages.keys() - now.pages.keys()]
+            paths = {page.digest: page.path for page in gone}
+            for slug in now.pages.keys() - was.pages.keys():
+                page = now.pages[slug]
+                if page.digest in paths:
+                    self.rename(now, paths[page.digest], page.path)
+
+    def rename(self, wiki: ScannedWiki, path: str, target: str) -> None:
+        """The page in a file has another one."""
+        old, new = self.address_of(wiki, path), self.address_of(wiki, target)
+        self.moved = {at: new if to == old else to for at, to in self.moved.items()}
+        self.moved[old] = new
 
     def read_on(self) -> bool:
         """Read some of the pages that nobody asked for, if any are left.
@@ -185,8 +194,7 @@ class LiveSite:
     def _read_ahead(self, world: World) -> None:
         """Read pages for one step, and show from time to time what was read."""
         until = time.monotonic() + READ_STEP_S
-        waiting = [place for place in world.unread if place not in self._ahead]
-        for place in waiting:
+        for place in [one for one in world.unread if one not in self._ahead]:
             wiki = world.scanned[place.wiki]
             world.layout.indexer.read(wiki, wiki.pages[model.Slug(place.name)])
             self._ahead.add(place)
@@ -263,8 +271,10 @@ class LiveSite:
         left = len(self._world.unread) - len(self._ahead)
         return ReadCount(total - left, total)
 
-    def answer(self, path: str) -> Rendered | SourceFile:
+    def answer(self, path: str) -> Rendered | SourceFile | str:
         """What lies at an output path; where a file lies that is sent as it is.
+
+        A page that has another name by now lies at that output path.
 
         Raises:
             WikisyncError: there is no site yet, or the theme fails for this page.
@@ -280,9 +290,8 @@ class LiveSite:
             return Rendered("", content, content_type(path))
         if path in world.linked:
             return world.linked[path]
-        if to := world.layout.moved.get(path):
-            text = stub_page(world.site.context, path, to, world.text("moved"))
-            return Rendered("", text.encode(), "text/html")
+        if to := world.layout.moved.get(path) or self._moved_to(world, path):
+            return to
         return self._pages.page(self._read(world, path), path)
 
     def searched(self, known: bytes) -> tuple[bytes, list[SearchDocument]] | None:
@@ -303,9 +312,10 @@ class LiveSite:
         try:
             rendered = self._pages.page(world, path)
             key, frame = rendered.key, rendered.frame
-            problems += () if rendered.is_found else _unreadable(world, path)
+            problems += () if rendered.is_found else unreadable(world, path)
         except SiteError as exc:
-            key, frame = _error_key(exc), ""
+            message = exc.message.encode("utf-8", "replace")
+            key, frame = hashlib.sha256(message).hexdigest(), ""
             problems.append(_of_error(exc))
         is_failing = bool(problems)
         place = world.layout.places.get(path)
@@ -314,8 +324,8 @@ class LiveSite:
                 key, frame, is_failing, tuple(problems), count=self.read_count
             )
         page = world.scanned[place.wiki].pages[model.Slug(place.name)]
-        file = _shown(world.scanned[place.wiki], page.path)
-        problems += _page_problems(world, place, file)
+        file = shown_file(world.scanned[place.wiki], page.path)
+        problems += page_problems(world, place, file)
         return PageView(
             key,
             frame,
@@ -341,9 +351,15 @@ class LiveSite:
         return WritablePage(scanned, page.slug, page.path, page.format, conflict)
 
     def _place(self, path: str) -> tuple[World, ItemKey] | None:
-        world = self._world
-        place = world.layout.places.get(_known_path(world, path)) if world else None
-        return (world, place) if world and place else None
+        if (world := self._world) is None:
+            return None
+        path = _known_path(world, path)
+        place = world.layout.places.get(self._moved_to(world, path) or path)
+        return (world, place) if place else None
+
+    def _moved_to(self, world: World, path: str) -> str:
+        """Where the page of an output path is shown by now that has none."""
+        return "" if world.has(path) else self.moved.get(path, "")
 
     def page_in(self, file: Path) -> str:
         """Output path of the page in a file; empty where no page is in it."""
@@ -371,27 +387,29 @@ class LiveSite:
         """A page with a text that no file holds, and what is wrong in it.
 
         ``known`` is the key of the draft that is shown, in which ``text`` goes where
-        ``stay`` tells; None where there is no page.
+        ``stay`` tells; None where there is no page, or that draft is not known.
 
         Raises:
-            WikisyncError: the theme fails for this page, or that draft is not known.
+            WikisyncError: the theme fails for this page.
         """
-        text, body = self._drafts.text(text, known, stay), partial(self.body, path)
-        quick = None if is_whole else self._drafts.quick(body, text, known)
+        made, body = self._drafts.text(text, known, stay), partial(self.body, path)
+        if made is None:
+            return None
+        quick = None if is_whole else self._drafts.quick(body, made, known)
         if quick is not None:
             return quick, ()
-        drawn = self._drafted(path, text)
+        drawn = self._drafted(path, made)
         if drawn is None:
             return None
         world, place = drawn
         shown = world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
-        draft = self._drafts.whole(world, shown, text, known)
-        return draft, _marks(world, place, text)
+        draft = self._drafts.whole(world, shown, made, known)
+        return draft, marks_of(world, place, made)
 
     def marks(self, path: str, text: str) -> tuple[Mark, ...]:
         """What is wrong in a text of a page that no file holds."""
         drawn = self._drafted(path, text)
-        return _marks(*drawn, text) if drawn else ()
+        return marks_of(*drawn, text) if drawn else ()
 
     def _drafted(self, path: str, text: str) -> tuple[World, ItemKey] | None:
         if (found := self._place(path)) is None:
@@ -505,16 +523,6 @@ def held_cache(folder: Path) -> Iterator[Cache]:
         yield stack.enter_context(open_cache(folder))
 
 
-def _marks(world: World, place: ItemKey, text: str) -> tuple[Mark, ...]:
-    """What is wrong on a page that has this text."""
-    broken = world.page(place).finished.broken
-    links = [
-        Mark(one.line, one.href, REASONS.get(one.reason, one.reason)) for one in broken
-    ]
-    checks = front_matter_checks("", text)
-    return (*links, *(Mark(int(one.subject[1:]), "", one.message) for one in checks))
-
-
 def usual_format(wiki: ScannedWiki, slug: model.Slug) -> model.Format:
     """The format of most pages in the folder of a new page, or in the wiki."""
     folder = slug.rpartition("/")[0]
@@ -559,41 +567,7 @@ def _known_path(world: World, path: str) -> str:
     return composed if composed in world.layout.places else path
 
 
-def _page_problems(world: World, place: ItemKey, file: str) -> Iterator[model.Problem]:
-    """What is wrong with a page, with its file and line."""
-    scanned = world.scanned[place.wiki]
-    slug = model.Slug(place.name)
-    content = read_file(scanned.source.folder, scanned.pages[slug].path)
-    checks = page_checks(file, content) if content is not None else []
-    codes = {check.code for check in checks}
-    yield from checks
-    for problem in world.wikis[place.wiki].pages[slug].parsed.problems:
-        if problem.code not in codes:
-            yield replace(problem, subject=file)
-
-
-def _unreadable(world: World, path: str) -> Iterator[model.Problem]:
-    """Why a page is not there although its file is."""
-    for number, wiki in enumerate(world.scanned):
-        for problem in wiki.problems:
-            found = parse_path(problem.subject) if problem.code == UNREADABLE else None
-            if (
-                found
-                and page_path(world.layout.addresses[number].prefix, found[0]) == path
-            ):
-                yield replace(problem, subject=_shown(wiki, problem.subject))
-
-
-def _shown(wiki: ScannedWiki, path: str) -> str:
-    """A file as its author calls it: with the name of its wiki's folder."""
-    return f"{wiki.source.folder.name}/{path}"
-
-
 def _of_error(error: WikisyncError) -> model.Problem:
     problems = getattr(error, "problems", ())
     message = "; ".join([error.message, *problems])
     return located("failed", message, error.hint)
-
-
-def _error_key(error: WikisyncError) -> str:
-    return hashlib.sha256(error.message.encode("utf-8", "replace")).hexdigest()

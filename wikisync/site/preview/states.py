@@ -75,30 +75,23 @@ class Decisions(Protocol):
 
     def stamp(self) -> object:
         """Another one where a wiki may stand otherwise, but for its files."""
-        ...
 
     def sync_status(self, owner: WikiOwner) -> SyncStatus:
         """How a wiki stands, with everything that waits."""
-        ...
 
     def decide(self, owner: WikiOwner, batch: int, *, is_approved: bool) -> str:
         """Approve or refuse what a safety stop holds; says who carries it out."""
-        ...
 
     def pieces(self, owner: WikiOwner, slug: Slug) -> Sequence[Piece]:
         """A page with its clashes; nothing where none is known."""
-        ...
 
     def settle(self, owner: WikiOwner, slug: Slug, text: str, seen: str) -> str:
         """Make the text the page, if its clashes have this digest; says when."""
-        ...
 
     def earlier(
         self, owner: WikiOwner, slug: Slug, *, of_wiki: bool
     ) -> Sequence[EarlierText]:
         """The texts that a page had, the newest first: kept here, or the wiki's."""
-        ...
 
     def restore(self, owner: WikiOwner, slug: Slug, text_id: str) -> None:
         """Make an earlier text the page; the present one is kept."""
-        ...

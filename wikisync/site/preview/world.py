@@ -23,7 +23,8 @@ from wikisync.core.model import PagePath, Problem, Slug, digest_of, split_extens
 from wikisync.core.versions import NO_DATES
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.folder.naming import parse_path
-from wikisync.site.addresses import INDEX_PAGE, NOT_FOUND_PAGE, WikiAddresses
+from wikisync.markup.resolve import REASONS
+from wikisync.site.addresses import INDEX_PAGE, NOT_FOUND_PAGE, WikiAddresses, page_path
 from wikisync.site.attempts import Attempts
 from wikisync.site.changes import changed_pages, newest
 from wikisync.site.composing import (
@@ -39,6 +40,7 @@ from wikisync.site.frame import group_titles, is_top
 from wikisync.site.generated import GeneratedPages
 from wikisync.site.index import Indexer
 from wikisync.site.model import SourcePage
+from wikisync.site.preview.checks import front_matter_checks, page_checks
 from wikisync.site.report import LinkReport, link_report
 from wikisync.site.sources import (
     ScannedWiki,
@@ -514,3 +516,55 @@ def _conflict_files(root: Path) -> Iterator[str]:
         for name in names:
             if CONFLICT_MARK in name and split_extension(name) is not None:
                 yield os.path.relpath(f"{folder}/{name}", root)
+
+
+# What is wrong ----------------------------------------------------------------------
+
+
+class Mark(Struct, frozen=True):
+    """A place of a text where something is wrong."""
+
+    line: int
+    """From 1; 0 where it is not known."""
+    href: str
+    """What the link there leads to, which is not there."""
+    message: str
+
+
+def marks_of(world: World, place: ItemKey, text: str) -> tuple[Mark, ...]:
+    """What is wrong on a page that has this text."""
+    broken = world.page(place).finished.broken
+    links = [
+        Mark(one.line, one.href, REASONS.get(one.reason, one.reason)) for one in broken
+    ]
+    checks = front_matter_checks("", text)
+    return (*links, *(Mark(int(one.subject[1:]), "", one.message) for one in checks))
+
+
+def page_problems(world: World, place: ItemKey, file: str) -> Iterator[Problem]:
+    """What is wrong with a page, with its file and line."""
+    scanned = world.scanned[place.wiki]
+    slug = Slug(place.name)
+    content = read_file(scanned.source.folder, scanned.pages[slug].path)
+    checks = page_checks(file, content) if content is not None else []
+    codes = {check.code for check in checks}
+    yield from checks
+    for problem in world.wikis[place.wiki].pages[slug].parsed.problems:
+        if problem.code not in codes:
+            yield replace(problem, subject=file)
+
+
+def unreadable(world: World, path: str) -> Iterator[Problem]:
+    """Why a page is not there although its file is."""
+    for number, wiki in enumerate(world.scanned):
+        prefix = world.layout.addresses[number].prefix
+        for problem in wiki.problems:
+            found = parse_path(problem.subject)
+            is_it = found is not None and page_path(prefix, found[0]) == path
+            if problem.code == "unreadable" and is_it:
+                yield replace(problem, subject=shown_file(wiki, problem.subject))
+
+
+def shown_file(wiki: ScannedWiki, path: str) -> str:
+    """A file as its author calls it: with the name of its wiki's folder."""
+    return f"{wiki.source.folder.name}/{path}"

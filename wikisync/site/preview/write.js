@@ -74,7 +74,6 @@ class Editor extends Desk {
 		super(page);
 		this.place = { writable: false };
 		this.mode = new Compartment();
-		this.typing = new Compartment();
 		this.known = "";
 		this.took = this.tookWhole = 0;
 		this.addSheet(SHEET);
@@ -99,10 +98,12 @@ class Editor extends Desk {
 		if (seen > 0 && lines.length === heads.length) this.goToLine(lines[seen], true);
 		this.render(0);
 		sessionStorage.setItem(OPEN, this.own.at);
-		await this.takeTab();
-		await this.takeDraft();
-		this.hasTakenDraft = true;
-		this.view?.dispatch({ effects: this.typing.reconfigure([]) });
+		// what is typed before an earlier text is back would take its place
+		await this.alone(async () => {
+			await this.takeTab();
+			await this.takeDraft();
+			this.hasTakenDraft = true;
+		});
 		if (source.is_conflict) await this.trying(() => this.conflict());
 		this.view?.focus();
 		return this;
@@ -146,8 +147,6 @@ class Editor extends Desk {
 				EditorView.clipboardInputFilter.of((pasted) => pasted.replace(/\r\n?/g, "\n")),
 				history(), drawSelection(), highlightSpecialChars(), highlightActiveLine(), EditorView.lineWrapping, search({ top: true }),
 				this.mode.of(this.syntax.mode()), syntaxHighlighting(highlighting),
-				// what is typed before an earlier text is back would take its place
-				this.typing.of(EditorView.editable.of(false)),
 				autocompletion({ override: [(context) => this.complete(context)], icons: false }),
 				keymap.of([
 					{ key: "Mod-b", run: () => this.wrap(...this.syntax.bold), preventDefault: true },
@@ -202,11 +201,12 @@ class Editor extends Desk {
 		main.addEventListener("scroll", () => this.leader === "page" && this.follow(), { signal });
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", shade, { signal });
 		addEventListener("pagehide", () => this.keep(), { signal });
+		addEventListener("beforeunload", (event) => this.keep() || event.preventDefault(), { signal });
 		addEventListener("keydown", (event) => {
 			if ((event.ctrlKey || event.metaKey) && event.key === "s") {
 				event.preventDefault();
 				// a question is answered first
-				if (!this.page.root.querySelector("dialog")) this.save();
+				if (!this.box.inert && !this.page.root.querySelector("dialog")) this.save();
 			}
 		}, { signal });
 	}
@@ -238,10 +238,25 @@ class Editor extends Desk {
 				await this.save();
 				if (this.isDirty) return;
 			}
-			if (answer.did === "keep") this.keep();
+			if (answer.did === "keep" && !this.keep()) return;
 			if (answer.did === "drop") this.forget();
 		}
 		this.close();
+	}
+
+	// Nobody types while the text is exchanged for another, or its file gets a new name;
+	// what asks for that meanwhile comes after.
+	alone(act) {
+		const focused = this.box.contains(this.page.root.activeElement) ? this.page.root.activeElement : null;
+		const acting = Promise.resolve(this.acting).then(() => {
+			this.box.inert = true;
+			return act();
+		});
+		this.acting = acting.catch(() => {}).then(() => {
+			this.box.inert = false;
+			focused?.focus();
+		});
+		return this.acting.then(() => acting);
 	}
 
 	turn() {
@@ -268,8 +283,8 @@ class Editor extends Desk {
 
 	changed() {
 		this.saveButton.disabled = !this.isDirty;
-		clearTimeout(this.keeping);
-		this.keeping = setTimeout(() => this.keep(), this.view.state.doc.length > BIG ? REST_MS : KEEP_MS);
+		// also of one who types without a rest
+		this.keeping ??= setTimeout(() => this.keep(), this.view.state.doc.length > BIG ? REST_MS : KEEP_MS);
 		if (this.isDue) return;
 		this.isDue = true;
 		this.render(Math.min(Math.max(this.took, RENDER_MS), REST_MS));
@@ -424,6 +439,7 @@ class Editor extends Desk {
 		const source = await this.ask("source").catch(() => null);
 		// a save that came between knows more
 		if (this.isClosed || this.isSaving || this.base !== base) return;
+		if (source?.file && source.address !== this.own.at) return this.keep() && this.goTo(source.address);
 		if (!source?.file) return this.say("The file of this page is gone. Your text is kept in this browser; Save writes it again.", true);
 		const wasDirty = this.isDirty;
 		if (source.text !== this.base && !wasDirty) {
@@ -437,11 +453,13 @@ class Editor extends Desk {
 
 	// A box ticked in the page is ticked in the text.
 	async tick(number, is_done) {
-		const { text } = await this.ask("tick", { number, is_done, text: this.text_ });
-		const { base } = this;
-		this.take(text);
-		this.base = base;
-		this.changed();
+		await this.alone(async () => {
+			const { text } = await this.ask("tick", { number, is_done, text: this.text_ });
+			const { base } = this;
+			this.take(text);
+			this.base = base;
+			this.changed();
+		});
 	}
 
 	// Saving -----------------------------------------------------------------------
@@ -474,7 +492,8 @@ class Editor extends Desk {
 		if (written.outcome === "gone") return this.gone(text);
 		if (written.outcome === "clash") {
 			this.isSaving = false;
-			return this.settle(written.parts, written.text);
+			// more was typed meanwhile: the question is about that text
+			return this.text_ === text ? this.settle(written.parts, written.text) : this.save();
 		}
 		if (written.outcome === "merged" && this.text_ === text) {
 			const lines = this.take(written.text);
@@ -504,11 +523,13 @@ class Editor extends Desk {
 	// Another text in the editor, where only what differs is exchanged; says where.
 	take(text) {
 		const old = this.text_;
-		const [start, end] = difference(old, text);
+		const changes = this.view.state.changes(differences(old, text));
 		this.base = text;
-		this.view.dispatch({ changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) } });
-		const line = (at) => this.view.state.doc.lineAt(Math.min(at, this.view.state.doc.length)).number;
-		const [from, to] = [line(start), line(Math.max(start, text.length - end))];
+		this.view.dispatch({ changes });
+		let [first, last] = [text.length, 0];
+		changes.iterChangedRanges((_from, _to, start, end) => ([first, last] = [Math.min(first, start), end]));
+		const line = (at) => this.view.state.doc.lineAt(at).number;
+		const [from, to] = [line(Math.min(first, last)), line(last)];
 		return from === to ? `line ${from}` : `lines ${from} to ${to}`;
 	}
 
@@ -524,25 +545,39 @@ class Editor extends Desk {
 	// Texts that no file holds ---------------------------------------------------------
 
 	get key() {
-		return `${DRAFT}${this.id}-${this.tab}`;
+		return `${DRAFT}${this.ids[0]}-${this.tab}`;
 	}
 
 	// A tab holds a lock for as long as it lives, so that its draft is its own.
 	async takeTab() {
 		this.tab = sessionStorage.getItem(TAB) || crypto.randomUUID();
-		const held = (await navigator.locks.query()).held.map((lock) => lock.name);
-		if (held.includes(this.key)) this.tab = crypto.randomUUID();
+		// a duplicated tab has the name of the other one
+		while (!(await this.lockTab())) this.tab = crypto.randomUUID();
 		sessionStorage.setItem(TAB, this.tab);
-		navigator.locks.request(this.key, () => new Promise((free) => (this.freeTab = free)));
 	}
 
+	lockTab() {
+		return new Promise((done) => {
+			navigator.locks.request(this.key, { ifAvailable: true }, (lock) => {
+				done(lock);
+				return lock && new Promise((free) => (this.freeTab = free));
+			});
+		});
+	}
+
+	// Whether the browser has what no file holds.
 	keep() {
-		if (this.isClosed || !this.view || !this.tab) return;
+		clearTimeout(this.keeping);
+		this.keeping = null;
+		// until then the draft is an earlier text
+		if (this.isClosed || !this.hasTakenDraft) return true;
 		try {
 			if (this.isDirty) localStorage.setItem(this.key, JSON.stringify({ text: this.text_, base: this.base, at: Date.now() }));
 			else this.forget();
+			return true;
 		} catch {
 			this.say("This browser has no room to keep the text: save it.", true);
+			return false;
 		}
 	}
 
@@ -559,9 +594,13 @@ class Editor extends Desk {
 	// Texts of tabs that are closed: this one's comes back, others are offered.
 	async takeDraft() {
 		const held = (await navigator.locks.query()).held.map((lock) => lock.name);
-		const keys = Object.keys(localStorage).filter((key) => key.startsWith(`${DRAFT}${this.id}-`) && (key === this.key || !held.includes(key)));
-		for (const key of keys) {
+		// the page may have had another name
+		const keys = Object.keys(localStorage).filter((key) => this.ids.some((id) => key.startsWith(`${DRAFT}${id}-`)));
+		const own = keys.filter((key) => key.endsWith(this.tab));
+		// its own first: the text of another takes its place
+		for (const key of [...own, ...keys.filter((one) => !held.includes(one))]) {
 			const draft = JSON.parse(localStorage.getItem(key));
+			if (!draft) continue;
 			// it may have been saved by a tab that did not live to hear of it
 			const { outcome, text } = await this.ask("save", { text: draft.text, base: draft.base, is_dry: true }).catch(() => ({}));
 			if (draft.text === this.base || ((outcome === "saved" || outcome === "merged") && text === this.base)) {
@@ -569,15 +608,15 @@ class Editor extends Desk {
 				continue;
 			}
 			const when = new Date(draft.at).toLocaleString();
-			const answer = key === this.key ? { did: "take" } : await this.dialog(`A text of ${when} is not in the file`, [this.make("pre", { tabIndex: 0, textContent: draft.text.slice(0, 2000) })], { take: "Take it", drop: "Drop it", later: "Not now" });
+			const answer = own.includes(key) ? { did: "take" } : await this.dialog(`A text of ${when} is not in the file`, [this.make("pre", { tabIndex: 0, textContent: draft.text.slice(0, 2000) })], { take: "Take it", drop: "Drop it", later: "Not now" });
 			if (answer?.did === "drop") localStorage.removeItem(key);
 			if (answer?.did !== "take") continue;
 			const isNewer = draft.base !== this.base;
 			this.take(draft.text);
 			this.base = draft.base;
 			this.changed();
-			this.keep();
-			if (key !== this.key) localStorage.removeItem(key);
+			this.hasTakenDraft = true;
+			if (this.keep() && key !== this.key) localStorage.removeItem(key);
 			this.say(`This is the text of ${when}, which is not saved yet.${isNewer ? " The file was changed since; Save merges both." : ""}`);
 			break;
 		}
@@ -708,7 +747,7 @@ class Editor extends Desk {
 		const answer = await this.dialog(this.file, [this.make("p", { className: "soft", textContent: "What shall happen with this page?" })], { create: "New page…", rename: "Rename…", earlier: "Earlier texts…", remove: "Delete…", program: "Open in a program" });
 		const acts = { create: () => this.newPage(), rename: () => this.rename(), earlier: () => this.earlier(), remove: () => this.remove(), program: () => this.ask("edit") };
 		if (!answer) return;
-		await this.trying(acts[answer.did]);
+		await this.alone(() => this.trying(acts[answer.did]));
 	}
 
 	async newPage() {
@@ -716,7 +755,7 @@ class Editor extends Desk {
 		const answer = await this.dialog("New page", [this.field("Name, with the folder", { name: "name", value: folder, required: true })], { create: "Create" });
 		if (!answer?.name) return;
 		const made = await this.ask("create", { name: answer.name });
-		this.keep();
+		if (!this.keep()) return;
 		this.goTo(made.address);
 	}
 
@@ -746,13 +785,33 @@ class Editor extends Desk {
 	}
 }
 
-// How much two texts have in common at their start and end.
-function difference(old, text) {
-	let start = 0;
-	while (start < old.length && start < text.length && old[start] === text[start]) start++;
-	let end = 0;
-	while (end < old.length - start && end < text.length - start && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
-	return [start, end];
+// What makes one text another: between lines that both have once, as far as it differs.
+function differences(old, text) {
+	const [was, are] = [old, text].map((one) => one.split(/(?<=\n)/));
+	const [there, here] = [was, are].map((lines) => {
+		const once = new Map();
+		lines.forEach((line, index) => once.set(line, once.has(line) ? -1 : index));
+		return once;
+	});
+	const changes = [];
+	let [from, at, to] = [0, 0, 0];
+	const add = (gone, come) => {
+		let same = 0;
+		while (same < gone.length && same < come.length && gone[same] === come[same]) same++;
+		let end = 0;
+		while (end < gone.length - same && end < come.length - same && gone.at(-1 - end) === come.at(-1 - end)) end++;
+		if (gone !== come) changes.push({ from: from + same, to: from + gone.length - end, insert: come.slice(same, come.length - end) });
+		from += gone.length;
+	};
+	was.forEach((line, index) => {
+		const other = there.get(line) < 0 ? undefined : here.get(line);
+		if (!(other >= to)) return;
+		add(was.slice(at, index).join(""), are.slice(to, other).join(""));
+		from += line.length;
+		[at, to] = [index + 1, other + 1];
+	});
+	add(was.slice(at).join(""), are.slice(to).join(""));
+	return changes;
 }
 
 // A title that no line of the text makes has no id.
