@@ -65,7 +65,7 @@ async def test_of_a_big_page_what_is_typed_is_shown_first(
         await line.first.click()
         await page.keyboard.press("End")
         await page.keyboard.type("!\n\nNew **words**.")
-        await page.locator("main strong", has_text="words").wait_for()
+        await author.shown("New words.")
         texts = await page.locator("article > p").all_inner_texts()
         assert texts[3:6] == [
             "Paragraph 3 has some words.!",
