@@ -262,8 +262,9 @@ async def test_a_page_that_is_left_before_its_text_is_back_keeps_it(
         asked, _ = await held(author, "save")
         await author.page.reload()
         await asked.wait()
-        await author.page.reload()
-        await author.source.get_by_text("Typed before.").wait_for()
+        # as the browser does when the page is left
+        await author.page.evaluate("dispatchEvent(new Event('pagehide'))")
+        assert await author.page.evaluate(DRAFTS)
 
 
 async def test_a_duplicated_tab_has_a_draft_of_its_own(

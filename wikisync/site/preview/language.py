@@ -126,15 +126,9 @@ class Asked(LanguageServer):
         at = await self.in_thread(self._site.page_in, _file_of(uri))
         marks = await self.in_thread(self._site.marks, at, text) if at else ()
         if document.version == version:
-            self.show(uri, [_diagnostic(document, mark) for mark in marks], version)
-
-    def show(
-        self, uri: str, found: Sequence[lsp.Diagnostic], version: int | None = None
-    ) -> None:
-        """Replace what is shown in a document."""
-        self.text_document_publish_diagnostics(
-            lsp.PublishDiagnosticsParams(uri, found, version)
-        )
+            found = [_diagnostic(document, mark) for mark in marks]
+            shown = lsp.PublishDiagnosticsParams(uri, found, version)
+            self.text_document_publish_diagnostics(shown)
 
     # Links ----------------------------------------------------------------------------
 
@@ -157,10 +151,9 @@ class Asked(LanguageServer):
                 return await self.in_thread(self._site.writable, at)
         return None
 
-    async def title(self, page: WritablePage) -> str:
-        """What a page is called."""
-        titles = await self.in_thread(self._site.titles, page.wiki)
-        return dict(titles)[page.slug]
+    async def titles(self, page: WritablePage) -> Sequence[tuple[str, str]]:
+        """The pages of its wiki, and what each is called."""
+        return await self.in_thread(self._site.titles, page.wiki)
 
     async def completions(self, params: lsp.CompletionParams) -> lsp.CompletionList:
         """What may be typed here."""
@@ -205,8 +198,7 @@ class Asked(LanguageServer):
             )
             return [(f"{href}#{name}", text) for name, text in headings]
         files = (*page.wiki.attachments, *sorted(page.wiki.loose.names))
-        titles = await self.in_thread(self._site.titles, page.wiki)
-        return [*titles, *((path, "") for path in files)]
+        return [*await self.titles(page), *((path, "") for path in files)]
 
     # Renames --------------------------------------------------------------------------
 
@@ -270,7 +262,8 @@ def language_server(find: Find) -> LanguageServer:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     async def closed(ls: Asked, params: lsp.DidCloseTextDocumentParams) -> None:
-        ls.show(params.text_document.uri, [])
+        shown = lsp.PublishDiagnosticsParams(params.text_document.uri, [])
+        ls.text_document_publish_diagnostics(shown)
 
     @server.feature(
         lsp.TEXT_DOCUMENT_COMPLETION,
@@ -293,7 +286,7 @@ def language_server(find: Find) -> LanguageServer:
         page = await ls.linked(params)
         if page is None:
             return None
-        text = f"{await ls.title(page)}\n{page.path}"
+        text = f"{dict(await ls.titles(page))[page.slug]}\n{page.path}"
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.PlainText, text))
 
     @server.feature(lsp.TEXT_DOCUMENT_RENAME)

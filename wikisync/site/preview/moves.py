@@ -286,8 +286,4 @@ def lines_of(moves: Moves) -> Iterator[str]:
     for file in moves.files:
         yield f"{file.path} -> {file.target}"
     for text in moves.texts:
-        yield (
-            f"{text.path}: {text.count} links"
-            if text.count != 1
-            else (f"{text.path}: 1 link")
-        )
+        yield f"{text.path}: {text.count} link{'s' if text.count != 1 else ''}"

@@ -175,21 +175,19 @@ class LiveSite:
     def rename(self, wiki: ScannedWiki, path: str, target: str) -> None:
         """The page in a file has another one."""
         old, new = self.address_of(wiki, path), self.address_of(wiki, target)
-        self.moved = {at: new if to == old else to for at, to in self.moved.items()}
-        self.moved[old] = new
+        earlier = {at for at, to in self.moved.items() if to == old}
+        self.moved |= dict.fromkeys((*earlier, old), new)
 
     def read_on(self) -> bool:
         """Read some of the pages that nobody asked for, if any are left.
 
         It takes a moment only, so that other questions come between.
         """
-        world = self._world
-        is_more = False
-        if world is not None and world.unread:
+        if (world := self._world) is not None and world.unread:
             with self._failing_softly():
                 self._read_ahead(world)
-                is_more = True
-        return is_more
+                return True
+        return False
 
     def _read_ahead(self, world: World) -> None:
         """Read pages for one step, and show from time to time what was read."""
@@ -229,9 +227,8 @@ class LiveSite:
 
     def roots(self) -> tuple[Path, ...]:
         """Folders whose changes matter, whether they exist or not."""
-        if self._inputs is None:
-            return ()
-        return (*self.folders, *theme_folders(self._inputs.options))
+        inputs = self._inputs
+        return (*self.folders, *theme_folders(inputs.options)) if inputs else ()
 
     @property
     def folders(self) -> tuple[Path, ...]:
