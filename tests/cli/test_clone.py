@@ -50,6 +50,7 @@ async def test_clone_makes_a_workspace(
     assert [wiki.owner for wiki in config.wikis] == [HANDBOOK]
     assert len((workspace / ".wikisync/folder-id").read_text().strip()) == 32
     assert {path.name for path in (workspace / ".wikisync").iterdir()} == {
+        "cache",
         "folder-id",
         "lock",
         "scans",

@@ -42,6 +42,19 @@ async def test_a_page_whose_own_links_change_is_renamed_and_edited_on_the_wiki(
     assert wiki == cloned.files()
 
 
+async def test_links_to_names_that_pages_had_before_the_clone_are_links(
+    cloned: Cloned, run: Run, tmp_path: Path
+) -> None:
+    await cloned.run("mv", "handbook/guide.md", "handbook/first")
+    await cloned.run("sync")
+    await cloned.edit({"start": "[the guide](guide)\n"})
+    url, other = cloned.service.url, tmp_path / "other"
+    await run("clone", url, "--project", "docs/handbook", other)
+    ran = await run("build", other, "-o", tmp_path / "site")
+    assert "broken link" not in ran.err
+    assert 'href="first.html"' in (tmp_path / "site/guide.html").read_text()
+
+
 async def test_a_file_is_moved_into_a_folder(cloned: Cloned) -> None:
     ran = await cloned.run("mv", "handbook/guide.md", "handbook/team/")
     assert (ran.code, ran.out) == (0, "guide.md -> team/guide.md\n")

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.support.flat_tree import FlatTree
-from wikisync.core.model import Format
-from wikisync.markup.links import REDIRECTS_PATH, parse_redirects
+from wikisync.core.model import REDIRECTS_PATH, Format
+from wikisync.markup.links import parse_redirects
 from wikisync.service import editing
 from wikisync.service.answers import Refusal
 from wikisync.service.settings import Limits

@@ -21,8 +21,8 @@ from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.core import model
 from wikisync.core.messages import SilentProgress
+from wikisync.core.model import REDIRECTS_PATH
 from wikisync.errors import FolderError, Unavailable
-from wikisync.markup.links import REDIRECTS_PATH
 from wikisync.service.projects import tables as project_tables
 from wikisync.site.cache import open_cache
 from wikisync.site.mirror import (

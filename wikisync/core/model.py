@@ -30,6 +30,8 @@ PagePath = NewType("PagePath", str)
 
 AttachmentPath = NewType("AttachmentPath", str)
 """Path of an attachment inside its wiki: ``uploads/<hash>/<name>``."""
+REDIRECTS_PATH = AttachmentPath(".gitlab/redirects.yml")
+"""Where the service keeps the old names of renamed pages, in the wiki's repository."""
 
 OwnerKind = Literal["project", "group"]
 

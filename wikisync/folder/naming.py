@@ -140,6 +140,8 @@ def attachment_path(raw: str) -> model.AttachmentPath | None:
 
 def check_attachment(path: model.AttachmentPath) -> None:
     """Refuse a path that no attachment may have: not safe, or hidden."""
+    if path == model.REDIRECTS_PATH:
+        return
     if is_hidden(path) and not may_show_hidden(path):
         raise FolderError(
             f"{path} is in a hidden folder, of which only pictures and documents are"

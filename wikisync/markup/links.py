@@ -21,6 +21,7 @@ import msgspec
 
 from wikisync.core.decoding import json_decoder
 from wikisync.core.model import (
+    REDIRECTS_PATH,
     AttachmentPath,
     Problem,
     Slug,
@@ -395,7 +396,6 @@ def mentioned_attachments(parsed: ParsedPage) -> tuple[AttachmentPath, ...]:
 # mapping.  This skips what it cannot read, and writes every scalar in double quotes.
 
 
-REDIRECTS_PATH = ".gitlab/redirects.yml"
 REDIRECTS_BYTES_MAX = 512 * 1024
 """What the service writes at most."""
 STEPS_MAX = 50

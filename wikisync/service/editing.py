@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from wikisync.core.model import Format, folders_above, path_of_title
-from wikisync.markup.links import REDIRECTS_PATH, parse_redirects, render_redirects
+from wikisync.core.model import REDIRECTS_PATH, Format, folders_above, path_of_title
+from wikisync.markup.links import parse_redirects, render_redirects
 from wikisync.service.answers import COLLISION, invalid, not_found
 from wikisync.service.settings import MIB, Limits
 from wikisync.service.tree import (

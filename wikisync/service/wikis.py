@@ -16,10 +16,9 @@ from msgspec import Struct
 
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.decoding import json_decoder
-from wikisync.core.model import Format, OwnerKind
+from wikisync.core.model import REDIRECTS_PATH, Format, OwnerKind
 from wikisync.core.packaged import packaged_text
 from wikisync.markup import frontmatter
-from wikisync.markup.links import REDIRECTS_PATH
 from wikisync.service import answers, attachments, editing
 from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller, Owner

@@ -32,7 +32,7 @@ from wikisync.folder import safe_open
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import is_unlisted, parse_path
 from wikisync.folder.scan import read_patterns, scan_pages
-from wikisync.markup.links import REDIRECTS_BYTES_MAX, REDIRECTS_PATH, parse_redirects
+from wikisync.markup.links import REDIRECTS_BYTES_MAX, parse_redirects
 from wikisync.markup.resolve import REASONS
 from wikisync.site import mirror
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
@@ -347,7 +347,7 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
     files: dict[str, IndexedFile] = {
         path: IndexedFile(file.digest, file.size) for path, file in copy.files.items()
     }
-    noted = files.pop(REDIRECTS_PATH, None)
+    noted = files.pop(model.REDIRECTS_PATH, None)
     redirects = b""
     if noted and noted.size <= REDIRECTS_BYTES_MAX:
         redirects = read_file(source.folder / mirror.FILES, noted.digest) or b""
@@ -372,15 +372,16 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
 def _noted_redirects(folder: Path) -> bytes:
     """The service's redirects, where the folder is the wiki's own work tree."""
     try:
-        return safe_open.read_below(folder, REDIRECTS_PATH, REDIRECTS_BYTES_MAX)
+        return safe_open.read_below(folder, model.REDIRECTS_PATH, REDIRECTS_BYTES_MAX)
     except (OSError, FolderError):
         return b""
 
 
 def _redirects(source: WikiSource, log: Versions, noted: bytes) -> Mapping[str, str]:
-    """The redirects of a wiki; what the service says of a name counts."""
+    """The redirects of a wiki; of a name the newest word counts."""
+    # a workspace has the service's as they were before its first sync
     renamed = {row.was: row.slug for row in reversed(log.rows) if row.kind == "renamed"}
-    return {**renamed, **source.renames, **parse_redirects(noted)}
+    return {**renamed, **parse_redirects(noted), **source.renames}
 
 
 def settle(

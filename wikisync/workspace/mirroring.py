@@ -45,7 +45,6 @@ from wikisync.core.system.parallel import each
 from wikisync.core.versions import UNKNOWN, Versions, seen_versions
 from wikisync.folder.naming import check_attachment, path_of
 from wikisync.folder.text import encode_page
-from wikisync.markup.links import REDIRECTS_PATH
 from wikisync.site.mirror import (
     NOTHING,
     Mirror,
@@ -178,7 +177,7 @@ async def _files(
         others = {
             model.AttachmentPath(path): version for path, version in found.items()
         }
-    linked |= {REDIRECTS_PATH}
+    linked |= {model.REDIRECTS_PATH}
     versions = {
         path: one for path, one in others.items() if model.in_form_c(path) in linked
     }
@@ -190,8 +189,7 @@ async def _files(
 
     async def fetch(path: model.AttachmentPath) -> Unfetched | None:
         try:
-            if path != REDIRECTS_PATH:
-                check_attachment(path)
+            check_attachment(path)
         except errors.FolderError as error:
             hint = error.hint or MISSING_HINT
             problem = model.Problem("attachment-unwritable", path, error.message, hint)
