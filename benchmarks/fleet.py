@@ -28,6 +28,7 @@ from tests.support.bending import bending_proxy
 from tests.support.fleet import counted, multiply, whole_fleet
 from tests.support.waiting import until
 from wikisync.api.client import Client
+from wikisync.fleet.doctor import own
 from wikisync.fleet.worker import WHOLE_S
 
 CLAIMS = 200
@@ -62,7 +63,7 @@ async def measure(folder: Path, count: int, wikis: int, pages: int) -> None:
         asked: list[float] = []
         proxy.done = lambda _asked, _answer: asked.append(time.monotonic())
         fleet.settings = replace(fleet.settings, service=proxy.url, requests=REQUESTS)
-        await fleet.rows.make(fleet.settings)
+        await fleet.rows.make(fleet.settings, own)
         for number in range(wikis):
             texts = {
                 f"page{one}": f"# Page {one}\n\n{'Words. ' * 500}"

@@ -12,6 +12,7 @@ import pytest
 from tests.support.fleet import PATH, PICTURE, Fleet
 from tests.support.service import embedded_service
 from wikisync.core.model import WikiOwner
+from wikisync.fleet.doctor import own
 from wikisync.fleet.parts import BucketServer, DatabaseServer, database_server
 from wikisync.fleet.rows import Rows, pool_for
 
@@ -44,6 +45,6 @@ async def fleet(
         await service.put_file(WikiOwner("project", PATH), PICTURE, b"a picture")
         fleet = Fleet(service, rows, s3, tmp_path)
         await stack.enter_async_context(fleet.client)
-        await rows.make(fleet.settings)
+        await rows.make(fleet.settings, own)
         await fleet.discover()
         yield fleet

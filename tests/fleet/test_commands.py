@@ -19,7 +19,9 @@ from wikisync.cli.main import main
 from wikisync.core.system.locks import locked_folder
 from wikisync.errors import UsageError
 from wikisync.fleet.budget import FleetBudget
+from wikisync.fleet.doctor import OWNER, own
 from wikisync.fleet.metrics import Meter, worker_app
+from wikisync.site.bucket import open_bucket
 from wikisync.watch.listen import BODY_BYTES_MAX, TOKEN_HEADER, listening
 
 
@@ -71,6 +73,29 @@ async def test_settings_may_be_changed(
     # readers of the sites would see the states, too
     await said(capsys, "init", url, "--all", *words, "s3://site/state", code=2)
     await said(capsys, "init", url, *words, "s3://state", code=2)
+
+
+async def test_place_belongs_to_one_fleet(
+    fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another fleet is refused, and ends this one if it takes the place over."""
+    url, site = "https://gitlab.example.com", f"s3://site/{fleet.name}"
+    words = (url, "--all", "--database", database, "--site", site, "--state")
+    other = f"s3://state/{fleet.name}-other"
+    await fleet.rows._do("DELETE FROM fleet")
+    assert await asyncio.to_thread(main, ["fleet", "init", *words, other]) == 2
+    refused = capsys.readouterr().err
+    assert f"{site} belongs to fleet one of {fleet.service.url}, not to" in refused
+    assert f"of {url}" in refused
+    with pytest.raises(UsageError):
+        await fleet.rows.settings()
+    assert await open_bucket(other).read(OWNER) is None
+    await said(capsys, "init", *words, other, "--take-over")
+    now = await fleet.rows.settings()
+    await said(capsys, "init", *words, f"s3://state/{fleet.name}", "--take-over")
+    assert (await fleet.rows.settings()).fleet == now.fleet
+    await fleet.discover()
+    assert (await fleet.rows.counts()).is_draining
 
 
 async def test_workers_share_the_requests_of_a_minute(fleet: Fleet) -> None:
@@ -229,7 +254,7 @@ async def test_tables_of_an_earlier_version_are_changed_by_init(fleet: Fleet) ->
     await fleet.rows._do("UPDATE fleet SET version = 1")
     with pytest.raises(UsageError, match="version 1"):
         await fleet.rows.settings()
-    await fleet.rows.make(fleet.settings)
+    await fleet.rows.make(fleet.settings, own)
     await fleet.work()
     assert fleet.page()
 

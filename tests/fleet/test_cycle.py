@@ -17,6 +17,7 @@ from tests.support.fleet import PATH, PICTURE, Died, Fleet, dies_at
 from wikisync.api.projects import Projects
 from wikisync.core.model import WikiOwner
 from wikisync.fleet import worker as worker_module
+from wikisync.fleet.doctor import own
 from wikisync.fleet.rows import LANDING, LostClaim
 from wikisync.fleet.states import States
 from wikisync.site.addresses import SEARCH_FOLDER
@@ -481,7 +482,7 @@ async def test_landing_page_lists_public_wikis_and_finds_their_pages(
     fleet: Fleet,
 ) -> None:
     fleet.settings = replace(fleet.settings, title="All our wikis")
-    await fleet.rows.make(fleet.settings)
+    await fleet.rows.make(fleet.settings, own)
     await fleet.service.add_project("docs/secret", {"home": "Hidden."})
     await fleet.discover()
     await fleet.work()
@@ -513,7 +514,7 @@ async def test_landing_page_finds_the_pages_of_the_wiki_that_has_a_path_now(
 ) -> None:
     monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
     fleet.settings = replace(fleet.settings, title="All our wikis")
-    await fleet.rows.make(fleet.settings)
+    await fleet.rows.make(fleet.settings, own)
     worker = fleet.worker(folder="lands")
     await fleet.work(worker)
     assert [one.title async for one in searched(fleet)] == ["guide", "Home"]
@@ -528,7 +529,7 @@ async def test_landing_page_finds_the_pages_of_the_wiki_that_has_a_path_now(
 
 async def test_landing_page_is_due_as_all_is_listed(fleet: Fleet) -> None:
     """A worker may die before it says that the page is due."""
-    await fleet.rows.make(replace(fleet.settings, title="All our wikis"))
+    await fleet.rows.make(replace(fleet.settings, title="All our wikis"), own)
     await fleet.rows._do("UPDATE fleet_wiki SET answered_at = clock_timestamp()")
     assert await fleet.due() == []
     await fleet.rows.put([], [])

@@ -36,6 +36,10 @@ WIKIS = tuple(
 KEYS = tuple(map(key_of, WIKIS))
 
 
+async def in_no_bucket(_settings: Settings) -> None:
+    """The places are not written to."""
+
+
 class Cycles:
     """Cycles that count themselves, and that a test may hold."""
 
@@ -108,7 +112,7 @@ class FleetBench:
             "http://service", Selection(is_all=True), "s3://a", "s3://b"
         )
         async with pool_for(self.database) as pool:
-            await Rows(pool).make(settings)
+            await Rows(pool).make(settings, in_no_bucket)
             await Rows(pool).put(WIKIS)
 
     def runner(self, rows: Rows) -> FleetRunner:

@@ -21,6 +21,7 @@ from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.cycle import Cycle
+from wikisync.fleet.doctor import own
 from wikisync.fleet.parts import (
     BucketServer,
     DatabaseServer,
@@ -100,6 +101,7 @@ class Fleet:
             Selection(is_all=True),
             f"s3://site/{self.name}",
             f"s3://state/{self.name}",
+            fleet="one",
         )
         self.client = Client(service.url, service.token)
         self.count = 0
@@ -233,7 +235,7 @@ async def whole_fleet(
         pool = await stack.enter_async_context(pool_for(database.url))
         fleet = Fleet(service, Rows(pool), bucket, folder)
         await stack.enter_async_context(fleet.client)
-        await fleet.rows.make(fleet.settings)
+        await fleet.rows.make(fleet.settings, own)
         workers = Workers(database.url, folder)
         stack.callback(workers.end)
         yield fleet, workers, database

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -66,13 +68,6 @@ def command() -> None:
         import psycopg  # noqa: F401
     except ImportError as exc:
         raise UsageError(f"{exc.name} is not installed", hint=HINT) from exc
-
-
-def _checked_address(_context: object, _option: object, value: str) -> str:
-    host, _, port = value.rpartition(":")
-    if value and not (host and port.isdecimal() and int(port) < 65536):
-        raise click.BadParameter("use HOST:PORT, like 127.0.0.1:9108")
-    return value
 
 
 def _with_rows(
@@ -133,31 +128,36 @@ def _with_rows(
     default=0,
     help="Requests in a minute at most, of all workers. [default: no limit]",
 )
+@flag(
+    "--take-over",
+    help="Take the places of another fleet, which is no more; its workers end.",
+)
 @click.pass_obj
 def init(
     console: Console,
+    /,
     url: str,
     selection: Selection,
     credentials: Credentials,
     database: str,
-    site: str,
-    state: str,
-    protected: str,
-    title: str,
-    requests: int,
+    *,
+    take_over: bool,
+    **given: Any,
 ) -> int:
     """Make the tables, or change what the fleet works on.
 
     Workers that run must be started again to see a change.
     """
+    from wikisync.fleet.doctor import own
     from wikisync.fleet.rows import Settings
 
     del credentials  # workers get theirs
-    site, state, protected = (one.rstrip("/") for one in (site, state, protected))
-    for place in filter(None, (site, state, protected)):
-        if said := check_bucket(place):
-            raise UsageError(f"{place} {said}")
-    for one, other in permutations(filter(None, (site, state, protected)), 2):
+    for name in ("site", "state", "protected"):
+        given[name] = given[name].rstrip("/")
+        if given[name] and (said := check_bucket(given[name])):
+            raise UsageError(f"{given[name]} {said}")
+    places = [given["site"], given["state"], given["protected"]]
+    for one, other in permutations(filter(None, places), 2):
         if f"{one}/".startswith(f"{other}/"):
             raise UsageError(
                 f"{one} lies in {other}",
@@ -166,9 +166,10 @@ def init(
     selection.check()
     address = ServiceAddress.parse(url)
     service, selection = str(address).rstrip("/"), selection.named(address)
-    title = title or urlsplit(service).hostname or service
-    settings = Settings(service, selection, site, state, protected, requests, title)
-    _with_rows(database, lambda rows: rows.make(settings), makes_it=True)
+    given["title"] = given["title"] or urlsplit(service).hostname or service
+    settings = Settings(service, selection, fleet=secrets.token_hex(4), **given)
+    owns = partial(own, takes_over=take_over)
+    _with_rows(database, lambda rows: rows.make(settings, owns), makes_it=True)
     console.result("the fleet is ready: start workers with wikisync fleet run")
     return ExitCode.DONE
 
@@ -193,7 +194,6 @@ def init(
     "--listen",
     default="",
     metavar="HOST:PORT",
-    callback=_checked_address,
     help="Answer Prometheus at this address, below /metrics, and take webhooks below"
     " /hook, which bring the secret of WIKISYNC_HOOK_SECRET.",
 )
@@ -207,6 +207,10 @@ def run(
     """Work until SIGTERM, Ctrl-C or wikisync fleet drain, then end in order."""
     from wikisync.fleet.runner import FleetRunner
     from wikisync.fleet.worker import work_on_sites
+
+    host, _, port = listen.rpartition(":")
+    if listen and not (host and port.isdecimal() and int(port) < 65536):
+        raise click.BadParameter("use HOST:PORT, like 127.0.0.1:9108")
 
     async def work(rows: Rows) -> None:
         url = (await rows.settings()).service
@@ -336,6 +340,7 @@ async def _tried(
     bucket: Future[BucketServer],
 ) -> None:
     from wikisync.cli.demo import guide_folder  # slow to load
+    from wikisync.fleet.doctor import own
     from wikisync.fleet.rows import Rows, Settings, pool_for
     from wikisync.service.server import running_service  # slow to load
 
@@ -356,7 +361,7 @@ async def _tried(
         settings = Settings(
             service.url, selection, "s3://site", "s3://state", title="wikisync"
         )
-        await Rows(pool).make(settings)
+        await Rows(pool).make(settings, own)
         async with _two_workers(folder, token):
             # other processes change it
             while (counts := await Rows(pool).counts()).due or not counts.wikis:  # noqa: ASYNC110

@@ -127,7 +127,7 @@ class Cycle(Struct, frozen=True):
                 return await self._once(row)
             except PreconditionFailed as error:
                 await self.at("refused")
-                # the claim tells a writer that was replaced from one that meets traces
+                # was it replaced, or does it meet traces?
                 await self.rows.check(row)
                 if number == TRIES_MAX - 1:
                     raise
@@ -165,7 +165,8 @@ class Cycle(Struct, frozen=True):
                 return
             await self.at("build")
             others: dict[str, Sequence[str]] = dict.fromkeys(read.links, ())
-            others |= await self.rows.beside(read.links)
+            if read.links:
+                others |= await self.rows.beside(read.links)
             beside = dict(addresses_beside(row, self._top(row), others))
             site = states.folder.with_name(SITE)
             await finish_in_thread(_build, read.pulled.wiki, beside, site)
@@ -237,7 +238,8 @@ class Cycle(Struct, frozen=True):
         if row.place != place:
             # a death after this leaves a site that the row knows of
             await self.rows.note(row, "place", place)
-            await self.rows.tell([row.place, place])
+            if row.place:  # the pages of a new site are told of once they are there
+                await self.rows.tell([row.place, place])
         await self.at("upload")
         if not place:
             return []

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 from wikisync.core.system.parallel import gather
-from wikisync.errors import PreconditionFailed, WikisyncError
+from wikisync.errors import PreconditionFailed, UsageError, WikisyncError
 from wikisync.fleet.rows import Rows, Settings
 from wikisync.site.bucket import Bucket, open_bucket
 from wikisync.workspace.doctor import Finding, Grade
@@ -15,12 +15,45 @@ from wikisync.workspace.doctor import Finding, Grade
 SERVER_MIN = 140_000
 CLOCK_S = 2.0
 RIVALS = 8
+OWNER = "-/fleet.txt"
+"""Names the fleet that a place in a bucket belongs to; whoever reads may know it."""
+OWNER_MAX = 500
+
+
+class PlaceTaken(UsageError):
+    """A place belongs to another fleet."""
+
+
+async def own(settings: Settings, *, takes_over: bool = False) -> None:
+    """Make the places of a fleet its own, all or none; or PlaceTaken, SiteError.
+
+    A fleet that lost a place so finds it out when it lists wikis.
+    """
+    name, changed = f"fleet {settings.fleet} of ", []
+    for place in filter(None, (settings.site, settings.state, settings.protected)):
+        bucket = open_bucket(place)
+        content, etag = await bucket.read(OWNER) or (b"", "")
+        owner = content[:OWNER_MAX].decode(errors="replace")
+        if owner and not owner.startswith(name) and not takes_over:
+            raise PlaceTaken(
+                f"{place} belongs to {owner}, not to {name}{settings.service}",
+                hint="name another place, or if that fleet is no more: wikisync fleet"
+                " init --take-over, which ends its workers",
+            )
+        if owner != name + settings.service:
+            changed.append((bucket, etag))
+    for bucket, etag in changed:
+        await bucket.put(OWNER, (name + settings.service).encode(), etag)
 
 
 async def examine(rows: Rows, settings: Settings) -> AsyncIterator[Finding]:
     """What was tried, and what came of it."""
     async for finding in _database(rows):
         yield finding
+    try:
+        await own(settings)
+    except WikisyncError as error:
+        yield Finding.of(error)
     for url in {settings.site, settings.state, settings.protected} - {""}:
         try:
             async for finding in _bucket(open_bucket(url)):

@@ -36,13 +36,7 @@ REST_S, REST_TIMES = 5.0, 10.0
 async def land(
     row: Row, rows: Rows, settings: Settings, folder: Path, check: Check
 ) -> None:
-    """Make the landing page show what the rows list.
-
-    Raises:
-        LostClaim: another worker makes it.
-        PreconditionFailed: another writer was there meanwhile.
-        SiteError: the bucket cannot be used.
-    """
+    """Make the landing page show what the rows list, with the errors of ``upload``."""
     begun, bucket = time.process_time(), open_bucket(settings.site)
     seen, wikis = await look(bucket), await rows.listed()
     make_private_folder(folder)

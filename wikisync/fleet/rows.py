@@ -14,7 +14,7 @@ the bucket (``site.bucket``).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -31,12 +31,13 @@ from wikisync.errors import UsageError
 from wikisync.site.published import PublishedWiki
 from wikisync.workspace.discovery import FoundWiki, Selection
 
-VERSION = 2
+VERSION = 3
 """Of the tables; a worker of another one does not work."""
 LANDING = "-landing-page"
 """Key and path of the row of the page that lists all wikis, which is due as they are;
 no path of a project or group begins so."""
-POOL_MAX = 8
+POOL_MAX = 3
+"""Connections: a statement takes less than a millisecond, and each one's plans 10."""
 WAIT_S, WAIT_MAX_S = 2.0, 3600.0
 """How long a wiki waits after a cycle that did not end well, and at most after many."""
 DEAD_S = 30.0
@@ -71,6 +72,7 @@ ALTER TABLE fleet_wiki ADD COLUMN IF NOT EXISTS links TEXT[],
 CREATE INDEX IF NOT EXISTS fleet_wiki_due ON fleet_wiki (hint_at)
     WHERE hint_at > answered_at;
 CREATE INDEX IF NOT EXISTS fleet_wiki_place ON fleet_wiki (place);
+CREATE INDEX IF NOT EXISTS fleet_wiki_path ON fleet_wiki (path);
 CREATE INDEX IF NOT EXISTS fleet_wiki_links ON fleet_wiki USING gin (links);
 CREATE TABLE IF NOT EXISTS fleet_worker (
     name TEXT PRIMARY KEY, dead_s REAL NOT NULL, seen_at TIMESTAMPTZ NOT NULL);
@@ -110,6 +112,8 @@ class Settings(Struct, frozen=True):
     takes."""
     title: str = ""
     """Of the page that lists the public wikis; empty: there is none."""
+    fleet: str = ""
+    """What tells one fleet from all others (``fleet.doctor.own``)."""
 
 
 class Row(Struct, frozen=True):
@@ -175,10 +179,7 @@ _LISTED = json_decoder(PublishedWiki)
 
 
 class LostClaim(Exception):
-    """Another worker has the wiki now; the cycle ends without a word.
-
-    What changes the row of a claimed wiki raises it.
-    """
+    """Another worker has the wiki now: so says what changes the row of a claim."""
 
 
 class Rows:
@@ -188,17 +189,26 @@ class Rows:
         """See ``pool_for``; the pool is open."""
         self.pool = pool
 
-    async def make(self, settings: Settings) -> None:
-        """Make the tables, or change what the fleet works on; wikis stay."""
-        async with self.pool.connection() as connection:
-            await connection.execute(SCHEMA)
-            await connection.execute(
+    async def make(
+        self, settings: Settings, own: Callable[[Settings], Awaitable[None]]
+    ) -> None:
+        """Make the tables, or change what the fleet works on; wikis stay.
+
+        A fleet that is there keeps its name.  Nothing is done if ``own`` raises.
+        """
+        async with self.pool.connection() as connection, connection.transaction():
+            await connection.execute(SCHEMA, prepare=False)
+            cursor = await connection.execute(
                 "INSERT INTO fleet (number, version, settings) VALUES (1, %s, %s)"
-                " ON CONFLICT (number) DO UPDATE SET settings = excluded.settings,"
-                " version = excluded.version, listed_at = '-infinity',"
-                " swept_at = '-infinity'",
+                " ON CONFLICT (number) DO UPDATE SET settings = excluded.settings"
+                " || jsonb_strip_nulls(jsonb_build_object('fleet',"
+                " fleet.settings->'fleet')), version = excluded.version,"
+                " listed_at = '-infinity', swept_at = '-infinity'"
+                " RETURNING settings::text",
                 (VERSION, msgspec.json.encode(settings).decode()),
             )
+            async for (made,) in cursor:
+                await own(_SETTINGS.decode(made))
             page = FoundWiki(
                 owner=WikiOwner("group", LANDING), title=settings.title, is_named=False
             )
@@ -332,12 +342,14 @@ class Rows:
 
     async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
         """Whether a wiki other than a row's has, or will have, a place."""
+        is_public = place.startswith(f"{settings.site}/")
+        top = settings.site if is_public else settings.protected
+        path = place[len(top) + 1 :].removesuffix("/-/wikis")
         found = await self._one(
             "SELECT key FROM fleet_wiki WHERE key <> %s AND NOT is_gone AND (place = %s"
-            " OR (pages > 0 OR hint_at > answered_at) AND"
-            " CASE wiki->>'visibility' WHEN 'public' THEN %s ELSE %s END"
-            " || '/' || path || '/-/wikis' = %s) LIMIT 1",
-            (row.key, place, settings.site, settings.protected, place),
+            " OR path = %s AND (pages > 0 OR hint_at > answered_at)"
+            " AND (wiki->>'visibility' = 'public') = %s) LIMIT 1",
+            (row.key, place, path, is_public),
         )
         return found is not None
 
@@ -353,21 +365,21 @@ class Rows:
         listed: str = "",
         rests_s: float = 0.0,
     ) -> None:
-        """Note a cycle that ended well; not settled, the wiki stays due.
+        """Note a cycle that ended well, and what the landing page lists of the wiki.
 
-        It has no other one for ``rests_s``.  The landing page is due where what it
-        lists changed.
+        Not settled, the wiki stays due, else it has no cycle for ``rests_s``.
         """
         listed = _NUL.sub(r"\1", listed)
-        rest = f"due_at = clock_timestamp() + {rests_s:f} * interval '1 second',"
-        await self._moved(
-            row,
-            f"answered_at = begun_at, attempts = 0, {rest}"
-            * is_settled
-            + " is_busy = false, may_empty = false, generation = %s, state = %s,"
-            " pages = %s, problem = %s, listed = %s",
-            (generation, state, pages, problem, listed),
+        change = (
+            "is_busy = false, may_empty = false, generation = %s, state = %s,"
+            " pages = %s, problem = %s, listed = %s"
         )
+        values = [generation, state, pages, problem, listed]
+        if is_settled:
+            change += ", answered_at = begun_at, attempts = 0"
+            change += ", due_at = clock_timestamp() + %s * interval '1 second'"
+            values.append(rests_s)
+        await self._moved(row, change, values)
         if listed != row.listed:
             await self.hint(LANDING)
 
@@ -572,23 +584,12 @@ def _time_of(activity: str) -> str:
 
 
 def pool_for(database: str) -> AsyncConnectionPool[AsyncConnection[Any]]:
-    """Connections to a database, still to be opened.
-
-    A server that does not answer is found within 15 s.
-    """
-    url = make_conninfo(
-        database,
-        connect_timeout=5,
-        tcp_user_timeout=10_000,
-        keepalives_idle=5,
-        keepalives_interval=3,
-        keepalives_count=3,
-    )
+    """Connections, to be opened; a server that is away is found within 15 s."""
+    alive = {"idle": 5, "interval": 3, "count": 3}
+    times = {f"keepalives_{name}": seconds for name, seconds in alive.items()}
+    times |= {"connect_timeout": 5, "tcp_user_timeout": 10_000}
+    url = make_conninfo(database, **times)
+    how = {"autocommit": True, "prepare_threshold": 0}
     return AsyncConnectionPool(
-        url,
-        min_size=1,
-        max_size=POOL_MAX,
-        open=False,
-        kwargs={"autocommit": True},
-        timeout=15,
+        url, min_size=1, max_size=POOL_MAX, open=False, kwargs=how, timeout=15
     )

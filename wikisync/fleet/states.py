@@ -35,7 +35,7 @@ KEPT = 2
 
 
 class States:
-    """The state of one wiki, in a folder of a worker and in the bucket."""
+    """The state of one wiki, in a folder of a worker and the bucket; or SiteError."""
 
     def __init__(self, folder: Path, bucket: Bucket, key: str) -> None:
         """Name where they are; nothing is read."""
@@ -43,11 +43,7 @@ class States:
         self._prefix = f"{key}/"
 
     async def restore(self, row: Row) -> int:
-        """Make the folder hold the state of a wiki; its generation.
-
-        Raises:
-            SiteError: the bucket does not give it.
-        """
+        """Make the folder hold the state of a wiki; its generation."""
         mark = self.folder / MARK
         held = mark.read_text() if mark.exists() else ""
         mark.unlink(missing_ok=True)
@@ -87,7 +83,6 @@ class States:
 
         Raises:
             PreconditionFailed: there is such an object, of a claim before a restore.
-            SiteError: the bucket does not take it.
         """
         known = await self._bucket.etags(f"{self._prefix}files/")
 

@@ -21,6 +21,7 @@ from wikisync.core.system.private import make_private_folder
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.fleet.budget import FleetBudget
 from wikisync.fleet.cycle import Cycle, Step
+from wikisync.fleet.doctor import PlaceTaken, own
 from wikisync.fleet.metrics import Meter, worker_app
 from wikisync.fleet.rows import Rows, Settings, key_of
 from wikisync.fleet.runner import FleetRunner
@@ -97,7 +98,11 @@ async def discover(client: Client, rows: Rows, settings: Settings, worker: str) 
     if newest is None:
         return
     try:
+        await own(settings)
         await _list(client, rows, settings.selection, newest)
+    except PlaceTaken as error:
+        log.warning("all workers end: %s", error.message)
+        await rows.drain(is_draining=True)
     except WikisyncError as error:
         log.warning("cannot list the wikis: %s", error.message)
     finally:

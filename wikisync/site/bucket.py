@@ -109,7 +109,10 @@ _RECORDS = json_decoder(Record)
 
 
 class Bucket:
-    """A bucket, or what lies below a prefix of it."""
+    """A bucket, or what lies below a prefix of it.
+
+    Every method raises ``SiteError`` where the bucket does not do it.
+    """
 
     def __init__(self, url: str, store: S3Store, prefix: str) -> None:
         """See ``open_bucket``; the prefix has a slash behind it, or is empty."""
@@ -117,11 +120,7 @@ class Bucket:
         self._store, self._prefix = store, prefix
 
     async def read(self, path: str) -> tuple[bytes, str] | None:
-        """An object and its entity tag.
-
-        Raises:
-            SiteError: the bucket does not give it.
-        """
+        """An object and its entity tag."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -134,11 +133,7 @@ class Bucket:
             raise self._failed("read", path, exc) from exc
 
     async def etags(self, folder: str = "") -> dict[str, str]:
-        """The entity tag of every object, or of those in a folder.
-
-        Raises:
-            SiteError: the bucket does not list them.
-        """
+        """The entity tag of every object, or of those in a folder."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -159,7 +154,6 @@ class Bucket:
 
         Raises:
             PreconditionFailed: something else is there.
-            SiteError: the bucket does not take it.
         """
         import obstore
         from obstore import exceptions as failures
@@ -189,11 +183,7 @@ class Bucket:
         return done["e_tag"] or ""
 
     async def remove(self, path: str, etag: str) -> bool:
-        """Remove an object, if it is the one with this tag; whether it was.
-
-        Raises:
-            SiteError: the bucket cannot be reached, or does not remove it.
-        """
+        """Remove an object, if it is the one with this tag; whether it was."""
         import aiohttp
         from obstore import sign_async
 
@@ -414,11 +404,7 @@ def _wanted(folder: Path) -> dict[str, ManifestFile]:
 
 
 def _content(folder: Path, file: ManifestFile) -> bytes:
-    """What the manifest says of a file of the site.
-
-    Raises:
-        SiteError: it is another one by now.
-    """
+    """What the manifest says of a file of the site; or SiteError."""
     try:
         content = (folder / file.path).read_bytes()
         if digest_of(content) == file.sha256:

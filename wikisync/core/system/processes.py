@@ -162,17 +162,9 @@ def start_server(
     environment: Mapping[str, str],
     user: int | None = None,
 ) -> Child:
-    """Start a server of an installed package, which is told what it is to know.
+    """Start a server of an installed package in a folder; or OSError.
 
-    Args:
-        words: The command.
-        folder: Where it runs.
-        log: Where it writes what it says.
-        environment: Whole; secrets are left out.
-        user: Who runs it, with no group of ours; None: this user.
-
-    Raises:
-        OSError: it cannot be started.
+    Secrets are left out of its environment.  A user runs it with no group of ours.
     """
     return subprocess.Popen(  # noqa: S603 - a program that came with a package
         words,
