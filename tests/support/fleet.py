@@ -215,7 +215,8 @@ class Workers:
         for number, worker in enumerate(self.all):
             worker.kill()
             worker.wait()
-            print((self.folder / f"process{number}/log").read_text())  # noqa: T201
+            log = (self.folder / f"process{number}/log").read_text()
+            print(log, file=sys.stderr)  # noqa: T201
 
 
 def is_stopped(worker: subprocess.Popen[bytes]) -> bool:
