@@ -50,8 +50,10 @@ async def synced(proxy: BendingProxy, run: Run, root: Path) -> int:
     return len(proxy.requests(LIST)) - before
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("is_edited_there", [True, False])
+@pytest.mark.parametrize(
+    ("number", "is_edited_there"),
+    [(signal.SIGTERM, True), (signal.SIGKILL, True), (signal.SIGKILL, False)],
+)
 async def test_ended_in_the_middle_of_a_sync_the_next_one_reads_no_list(
     service: EmbeddedService,
     proxy: BendingProxy,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
@@ -32,6 +33,7 @@ class Editor:
         self.client = client
         self.root = root
         self.found: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+        self.opened: set[str] = set()
 
         @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
         def note(params: lsp.PublishDiagnosticsParams) -> None:
@@ -44,7 +46,18 @@ class Editor:
         source = (self.root / path).read_text() if text is None else text
         item = lsp.TextDocumentItem(self.uri(path), "markdown", 1, source)
         self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+        self.opened.add(path)
         return source
+
+    def close(self) -> None:
+        """Close what a test has open, and forget what was shown in it."""
+        for path in self.opened:
+            document = lsp.TextDocumentIdentifier(self.uri(path))
+            self.client.text_document_did_close(
+                lsp.DidCloseTextDocumentParams(document)
+            )
+        self.opened.clear()
+        self.found = asyncio.Queue()
 
     def type(self, path: str, text: str, version: int) -> None:
         self.client.text_document_did_change(
@@ -83,11 +96,11 @@ class Editor:
 
 @asynccontextmanager
 async def editing(
-    root: Path, tmp_path: Path, *, is_named: bool = True, renames: bool = True
+    root: Path, *, is_named: bool = True, renames: bool = True
 ) -> AsyncIterator[Editor]:
     client = LanguageClient("tests", __version__)
     editor = Editor(client, root)
-    cache = str(tmp_path / "cache")
+    cache = str(root.with_name("cache"))
     can = [lsp.ResourceOperationKind.Rename] if renames else []
     edits = lsp.WorkspaceEditClientCapabilities(resource_operations=can)
     workspace = lsp.WorkspaceClientCapabilities(workspace_edit=edits)
@@ -107,9 +120,7 @@ async def editing(
     await client.stop()  # type: ignore[no-untyped-call]
 
 
-@pytest.fixture
-def wiki(tmp_path: Path) -> Path:
-    root = tmp_path / "wiki"
+def made_wiki(root: Path) -> Path:
     for path, text in PAGES.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
@@ -118,16 +129,32 @@ def wiki(tmp_path: Path) -> Path:
     return root
 
 
-async def test_what_is_wrong_is_shown_while_a_text_is_written(
-    wiki: Path, tmp_path: Path
-) -> None:
-    async with editing(wiki, tmp_path) as editor:
-        text = editor.open("home.md")
-        (mark,) = await editor.marks("home.md", 1)
-        editor.type("home.md", "---\ntitle: [a\n---\n", 2)
-        (broken,) = await editor.marks("home.md", 2)
-        editor.type("home.md", text.replace("none", "rules"), 3)
-        mended = await editor.marks("home.md", 3)
+@pytest.fixture
+def wiki(tmp_path: Path) -> Path:
+    return made_wiki(tmp_path / "wiki")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Editor]:
+    async with editing(made_wiki(tmp_path_factory.mktemp("lsp") / "wiki")) as editor:
+        yield editor
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def editor(running: Editor) -> AsyncIterator[Editor]:
+    """An editor with nothing open; its server is that of all tests here."""
+    yield running
+    running.close()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_is_wrong_is_shown_while_a_text_is_written(editor: Editor) -> None:
+    text = editor.open("home.md")
+    (mark,) = await editor.marks("home.md", 1)
+    editor.type("home.md", "---\ntitle: [a\n---\n", 2)
+    (broken,) = await editor.marks("home.md", 2)
+    editor.type("home.md", text.replace("none", "rules"), 3)
+    mended = await editor.marks("home.md", 3)
     assert mark.message.startswith("broken link team/none: ")
     assert mark.range == lsp.Range(lsp.Position(2, 38), lsp.Position(2, 47))
     assert "invalid front matter" in broken.message
@@ -135,86 +162,80 @@ async def test_what_is_wrong_is_shown_while_a_text_is_written(
     assert mended == []
 
 
-async def test_the_folder_is_the_one_that_the_editor_has_open(
-    wiki: Path, tmp_path: Path
-) -> None:
+async def test_the_folder_is_the_one_that_the_editor_has_open(wiki: Path) -> None:
     """The server may be started in any other one."""
-    async with editing(wiki, tmp_path, is_named=False) as editor:
+    async with editing(wiki, is_named=False) as editor:
         editor.open("home.md")
         (mark,) = await editor.marks("home.md", 1)
         assert mark.message.startswith("broken link team/none: ")
 
 
-async def test_a_page_that_another_program_writes_mends_a_link(
-    wiki: Path, tmp_path: Path
-) -> None:
-    async with editing(wiki, tmp_path) as editor:
-        editor.open("home.md")
-        assert len(await editor.marks("home.md", 1)) == 1
-        (wiki / "team" / "none.md").write_text("# Now there\n")
-        while await editor.marks("home.md", 1):
-            pass
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_page_that_another_program_writes_mends_a_link(editor: Editor) -> None:
+    editor.open("home.md")
+    assert len(await editor.marks("home.md", 1)) == 1
+    there = editor.root / "team" / "none.md"
+    there.write_text("# Now there\n")
+    while await editor.marks("home.md", 1):
+        pass
+    there.unlink()
+    while not await editor.marks("home.md", 1):
+        pass
 
 
-async def test_pages_files_headings_and_emoji_are_completed(
-    wiki: Path, tmp_path: Path
-) -> None:
-    async with editing(wiki, tmp_path) as editor:
-        for path, begun in {
-            "home.md": "[a](our",
-            "team/people.org": "[[team/ru",
-            "team/notes.asciidoc": "link:RULES",
-        }.items():
-            editor.open(path, begun)
-            assert await editor.labels(path, begun, begun) == ["team/rules"]
-        typed = ["![map](map", "[kind](team/rules#", "![[", ":tada"]
-        for number, begun in enumerate(typed, 2):
-            editor.type("home.md", f"word {begun}", number)
-        await editor.marks("home.md", len(typed) + 1)
-        found = {}
-        for number, begun in enumerate(typed, 10):
-            editor.type("home.md", f"word {begun}", number)
-            found[begun] = await editor.labels("home.md", f"word {begun}", begun)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_pages_files_headings_and_emoji_are_completed(editor: Editor) -> None:
+    for path, begun in {
+        "home.md": "[a](our",
+        "team/people.org": "[[team/ru",
+        "team/notes.asciidoc": "link:RULES",
+    }.items():
+        editor.open(path, begun)
+        assert await editor.labels(path, begun, begun) == ["team/rules"]
+    typed = ["![map](map", "[kind](team/rules#", "![[", ":tada"]
+    for number, begun in enumerate(typed, 2):
+        editor.type("home.md", f"word {begun}", number)
+    await editor.marks("home.md", len(typed) + 1)
+    found = {}
+    for number, begun in enumerate(typed, 10):
+        editor.type("home.md", f"word {begun}", number)
+        found[begun] = await editor.labels("home.md", f"word {begun}", begun)
     assert found["![map](map"] == ["uploads/map.png"]
     assert "team/rules#be-kind" in found["[kind](team/rules#"]
     assert {"home", "team/people", "uploads/map.png"} <= set(found["![["])
     assert "tada:" in found[":tada"]
 
 
-async def test_a_link_leads_to_its_page_and_says_its_title(
-    wiki: Path, tmp_path: Path
-) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_link_leads_to_its_page_and_says_its_title(editor: Editor) -> None:
     places = {
         "home.md": "team/rules",
         "team/people.org": "file:rules.md",
         "team/notes.asciidoc": "link:team/rules",
     }
-    async with editing(wiki, tmp_path) as editor:
-        for path, word in places.items():
-            at = editor.at(path, editor.open(path), word)
-            there = await editor.client.text_document_definition_async(
-                lsp.DefinitionParams(**at)
-            )
-            said = await editor.client.text_document_hover_async(lsp.HoverParams(**at))
-            assert isinstance(there, lsp.Location)
-            assert there.uri == editor.uri("team/rules.md")
-            assert said is not None
-            assert isinstance(said.contents, lsp.MarkupContent)
-            assert said.contents.value == "Our rules\nteam/rules.md"
+    for path, word in places.items():
+        at = editor.at(path, editor.open(path), word)
+        there = await editor.client.text_document_definition_async(
+            lsp.DefinitionParams(**at)
+        )
+        said = await editor.client.text_document_hover_async(lsp.HoverParams(**at))
+        assert isinstance(there, lsp.Location)
+        assert there.uri == editor.uri("team/rules.md")
+        assert said is not None
+        assert isinstance(said.contents, lsp.MarkupContent)
+        assert said.contents.value == "Our rules\nteam/rules.md"
 
 
-async def test_a_rename_changes_every_link_and_moves_the_file(
-    wiki: Path, tmp_path: Path
-) -> None:
-    async with editing(wiki, tmp_path) as editor:
-        at = editor.at("home.md", editor.open("home.md"), "team/rules")
-        edit = await editor.client.text_document_rename_async(
-            lsp.RenameParams(new_name="team/conduct", **at)
-        )
-        renamed = lsp.FileRename(editor.uri("team/rules.md"), editor.uri("conduct.md"))
-        links = await editor.client.workspace_will_rename_files_async(
-            lsp.RenameFilesParams([renamed])
-        )
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_rename_changes_every_link_and_moves_the_file(editor: Editor) -> None:
+    at = editor.at("home.md", editor.open("home.md"), "team/rules")
+    edit = await editor.client.text_document_rename_async(
+        lsp.RenameParams(new_name="team/conduct", **at)
+    )
+    renamed = lsp.FileRename(editor.uri("team/rules.md"), editor.uri("conduct.md"))
+    links = await editor.client.workspace_will_rename_files_async(
+        lsp.RenameFilesParams([renamed])
+    )
     assert edit is not None
     texts = {
         change.text_document.uri: [
@@ -237,10 +258,10 @@ async def test_a_rename_changes_every_link_and_moves_the_file(
 
 
 async def test_a_rename_is_refused_where_the_editor_renames_no_files(
-    wiki: Path, tmp_path: Path
+    wiki: Path,
 ) -> None:
     """It would change the links to the page, and leave its file."""
-    async with editing(wiki, tmp_path, renames=False) as editor:
+    async with editing(wiki, renames=False) as editor:
         at = editor.at("home.md", editor.open("home.md"), "team/rules")
         with pytest.raises(Exception, match="renames no files: use wikisync mv"):
             await editor.client.text_document_rename_async(
@@ -248,25 +269,25 @@ async def test_a_rename_is_refused_where_the_editor_renames_no_files(
             )
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_rename_is_refused_where_the_editor_holds_another_text(
-    wiki: Path, tmp_path: Path
+    editor: Editor,
 ) -> None:
-    async with editing(wiki, tmp_path) as editor:
-        text = editor.open("home.md")
-        editor.type("home.md", f"{text}\nUnsaved.\n", 2)
-        at = editor.at("home.md", text, "team/rules")
-        with pytest.raises(Exception, match=r"home.md is not saved: save it first"):
-            await editor.client.text_document_rename_async(
-                lsp.RenameParams(new_name="team/conduct", **at)
-            )
-        assert (wiki / "home.md").read_text() == text
+    text = editor.open("home.md")
+    editor.type("home.md", f"{text}\nUnsaved.\n", 2)
+    at = editor.at("home.md", text, "team/rules")
+    with pytest.raises(Exception, match=r"home.md is not saved: save it first"):
+        await editor.client.text_document_rename_async(
+            lsp.RenameParams(new_name="team/conduct", **at)
+        )
+    assert (editor.root / "home.md").read_text() == text
 
 
 async def test_a_rename_is_refused_where_lines_are_counted_in_two_ways(
-    wiki: Path, tmp_path: Path
+    wiki: Path,
 ) -> None:
     (wiki / "home.md").write_text("a\fb [rules](team/rules)\n")
-    async with editing(wiki, tmp_path) as editor:
+    async with editing(wiki) as editor:
         at = editor.at("team/people.org", editor.open("team/people.org"), "rules.md")
         with pytest.raises(Exception, match=r"home.md has odd line ends"):
             await editor.client.text_document_rename_async(

@@ -4,6 +4,7 @@
 """
 
 import itertools
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,16 +13,23 @@ import pytest
 from tests.sync import wire
 from tests.sync.persons import Weather
 from tests.sync.prove_crash import QUIET, crashed_everywhere, crashed_twice
+from tests.sync.prove_guards import SWITCH
 from tests.sync.prove_sim import WEATHERS
 from tests.sync.schedules import REST_ROUNDS_MAX, Verdict, run_schedule
 
-SEEDS = range(60)
-CRASH_SEEDS = range(3)
-PAIRS = range(40)
+SEEDS = range(30)
+MORE_SEEDS = range(60)
+"""Where a guard is switched off, until one meets what it is for, and where what must
+happen is rare."""
+RARE = frozenset({"over the wire, by git"})
+CRASH_SEEDS = range(2)
+PAIRS = range(20)
 
 
 def verdicts_in(name: str) -> list[Verdict]:
-    return [run_schedule(seed, WEATHERS[name]) for seed in SEEDS]
+    is_more = name in RARE or SWITCH in os.environ
+    seeds = MORE_SEEDS if is_more else SEEDS
+    return [run_schedule(seed, WEATHERS[name]) for seed in seeds]
 
 
 def assert_nothing_lost(verdict: Verdict) -> None:
@@ -39,31 +47,31 @@ def assert_nothing_lost(verdict: Verdict) -> None:
 
 
 def assert_contention(verdicts: Sequence[Verdict]) -> None:
-    assert sum(verdict.edits for verdict in verdicts) > 1_000
-    assert sum(verdict.faults for verdict in verdicts) > 60
-    assert sum(verdict.crashes for verdict in verdicts) > 30
-    assert sum(verdict.conflicts for verdict in verdicts) > 10
+    assert sum(verdict.edits for verdict in verdicts) > 500
+    assert sum(verdict.faults for verdict in verdicts) > 30
+    assert sum(verdict.crashes for verdict in verdicts) > 15
+    assert sum(verdict.conflicts for verdict in verdicts) > 5
 
 
 def assert_most_cycles_meet_a_fault(verdicts: Sequence[Verdict]) -> None:
     cycles = sum(verdict.cycles for verdict in verdicts)
     assert sum(verdict.troubled for verdict in verdicts) > cycles / 2
-    assert sum(verdict.cancels for verdict in verdicts) > 5
+    assert sum(verdict.cancels for verdict in verdicts) > 2
 
 
 def assert_records_are_lost(verdicts: Sequence[Verdict]) -> None:
     lines = lines_of(verdicts)
-    assert sum(line.endswith("its record is lost") for line in lines) > 100
-    assert sum(line.startswith("done: upload") for line in lines) > 20
+    assert sum(line.endswith("its record is lost") for line in lines) > 50
+    assert sum(line.startswith("done: upload") for line in lines) > 10
     assert "look at the repository" in lines
 
 
 def assert_pictures_go_both_ways(verdicts: Sequence[Verdict]) -> None:
     lines = lines_of(verdicts)
-    assert sum(line.startswith("done: upload") for line in lines) > 60
-    assert sum(line.startswith("wrote file uploads/") for line in lines) > 200
-    assert sum(line.startswith("folder: draw uploads/") for line in lines) > 10
-    assert sum(": throw uploads/" in line for line in lines) > 20
+    assert sum(line.startswith("done: upload") for line in lines) > 30
+    assert sum(line.startswith("wrote file uploads/") for line in lines) > 100
+    assert sum(line.startswith("folder: draw uploads/") for line in lines) > 5
+    assert sum(": throw uploads/" in line for line in lines) > 10
 
 
 def assert_all_that_a_network_does(verdicts: Sequence[Verdict]) -> None:
@@ -72,8 +80,8 @@ def assert_all_that_a_network_does(verdicts: Sequence[Verdict]) -> None:
 
 def assert_git_and_list_take_turns(verdicts: Sequence[Verdict]) -> None:
     lines = lines_of(verdicts)
-    assert sum(line.startswith("git sends") for line in lines) > 200
-    assert sum(line == f"done: GET {wire.PAGES}" for line in lines) > 100
+    assert sum(line.startswith("git sends") for line in lines) > 100
+    assert sum(line == f"done: GET {wire.PAGES}" for line in lines) > 50
     faults = {
         lines[at + 1].removeprefix("fault: ")
         for at, line in enumerate(lines[:-1])
@@ -84,26 +92,26 @@ def assert_git_and_list_take_turns(verdicts: Sequence[Verdict]) -> None:
 
 def assert_pushed_over_by_git(verdicts: Sequence[Verdict]) -> None:
     assert_pushed_over(verdicts)
-    assert sum(x.startswith("git sends") for x in lines_of(verdicts)) > 400
+    assert sum(x.startswith("git sends") for x in lines_of(verdicts)) > 200
 
 
 def assert_pushed_over(verdicts: Sequence[Verdict]) -> None:
-    assert sum("is pushed over by force" in x for x in lines_of(verdicts)) > 100
+    assert sum("is pushed over by force" in x for x in lines_of(verdicts)) > 50
 
 
 def assert_pushed_over_untold(verdicts: Sequence[Verdict]) -> None:
     assert_pushed_over(verdicts)
-    assert lines_of(verdicts).count("fault: HEAD is not told") > 60
+    assert lines_of(verdicts).count("fault: HEAD is not told") > 30
 
 
 def assert_taken_back(verdicts: Sequence[Verdict]) -> None:
     lines = lines_of(verdicts)
-    assert sum(line.startswith("folder: undo") for line in lines) > 60
+    assert sum(line.startswith("folder: undo") for line in lines) > 30
     assert any("taken back with a sync" in line for line in lines)
 
 
 def assert_appended(verdicts: Sequence[Verdict]) -> None:
-    assert sum(": append to the re" in x for x in lines_of(verdicts)) > 5
+    assert sum(": append to the re" in x for x in lines_of(verdicts)) > 2
 
 
 def assert_conflict_files_used(verdicts: Sequence[Verdict]) -> None:
@@ -112,18 +120,18 @@ def assert_conflict_files_used(verdicts: Sequence[Verdict]) -> None:
 
 
 def assert_disks_go(verdicts: Sequence[Verdict]) -> None:
-    assert sum("the disk goes" in x for x in lines_of(verdicts)) > 5
+    assert sum("the disk goes" in x for x in lines_of(verdicts)) > 2
 
 
 def assert_contents_go(verdicts: Sequence[Verdict]) -> None:
     lines = lines_of(verdicts)
     for kind in ("stub", "pointer", "bin"):
-        assert sum(f": {kind}: " in line for line in lines) > 60
-    assert lines.count("folder: contents come back") > 60
+        assert sum(f": {kind}: " in line for line in lines) > 30
+    assert lines.count("folder: contents come back") > 30
 
 
 def assert_spelt(verdicts: Sequence[Verdict]) -> None:
-    assert sum(": spell " in x for x in lines_of(verdicts)) > 100
+    assert sum(": spell " in x for x in lines_of(verdicts)) > 50
 
 
 def assert_names_taken_again(verdicts: Sequence[Verdict]) -> None:
@@ -131,12 +139,12 @@ def assert_names_taken_again(verdicts: Sequence[Verdict]) -> None:
     for line, after in itertools.pairwise(lines_of(verdicts)):
         who, _, names = line.partition(": rename ")
         taken[who] += after.startswith(f"{who}: save {names.partition(' to ')[0]} ")
-    assert sum(count > 10 for count in taken.values()) == 3
+    assert sum(count > 5 for count in taken.values()) == 3
 
 
 def assert_older_copies_put_over(verdicts: Sequence[Verdict]) -> None:
-    assert lines_of(verdicts).count("folder: put the copy over it") > 40
-    assert lines_of(verdicts).count("folder: asked about REWOUND_THERE") > 2
+    assert lines_of(verdicts).count("folder: put the copy over it") > 20
+    assert lines_of(verdicts).count("folder: asked about REWOUND_THERE") > 0
 
 
 def assert_saves_looked_at(verdicts: Sequence[Verdict]) -> None:
@@ -146,7 +154,7 @@ def assert_saves_looked_at(verdicts: Sequence[Verdict]) -> None:
         for line, after in itertools.pairwise(lines_of(verdicts))
         if line.startswith("look at [")
     ]
-    assert sum(after != "scan" for after in looks) > len(looks) / 4 > 20
+    assert sum(after != "scan" for after in looks) > len(looks) / 4 > 10
 
 
 def lines_of(verdicts: Sequence[Verdict]) -> list[str]:

@@ -31,12 +31,12 @@ def faults(soak: Soak, account: Account | None = None) -> list[str]:
 
 @pytest.mark.slow
 def test_a_short_soak_is_sound(tmp_path: Path) -> None:
-    soak = Soak(tmp_path / "soak", 1, 0.5, 0.3, pages=12)
+    soak = Soak(tmp_path / "soak", 1, 0.25, 0.15, pages=12)
 
     outcome = soak.run()
 
     assert soak.faults(outcome) == []
-    assert outcome.markers > 20
+    assert outcome.markers > 5
     assert outcome.kills["service"] >= 2
     assert outcome.account.in_sync
     assert (tmp_path / "soak" / "copy" / "site").exists()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching
@@ -34,10 +35,13 @@ async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
         yield running
 
 
+Asked = tuple[WatchProcess, str, aiohttp.ClientSession]
+
+
 @asynccontextmanager
 async def answering(
     service: EmbeddedService, root: Path, secret: str = SECRET, until: str = "in sync"
-) -> AsyncIterator[tuple[WatchProcess, str, aiohttp.ClientSession]]:
+) -> AsyncIterator[Asked]:
     """A watch that listens, its address, and who asks."""
     more = '[sync]\nlisten = "127.0.0.1:0"\n'
     environment = {"WIKISYNC_HOOK_SECRET": secret}
@@ -49,6 +53,16 @@ async def answering(
         await watch.said(until)
         line = next(line for line in watch.lines if "webhooks and health" in line)
         yield watch, line.rpartition(": ")[2], session
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def asked(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Asked]:
+    """A watch for all who only ask, or whose webhooks change nothing."""
+    place = tmp_path_factory.mktemp("asked")
+    async with embedded_service(place) as running:
+        await running.add_project(OWNER.full_path, {"home": "one\n"})
+        async with answering(running, place / "ws") as answers:
+            yield answers
 
 
 async def test_edit_on_the_wiki_is_here_within_half_a_second_of_its_webhook(
@@ -72,42 +86,39 @@ async def test_edit_on_the_wiki_is_here_within_half_a_second_of_its_webhook(
         assert min(times) < 0.5, times
 
 
-async def test_wrong_secret_or_none_is_refused(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with answering(service, tmp_path / "ws") as (watch, url, session):
-        for headers in ({}, {"X-Gitlab-Token": "open"}, {"X-Gitlab-Token": "é" * 100}):
-            answer = await session.post(f"{url}/hook", json=EVENT, headers=headers)
-            assert answer.status == 401
-        assert SECRET not in watch.log
+@pytest.mark.asyncio(loop_scope="module")
+async def test_wrong_secret_or_none_is_refused(asked: Asked) -> None:
+    watch, url, session = asked
+    for headers in ({}, {"X-Gitlab-Token": "open"}, {"X-Gitlab-Token": "é" * 100}):
+        answer = await session.post(f"{url}/hook", json=EVENT, headers=headers)
+        assert answer.status == 401
+    assert SECRET not in watch.log
 
 
 RUBBISH = [b"", b"rubbish", b"[]", b"{}", b"\xff\xfe", b"[" * 100_000]
 
 
-async def test_rubbish_is_refused_as_such(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with answering(service, tmp_path / "ws") as (_, url, session):
-        headers = {"X-Gitlab-Token": SECRET}
-        for body in (*RUBBISH, b'{"object_kind": 1}'):
-            answer = await session.post(f"{url}/hook", data=body, headers=headers)
-            assert answer.status == 400, body[:20]
+@pytest.mark.asyncio(loop_scope="module")
+async def test_rubbish_is_refused_as_such(asked: Asked) -> None:
+    _, url, session = asked
+    headers = {"X-Gitlab-Token": SECRET}
+    for body in (*RUBBISH, b'{"object_kind": 1}'):
+        answer = await session.post(f"{url}/hook", data=body, headers=headers)
+        assert answer.status == 400, body[:20]
 
 
-async def test_ten_megabytes_are_not_taken(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with answering(service, tmp_path / "ws") as (_, url, session):
-        headers = {"X-Gitlab-Token": SECRET}
-        body = io.BytesIO(b" " * (10 * BODY_BYTES_MAX))
-        try:
-            answer = await session.post(f"{url}/hook", data=body, headers=headers)
-            status = answer.status
-        except aiohttp.ClientError:
-            status = 413  # it hung up before all was sent
-        assert status == 413
-        assert (await session.get(f"{url}/healthz")).status == 200
+@pytest.mark.asyncio(loop_scope="module")
+async def test_ten_megabytes_are_not_taken(asked: Asked) -> None:
+    _, url, session = asked
+    headers = {"X-Gitlab-Token": SECRET}
+    body = io.BytesIO(b" " * (10 * BODY_BYTES_MAX))
+    try:
+        answer = await session.post(f"{url}/hook", data=body, headers=headers)
+        status = answer.status
+    except aiohttp.ClientError:
+        status = 413  # it hung up before all was sent
+    assert status == 413
+    assert (await session.get(f"{url}/healthz")).status == 200
 
 
 async def test_without_a_secret_no_webhook_is_taken(
@@ -118,18 +129,17 @@ async def test_without_a_secret_no_webhook_is_taken(
         assert answer.status == 403
 
 
-async def test_webhook_of_another_project_asks_for_nothing(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with answering(service, tmp_path / "ws") as (_, url, session):
-        project = {"path_with_namespace": "docs/other"}
-        answer = await session.post(
-            f"{url}/hook",
-            json={**EVENT, "project": project},
-            headers={"X-Gitlab-Token": SECRET},
-        )
-        assert answer.status == 202
-        assert await answer.text() == "nothing of ours\n"
+@pytest.mark.asyncio(loop_scope="module")
+async def test_webhook_of_another_project_asks_for_nothing(asked: Asked) -> None:
+    _, url, session = asked
+    project = {"path_with_namespace": "docs/other"}
+    answer = await session.post(
+        f"{url}/hook",
+        json={**EVENT, "project": project},
+        headers={"X-Gitlab-Token": SECRET},
+    )
+    assert answer.status == 202
+    assert await answer.text() == "nothing of ours\n"
 
 
 async def test_thousand_webhooks_are_a_few_cycles(
@@ -154,17 +164,18 @@ async def test_thousand_webhooks_are_a_few_cycles(
         await watch.said("1 pushed")
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_status_says_what_the_command_says_and_how_each_wiki_fares(
-    service: EmbeddedService, tmp_path: Path
+    asked: Asked,
 ) -> None:
-    async with answering(service, tmp_path / "ws") as (watch, url, session):
-        found = json.loads(await (await session.get(f"{url}/status")).text())
-        (wiki,) = found["wikis"]
-        assert wiki["folder"] == "handbook"
-        assert wiki["condition"] == "in sync"
-        assert wiki["pages"] == 1
-        assert wiki["differences"] == []
-        assert found["workspace"] == str(watch.root)
+    watch, url, session = asked
+    found = json.loads(await (await session.get(f"{url}/status")).text())
+    (wiki,) = found["wikis"]
+    assert wiki["folder"] == "handbook"
+    assert wiki["condition"] == "in sync"
+    assert wiki["pages"] == 1
+    assert wiki["differences"] == []
+    assert found["workspace"] == str(watch.root)
 
 
 async def test_status_promises_nothing_that_the_watch_holds(
@@ -178,25 +189,23 @@ async def test_status_promises_nothing_that_the_watch_holds(
         assert difference["side"] == "held"
 
 
-async def test_metrics_are_lines_that_prometheus_reads(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with answering(service, tmp_path / "ws") as (_, url, session):
-        answer = await session.get(f"{url}/metrics")
-        text = await answer.text()
-        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-        assert "wikisync_up 1\n" in text
-        assert 'wikisync_condition{wiki="handbook",condition="in sync"} 1\n' in text
+@pytest.mark.asyncio(loop_scope="module")
+async def test_metrics_are_lines_that_prometheus_reads(asked: Asked) -> None:
+    _, url, session = asked
+    answer = await session.get(f"{url}/metrics")
+    text = await answer.text()
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    assert "wikisync_up 1\n" in text
+    assert 'wikisync_condition{wiki="handbook",condition="in sync"} 1\n' in text
 
 
-async def test_foreign_web_page_is_told_nothing(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with answering(service, tmp_path / "ws") as (_, url, session):
-        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
-            for path in ("status", "healthz", "metrics"):
-                answer = await session.get(f"{url}/{path}", headers=headers)
-                assert answer.status == 403
+@pytest.mark.asyncio(loop_scope="module")
+async def test_foreign_web_page_is_told_nothing(asked: Asked) -> None:
+    _, url, session = asked
+    for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+        for path in ("status", "healthz", "metrics"):
+            answer = await session.get(f"{url}/{path}", headers=headers)
+            assert answer.status == 403
 
 
 async def test_port_that_is_taken_is_told_with_the_key(

@@ -371,7 +371,10 @@ class PageFolder:
         """What is to be written, with everything checked that needs no write."""
         content = encode_page(page)
         known = self._known_paths().get(page.slug)
-        path = self._path_for(page.slug, page.format)
+        if known is not None and parse_path(known) == (page.slug, page.format):
+            path = known  # without the book, which goes through all pages
+        else:
+            path = self._path_book().assign(page.slug, page.format)
         self._check_path(page.slug, page.format, path)
         # A page whose format changed gets another file; the old one goes when the new
         # one is there (``_settle``), so that the text is always in one of them.
@@ -379,13 +382,6 @@ class PageFolder:
             return FileWrite(path, content, expected)
         writer.check(known, expected=expected)
         return FileWrite(path, content, None, like=known)
-
-    def _path_for(self, slug: Slug, page_format: Format) -> PagePath:
-        """Where a page is to be written: in its file, if that is of its format."""
-        known = self._known_paths().get(slug)
-        if known is not None and parse_path(known) == (slug, page_format):
-            return known  # without the book, which goes through all pages
-        return self._path_book().assign(slug, page_format)
 
     def _check_path(self, slug: Slug, page_format: Format, path: PagePath) -> None:
         if len(path.encode()) > PATH_BYTES_MAX:

@@ -232,13 +232,10 @@ class FolderReplica:
         """Put a text into the trash that no file of its own holds."""
         async with self._one_at_a_time:
             content = text.encode("utf-8", "surrogatepass")
-            path = self._path_of(slug)
+            path = self._pages.path(slug) or path_of(slug, Format.MARKDOWN)
             trash = self._own.trash
             put = trash.put_once if is_again else trash.put
             await finish_in_thread(put, path, content, why)
-
-    def _path_of(self, slug: Slug) -> str:
-        return self._pages.path(slug) or path_of(slug, Format.MARKDOWN)
 
     # -- conflict files ------------------------------------------------------------
 
