@@ -52,9 +52,6 @@ class AliasedFolder:
         self.read_attachment = folder.read_attachment
         self.write_attachment = folder.write_attachment
 
-    def _names(self) -> Mapping[Slug, Slug]:
-        return {slug: path for path, slug in self._state.aliases().items()}
-
     async def snapshot(self) -> Snapshot:
         """Scan every page file; see ``LocalReplica``."""
         # while a page has a file of another name, a file by the page's own name is not
@@ -73,7 +70,7 @@ class AliasedFolder:
         aliases = self._state.aliases()
         codes = {problem.code for problem in seen.problems}
         if not codes.isdisjoint({FOLDER_OF_PAGES, STRAY_CONFLICT}):
-            known = self._names()
+            known = self._state.files()
             base, held = self._state.base(), self._state.conflict_files()
             files = {known.get(slug, slug) for slug in base}
             in_conflict = {known.get(slug, slug) for slug in held}
@@ -142,7 +139,7 @@ class AliasedFolder:
         ask: Callable[[Iterable[tuple[Slug, Format]]], Awaitable[frozenset[Slug]]],
         pages: Iterable[tuple[Slug, Format]],
     ) -> frozenset[Slug]:
-        names = self._names()
+        names = self._state.files()
         files = {
             slug: (names.get(slug, slug), page_format) for slug, page_format in pages
         }
@@ -158,7 +155,7 @@ class AliasedFolder:
         self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
     ) -> frozenset[Slug]:
         """Those of the pages whose text is sought."""
-        names = self._names()
+        names = self._state.files()
         files = {names.get(slug, slug): slug for slug in slugs}
         found = await self._folder.having(files, is_sought)
         return frozenset([files[file] for file in found])
@@ -175,7 +172,7 @@ class AliasedFolder:
     ) -> Sequence[Page | errors.WikisyncError]:
         """Write many pages, each with the digest that it replaces."""
         await self._make_way(page.slug for page, _ in pages)
-        names = self._names()
+        names = self._state.files()
         if not names:
             return await self._folder.write_pages(pages)
         files = [
@@ -195,7 +192,7 @@ class AliasedFolder:
         aliases = self._state.aliases()
         if not aliases:
             return
-        taken = (aliases.keys() & set(slugs)) - self._names().keys()
+        taken = (aliases.keys() & set(slugs)) - self._state.files().keys()
         for path in sorted(taken):
             with suppress(errors.PreconditionFailed, errors.FolderError):
                 with suppress(errors.NotFound):  # gone since the scan, or with its disk

@@ -122,7 +122,7 @@ class WorkspaceDecisions:
             status = asyncio.run(scan(opened, section, None))
             known = opened.known(section)
             conflicts = known.conflict_files()
-            files = {page: file for file, page in known.aliases().items()}
+            files = known.files()
         watch = self._watched(section)
         of_batches = {one.slug for batch in status.batches for one in batch.members}
         found = [

@@ -109,7 +109,7 @@ async def _found(
         known, local = opened.known(section), opened.local(section)
         asked = opened.pages_of(section, [below])
         # before the snapshot, which forgets those of files that are gone
-        files = {page: file for file, page in known.aliases().items()}
+        files = known.files()
         try:
             versions = await _versions_at(known, local, since)
         except errors.FolderError as error:

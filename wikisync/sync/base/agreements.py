@@ -311,10 +311,13 @@ class Agreements(History):
         query = "SELECT path_slug, slug FROM alias WHERE wiki = ?"
         return self._once("alias", lambda: dict(self._rows(query)))
 
+    def files(self) -> Mapping[Slug, Slug]:
+        """The same by the slugs of the pages: what the paths of their files say."""
+        return {page: file for file, page in self.aliases().items()}
+
     def file_of(self, slug: Slug) -> Slug:
         """The slug that the path of a page's file stands for."""
-        files = [file for file, page in self.aliases().items() if page == slug]
-        return files[-1] if files else slug
+        return self.files().get(slug, slug)
 
     def record_alias(self, path_slug: Slug, slug: Slug) -> None:
         """Note that a file of this name is the page ``slug``."""
@@ -364,7 +367,7 @@ class Agreements(History):
     def linking(self, paths: Set[str]) -> Mapping[str, Sequence[Slug]]:
         """The pages that may link to each of some paths, which are in form C."""
         found: dict[str, list[Slug]] = {}
-        files = {page: file for file, page in self.aliases().items()}
+        files = self.files()
         for slug, lines in self._mentioned().items() if paths else ():
             for path in {*ways_lead_to(files.get(slug, slug), lines)} & paths:
                 found.setdefault(path, []).append(slug)
