@@ -72,6 +72,14 @@ def test_mistake_in_an_option_points_to_the_commands_help(
     assert "hint: see wikisync demo --help" in said
 
 
+def test_settling_time_is_held_to_the_bounds_of_its_key(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for outside in ("0", "49", "10001"):
+        assert main(["watch", "--settle", outside]) == 2
+        assert f"{outside} is not in the range 50<=x<=10000" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_of_the_table_has_help(
     name: str, capsys: pytest.CaptureFixture[str]
