@@ -284,6 +284,26 @@ async def test_wiki_waits_for_the_worker_that_has_its_copy(fleet: FleetBench) ->
         assert await rows.claim("two")
 
 
+async def test_wiki_goes_to_a_worker_other_than_that_which_failed(
+    fleet: FleetBench,
+) -> None:
+    """The disk of the other may be full, or its clock wrong."""
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+        for name in ("one", "two"):
+            await rows.join(name, 60)
+        while row := await rows.claim("one"):
+            await rows.fail(row, "its disk is full")
+        await rows._do("UPDATE fleet_wiki SET due_at = now()")
+        assert await rows.claim("one") is None
+        assert await rows.claim("two")
+        await rows._do(
+            "UPDATE fleet_wiki SET due_at = now() - interval '6 seconds',"
+            " hint_at = now() - interval '6 seconds', answered_at = '-infinity'"
+        )
+        assert await rows.claim("one")  # alone, it tries again
+
+
 async def test_failed_wiki_waits_and_a_person_may_end_that(fleet: FleetBench) -> None:
     async with pool_for(fleet.database) as pool:
         rows = Rows(pool)

@@ -43,7 +43,7 @@ WAIT_S, WAIT_MAX_S = 2.0, 3600.0
 DEAD_S = 30.0
 """A worker that was not heard of for so long is dead."""
 KNOWN_S = 5.0
-"""A wiki waits so long for the worker that has its copy, before another takes it."""
+"""A wiki waits so long for the worker that has its copy, or that is not at fault."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS fleet (
@@ -297,11 +297,11 @@ class Rows:
     async def claim(self, worker: str) -> Row | None:
         """Take a wiki for one cycle of a worker; None where there is nothing to do.
 
-        It is the one that waits longest, of those that no other live worker has a copy
-        of, or of those that waited for that one.  Should the cycle not end, as its
-        worker dies of it, the wiki waits ever longer.
+        It is the one that waits longest.  A wiki waits for the worker that has its copy
+        first; after a cycle that failed, which may be that worker's fault, for another.
+        Should the cycle not end, as its worker dies of it, the wiki waits ever longer.
         """
-        own = f"(worker = %(worker)s OR worker NOT IN {_LIVE})"
+        own = f"((worker = %(worker)s) = (attempts = 0) OR worker NOT IN {_LIVE})"
         row = await self._one(
             "UPDATE fleet_wiki SET claim = claim + 1, begun_at = clock_timestamp(),"
             " attempts = attempts + 1, worker = %(worker)s, is_busy = true,"
