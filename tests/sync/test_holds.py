@@ -255,16 +255,23 @@ async def test_label_that_changes_alone_leaves_a_begun_settlement(pair: Pair) ->
 # -- a dry run ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("less", [CycleOptions(), PULL, PUSH])
+HELD = (MINE, THEIRS)
+LATER = (
+    (MINE, THEIRS.replace("theirs", "theirs, later")),
+    (MINE.replace("mine", "mine, later"), THEIRS),
+)
+BESIDE = (
+    (MINE, THEIRS.replace("last", "last, on the wiki")),
+    (MINE.replace("last", "last, here"), THEIRS),
+)
+
+
 @pytest.mark.parametrize("settled", [BOTH, MINE, THEIRS, BASE])
 @pytest.mark.parametrize(
-    ("here", "there"),
+    ("here", "there", "less"),
     [
-        (MINE, THEIRS),
-        (MINE, THEIRS.replace("last", "last, on the wiki")),
-        (MINE, THEIRS.replace("theirs", "theirs, later")),
-        (MINE.replace("last", "last, here"), THEIRS),
-        (MINE.replace("mine", "mine, later"), THEIRS),
+        *((*texts, CycleOptions()) for texts in (HELD, *LATER, *BESIDE)),
+        *((*texts, less) for texts in LATER for less in (PULL, PUSH)),
     ],
 )
 async def test_a_dry_run_takes_settled_conflict_files_as_the_run_does(
