@@ -218,9 +218,12 @@ def fetch_package(root: Path, folder: Path) -> Path:
         ) from error
     if run.returncode:
         reason = str(run.stderr).strip() or f"exit code {run.returncode}"
+        advice = "is the registry reachable?"
+        if "certificate" in reason:
+            advice = "name the file of your certificate authority: NODE_EXTRA_CA_CERTS"
         raise SystemExit(
-            f"wikisync build: npm cannot fetch {LIBRARY} (is the registry"
-            f" reachable?): {first_reason(reason)}"
+            f"wikisync build: npm cannot fetch {LIBRARY} ({advice}):"
+            f" {first_reason(reason)}"
         )
     return folder / "node_modules" / LIBRARY
 

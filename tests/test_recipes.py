@@ -106,6 +106,18 @@ async def test_gitlab_pipeline_publishes_the_site(machine: Machine, page: str) -
     assert any((folder / ".wikisync-cache").iterdir())
 
 
+def test_pages_with_any_name_are_compressed(tmp_path: Path) -> None:
+    text = (RECIPES / "gitlab-pages.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"`(find public[^`]*)`", text)
+    names = ["home.html", "with space.html", 'say "it\'s".html']
+    (tmp_path / "public").mkdir()
+    for name in names:
+        (tmp_path / "public" / name).write_text("text")
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    for name in names:
+        assert (tmp_path / "public" / f"{name}.gz").exists()
+
+
 async def test_gitlab_pipeline_fails_where_nothing_was_exported(
     machine: Machine,
 ) -> None:
