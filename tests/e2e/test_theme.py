@@ -287,7 +287,7 @@ async def test_wide_table_is_printed_whole(chromium: Browser, odd_site: str) -> 
         assert await folded.evaluate("node => node.checkVisibility()")
 
 
-async def test_on_paper_notes_have_a_frame_and_headings_stay_with_their_text(
+async def test_on_paper_notes_have_a_frame_and_heads_stay_where_they_belong(
     chromium: Browser, sample_site: Path
 ) -> None:
     """Printers leave backgrounds out."""
@@ -302,6 +302,9 @@ async def test_on_paper_notes_have_a_frame_and_headings_stay_with_their_text(
             "nodes => nodes.map(node => getComputedStyle(node).breakAfter)"
         )
         assert set(after) == {"avoid"}
+        # of a table that was scrolled to, the head would be printed among its rows
+        head = visit.page.locator(".fits thead th").first
+        assert await head.evaluate("node => getComputedStyle(node).top") == "auto"
 
 
 SMALL_TARGETS = """least => [...document.querySelectorAll(
