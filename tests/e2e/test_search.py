@@ -207,17 +207,22 @@ async def test_words_of_how_to_queries_find_the_page_about_it(
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "word"),
     [
-        *("instalation", "installlation", "instalkation", "intsallation"),
-        "guide instalation",
+        ("instalation", "installation"),
+        ("installlation", "installation"),
+        ("instalkation", "installation"),
+        ("intsallation", "installation"),
+        ("guide instalation", "installation"),
+        ("instalations", "installation"),
+        ("ketle", "kettles"),
     ],
 )
 async def test_word_with_a_slip_finds_the_word_that_was_meant(
-    chromium: Browser, tmp_path: Path, query: str
+    chromium: Browser, tmp_path: Path, query: str, word: str
 ) -> None:
     texts = {
-        "meant": "guide: the installation runs, an installation ends",
+        "meant": "guide: the installation of kettles, an installation ends",
         "rare": "a guide, no installatuon",
         "other": "guide inspiration",
     }
@@ -226,7 +231,7 @@ async def test_word_with_a_slip_finds_the_word_that_was_meant(
     async with visiting(chromium, base) as visit:
         assert await hits_in(visit, query) == ["meant.html"]
         marks = await visit.page.locator("#siteHits p mark").all_inner_texts()
-        assert "installation" in marks
+        assert word in marks
 
 
 async def test_short_word_and_one_that_is_there_are_taken_as_they_are(

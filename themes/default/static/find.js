@@ -19,7 +19,7 @@ async function textsOf(slot, size) {
 	return [await unpack(packed).catch(() => []), more];
 }
 
-// Words and postings of the shards of words, and of some behind the last one.
+// Words and postings of the words' shards, and of some behind the last.
 async function entries(words, below = 0, kind = "t") {
 	const last = (keys, hex) => keys.filter((it) => it <= hex).pop() || keys[0];
 	const lists = (await load("index"))[kind].split(" ");
@@ -50,12 +50,13 @@ async function formsOf(word, isOpen) {
 		.filter((it) => it[2]);
 }
 
-// Words that one may be a slip of: a letter wrong, missing or extra, two swapped, a space missing.
-// All but two letters are the same before it or behind it.
+// What a word or its plural may be a slip of: a letter wrong, missing, extra or swapped,
+// a space missing.  All but two letters are the same before or behind.
 async function meant(word, least) {
 	if (!word[3] || word[0] === "=" || pair.test(word)) return [];
+	word = word.replace(/(?<=.{4})s$/, "");
 	const slips = [...word].map((it, i, { [i + 1]: next = "" }) => `${word.slice(0, i)}(?:.?${next}|.${it}${next}|${next}${it})${word.slice(i + 2)}`);
-	const slip = RegExp(`^(?:${slips.join("|")}|${word}.)$`, "u");
+	const slip = RegExp(`^(?:${slips.join("|")}|${word}.)s?$`, "u");
 	const parts = [...word].slice(2, -1).map((_, i) => [word.slice(0, i + 2), word.slice(i + 2)]);
 	const half = Math.max(2, (word.length - 2) >> 1), back = backward(word);
 	const asked = [...parts.map((it) => it[0]), ...(word[4] ? [] : [word[0] + word[2]]), word, word.slice(0, half)];
@@ -67,7 +68,7 @@ async function meant(word, least) {
 	for (const [it, rank] of both) known.set(it[0] === "_" ? backward(it.slice(1)) : it, parseInt(rank[1], 36) - 10);
 	const best = (all) => all.filter((it) => it[1] > least).sort((a, b) => b[1] - a[1]);
 	const [two] = best(parts.map((it) => [it, Math.min(...it.map((part) => (common.test(part) ? 9 : known.get(part)) || 0))]));
-	const few = best([...known].filter(([it]) => it !== word && slip.test(it))).slice(0, 3);
+	const few = best([...known].filter((it) => slip.test(it[0]))).slice(0, 3);
 	return two && !(few[0]?.[1] > two[1]) ? two[0].map((it) => [it]) : few[0] ? [few.map((it) => it[0])] : [];
 }
 
@@ -121,7 +122,7 @@ async function slotsIn(name) {
 	return new Set([...steps].map(([, tens, ones]) => (slot += parseInt(tens || 0, 36) * 26 + parseInt(ones, 36) - 10)));
 }
 
-// Documents with most words, and their scores: those of a near wiki first.
+// Documents with most words, and scores: those of a near wiki first.
 async function find(query, wiki, near) {
 	const { count: total, wikis } = await load("index");
 	const { tags, phrases } = query;
@@ -167,7 +168,7 @@ async function hasPhrases(slot, phrases) {
 	return has(some) || has(some.concat((await textsOf(slot, size))[0]));
 }
 
-// The first pages, as many as bytes allow: words count more together in a heading, the
+// The best pages, as bytes allow: words count more together in a heading, the
 // beginning or the path, and most as the title.
 async function ranked(pages, words, limit) {
 	const weighed = async ([slot, score]) => {
