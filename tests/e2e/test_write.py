@@ -225,6 +225,29 @@ async def test_what_is_wrong_is_marked_while_writing_and_led_to(
         await wrong.wait_for(state="hidden")
 
 
+@pytest.mark.parametrize(
+    ("name", "link"),
+    [
+        ("x.md", "[x](no/such)"),
+        ("x.adoc", "link:no/such[x]"),
+        ("y.adoc", "xref:nosuch[x]"),
+        ("x.org", "[[no/such][x]]"),
+        ("x.rdoc", "{x}[link:no/such]"),
+    ],
+)
+async def test_a_broken_link_is_marked_in_the_words_of_each_format(
+    chromium: Browser, desk: Desk, name: str, link: str
+) -> None:
+    (desk.root / "handbook" / name).write_text(f"Words.\n\nSee {link}.\n")
+    async with writing(chromium, desk) as author:
+        await author.edit(f"{name[0]}.html")
+        await author.page.locator(".hl-broken", has_text=link).wait_for()
+        wrong = author.page.get_by_role("list", name="What is wrong in this text")
+        await wrong.get_by_role("button", name="Line 3: ").click()
+        await author.page.keyboard.type("! ")
+        assert f"! See {link}" in await author.text()
+
+
 async def test_a_box_is_ticked_on_the_page_and_in_the_editor(
     chromium: Browser, desk: Desk
 ) -> None:

@@ -4,7 +4,9 @@ import { HighlightStyle, StreamLanguage, tags } from "./codemirror.js";
 
 // Addresses of the page's links that lead nowhere, as the last draft told.
 let broken = [];
-export const breakLinks = (hrefs) => (broken = hrefs.filter(Boolean));
+export const breakLinks = (hrefs) => (broken = hrefs.filter(Boolean).map(inSource));
+// Some formats name a heading of the page without a sign.
+export const inSource = (href) => href.replace(/^#/, "");
 
 const URL_RULE = [/https?:\/\/[^\s\])>]+/, "link"];
 
@@ -42,8 +44,7 @@ function mode({ fence, fenceEnd, comment, heading, list, inline }) {
 				const found = tag === "link" && broken.some((href) => stream.current().includes(href));
 				return found ? "link invalid" : tag;
 			}
-			stream.next();
-			stream.match(/^[^\s\W_]+/);
+			if (!stream.match(/^[^\s\W_]+/)) stream.next();
 			return null;
 		},
 	});

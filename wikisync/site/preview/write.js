@@ -4,7 +4,7 @@
 // is in routes.py; how a save is merged, in writing.py.
 import { autocompletion, Compartment, completionKeymap, defaultKeymap, drawSelection, EditorSelection, EditorState, EditorView, highlightActiveLine, highlightSpecialChars, history, historyKeymap, indentLess, indentMore, keymap, openSearchPanel, redo, search, searchKeymap, syntaxHighlighting, undo } from "./codemirror.js";
 import { Desk, href, isDark } from "./desk.js";
-import { breakLinks, FORMATS, style as highlighting } from "./modes.js";
+import { breakLinks, FORMATS, inSource, style as highlighting } from "./modes.js";
 
 const DRAFT = "wikisync-draft-";
 const OPEN = "wikisync-writing";
@@ -54,7 +54,7 @@ const PAGE_SHEET = `
 	html.wikisync-writing, html.wikisync-writing body { overflow: hidden; }
 	html.wikisync-writing main { contain: strict; position: fixed !important; inset: 0 0 0 50% !important; z-index: 2147483644; display: block !important; box-sizing: border-box; margin: 0 !important; max-width: none !important; width: auto !important; padding: 20px 28px 80px !important; overflow: auto !important; }
 	html.wikisync-writing main :is(nav, aside, details:has(nav)) { display: none; }
-	html.wikisync-big main article > * { contain: content; }
+	html.wikisync-big main article > * { content-visibility: auto; contain-intrinsic-height: auto 4em; }
 	@media (max-width: 50rem) { html.wikisync-writing main { inset: 3.4rem 0 0 0 !important; padding: 12px 16px 80px !important; z-index: 2147483643; } }
 `;
 
@@ -367,7 +367,12 @@ class Editor extends Desk {
 		breakLinks(marks.map(({ href }) => href));
 		this.view.dispatch({ effects: this.mode.reconfigure(this.syntax.mode()) });
 		this.wrong.hidden = !marks.length;
-		this.wrong.replaceChildren(...marks.map(({ line, href, message }) => {
+		const { doc } = this.view.state;
+		const text = doc.toString();
+		this.wrong.replaceChildren(...marks.map(({ line: known, href, message }) => {
+			// not all formats tell where a link stands
+			const at = known || !href ? -1 : text.indexOf(inSource(href));
+			const line = at < 0 ? known : doc.lineAt(at).number;
 			const textContent = [line && `Line ${line}`, [href, message].filter(Boolean).join(": ")].filter(Boolean).join(": ");
 			return this.make("li", {}, this.make("button", { type: "button", textContent, disabled: !line, onclick: () => this.goToLine(line) }));
 		}));
@@ -426,7 +431,14 @@ class Editor extends Desk {
 		if (next < 1) next = pairs.length - 1;
 		const [low, high] = [pairs[next - 1], pairs[next]];
 		const share = Math.min(1, (from.scrollTop - low[side]) / (high[side] - low[side]));
+		const { scrollTop } = to;
 		to.scrollTop = low[1 - side] + share * (high[1 - side] - low[1 - side]);
+		// blocks of a big page have their height when they come into view
+		if (this.view.state.doc.length < BIG || Math.abs(to.scrollTop - scrollTop) < 1) return;
+		this.following ??= setTimeout(() => {
+			this.following = null;
+			if (!this.isClosed) this.follow();
+		}, REST_MS);
 	}
 
 	// What the preview says of the page, while somebody writes it.
