@@ -57,6 +57,9 @@ async def test_another_change_of_the_file_is_merged_and_told(
         both = GUIDE.replace("First", "Their first").replace("Last", "My last")
         assert (author.root / "guide.md").read_text() == both
         assert "Their first words." in await author.text()
+        await author.page.keyboard.press("Control+z")
+        await author.source.get_by_text("Last words.").wait_for()
+        assert await author.text() == GUIDE.replace("First", "Their first")
 
 
 async def test_a_clash_is_shown_and_settled_in_the_page(

@@ -6,6 +6,8 @@ import { autocompletion, Compartment, completionKeymap, defaultKeymap, drawSelec
 import { Desk, href, isDark } from "./desk.js";
 import { breakLinks, FORMATS, inSource, style as highlighting } from "./modes.js";
 
+// A change with this mark is left alone by undo.
+const { addToHistory } = EditorState.create().update({}).constructor;
 const DRAFT = "wikisync-draft-";
 const OPEN = "wikisync-writing";
 const TAB = "wikisync-tab";
@@ -218,6 +220,7 @@ class Editor extends Desk {
 		this.isClosed = true;
 		clearTimeout(this.rendering);
 		clearTimeout(this.keeping);
+		clearTimeout(this.following);
 		this.freeTab?.();
 		this.listening?.abort();
 		this.view?.destroy();
@@ -399,10 +402,15 @@ class Editor extends Desk {
 		return found;
 	}
 
+	sizes() {
+		const { view, main } = this;
+		return [view.scrollDOM.scrollHeight, main.scrollHeight, main.clientWidth, view.state.doc.length].join();
+	}
+
 	// Headings are the same in both, in order: between two of them the way is even.
 	anchors() {
 		const { view, main } = this;
-		const measured = [view.scrollDOM.scrollHeight, main.scrollHeight, main.clientWidth, view.state.doc.length].join();
+		const measured = this.sizes();
 		// measuring a big page for each key would be felt
 		const isRecent = view.state.doc.length > BIG && performance.now() - this.measuredAt < REST_MS;
 		if (this.measured === measured || isRecent) return this.pairs;
@@ -431,13 +439,11 @@ class Editor extends Desk {
 		if (next < 1) next = pairs.length - 1;
 		const [low, high] = [pairs[next - 1], pairs[next]];
 		const share = Math.min(1, (from.scrollTop - low[side]) / (high[side] - low[side]));
-		const { scrollTop } = to;
 		to.scrollTop = low[1 - side] + share * (high[1 - side] - low[1 - side]);
-		// blocks of a big page have their height when they come into view
-		if (this.view.state.doc.length < BIG || Math.abs(to.scrollTop - scrollTop) < 1) return;
-		this.following ??= setTimeout(() => {
+		// blocks of a big page get their height when they come into view
+		if (this.view.state.doc.length > BIG) this.following ??= setTimeout(() => {
 			this.following = null;
-			if (!this.isClosed) this.follow();
+			if (!this.isClosed && this.sizes() !== this.measured) this.follow();
 		}, REST_MS);
 	}
 
@@ -468,7 +474,7 @@ class Editor extends Desk {
 		await this.alone(async () => {
 			const { text } = await this.ask("tick", { number, is_done, text: this.text_ });
 			const { base } = this;
-			this.take(text);
+			this.take(text, true);
 			this.base = base;
 			this.changed();
 		});
@@ -532,12 +538,13 @@ class Editor extends Desk {
 		}
 	}
 
-	// Another text in the editor, where only what differs is exchanged; says where.
-	take(text) {
+	// Another text in the editor, where only what differs is exchanged; says where.  One
+	// who undoes own words takes nobody else's away.
+	take(text, isOwn = false) {
 		const old = this.text_;
 		const changes = this.view.state.changes(differences(old, text));
 		this.base = text;
-		this.view.dispatch({ changes });
+		this.view.dispatch({ changes, annotations: addToHistory.of(isOwn) });
 		let [first, last] = [text.length, 0];
 		changes.iterChangedRanges((_from, _to, start, end) => ([first, last] = [Math.min(first, start), end]));
 		const line = (at) => this.view.state.doc.lineAt(at).number;
@@ -548,7 +555,7 @@ class Editor extends Desk {
 	async settle(parts, fileText) {
 		const text = await this.settled(parts, "mine", "in the file");
 		if (text === null) return this.say("Not saved: both texts are kept. Save asks again.", true);
-		this.take(text);
+		this.take(text, true);
 		this.base = fileText;
 		if (this.isDirty) await this.save();
 		else this.say("The file's text is here; there is nothing to save.");
