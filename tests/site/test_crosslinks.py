@@ -63,6 +63,19 @@ def test_any_other_address_is_outside(table: WikiTable, address: str) -> None:
     assert table.find(address) is None
 
 
+def test_link_that_is_spelled_as_its_page_is_asked_for_by_each_page(
+    table: WikiTable,
+) -> None:
+    """What it found is kept for the next page."""
+    links = SiteLinks(0, table, {})
+    for page in ("home", "a/c"):
+        links.asked.clear()
+        assert links.resolve(Slug(page), "a/b") == ("page", "a/b", "", "")
+        assert list(links.asked) == ["a/b"]
+    found = [links.resolve(Slug(page), "./b").reason for page in ("home", "a/c")]
+    assert found == ["no-page", ""]
+
+
 def test_wiki_of_unknown_address_is_never_found() -> None:
     source = wiki_source(Path(), "docs/one", web_url="")
     addresses = [assign_addresses("", [Slug("home")], [])]

@@ -138,8 +138,9 @@ class LinkWriter:
                 named, self.index.web_url
             ):
                 return self.write_reference(named, ref)
-        is_of_file = ref.kind == "picture" or extension(target.name) in FILES
-        if target.reason == "no-page" and is_of_file:
+        if target.reason == "no-page" and (
+            ref.kind == "picture" or extension(target.name) in FILES
+        ):
             target = target._replace(reason="no-file")
         self.results.append(target.result(ref.href))
         if target.kind == "attachment" and not target.reason:

@@ -18,7 +18,7 @@ from wikisync.site.addresses import wiki_prefix
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.fingerprint import hash_of, program_fingerprint
-from wikisync.site.last_build import BuildNote, LastBuild
+from wikisync.site.last_build import NO_NOTE, BuildNote, LastBuild
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource, options_text
 from wikisync.site.output import is_untouched, open_output
 from wikisync.site.published import (
@@ -69,13 +69,15 @@ def build_site(
 
     def built(store: Cache) -> BuildReport:
         """Build with an open cache, where there is something to build."""
+        last = LastBuild(store, output)
+        note = last.note
+        if note is NO_NOTE:
+            _prepare_reader()
         scanned = [
             scan_wiki(source, store, page_templates=options.page_templates)
             for source in sources
         ]
         inputs = _inputs_key(scanned, theme, options, staying)
-        last = LastBuild(store, output)
-        note = last.note
         attempts = Attempts(
             options.slow_pages_seconds, retries=options.retries, clock=clock
         )
@@ -118,6 +120,13 @@ def build_site(
         return with_cache(cache, built)
     finally:
         gc.set_threshold(*thresholds)
+
+
+def _prepare_reader() -> None:
+    """Let the process that all pages need start while their folders are looked at."""
+    from wikisync.site.index import bounded_reader  # slow to load
+
+    bounded_reader().prepare()
 
 
 def _refuse_leaving(

@@ -16,7 +16,14 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 from wikisync.core.model import AttachmentPath, Slug, split_extension
-from wikisync.markup.links import LinkIndex, Target, file_path, fold, normal_path
+from wikisync.markup.links import (
+    PLAIN_PATH,
+    LinkIndex,
+    Target,
+    file_path,
+    fold,
+    normal_path,
+)
 from wikisync.site.addresses import WikiAddresses, relative_url
 from wikisync.site.loose import LooseStates
 from wikisync.site.model import WikiInfo
@@ -228,6 +235,8 @@ class SiteLinks(WikiIndex):
         """Links seen so far that name an exported wiki by its full address."""
         self.asked: dict[str, None] = {}
         """Paths that were looked up, on which answers hang."""
+        self._plain: dict[str, Target] = {}
+        """Pages by links that are spelled as they are, from whichever page."""
 
     def resolve(
         self,
@@ -238,9 +247,14 @@ class SiteLinks(WikiIndex):
         is_wikilink: bool = False,
     ) -> Target:
         """What a link means in the site; rules as in ``LinkIndex``."""
+        if (known := self._plain.get(href)) is not None:
+            self.asked[href] = None
+            return known
         target = super().resolve(
             page_slug, href, own_ids=own_ids, is_wikilink=is_wikilink
         )
+        if href == target.name and not target.reason and PLAIN_PATH(href):
+            self._plain[href] = target
         if target.reason in NOT_FOUND:
             folder = "" if is_wikilink else self._folder_of(page_slug)
             return self._beside(folder, href, target)

@@ -55,8 +55,9 @@ def fold(text: str) -> str:
 def count_words(text: str) -> Counter[str]:
     """How often each word occurs; pairs of characters where no space parts words."""
     counts = _count_ascii(text) if text.isascii() else _count_folded(fold(text))
-    for word in [word for word in counts if len(word) > WORD_CHARS_MAX]:
-        counts[word[:WORD_CHARS_MAX]] += counts.pop(word)
+    if max(map(len, counts), default=0) > WORD_CHARS_MAX:
+        for word in [word for word in counts if len(word) > WORD_CHARS_MAX]:
+            counts[word[:WORD_CHARS_MAX]] += counts.pop(word)
     return counts
 
 
