@@ -3,13 +3,18 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 
 import pytest
 from jinja2 import Environment, FunctionLoader
 from jinja2.sandbox import SandboxedEnvironment
 
 from wikisync.site import theme_compiled
-from wikisync.site.theme_compiled import CompiledTemplates, compiled_templates
+from wikisync.site.theme_compiled import (
+    CompiledTemplates,
+    compiled_templates,
+    kept_code,
+)
 from wikisync.site.theme_layers import builtin_folder
 
 OUR_FOLDER = builtin_folder() / "default" / "templates"
@@ -121,3 +126,24 @@ def test_code_that_is_damaged_or_in_no_folder_is_compiled(
 def test_code_lies_where_python_keeps_that_of_the_package() -> None:
     folder = Path(compiled_templates(Environment).directory)
     assert folder == Path(theme_compiled.__spec__.cached or "").parent
+
+
+def test_code_that_was_made_of_a_source_is_kept_until_it_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    made: list[str] = []
+
+    def shown(source: str, place: Path) -> str:
+        def make() -> CodeType:
+            made.append(source)
+            return compile(repr(source), "text", "eval")
+
+        env = Environment(bytecode_cache=CompiledTemplates(str(tmp_path)))
+        return str(eval(kept_code(env, "page.html in en", place, source, make)))
+
+    ours, others = OUR_FOLDER / "page.html", tmp_path / "page.html"
+    assert [shown(one, ours) for one in ("a", "a", "b", "a")] == ["a", "a", "b", "a"]
+    assert made == ["a", "b", "a"]
+    assert [shown("c", others), shown("c", others)] == ["c", "c"]
+    assert made[3:] == ["c", "c"], "to load what others may write is to trust them"

@@ -4,6 +4,7 @@ import pickle
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import CodeType
 
 import pytest
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from tests.support.theming import (
     write_files,
 )
 from wikisync.errors import SiteError
-from wikisync.site import theme_flat
+from wikisync.site import theme_compiled, theme_flat
 from wikisync.site.context import (
     CommentContext,
     NavNode,
@@ -123,13 +124,19 @@ def test_one_template_makes_what_its_parts_make(
 def flattened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the templates that were put together."""
     names: list[str] = []
-    flat: Callable[..., object] = theme_flat.flat_template
+    flat: Callable[..., CodeType] = theme_flat.flat_code
 
-    def seen(env: object, name: str, *of_theme: object) -> object:
+    def seen(env: object, name: str, *of_theme: object) -> CodeType:
         names.append(name)
         return flat(env, name, *of_theme)
 
-    monkeypatch.setattr(theme_flat, "flat_template", seen)
+    def kept(_: object, name: str, *source: object) -> CodeType:
+        assert name.endswith((" in en", " in de"))
+        made: CodeType = source[-1]()  # type: ignore[operator]
+        return made
+
+    monkeypatch.setattr(theme_flat, "flat_code", seen)
+    monkeypatch.setattr(theme_compiled, "kept_code", kept)
     return names
 
 

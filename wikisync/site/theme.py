@@ -20,7 +20,7 @@ import re
 import traceback
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -53,8 +53,9 @@ PAGE_TEMPLATE = "page.html"
 HISTORY_TEMPLATE = "history.html"
 FLAT_TEMPLATES = (PAGE_TEMPLATE, HISTORY_TEMPLATE)
 """Those of which a site has many pages."""
-PAGES_APART = 300
-"""Are rendered before their templates are put together, which takes as long."""
+PAGES_APART = 20
+"""Are rendered before their templates are put together, which takes as long where the
+code is kept."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
 _EMPTY: Mapping[str, Any] = {
     "wiki": None,
@@ -176,12 +177,15 @@ class Theme:
         return self._is_ours and self._page_count > PAGES_APART
 
     def _flat_page(self, name: str, lang: str) -> FlatTemplate:
-        from wikisync.site.theme_flat import flat_template
+        from wikisync.site.theme_compiled import kept_code
+        from wikisync.site.theme_flat import FlatTemplate, flat_code
 
         if (name, lang) not in self._flat_pages:
-            self._flat_pages[name, lang] = flat_template(
-                self._environment, name, self, self.options, lang
-            )
+            env = self._environment
+            make = partial(flat_code, env, name, self, self.options, lang)
+            file, source = self.find(name), self.fingerprint
+            code = kept_code(env, f"{name} in {lang}", file, source, make)
+            self._flat_pages[name, lang] = FlatTemplate(env, code)
         return self._flat_pages[name, lang]
 
     def text(self, key: str, lang: str) -> str:

@@ -8,7 +8,9 @@ another machine; and only that of templates that came with wikisync.
 import contextlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 
 from jinja2 import Environment
 from jinja2.bccache import Bucket, FileSystemBytecodeCache
@@ -44,6 +46,19 @@ class CompiledTemplates(FileSystemBytecodeCache):
         if bucket.key.startswith(OURS) and not sys.dont_write_bytecode:
             with contextlib.suppress(OSError):  # as Python does: it is not needed
                 super().dump_bytecode(bucket)
+
+
+def kept_code(
+    env: Environment, name: str, file: Path, source: str, make: Callable[[], CodeType]
+) -> CodeType:
+    """Code that was made of a source, or is made now and kept as that of a template."""
+    kept = env.bytecode_cache
+    assert kept is not None
+    bucket = kept.get_bucket(env, name, str(file), source)
+    if bucket.code is None:
+        bucket.code = make()
+        kept.set_bucket(bucket)
+    return bucket.code
 
 
 def compiled_templates(kind: type[Environment]) -> CompiledTemplates:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping
+from types import CodeType
 from typing import Any
 
-from jinja2 import Environment, Template, nodes
+from jinja2 import Environment, nodes
 from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup, escape
@@ -27,10 +28,10 @@ SHOWN = "escaped texts"
 """Names by which a page finds its ``Remembered``; no template can write them."""
 
 
-def flat_template(
+def flat_code(
     env: Environment, name: str, theme: Texts, options: Mapping[str, object], lang: str
-) -> FlatTemplate:
-    """A template with all that it is made of, whose names are constants.
+) -> CodeType:
+    """The code of a template with all that it is made of, whose names are constants.
 
     It has nothing but blocks where it extends another one.
     """
@@ -47,16 +48,14 @@ def flat_template(
     generator = _PageCode(env, name, None, source)
     generator.macros = {one.name: len(one.args) for one in tree.find_all(nodes.Macro)}
     generator.visit(tree)
-    code = compile(source.getvalue(), f"<{name} and its parts>", "exec")
-    template = env.template_class.from_code(env, code, env.globals)
-    return FlatTemplate(template)
+    return compile(source.getvalue(), f"<{name} and its parts>", "exec")
 
 
 class FlatTemplate:
     """A template that is made of others."""
 
-    def __init__(self, template: Template) -> None:
-        self._template = template
+    def __init__(self, env: Environment, code: CodeType) -> None:
+        self._template = env.template_class.from_code(env, code, env.globals)
         self._shown = Remembered(escaped)
         self._links = "", links_from("")
 
