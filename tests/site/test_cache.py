@@ -1,6 +1,5 @@
 """The cache file: kept on errors, thrown away when damaged, held by one build."""
 
-import hashlib
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -167,20 +166,6 @@ def test_sweep_keeps_what_is_used_once_the_rest_is_much(tmp_path: Path) -> None:
         assert cache.bodies.path.stat().st_size < size / 20
     assert left == [b"facts"] * 4 + [None] * (SPARE_ROWS + 6)
     assert bodies == [b"body of %b" % key for key in keys[:4]]
-
-
-def test_many_rows_are_counted_in_part(tmp_path: Path) -> None:
-    """Their keys are hashes: the part has a sixteenth of them."""
-    keys = [hashlib.sha256(b"%d" % number).digest() for number in range(6000)]
-    with open_cache(tmp_path) as cache:
-        place = cache.bodies.add(b"body")[0]
-        for key in keys:
-            cache.store("parsed", key, b"", place)
-        cache.sweep("parsed", 4000, lambda: keys[:4000])
-        assert cache.facts("parsed", keys[5000]) is not None
-        cache.sweep("parsed", 2000, lambda: keys[:2000])
-        assert cache.facts("parsed", keys[5000]) is None
-        assert cache.facts("parsed", keys[1999]) is not None
 
 
 def test_sweep_of_little_waste_is_left_for_later(tmp_path: Path) -> None:

@@ -72,7 +72,9 @@ def build_site(
         last = LastBuild(store, output)
         note = last.note
         if note is NO_NOTE:
-            _prepare_reader()
+            from wikisync.site.index import bounded_reader  # slow to load
+
+            bounded_reader().prepare()  # all pages need it: it starts meanwhile
         scanned = [
             scan_wiki(source, store, page_templates=options.page_templates)
             for source in sources
@@ -84,11 +86,16 @@ def build_site(
         is_same = (
             note.inputs == inputs
             and not attempts.is_due(note.retry_at)
-            and _has_same_linked(scanned, note)
+            and all(
+                digest
+                == (state.digest if (state := scanned[at].loose.get(path)) else "")
+                for at, path, digest in note.linked
+            )
         )
         files = last.files()
         if is_same and is_untouched(output, files):
-            _settle_linked(scanned, store)
+            for wiki in (one for one in scanned if one.loose.seen):
+                settle(wiki, store)
             return _report(note, scanned, unchanged=len(files))
         place = open_output(output, files)
         from wikisync.site.writing import SiteWriting  # slow to load: see there
@@ -120,13 +127,6 @@ def build_site(
         return with_cache(cache, built)
     finally:
         gc.set_threshold(*thresholds)
-
-
-def _prepare_reader() -> None:
-    """Let the process that all pages need start while their folders are looked at."""
-    from wikisync.site.index import bounded_reader  # slow to load
-
-    bounded_reader().prepare()
 
 
 def _refuse_leaving(
@@ -197,19 +197,6 @@ def _inputs_key(
     return hash_of(
         program_fingerprint(), theme.fingerprint, options_text(options), prints, kept
     )
-
-
-def _has_same_linked(scanned: Sequence[ScannedWiki], note: BuildNote) -> bool:
-    return all(
-        digest == (state.digest if (state := scanned[number].loose.get(path)) else "")
-        for number, path, digest in note.linked
-    )
-
-
-def _settle_linked(scanned: Sequence[ScannedWiki], store: Cache) -> None:
-    for wiki in scanned:
-        if wiki.loose.seen:
-            settle(wiki, store)
 
 
 def _report(

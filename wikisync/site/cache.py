@@ -43,9 +43,6 @@ ROWS_PER_COMMIT = 5000
 
 Their keys are hashes: a commit writes about as many pages of the file again.
 """
-MANY_ROWS = 2000
-"""To count so many takes a twentieth of a build of one page."""
-COUNTED_PART = 16
 SPARE_ROWS = 200
 """Rows of earlier texts that are kept before the cache is swept."""
 SUM_BYTES = 4
@@ -112,7 +109,10 @@ def open_cache(folder: Path) -> Iterator[Cache]:
             raise _failed(folder, exc) from exc
         connection.close()
         _remove(folder)
-        raise _damaged(folder, exc) from exc
+        raise CacheDamaged(
+            f"the cache {folder} is damaged: {exc}",
+            hint="run the same command again to rebuild it",
+        ) from exc
     finally:
         connection.close()
 
@@ -233,7 +233,8 @@ class Cache:
         other sites noted goes with them: it counts on rows.
         """
         self._write_new()
-        if self._count(stage, used) <= 2 * used + SPARE_ROWS:
+        found = self.rows(f"SELECT count(*) FROM {stage}")  # noqa: S608 - a literal
+        if found[0][0] <= 2 * used + SPARE_ROWS:
             return
         keys = set(live())
         stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
@@ -242,13 +243,6 @@ class Cache:
         for table in ("wiki", "page"):
             self.rows(f"DELETE FROM {table} WHERE site != ?", site)  # noqa: S608
         self._compact()
-
-    def _count(self, stage: Stage, used: int) -> int:
-        """How many rows there are; of many, whose keys are hashes, part is counted."""
-        part = COUNTED_PART if used >= MANY_ROWS else 1
-        statement = f"SELECT count(*) FROM {stage} WHERE key < ?"  # noqa: S608 - a literal
-        found = self.rows(statement, bytes([256 // part - 1, 255, 255, 255, 255]))
-        return int(part * found[0][0])
 
     def _compact(self) -> None:
         """Copy the texts of rows into another file; the next build removes this one."""
@@ -379,13 +373,6 @@ def checked(key: bytes, stored: object) -> bytes | None:
         return None
     value = stored[SUM_BYTES:]
     return value if stored[:SUM_BYTES] == _sum(key, value) else None
-
-
-def _damaged(folder: Path, exc: Exception) -> CacheDamaged:
-    return CacheDamaged(
-        f"the cache {folder} is damaged: {exc}",
-        hint="run the same command again to rebuild it",
-    )
 
 
 def _failed(folder: Path, exc: sqlite3.Error) -> SiteError:

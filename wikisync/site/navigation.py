@@ -230,7 +230,8 @@ class Tree:
         waiting = []
         for path, node in self._by_path.items():
             old = last._by_path.get(path)
-            if old is not None and not _has_same_children(node, old):
+            now, was = node.children, old.children if old else node.children
+            if len(now) != len(was) or not all(map(_is_shown_alike, now, was)):
                 waiting.append(node)
         if waiting[:1] == [self.root]:
             return None
@@ -353,11 +354,6 @@ def _way(node: Node) -> list[Node]:
         way.append(above)
     way.reverse()
     return way
-
-
-def _has_same_children(node: Node, old: Node) -> bool:
-    now, before = node.children, old.children
-    return len(now) == len(before) and all(map(_is_shown_alike, now, before))
 
 
 def _is_shown_alike(one: Node, other: Node) -> bool:

@@ -313,7 +313,8 @@ class Output:
         removed = 0
         for path in paths:
             found, expected = self.current(path), self._known[path].digest
-            if found is None or _has_link_above(self.root, path):
+            above = (self.root / parent for parent in folders_above(path))
+            if found is None or any(parent.is_symlink() for parent in above):
                 continue
             if expected is not None and found != expected:
                 problems.append(_edited(path))
@@ -398,10 +399,6 @@ def _is_same_file(path: Path, twin: Path) -> bool:
         return path.samefile(twin)
     except OSError:
         return False
-
-
-def _has_link_above(root: Path, path: str) -> bool:
-    return any((root / parent).is_symlink() for parent in folders_above(path))
 
 
 def _in_the_way(gone: Sequence[str], staged: Sequence[str]) -> list[str]:

@@ -135,7 +135,9 @@ class _Desk:
         self, parsed: ParsedPage, source: str
     ) -> tuple[FinishedFacts | None, bytes]:
         """Facts and view of a page, where its own wiki tells all of them."""
-        if self._links is None or _names_headings(parsed):
+        hrefs = [ref.href for ref in parsed.refs]
+        names = any(href.find("#") > 0 or href.startswith("id:") for href in hrefs)
+        if self._links is None or names:  # of headings of other pages
             return None, b""
         try:
             read = partial(clean_source, source)
@@ -246,11 +248,6 @@ def has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
     return not facts.needs or all(
         ids(Slug(slug)) == digest for slug, digest in facts.needs
     )
-
-
-def _names_headings(page: ParsedPage) -> bool:
-    hrefs = [ref.href for ref in page.refs]
-    return any(href.find("#") > 0 or href.startswith("id:") for href in hrefs)
 
 
 def _summary(parsed: ParsedPage) -> str:

@@ -309,7 +309,7 @@ def scan_wiki(
     look = partial(_look, source.folder, rest)
     loose = LooseStates(scanned.loose, look, patterns)
     left_out = {
-        _slug_or_path(path): why
+        (parsed[0] if (parsed := parse_path(path)) else path): why
         for path, why in scanned.hidden.items()
         if why in REASONS
     }
@@ -427,11 +427,6 @@ def read_file(root: Path, path: str) -> bytes | None:
         return None
 
 
-def _slug_or_path(path: str) -> str:
-    page = parse_path(path)
-    return page[0] if page else path
-
-
 def is_template(slug: str) -> bool:
     """Whether a page is a template for new pages of the service."""
     return slug.startswith("templates/")
@@ -485,7 +480,10 @@ _LOGS = msgpack_decoder(_NotedLog)
 def folder_log(source: WikiSource, cache: Cache) -> Versions:
     """What is known of the history of a folder."""
     folder = source.folder.resolve()
-    git = next((at / ".git" for at in (folder, *folder.parents) if _has_git(at)), None)
+    git = next(
+        (at / ".git" for at in (folder, *folder.parents) if (at / ".git").exists()),
+        None,
+    )
     if git is None:
         return source.versions
     name = hashlib.sha256(cache.key("folder", folder)).hexdigest()
@@ -501,10 +499,6 @@ def folder_log(source: WikiSource, cache: Cache) -> Versions:
             make_private_folder(place.parent)
             place.write_bytes(msgspec.msgpack.encode(noted))
     return noted.versions if noted.versions.rows else source.versions
-
-
-def _has_git(folder: Path) -> bool:
-    return (folder / ".git").exists()
 
 
 def _head_of(git: Path) -> str:

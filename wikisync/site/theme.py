@@ -149,9 +149,11 @@ class Theme:
         values = self._full_context(context, at)
         errors = _errors_of_templates()
         with contextlib.suppress(*errors):  # only the template itself has its lines
-            if template in FLAT_TEMPLATES and self._is_flat_worth():
-                lang = str(values["site"].lang)
-                return self._flat_page(template, lang).render(values)
+            if template in FLAT_TEMPLATES and self._is_ours:
+                self._page_count += 1
+                if self._page_count > PAGES_APART:
+                    lang = str(values["site"].lang)
+                    return self._flat_page(template, lang).render(values)
         try:
             return self._environment.get_template(template).render(values)
         except errors as exc:
@@ -170,11 +172,6 @@ class Theme:
     def style(self, name: str) -> str:
         """The text of a style sheet, to stand inside a document."""
         return theme_layers.decoded(self._static[name][1], name)
-
-    def _is_flat_worth(self) -> bool:
-        """Whether the template of pages may be one, and that is done for many."""
-        self._page_count += 1
-        return self._is_ours and self._page_count > PAGES_APART
 
     def _flat_page(self, name: str, lang: str) -> FlatTemplate:
         from wikisync.site.theme_compiled import kept_code
