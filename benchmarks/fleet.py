@@ -118,13 +118,20 @@ async def count_requests(
     fleet: Fleet, workers: Workers, proxy: BendingProxy, wikis: int
 ) -> None:
     """Print what the service is asked by the workers, as it counts."""
+
+    async def is_listed() -> bool:
+        async with fleet.rows.pool.connection() as connection:
+            found = "SELECT number FROM fleet WHERE swept_at > '-infinity'"
+            cursor = await connection.execute(found)
+            return await cursor.fetchone() is not None
+
     asked: list[float] = []
     proxy.done = lambda _asked, _answer: asked.append(time.monotonic())
     await asyncio.sleep(QUIET_S)
     print(f"\n{wikis} quiet wikis: {len(asked)} requests in {QUIET_S:.0f} s,")
     asked.clear()
     await fleet.rows.make(fleet.settings, own)  # all are to be listed after it
-    await until(lambda: bool(asked), 2 * LISTED_S)
+    await until(is_listed, 3 * LISTED_S)
     await until(fleet.is_done, 7200, look_s=5.0)
     print(f"and {len(asked)} for the list of all in {WHOLE_S / 3600:.0f} hours")
     for one in workers.all:
