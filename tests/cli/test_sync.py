@@ -200,7 +200,7 @@ async def test_pages_are_counted_after_what_was_done(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
     ran = await cloned.run("sync")
     assert ran.out == "handbook: 6 pages, 2 pushed, 1 renamed\n"
-    assert "to list the links that lead to an old name, run: wikisync check" in ran.err
+    assert "to an old name, too, run: wikisync mv OLD NEW" in ran.err
 
 
 async def test_links_to_renamed_pages_are_not_spoken_of_where_none_was_renamed(
@@ -210,7 +210,7 @@ async def test_links_to_renamed_pages_are_not_spoken_of_where_none_was_renamed(
     (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
     ran = await cloned.run("sync")
     assert "page guide" in ran.err
-    assert "links to renamed pages" not in ran.err
+    assert "pages were renamed" not in ran.err
 
 
 # -- the first sync ----------------------------------------------------------------

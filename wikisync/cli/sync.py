@@ -87,8 +87,8 @@ WAITING_SHOWN_MAX = 10
 COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
 
 RENAMED = (
-    "pages were renamed; to list the links that lead to an old name, run: wikisync"
-    " check"
+    "pages were renamed; to change the links to an old name, too, run:"
+    " wikisync mv OLD NEW"
 )
 
 
