@@ -277,7 +277,7 @@
 		try {
 			const { write } = await import(own.write);
 			writer = await write(pageOf(), how);
-			writer?.hear(last);
+			if (last.run) writer?.hear(last);
 		} catch {
 			writer = null;
 			edit.hidden = false;
