@@ -53,6 +53,16 @@ async def test_links_to_names_that_pages_had_before_the_clone_are_links(
     ran = await run("build", other, "-o", tmp_path / "site")
     assert "broken link" not in ran.err
     assert 'href="first.html"' in (tmp_path / "site/guide.html").read_text()
+    # both renames of a page that is new are news in one sync
+    await cloned.edit({"guide": "another guide\n"})
+    await cloned.run("sync")
+    await cloned.run("mv", "handbook/guide.md", "handbook/third")
+    await cloned.run("sync")
+    ran = await run("sync", "-C", other)
+    assert "2 pulled" in ran.out
+    assert "fetched" not in ran.out
+    await run("build", other, "-o", tmp_path / "site")
+    assert 'href="third.html"' in (tmp_path / "site/guide.html").read_text()
 
 
 async def test_a_file_is_moved_into_a_folder(cloned: Cloned) -> None:

@@ -370,7 +370,7 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
 
 
 def _noted_redirects(folder: Path) -> bytes:
-    """The service's redirects, where the folder is the wiki's own work tree."""
+    """The service's redirects, where a sync or git put them into the folder."""
     try:
         return safe_open.read_below(folder, model.REDIRECTS_PATH, REDIRECTS_BYTES_MAX)
     except (OSError, FolderError):
@@ -379,7 +379,7 @@ def _noted_redirects(folder: Path) -> bytes:
 
 def _redirects(source: WikiSource, log: Versions, noted: bytes) -> Mapping[str, str]:
     """The redirects of a wiki; of a name the newest word counts."""
-    # a workspace has the service's as they were before its first sync
+    # a workspace has the service's as they were when it last saw new names
     renamed = {row.was: row.slug for row in reversed(log.rows) if row.kind == "renamed"}
     return {**renamed, **parse_redirects(noted), **source.renames}
 

@@ -13,9 +13,9 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from wikisync.core import model
 from wikisync.core.fetching import MISSING_HINT, Fetching, Spellings, Unfetched
 from wikisync.core.mentions import is_upload, unmet_mentions, ways_lead_to
-from wikisync.core.model import AttachmentPath, Digest, LooseFile, Problem, Slug
 from wikisync.errors import FolderError, PreconditionFailed, RemoteError
 from wikisync.sync.decide.ledger import FetchedFile
 from wikisync.sync.run.parts import Cycle, is_disk_error
@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 async def fetch_attachments(
     cycle: Cycle,
-    mentions: Sequence[AttachmentPath],
-    versions: Mapping[AttachmentPath, str] | None,
+    mentions: Sequence[model.AttachmentPath],
+    versions: Mapping[model.AttachmentPath, str] | None,
 ) -> None:
     """Fetch what is mentioned and not here yet; FolderError where the disk is full."""
     keeps_out = cycle.local.keeps_out
@@ -40,8 +40,8 @@ async def fetch_attachments(
 
 def note_unmet(
     cycle: Cycle,
-    unmet: Mapping[Slug, Sequence[str]],
-    sent: Collection[Slug],
+    unmet: Mapping[model.Slug, Sequence[str]],
+    sent: Collection[model.Slug],
     files: Collection[str],
 ) -> None:
     """Report links of pages that were sent, which lead to nothing here or there."""
@@ -56,7 +56,7 @@ def note_unmet(
             if known.isdisjoint(ways_lead_to(slug, [way])):
                 message = f"links to {way}, which is neither here nor on the wiki"
                 hint = "correct the link, or put the file there"
-                problem = Problem("attachment-missing", slug, message, hint)
+                problem = model.Problem("attachment-missing", slug, message, hint)
                 cycle.tally.absent.append(problem)
 
 
@@ -64,8 +64,8 @@ class _Fetching:
     def __init__(
         self,
         cycle: Cycle,
-        mentions: Sequence[AttachmentPath],
-        versions: Mapping[AttachmentPath, str],
+        mentions: Sequence[model.AttachmentPath],
+        versions: Mapping[model.AttachmentPath, str],
         *,
         is_listed: bool,
     ) -> None:
@@ -74,9 +74,9 @@ class _Fetching:
         self._mentions = mentions
         self._versions = versions
         self._is_listed = is_listed
-        self._replaced: dict[AttachmentPath, Digest] = {}
+        self._replaced: dict[model.AttachmentPath, model.Digest] = {}
         """Files of which the wiki has another version, as they are here."""
-        self._known: Mapping[AttachmentPath, FetchedFile] = {}
+        self._known: Mapping[model.AttachmentPath, FetchedFile] = {}
 
     async def run(self) -> None:
         wanted = await self._wanted()
@@ -112,7 +112,7 @@ class _Fetching:
         )
         return unmet_mentions(self._mentions, there.keys() - self._replaced.keys())
 
-    async def _compare(self, path: AttachmentPath, here: LooseFile) -> None:
+    async def _compare(self, path: model.AttachmentPath, here: model.LooseFile) -> None:
         """See whether a file here is the wiki's, or an older version of it."""
         # what is neither is a person's, and nothing takes its place
         known, version = self._known.get(path), self._versions[path]
@@ -132,20 +132,20 @@ class _Fetching:
                 self._state.record_attachments([own])
                 self._known = self._state.attachments()
             message = f"{path} is another file here than on the wiki, and stays"
-            problem = Problem("attachment-other", path, message, MISSING_HINT)
+            problem = model.Problem("attachment-other", path, message, MISSING_HINT)
             self._report(Unfetched(problem, is_absent=True))
 
-    def _name_removed(self, there: Collection[AttachmentPath]) -> None:
+    def _name_removed(self, there: Collection[model.AttachmentPath]) -> None:
         """Name files that stay here though the wiki has them no more."""
         known = (path for path, one in self._known.items() if one.version)
         for path in known if self._is_listed else ():
             if path in there and path not in self._versions:
                 message = f"{path} was removed on the wiki, and stays here"
                 hint = "remove the links to it; a file that changes here is sent again"
-                problem = Problem("attachment-other", path, message, hint)
+                problem = model.Problem("attachment-other", path, message, hint)
                 self._report(Unfetched(problem, is_absent=True))
 
-    async def _meet_again(self, paths: Sequence[AttachmentPath]) -> None:
+    async def _meet_again(self, paths: Sequence[model.AttachmentPath]) -> None:
         """Note what the wiki has for uploads that are here and on no record."""
         # Somebody may have changed one of them while its record was lost.  Those that
         # are the wiki's are recorded by the caller.
@@ -160,11 +160,13 @@ class _Fetching:
                 with suppress(RemoteError):
                     async for chunk in self._cycle.remote.read_attachment(path):
                         digest.update(chunk)
-                    fetched = FetchedFile(path, Digest(digest.hexdigest()), file)
+                    fetched = FetchedFile(path, model.Digest(digest.hexdigest()), file)
                     self._state.record_attachments([fetched])
         self._known = self._state.attachments()
 
-    async def _git_id(self, path: AttachmentPath, here: LooseFile, like: str) -> str:
+    async def _git_id(
+        self, path: model.AttachmentPath, here: model.LooseFile, like: str
+    ) -> str:
         """What git calls a file here, by the hash that another id was made with."""
         digest = hashlib.sha1(usedforsecurity=False)
         if len(like) == hashlib.sha256().digest_size * 2:
@@ -174,7 +176,9 @@ class _Fetching:
             digest.update(chunk)
         return digest.hexdigest()
 
-    def _as_now(self, path: AttachmentPath, here: LooseFile | None) -> FetchedFile:
+    def _as_now(
+        self, path: model.AttachmentPath, here: model.LooseFile | None
+    ) -> FetchedFile:
         """What to remember of a file; one that nobody fetched counts as the wiki's."""
         known = self._known.get(path)
         if known is not None:
@@ -182,7 +186,7 @@ class _Fetching:
         assert here is not None, path
         return FetchedFile(path, here.digest, here)
 
-    async def _fetch(self, path: AttachmentPath) -> Unfetched | None:
+    async def _fetch(self, path: model.AttachmentPath) -> Unfetched | None:
         try:
             stored = await self._local.write_attachment(
                 path, self._noted(path), replaces=self._replaced.get(path)
@@ -194,10 +198,11 @@ class _Fetching:
                 raise
             # a file that the wiki keeps for other uses, or a page shows in an example
             is_other, hint = path in self._versions, error.hint or MISSING_HINT
-            problem = Problem("attachment-unwritable", path, error.message, hint)
+            problem = model.Problem("attachment-unwritable", path, error.message, hint)
             return Unfetched(problem, is_absent=is_other)
-        self._tally.attachments.append(path)
-        here = LooseFile(path, stored.digest, stored.size)
+        if path != model.REDIRECTS_PATH:  # no page shows it
+            self._tally.attachments.append(path)
+        here = model.LooseFile(path, stored.digest, stored.size)
         fetched = self._as_now(path, here)
         if path in self._versions:
             fetched = FetchedFile(path, here.digest, here, self._versions[path])
@@ -205,7 +210,7 @@ class _Fetching:
         log.info("fetched %s", path)
         return None
 
-    async def _noted(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    async def _noted(self, path: model.AttachmentPath) -> AsyncIterator[bytes]:
         """The wiki's bytes, whose digest is on record before a file shows them."""
         # if this process ends then, and somebody changes the file, the next one notices
         digest = hashlib.sha256()
@@ -215,7 +220,7 @@ class _Fetching:
             digest.update(chunk)
             yield chunk
         if known is None:
-            fetched = FetchedFile(path, Digest(digest.hexdigest()), None, version)
+            fetched = FetchedFile(path, model.Digest(digest.hexdigest()), None, version)
             self._state.record_attachments([fetched])
 
     def _report(self, failed: Unfetched) -> None:
@@ -224,7 +229,7 @@ class _Fetching:
         tally = self._tally
         reported = tally.absent if failed.is_absent else tally.missing
         if failed.is_absent:
-            last = self._state.events(1, Slug(problem.subject))
+            last = self._state.events(1, model.Slug(problem.subject))
             if last and last[0].what == problem.message:
                 return
         if problem not in reported:

@@ -334,8 +334,9 @@ class _Run:
         # also after saves alone: a commit may have brought a file, or another one
         if not (options.direction is Direction.PUSH or decided.there.is_remembered):
             linked = self._state.linked_paths(options.pages)
-            if self._state.memory.health.last_good_at is None:
-                # renames before the first sync; the state has those since
+            new = (actions.Adopt, actions.CreateLocal, actions.MoveLocal)
+            if any(isinstance(one, new) for one in decided.plan.actions):
+                # renames that were not seen here; the state has the others
                 linked |= {model.REDIRECTS_PATH}
             found = await self._cycle.remote.other_files() if linked else None
             if found is not None:
