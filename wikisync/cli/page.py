@@ -13,21 +13,10 @@ from msgspec.structs import asdict, replace
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.wikis import Wiki
-from wikisync.cli import project_lists
+from wikisync.cli import project_lists, service_command
 from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath, decorated, flag, give_examples
 from wikisync.cli.project import YES, confirm, report
-from wikisync.cli.service_command import (
-    Connection,
-    WorkspaceCommand,
-    connection_options,
-    is_in_workspace,
-    names_url,
-    speak,
-    token_of,
-    wiki_here,
-    word_places,
-)
 from wikisync.contract.schema import CommentRecord, WikiPageRecord
 from wikisync.core.model import WRITABLE_FORMATS, Format, WikiOwner
 from wikisync.errors import FolderError, NotFound, UsageError
@@ -89,13 +78,13 @@ def command() -> None:
     """
 
 
-class PageCommand(WorkspaceCommand):
+class PageCommand(service_command.WorkspaceCommand):
     """A command on one wiki, which the address of its page names with the page."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read ``URL/-/wikis/SLUG``, as a browser shows it, as its parts."""
-        words = word_places(self, args)
-        for place in words if not names_url(args) else ():
+        words = service_command.word_places(self, args)
+        for place in words if not service_command.names_url(args) else ():
             address, is_page, rest = args[place].partition(WIKI_PAGES)
             if "://" not in address or not is_page:
                 continue
@@ -109,7 +98,7 @@ class PageCommand(WorkspaceCommand):
 
 def _wiki_words(address: str) -> list[str]:
     """Options that name a wiki by its address; its token may be the workspace's."""
-    if is_in_workspace():
+    if service_command.is_in_workspace():
         service = ServiceAddress.parse(find_workspace(Path()).config.service.url)
         with suppress(UsageError):
             path = service.path_of(address)
@@ -118,21 +107,23 @@ def _wiki_words(address: str) -> list[str]:
     return ["--url", f"{address}{WIKI_PAGES}"]
 
 
-class WikiConnection(Connection, frozen=True, kw_only=True):
+class WikiConnection(service_command.Connection, frozen=True, kw_only=True):
     """Which wiki to speak to."""
 
     owner: WikiOwner
 
     def ask(self, operate: Callable[[Wiki], Awaitable[T]]) -> T:
         """Do one operation on the wiki."""
-        return speak(self, lambda client: operate(Wiki(client, self.owner)))
+        return service_command.speak(
+            self, lambda client: operate(Wiki(client, self.owner))
+        )
 
 
 def _on_wiki(
-    connection: Connection, project: str | None, group: str | None
+    connection: service_command.Connection, project: str | None, group: str | None
 ) -> WikiConnection:
     """The wiki that is meant, and its service, which its address may name as well."""
-    here, url = wiki_here(), connection.url
+    here, url = service_command.wiki_here(), connection.url
     if project is None and group is None and here is not None:
         return WikiConnection(**asdict(connection), owner=here)
     named = Selection(
@@ -144,7 +135,7 @@ def _on_wiki(
         target = asyncio.run(find_target(url, notify))
         connection = replace(connection, url=target.service)
         if target.path:
-            token = token_of(connection)
+            token = service_command.token_of(connection)
             named = asyncio.run(
                 name_wikis(connection.url, token, [target.path], named, notify)
             )
@@ -211,7 +202,7 @@ def _add(
             click.command(project_lists.name_of(run), cls=PageCommand, short_help=text),
             *parameters,
             *where,
-            *connection_options(is_write=is_write),
+            *service_command.connection_options(is_write=is_write),
         ],
     )
     assert isinstance(made, click.Command), "the outermost decorator makes one"

@@ -8,17 +8,10 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.core.model import digest_of
+from wikisync.site import search
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import Bodies, Place
 from wikisync.site.output_place import opened_staging
-from wikisync.site.search import (
-    NO_INDEX,
-    DocumentKey,
-    IndexPlace,
-    IndexUpdate,
-    SearchDocument,
-    search_document,
-)
 from wikisync.site.writers import Answer, Written
 
 
@@ -27,7 +20,7 @@ class NewIndex(Struct, frozen=True):
 
     output: Path
     bodies: Path
-    documents: Mapping[DocumentKey, Place]
+    documents: Mapping[search.DocumentKey, Place]
     """With the packed ``SearchedBody`` of each."""
 
 
@@ -43,8 +36,10 @@ def made(job: NewIndex) -> Answer:
             path, digest = SEARCH_FOLDER + name, digest_of(content)
             files.append(Written(path, len(content), digest, number))
 
-        def load(key: DocumentKey) -> SearchDocument:
-            return search_document(key, bodies.read(places[key]))
+        def load(key: search.DocumentKey) -> search.SearchDocument:
+            return search.search_document(key, bodies.read(places[key]))
 
-        state = IndexUpdate(NO_INDEX, places, load, IndexPlace(put)).write()
+        state = search.IndexUpdate(
+            search.NO_INDEX, places, load, search.IndexPlace(put)
+        ).write()
     return Answer(tuple(files), state=msgspec.msgpack.encode(state))

@@ -9,16 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from wikisync.core import model
 from wikisync.core.mentions import mentioned_attachments
-from wikisync.core.model import (
-    Digest,
-    Page,
-    Slug,
-    Snapshot,
-    digest_of,
-    is_blank,
-    is_named,
-)
 from wikisync.errors import FolderError, NotFound, ProtocolViolation
 from wikisync.merging.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.merging.metadata import differs_in_time_only
@@ -95,7 +87,9 @@ async def leave_unasked(cycle: Cycle, decided: Decided) -> None:
     if not decided.base:
         left = frozenset(action.slug for action in decided.plan.sends)
     # who names a page asks for it
-    left = frozenset(one for one in left if not is_named(one, options.pages or ()))
+    left = frozenset(
+        one for one in left if not model.is_named(one, options.pages or ())
+    )
     if left:
         decided.plan = narrowing.without_creates(decided.plan, left)
 
@@ -114,7 +108,7 @@ async def wait_for_editors(cycle: Cycle, decided: Decided) -> None:
 
 async def hold_futile(cycle: Cycle, decided: Decided) -> None:
     """Hold what the service refused as it is, and what it gets over and over."""
-    refused: Mapping[Slug, Digest] = {}
+    refused: Mapping[model.Slug, model.Digest] = {}
     if not cycle.options.tries_again:
         lately = cycle.clock() - REFUSAL_S
         refusals = cycle.state.memory.refusals.items()
@@ -125,7 +119,7 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
     # on: a picture in them is another one.
     state, now = cycle.state, cycle.clock()
     files = {slug: file for file, slug in _sent_files(decided.plan).items()}
-    found: set[tuple[Slug, Digest]] = set()
+    found: set[tuple[model.Slug, model.Digest]] = set()
     for action in decided.plan.actions:
         known = decided.base.get(action.slug)
         if not isinstance(action, plans.Push) or (
@@ -142,7 +136,7 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
         decided.plan = narrowing.without_futile(decided.plan, refused, looping)
 
 
-async def _is_only_later(cycle: Cycle, slug: Slug, file: Slug) -> bool:
+async def _is_only_later(cycle: Cycle, slug: model.Slug, file: model.Slug) -> bool:
     """Whether a page says nothing new but when it was changed."""
     try:
         text = (await cycle.local.read(file)).content
@@ -165,10 +159,10 @@ async def hold_texts(cycle: Cycle, decided: Decided) -> None:
         return
 
     def is_sought(text: str) -> bool:
-        return has_any_marker(text) or (not takes_empty and is_blank(text))
+        return has_any_marker(text) or (not takes_empty and model.is_blank(text))
 
     sent, records = _sent_files(plan), plan.records
-    found: dict[Slug, plans.HoldReason] = {}
+    found: dict[model.Slug, plans.HoldReason] = {}
     for file in await cycle.local.having(sent, is_sought):
         slug = sent[file]
         try:
@@ -178,7 +172,7 @@ async def hold_texts(cycle: Cycle, decided: Decided) -> None:
         agreed = cycle.state.text(records.get(slug, slug)) or ""
         if has_marker(text):
             found[slug] = plans.HoldReason.MARKER
-        elif is_blank(text) and not takes_empty:
+        elif model.is_blank(text) and not takes_empty:
             found[slug] = plans.HoldReason.EMPTY
         elif slug in (cycle.options.pages or ()):
             continue  # a folder's name says nothing of the markers in one page
@@ -195,7 +189,7 @@ async def hold_texts(cycle: Cycle, decided: Decided) -> None:
     decided.plan = narrowing.holding(plan, found)
 
 
-def _sent_files(plan: plans.Plan) -> Mapping[Slug, Slug]:
+def _sent_files(plan: plans.Plan) -> Mapping[model.Slug, model.Slug]:
     """The pages to be sent, by what their files are called before its renames."""
     before = plan.files
     return {before.get(one.slug, one.slug): one.slug for one in plan.sends}
@@ -212,7 +206,7 @@ async def narrow(cycle: Cycle, decided: Decided) -> None:
 REWOUND = safety.BatchKind.REWOUND
 
 
-async def emptied_pages(cycle: Cycle, decided: Decided) -> frozenset[Slug]:
+async def emptied_pages(cycle: Cycle, decided: Decided) -> frozenset[model.Slug]:
     """Pages to be deleted on the wiki whose directory here is left empty."""
     # Also those to be written below it, or renamed into it: a disk that comes back
     # would hide them, and then they would seem to be deleted here, or their old files
@@ -324,7 +318,7 @@ async def leave_taken_back(cycle: Cycle, decided: Decided) -> None:
 
 
 def _folder_rewinding(
-    known: WikiState, plan: plans.Plan, base: plans.Base, here: Snapshot
+    known: WikiState, plan: plans.Plan, base: plans.Base, here: model.Snapshot
 ) -> Rewinding:
     """What a folder that went back in time would take back on the wiki."""
     # what a person restored by a command of ours is no sign of it
@@ -344,7 +338,7 @@ def _folder_rewinding(
         for slug, digest in edited.items()
         if slug in base and not _is_restored(known, base[slug], digest)
     )
-    texts: frozenset[Digest] = frozenset()
+    texts: frozenset[model.Digest] = frozenset()
     if any(isinstance(one, plans.CreateRemote) for one in plan.actions):
         texts = known.earlier_texts() | {page.local for page in base.values()}
     found = folder_rewinding_of(plan, here, earlier, texts, is_known=is_known)
@@ -355,12 +349,14 @@ def _folder_rewinding(
     return found
 
 
-def _is_restored(known: WikiState, agreed: plans.BasePage, digest: Digest) -> bool:
+def _is_restored(
+    known: WikiState, agreed: plans.BasePage, digest: model.Digest
+) -> bool:
     """Whether commands of ours alone put a text in the agreed one's place."""
     for one in known.replaced(agreed.slug, STALE_TEXTS_MAX):
-        if digest_of(one.written) != digest:
+        if model.digest_of(one.written) != digest:
             return False
-        digest = digest_of(one.replaced)
+        digest = model.digest_of(one.replaced)
         if digest == agreed.local:
             return True
     return False
@@ -396,7 +392,7 @@ async def hold_pointers(cycle: Cycle, decided: Decided) -> None:
             ours[held.slug] = here.pages[held.slug].digest
     theirs = {a.slug: a.remote for a in plan.actions if isinstance(a, plans.Pull)}
     records = plan.records
-    found: dict[Slug, plans.HoldReason] = {}
+    found: dict[model.Slug, plans.HoldReason] = {}
     for side, digests, seen in ((Side.LOCAL, ours, here), (Side.REMOTE, theirs, there)):
         small = await pointers(cycle, digests, seen, side) if digests else {}
         for slug, text in small.items():
@@ -455,7 +451,7 @@ async def send_changed_files(cycle: Cycle, decided: Decided) -> None:
     decided.plan = plans.Plan.from_actions([*left.actions, *more])
 
 
-async def _hides_a_change(cycle: Cycle, theirs: Page) -> bool:
+async def _hides_a_change(cycle: Cycle, theirs: model.Page) -> bool:
     """Whether an attachment that was changed here is no more in the wiki's text."""
     # somebody put another one there, and taking that would hide the one of here
     mine = mentioned_attachments(cycle.state.text(theirs.slug) or "")
