@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from tests.support.fleet import claim, due
 from tests.support.waiting import until
 from wikisync.core.model import WikiOwner
-from wikisync.fleet.rows import LostClaim, Row, Rows, Settings, key_of, pool_for
+from wikisync.fleet.rows import LATE, LostClaim, Row, Rows, Settings, key_of, pool_for
 from wikisync.fleet.runner import FleetRunner
 from wikisync.site.model import WikiOrigin
 from wikisync.workspace.discovery import FoundWiki, Selection
@@ -343,6 +344,20 @@ async def test_list_is_one_workers_until_it_ends_or_dies(fleet: FleetBench) -> N
         await rows.end_turn("one")
         assert await rows.turn_to_list("two", 0, 60) == ""
         assert await rows.turn_to_list("one", 0, 60) == "", "two is dead"
+
+
+async def test_list_goes_back_only_while_a_late_activity_may_come(
+    fleet: FleetBench,
+) -> None:
+    now = datetime.now(UTC)
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+        for at, back in ((now - 3 * LATE, timedelta()), (now, LATE)):
+            wiki = replace(WIKIS[0], activity=at.isoformat())
+            await rows.put([wiki], set())
+            since = await rows.turn_to_list("one", 0, 60)
+            assert since is not None
+            assert datetime.fromisoformat(since) == at - back
 
 
 async def test_older_claim_moves_nothing(fleet: FleetBench) -> None:

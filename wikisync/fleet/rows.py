@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import msgspec
@@ -40,6 +40,8 @@ POOL_MAX = 3
 """Connections: a statement takes less than a millisecond, and each one's plans 10."""
 WAIT_S, WAIT_MAX_S = 2.0, 3600.0
 """How long a wiki waits after a cycle that did not end well, and at most after many."""
+LATE = timedelta(minutes=10)
+"""The service's clock and lists may be late by so much."""
 DEAD_S = 30.0
 """A worker that was not heard of for so long is dead."""
 KNOWN_S = 5.0
@@ -479,17 +481,19 @@ class Rows:
     ) -> str | None:
         """Take the turn to list wikis, until it is ended; None where it is not one.
 
-        The newest activity that is known; empty where all wikis are to be listed.
+        Since when activity is listed; empty where all wikis are to be listed.
         """
         row = await self._one(
             "UPDATE fleet SET listed_at = now(), lister = %s"
             " WHERE listed_at < now() - %s * interval '1 second'"
             f" AND (lister = %s OR lister NOT IN {_LIVE}) RETURNING CASE"
             " WHEN swept_at < now() - %s * interval '1 second' THEN ''"
-            " ELSE (SELECT coalesce(max(activity), '') FROM fleet_wiki) END AS newest",
-            (worker, every_s, worker, whole_s),
+            " ELSE (SELECT coalesce((newest - CASE WHEN newest < now() - 2 * %s THEN"
+            " interval '0' ELSE %s END)::text, '') FROM (SELECT"
+            " nullif(max(activity), '')::timestamptz newest FROM fleet_wiki) it) END since",
+            (worker, every_s, worker, whole_s, LATE, LATE),
         )
-        return str(row["newest"]) if row else None
+        return str(row["since"]) if row else None
 
     async def end_turn(self, worker: str) -> None:
         """Let another worker list wikis."""

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import signal
 from contextlib import AsyncExitStack
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from wikisync.api.client import Client
@@ -34,8 +34,6 @@ LISTED_S = 60.0
 WHOLE_S = 6 * 3600.0
 """How often everything is listed: wikis of groups tell of no activity, and a project
 that changed in silence is asked after this time, too."""
-OVERLAP = timedelta(minutes=10)
-"""The service's clock and lists may be late."""
 
 
 async def work_on_sites(
@@ -94,12 +92,12 @@ async def discover(client: Client, rows: Rows, settings: Settings, worker: str) 
     Raises:
         psycopg.Error: the database is away.
     """
-    newest = await rows.turn_to_list(worker, LISTED_S, WHOLE_S)
-    if newest is None:
+    since = await rows.turn_to_list(worker, LISTED_S, WHOLE_S)
+    if since is None:
         return
     try:
         await own(settings)
-        await _list(client, rows, settings.selection, newest)
+        await _list(client, rows, settings.selection, since)
     except PlaceTaken as error:
         log.warning("all workers end: %s", error.message)
         await rows.drain(is_draining=True)
@@ -109,10 +107,10 @@ async def discover(client: Client, rows: Rows, settings: Settings, worker: str) 
         await rows.end_turn(worker)
 
 
-async def _list(client: Client, rows: Rows, selection: Selection, newest: str) -> None:
-    if newest and selection.is_all and not selection.groups:
-        since = datetime.fromisoformat(newest) - OVERLAP
-        active = client.projects(active_after=since.isoformat())
+async def _list(client: Client, rows: Rows, selection: Selection, since: str) -> None:
+    if since and selection.is_all and not selection.groups:
+        active_after = datetime.fromisoformat(since).isoformat()
+        active = client.projects(active_after=active_after)
         wikis = [
             wiki_of(client, one, asked_by="--all")
             async for one in active
