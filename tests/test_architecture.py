@@ -214,6 +214,7 @@ ALLOWED: dict[str, set[str]] = {
         "core.system.parallel",
         "core.system.private",
         "core.system.processes",
+        "core.terminal",
         "core.versions",
         "errors",
         "fleet",

@@ -35,7 +35,7 @@ from tests.support.bending import Answer, Asked, BendingProxy, bending_proxy
 from tests.support.cables import SERVERS, Cables, cables
 from tests.support.fleet import Fleet, Workers, is_stopped, whole_fleet
 from tests.support.relaying import Relay, relay
-from tests.support.stopping_worker import BLIND, NO_DATABASE, REAL
+from tests.support.stopping_worker import AWAY, BLIND, REAL
 from tests.support.waiting import until
 from wikisync.api.client import Client
 from wikisync.core.model import WikiOwner
@@ -197,7 +197,7 @@ class Fates:
         for place in range(WORKERS):
             worker = self._live.get(place)
             if worker is None or worker.poll() is not None:
-                if worker is not None and worker.returncode != NO_DATABASE:
+                if worker is not None and worker.returncode != AWAY:
                     code = worker.returncode
                     assert code == -signal.SIGKILL, f"a worker ended with {code}"
                     self.killed += 1

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 import time
+from typing import Any
 
 import aiohttp
 import psycopg
@@ -17,11 +18,11 @@ from tests.support.fleet import PATH, Fleet, counted
 from tests.support.waiting import until
 from wikisync.cli.main import main
 from wikisync.core.system.locks import locked_folder
-from wikisync.errors import UsageError
+from wikisync.errors import SiteError, UsageError
 from wikisync.fleet.budget import FleetBudget
-from wikisync.fleet.doctor import OWNER, own
+from wikisync.fleet.doctor import OWNER, PlaceTaken, own
 from wikisync.fleet.metrics import Meter, worker_app
-from wikisync.site.bucket import open_bucket
+from wikisync.site.bucket import Bucket, open_bucket
 from wikisync.watch.listen import BODY_BYTES_MAX, TOKEN_HEADER, listening
 
 
@@ -29,6 +30,12 @@ async def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -
     """What a command of the fleet says."""
     assert await asyncio.to_thread(main, ["fleet", *words]) == code
     return capsys.readouterr().out
+
+
+async def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Why a command of the fleet does nothing."""
+    assert await asyncio.to_thread(main, ["fleet", *words]) == 2
+    return capsys.readouterr().err
 
 
 async def test_commands_show_and_steer_the_fleet(
@@ -45,7 +52,7 @@ async def test_commands_show_and_steer_the_fleet(
         one["place"].removeprefix("s3://site/") for one in counts["shown"]
     ]
     found = await said(capsys, "doctor")
-    assert f"s3://site/{fleet.name} lets one of 8 create an object" in found
+    assert f"s3://site/{fleet.name} lets 1 of 8 writers create an object" in found
     assert f"s3://state/{fleet.name} refuses to remove an object" in found
     assert await said(capsys, "drain") == "workers end within some seconds\n"
     assert "the fleet is drained" in await said(capsys, "status")
@@ -78,24 +85,101 @@ async def test_settings_may_be_changed(
 async def test_place_belongs_to_one_fleet(
     fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Another fleet is refused, and ends this one if it takes the place over."""
+    """Another fleet is refused, and ends this one if it takes the place over.
+
+    The place that is taken is the last one that is looked at.
+    """
     url, site = "https://gitlab.example.com", f"s3://site/{fleet.name}"
-    words = (url, "--all", "--database", database, "--site", site, "--state")
-    other = f"s3://state/{fleet.name}-other"
+    words = [url, "--all", "--database", database]
+    words += ["--state", fleet.settings.state, "--site"]
+    other = f"s3://site/{fleet.name}-other"
     await fleet.rows._do("DELETE FROM fleet")
-    assert await asyncio.to_thread(main, ["fleet", "init", *words, other]) == 2
-    refused = capsys.readouterr().err
-    assert f"{site} belongs to fleet one of {fleet.service.url}, not to" in refused
+    refused = await refusal(capsys, "init", *words, other)
+    assert (
+        f"{fleet.settings.state} belongs to fleet one of {fleet.service.url}, not to"
+        in refused
+    )
     assert f"of {url}" in refused
     with pytest.raises(UsageError):
         await fleet.rows.settings()
     assert await open_bucket(other).read(OWNER) is None
     await said(capsys, "init", *words, other, "--take-over")
     now = await fleet.rows.settings()
-    await said(capsys, "init", *words, f"s3://state/{fleet.name}", "--take-over")
+    await said(capsys, "init", *words, site, "--take-over")
     assert (await fleet.rows.settings()).fleet == now.fleet
     await fleet.discover()
     assert (await fleet.rows.counts()).is_draining
+
+
+@pytest.mark.parametrize("is_drained", [True, False])
+async def test_worker_whose_fleet_lost_a_place_is_not_started(
+    fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str], *, is_drained: bool
+) -> None:
+    """Another one took the place of its states; the taken one is seen by doctor too."""
+    await own(
+        replace(fleet.settings, fleet="b", site=f"{fleet.settings.site}-b"),
+        takes_over=True,
+    )
+    await fleet.rows.drain(is_draining=is_drained)
+    taken = f"{fleet.settings.state} belongs to fleet b of"
+    assert taken in await refusal(capsys, "run", "--database", database)
+    assert taken in await said(capsys, "doctor", "--database", database, code=1)
+
+
+async def test_drained_fleet_says_so_to_who_starts_a_worker(
+    fleet: Fleet, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await fleet.rows.drain(is_draining=True)
+    assert await fleet.rows.claim("one") is None
+    told = await refusal(capsys, "run", "--database", database)
+    assert "the fleet is drained\n" in told
+    assert "wikisync fleet drain --end" in told
+
+
+@pytest.mark.parametrize("before", [b"", b"fleet b of http://service"])
+@pytest.mark.parametrize("error", [SiteError("no"), asyncio.CancelledError()])
+async def test_places_are_owned_all_or_none(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, before: bytes, error: BaseException
+) -> None:
+    """The place of the states refuses; who takes over, gives back what was there."""
+    settings = replace(fleet.settings, site=f"{fleet.settings.site}/new", fleet="new")
+    site, put = open_bucket(settings.site), Bucket.put
+    if before:
+        await site.put(OWNER, before, "")
+
+    async def refuses(bucket: Bucket, *given: Any) -> str:
+        if bucket.url == settings.state:
+            raise error
+        return await put(bucket, *given)
+
+    monkeypatch.setattr(Bucket, "put", refuses)
+    with pytest.raises(type(error)):
+        await own(settings, takes_over=True)
+    found = await site.read(OWNER)
+    assert (found[0] if found else b"") == before
+
+
+async def test_fleet_that_comes_second_is_told_of_the_first(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two fleets with places of their own for sites want one for their states."""
+    state = f"{fleet.settings.state}/new"
+    one, two = (
+        replace(fleet.settings, site=f"s3://site/{fleet.name}/{name}", state=state)
+        for name in ("one", "two")
+    )
+    put = Bucket.put
+
+    async def second(bucket: Bucket, *given: Any) -> str:
+        monkeypatch.setattr(Bucket, "put", put)
+        await own(one)
+        return await put(bucket, *given)
+
+    monkeypatch.setattr(Bucket, "put", second)
+    with pytest.raises(PlaceTaken, match=f"{state} belongs to fleet one of"):
+        await own(replace(two, fleet="two"))
+    assert await open_bucket(two.site).read(OWNER) is None
+    assert await open_bucket(one.site).read(OWNER)
 
 
 async def test_workers_share_the_requests_of_a_minute(fleet: Fleet) -> None:

@@ -4,8 +4,8 @@
 
 Its times are short, unless they are to be the real ones; a blind one does not see that
 it was silent, so that nothing but the bucket can refuse it.  A signal waits until the
-one before it was sent.  Where the database is away before its first cycle it ends with
-``NO_DATABASE``, as ``fleet run`` ends, to be started again.
+one before it was sent.  Where the database or the bucket is away before its first cycle
+it ends with ``AWAY``, as ``fleet run`` ends, to be started again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import psycopg
 
+from wikisync.errors import SiteError
 from wikisync.fleet.rows import Rows, pool_for
 from wikisync.fleet.runner import FleetRunner
 from wikisync.fleet.worker import work_on_sites
@@ -26,7 +27,7 @@ from wikisync.fleet.worker import work_on_sites
 TIMES = {"beat_s": 0.5, "poll_s": 0.2, "silent_max_s": 4.0, "dead_s": 6.0}
 REAL, BLIND = "real", "blind"
 KINDS: dict[str, dict[str, float]] = {REAL: {}, BLIND: {**TIMES, "silent_max_s": 1e9}}
-NO_DATABASE = 75
+AWAY = 75
 
 
 def main(database: str, token: str, folder: str, *words: str) -> None:
@@ -54,10 +55,10 @@ def main(database: str, token: str, folder: str, *words: str) -> None:
     logging.basicConfig(level=logging.INFO)
     try:
         asyncio.run(run())
-    except psycopg.Error:
+    except (psycopg.Error, SiteError):
         if has_begun:
             raise
-        sys.exit(NO_DATABASE)
+        sys.exit(AWAY)
 
 
 if __name__ == "__main__":

@@ -210,7 +210,7 @@ def run(
 
     host, _, port = listen.rpartition(":")
     if listen and not (host and port.isdecimal() and int(port) < 65536):
-        raise click.BadParameter("use HOST:PORT, like 127.0.0.1:9108")
+        raise UsageError(f"--listen {listen} is not HOST:PORT, like 127.0.0.1:9108")
 
     async def work(rows: Rows) -> None:
         url = (await rows.settings()).service

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from wikisync.core.system.parallel import gather
+from wikisync.core.terminal import one_line
 from wikisync.errors import PreconditionFailed, UsageError, WikisyncError
 from wikisync.fleet.rows import Rows, Settings
 from wikisync.site.bucket import Bucket, open_bucket
@@ -17,7 +19,6 @@ CLOCK_S = 2.0
 RIVALS = 8
 OWNER = "-/fleet.txt"
 """Names the fleet that a place in a bucket belongs to; whoever reads may know it."""
-OWNER_MAX = 500
 
 
 class PlaceTaken(UsageError):
@@ -27,23 +28,44 @@ class PlaceTaken(UsageError):
 async def own(settings: Settings, *, takes_over: bool = False) -> None:
     """Make the places of a fleet its own, all or none; or PlaceTaken, SiteError.
 
-    A fleet that lost a place so finds it out when it lists wikis.
+    A fleet that lost a place so finds it out as a worker begins, or lists wikis.
     """
-    name, changed = f"fleet {settings.fleet} of ", []
+    mine = f"fleet {settings.fleet} of {settings.service}".encode()
+    foreign = await _foreign(settings, mine, takes_over=takes_over)
+    try:
+        for bucket, _, etag in foreign:
+            await bucket.put(OWNER, mine, etag)
+    except BaseException as error:
+        for bucket, before, _ in foreign:
+            with suppress(WikisyncError):
+                now, etag = await bucket.read(OWNER) or (b"", "")
+                if now == mine and before:
+                    await bucket.put(OWNER, before, etag)
+                elif now == mine:
+                    await bucket.remove(OWNER, etag)
+        if isinstance(error, PreconditionFailed):
+            await _foreign(settings, mine)  # names the fleet that came between
+        raise
+
+
+async def _foreign(
+    settings: Settings, mine: bytes, *, takes_over: bool = False
+) -> list[tuple[Bucket, bytes, str]]:
+    """The places whose owner is not named so, what names it, and the tag of that."""
+    name, foreign = f"fleet {settings.fleet} of ", []
     for place in filter(None, (settings.site, settings.state, settings.protected)):
         bucket = open_bucket(place)
         content, etag = await bucket.read(OWNER) or (b"", "")
-        owner = content[:OWNER_MAX].decode(errors="replace")
-        if owner and not owner.startswith(name) and not takes_over:
+        if content and not content.startswith(name.encode()) and not takes_over:
+            owner = one_line(content.decode(errors="replace"))
             raise PlaceTaken(
                 f"{place} belongs to {owner}, not to {name}{settings.service}",
                 hint="name another place, or if that fleet is no more: wikisync fleet"
                 " init --take-over, which ends its workers",
             )
-        if owner != name + settings.service:
-            changed.append((bucket, etag))
-    for bucket, etag in changed:
-        await bucket.put(OWNER, (name + settings.service).encode(), etag)
+        if content != mine:
+            foreign.append((bucket, content, etag))
+    return foreign
 
 
 async def examine(rows: Rows, settings: Settings) -> AsyncIterator[Finding]:
@@ -67,54 +89,38 @@ async def _database(rows: Rows) -> AsyncIterator[Finding]:
         version = connection.info.server_version
         cursor = await connection.execute("SELECT clock_timestamp()")
         (now,) = await cursor.fetchone() or (datetime.now(UTC),)
-    is_new = version >= SERVER_MIN
-    yield Finding(
-        Grade.FINE if is_new else Grade.WRONG,
-        f"PostgreSQL has version {version // 10_000}",
-        "" if is_new else "use version 14 or later",
-    )
+    said = f"PostgreSQL has version {version // 10_000}"
+    yield _finding(version >= SERVER_MIN, said, Grade.WRONG, "use version 14 or later")
     apart_s = abs((now - datetime.now(UTC)).total_seconds())
-    is_near = apart_s < CLOCK_S
-    yield Finding(
-        Grade.FINE if is_near else Grade.LOOK,
-        f"the clock here and that of the database are {apart_s:.1f} s apart",
-        "" if is_near else "keep the clocks of all machines by NTP",
-    )
+    said = f"the clock here and that of the database are {apart_s:.1f} s apart"
+    hint = "keep the clocks of all machines by NTP"
+    yield _finding(apart_s < CLOCK_S, said, Grade.LOOK, hint)
 
 
 async def _bucket(bucket: Bucket) -> AsyncIterator[Finding]:
     """Whether a bucket refuses writes over what their writer does not know."""
-    path = f"-probe-{secrets.token_hex(8)}"
+    path, etag = f"-probe-{secrets.token_hex(8)}", ""
 
-    async def wins(etag: str, content: bytes) -> str:
+    async def wins(content: bytes) -> bool:
         try:
-            return await bucket.put(path, content, etag)
+            return bool(await bucket.put(path, content, etag))
         except PreconditionFailed:
-            return ""
+            return False
 
-    def finding(what: str, winners: int) -> Finding:
-        if winners == 1:
-            return Finding(Grade.FINE, f"{bucket.url} lets one of {RIVALS} {what}")
-        return Finding(
-            Grade.WRONG,
-            f"{bucket.url} lets {winners} of {RIVALS} writers {what}",
-            "use a storage that honours If-Match and If-None-Match",
-        )
-
-    contents = [f"{number}".encode() for number in range(RIVALS)]
-    made = await gather(contents, lambda content: wins("", content), in_flight=RIVALS)
-    yield finding("create an object", sum(map(bool, made)))
-    etag = (await bucket.etags()).get(path, "")
-    contents = [content + b" again" for content in contents]
-    changed = await gather(
-        contents, lambda content: wins(etag, content), in_flight=RIVALS
-    )
-    yield finding("replace an object", sum(map(bool, changed)))
-    is_fenced = not await bucket.remove(path, etag)
-    yield Finding(
-        Grade.FINE if is_fenced else Grade.LOOK,
-        f"{bucket.url} {'refuses' if is_fenced else 'does not refuse'} to remove an"
-        " object that changed",
-        "" if is_fenced else "a frozen worker may remove a page that came back",
-    )
+    for act in ("create", "replace"):
+        contents = [f"{act} {number}".encode() for number in range(RIVALS)]
+        winners = sum(await gather(contents, wins, in_flight=RIVALS))
+        said = f"{bucket.url} lets {winners} of {RIVALS} writers {act} an object"
+        hint = "use a storage that honours If-Match and If-None-Match"
+        yield _finding(winners == 1, said, Grade.WRONG, hint)
+        before, etag = etag, (await bucket.etags()).get(path, "")
+    is_fenced = not await bucket.remove(path, before)
+    said = "refuses" if is_fenced else "does not refuse"
+    said = f"{bucket.url} {said} to remove an object that changed"
+    hint = "a frozen worker may remove a page that came back"
+    yield _finding(is_fenced, said, Grade.LOOK, hint)
     await bucket.remove(path, (await bucket.etags()).get(path, ""))
+
+
+def _finding(is_fine: bool, said: str, grade: Grade, hint: str) -> Finding:
+    return Finding(Grade.FINE, said) if is_fine else Finding(grade, said, hint)

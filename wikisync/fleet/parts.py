@@ -85,13 +85,11 @@ def bucket_server(folder: Path) -> Iterator[BucketServer]:
         raise ServiceError("SeaweedFS is not installed", hint=HINT)
     make_private_folder(folder)
     key, secret = "writer", secrets.token_hex()
+    keys = [{"accessKey": key, "secretKey": secret}]
+    acts = ["Admin", "Read", "Write", "List", "Tagging"]
     identities = [
         {"name": "anonymous", "actions": ["Read:site"]},
-        {
-            "name": "writer",
-            "credentials": [{"accessKey": key, "secretKey": secret}],
-            "actions": ["Admin", "Read", "Write", "List", "Tagging"],
-        },
+        {"name": key, "credentials": keys, "actions": acts},
     ]
     settings = folder / "s3.json"
     settings.touch(0o600)

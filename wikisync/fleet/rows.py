@@ -313,6 +313,7 @@ class Rows:
             f" WHERE key = (WITH oldest AS (SELECT key, hint_at, {own} AS is_own"
             f" FROM fleet_wiki WHERE {_FREE} AND ({own} OR greatest(hint_at, due_at) <"
             " clock_timestamp() - %(known_s)s * interval '1 second')"
+            " AND NOT (SELECT is_draining FROM fleet)"
             " ORDER BY hint_at LIMIT 100)"
             " SELECT taken.key FROM"
             " (SELECT key FROM oldest ORDER BY is_own DESC, hint_at) AS next,"
@@ -489,8 +490,8 @@ class Rows:
             f" AND (lister = %s OR lister NOT IN {_LIVE}) RETURNING CASE"
             " WHEN swept_at < now() - %s * interval '1 second' THEN ''"
             " ELSE (SELECT coalesce((newest - CASE WHEN newest < now() - 2 * %s THEN"
-            " interval '0' ELSE %s END)::text, '') FROM (SELECT"
-            " nullif(max(activity), '')::timestamptz newest FROM fleet_wiki) it) END since",
+            " interval '0' ELSE %s END)::text, '') FROM (SELECT nullif(max(activity),"
+            " '')::timestamptz newest FROM fleet_wiki) it) END since",
             (worker, every_s, worker, whole_s, LATE, LATE),
         )
         return str(row["since"]) if row else None

@@ -56,15 +56,14 @@ class States:
         name = row.state
         if names and (not name or order(names[-1])[0] > row.generation):
             name = names[-1]
-            log.warning(
-                "%s: its newest state is %s, not that of its row", row.key, name
-            )
+            log.warning("%s: its newest state %s is not its row's", row.key, name)
         found = await self._bucket.read(self._prefix + name) if name else None
         if found is None:
             if name:
                 log.warning("%s: the state %s is lost; it is read anew", row.key, name)
             return row.generation
-        await asyncio.to_thread(self._unpack, found[0])
+        store = await asyncio.to_thread(zlib.decompress, found[0])
+        await asyncio.to_thread((self.folder / STORE).write_bytes, store)
         wanted = await self._bucket.etags(f"{self._prefix}files/")
         here = {path.name for path in (self.folder / FILES).iterdir()}
 
@@ -96,9 +95,8 @@ class States:
                     log.debug("%s is there already", path)  # named by its bytes
 
         files = self.folder / FILES
-        await each(
-            list(files.iterdir()) if files.is_dir() else [], put, in_flight=AT_ONCE
-        )
+        here = [*files.iterdir()] if files.is_dir() else []
+        await each(here, put, in_flight=AT_ONCE)
         name = f"{generation}.{claim}"
         packed = await asyncio.to_thread(self._pack)
         await self._bucket.put(self._prefix + name, packed, "")
@@ -134,9 +132,6 @@ class States:
         content = copy.read_bytes()
         copy.unlink()
         return zlib.compress(content, 3)
-
-    def _unpack(self, content: bytes) -> None:
-        (self.folder / STORE).write_bytes(zlib.decompress(content))
 
 
 def order(name: str) -> tuple[int, int]:

@@ -52,11 +52,17 @@ async def work_on_sites(
     secret; ``at`` is told of each step of a cycle in place of the meter.
 
     Raises:
-        UsageError: there is no fleet, or it has another version, or another worker
-            has the folder.
+        UsageError: there is no fleet, or it is drained, has another version, or lost
+            a place; or another worker has the folder.
+        SiteError: a bucket cannot be read.
         psycopg.Error: the database is away.
     """
     settings = await rows.settings()
+    await own(settings)
+    if (await rows.counts()).is_draining:
+        raise UsageError(
+            "the fleet is drained", hint="to end that: wikisync fleet drain --end"
+        )
     make_private_folder(folder)
     try:
         with locked_folder(folder):
@@ -122,9 +128,7 @@ async def _list(client: Client, rows: Rows, selection: Selection, since: str) ->
     known = await rows.known()
     gone = known - set(map(key_of, found.wikis))
     if len(gone) > removals_max(len(known)):
-        log.warning(
-            "%d of %d wikis are missing from the lists; none is removed",
-            *(len(gone), len(known)),
-        )
+        said = "%d of %d wikis are missing from the lists; none is removed"
+        log.warning(said, len(gone), len(known))
         gone.clear()
     await rows.put(found.wikis, gone)
