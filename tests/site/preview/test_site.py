@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.sites import Studio
+from tests.site.sites import Studio, wiki_source
 from tests.support.archive import unpack
 from tests.support.commits import committed
+from wikisync.core.model import REDIRECTS_PATH
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.preview import site as preview_site
 from wikisync.site.preview import world as preview_world
@@ -362,3 +363,75 @@ def test_page_keeps_the_date_of_its_last_commit_while_it_is_written(desk: Desk) 
     for shown in (page, desk.shown("-/changes")):
         assert "-/history" not in shown
         assert ".atom" not in shown
+
+
+def moved_to(desk: Desk, path: str) -> object:
+    found = desk.site.answer(path)
+    return found if isinstance(found, str) else None
+
+
+def rename(desk: Desk, *names: tuple[str, str]) -> None:
+    """Files get other names, all seen at once."""
+    files = [desk.folder / one for pair in names for one in pair]
+    for old, new in zip(files[::2], files[1::2], strict=True):
+        new.parent.mkdir(exist_ok=True)
+        old.rename(new)
+    desk.told(*files)
+
+
+def test_an_old_name_leads_to_its_page_until_a_page_has_it_again(desk: Desk) -> None:
+    rename(desk, ("guide.md", "manual.md"))
+    rename(desk, ("manual.md", "book.md"))
+    assert moved_to(desk, "guide.html") == "book.html"
+    page = desk.site.writable("manual.html")
+    assert page is not None
+    assert desk.site.earlier_paths(page) == ["guide.md", "manual.md"]
+    desk.save("guide.md", "Another page.\n")
+    assert desk.site.earlier_paths(page) == ["manual.md"]
+    (desk.folder / "guide.md").unlink()
+    desk.told(desk.folder / "guide.md")
+    assert moved_to(desk, "guide.html") is None
+
+
+def test_a_page_that_was_renamed_back_and_is_gone_leads_nowhere(desk: Desk) -> None:
+    rename(desk, ("guide.md", "manual.md"))
+    rename(desk, ("manual.md", "guide.md"))
+    (desk.folder / "guide.md").unlink()
+    desk.told(desk.folder / "guide.md")
+    assert moved_to(desk, "guide.html") is None
+
+
+def test_of_pages_with_one_text_only_those_of_a_name_are_known_again(
+    desk: Desk,
+) -> None:
+    for name in "abcd":
+        desk.save(f"{name}.md", "TBD\n")
+    rename(desk, ("a.md", "c/a.md"), ("b.md", "c/b.md"), ("d.md", "c/e.md"))
+    assert moved_to(desk, "a.html") == "c/a.html"
+    assert moved_to(desk, "b.html") == "c/b.html"
+    assert moved_to(desk, "d.html") is None
+
+
+def test_a_name_that_the_sync_knows_is_followed_by_readers_and_writers(
+    desk: Desk,
+) -> None:
+    noted = desk.folder / REDIRECTS_PATH
+    noted.parent.mkdir(exist_ok=True)
+    noted.write_text("guide: manual\n")
+    (desk.folder / "guide.md").unlink()
+    (desk.folder / "manual.md").write_text("Another text at once.\n")
+    desk.site.refresh(None)
+    assert moved_to(desk, "guide.html") == "manual.html"
+    page = desk.site.writable("guide.html")
+    assert page is not None
+    assert page.path == "manual.md"
+    assert desk.site.earlier_paths(page) == ["guide.md"]
+
+
+def test_a_wiki_that_comes_before_another_one_takes_none_of_its_names(
+    desk: Desk,
+) -> None:
+    other = unpack("-- twin.md --\n## Part\n\nWords.\n", desk.studio.root / "other")
+    desk.studio.sources.insert(0, wiki_source(other, "docs/other"))
+    desk.site.refresh(None)
+    assert moved_to(desk, "docs/other/-/wikis/guide.html") is None

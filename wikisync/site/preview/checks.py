@@ -29,14 +29,9 @@ def page_checks(file: str, content: bytes) -> list[Problem]:
         text = content.decode("utf-8")
     except UnicodeDecodeError as exc:
         line = content.count(b"\n", 0, exc.start) + 1
-        return [
-            Problem(
-                "page-not-utf8",
-                f"{file}:{line}",
-                f"byte {exc.start} is not valid UTF-8; such bytes are shown as \ufffd",
-                "save the file as UTF-8",
-            )
-        ]
+        message = f"byte {exc.start} is not valid UTF-8; such bytes are shown as \ufffd"
+        hint = "save the file as UTF-8"
+        return [Problem("page-not-utf8", f"{file}:{line}", message, hint)]
     return front_matter_checks(file, text.replace("\r\n", "\n"))
 
 
@@ -68,24 +63,18 @@ def located(code: str, message: str, hint: str | None) -> Problem:
 
 
 def _not_closed(file: str) -> Problem:
-    return Problem(
-        "front-matter-open",
-        f"{file}:1",
-        "front matter starts here and has no end line",
-        f"add a line {FENCE} after its last key",
-    )
+    message = "front matter starts here and has no end line"
+    hint = f"add a line {FENCE} after its last key"
+    return Problem("front-matter-open", f"{file}:1", message, hint)
 
 
 def _not_metadata(file: str, lines: list[str], error: NotMetadata) -> Problem:
     # the fence is the line before the first of the block
     line = min(error.line + 1, len(lines) - 1)
     shown = lines[line] if len(lines[line]) <= 60 else lines[line][:59] + "…"
-    return Problem(
-        "front-matter-wrong",
-        f"{file}:{line + 1}",
-        f"invalid front matter: {error} in {shown!r}; the block is shown as code",
-        "write key: value lines, and put quotes around a value with ': ' in it",
-    )
+    message = f"invalid front matter: {error} in {shown!r}; the block is shown as code"
+    hint = "write key: value lines, and put quotes around a value with ': ' in it"
+    return Problem("front-matter-wrong", f"{file}:{line + 1}", message, hint)
 
 
 def boxes_of(html: str) -> list[bool]:

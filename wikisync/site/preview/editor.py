@@ -50,21 +50,16 @@ class Editor:
             try:
                 process = start_program(words, errors)
             except OSError as exc:
-                raise SiteError(
-                    f"cannot start the editor {self._command[0]}: {exc.strerror}",
-                    hint=_HINT,
-                ) from exc
+                message = f"cannot start the editor {self._command[0]}: {exc.strerror}"
+                raise SiteError(message, hint=_HINT) from exc
             self._running.append(process)
             with suppress(TimeoutExpired):
                 if code := process.wait(START_S):
                     errors.seek(0)
                     said = errors.read(LINE_CHARS_MAX).decode("utf-8", "replace")
                     why = next(iter(said.strip().splitlines()), "it says nothing")
-                    raise SiteError(
-                        f"the editor {self._command[0]} ended with exit code {code}:"
-                        f" {why}",
-                        hint=_HINT,
-                    )
+                    ended = f"the editor {self._command[0]} ended with exit code {code}"
+                    raise SiteError(f"{ended}: {why}", hint=_HINT)
 
     def leave(self) -> None:
         """Forget the editors; those that are open stay open."""

@@ -193,10 +193,9 @@ class Asked(LanguageServer):
             return [(f"{name}:", character) for name, character in names.items()]
         href, mark, _ = typed.partition("#")
         if mark:
-            headings = await self.in_thread(
-                self._site.headings, page, href or page.slug
-            )
-            return [(f"{href}#{name}", text) for name, text in headings]
+            of, headings = href or page.slug, self._site.headings
+            found = await self.in_thread(headings, page, of)
+            return [(f"{href}#{name}", text) for name, text in found]
         files = (*page.wiki.attachments, *sorted(page.wiki.loose.names))
         return [*await self.titles(page), *((path, "") for path in files)]
 

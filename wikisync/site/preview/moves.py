@@ -12,6 +12,7 @@ import html
 import os
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
@@ -31,6 +32,7 @@ from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.folder.scan import read_patterns, scan_pages
 from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.markup.retarget import moved_links
+from wikisync.site.model import SourcePage
 from wikisync.site.preview.writing import WikiDesk, new_path
 
 _RUN = re.compile(r"[0-9a-z]+")
@@ -162,6 +164,27 @@ def make_moves(desk: WikiDesk, moves: Moves) -> list[PagePath]:
     for file in moves.files:
         desk.move(file.path, file.target)
     return clashing
+
+
+def renamed_pages(
+    was: Mapping[Slug, SourcePage], now: Mapping[Slug, SourcePage]
+) -> Iterator[tuple[str, str]]:
+    """Pages that went, each with the one that came at once and certainly is the same.
+
+    It has the text, which no other page has, or of those that have it the last name.
+    """
+    texts = [Counter(page.digest for page in pages.values()) for pages in (was, now)]
+
+    def key(page: SourcePage) -> tuple[str, str]:
+        is_one = all(text[page.digest] == 1 for text in texts)
+        return page.digest, "" if is_one else page.path.rpartition("/")[2]
+
+    gone, come = ([a[one] for one in a.keys() - b] for a, b in ((was, now), (now, was)))
+    keys = Counter(map(key, gone)), Counter(map(key, come))
+    paths = {key(page): page.path for page in gone}
+    for page in come:
+        if all(one[key(page)] == 1 for one in keys):
+            yield paths[key(page)], page.path
 
 
 _OTHER = "choose another name"

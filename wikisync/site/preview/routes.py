@@ -245,12 +245,12 @@ class WriteRoutes:
         if text is None:
             raise errors.NotFound(f"{page.path} is gone")
         at = await self._in_thread(self._site.address_of, page.wiki, page.path)
-        earlier = [old for old, new in self._site.moved.items() if new == at]
+        earlier = await self._in_thread(self._site.earlier_paths, page)
         return {
             "file": page.path,
             "address": at,
             "slug": page.slug,
-            "ids": [_id_of(page, one) for one in (at, *earlier)],
+            "ids": [_id_of(page, one) for one in (page.path, *earlier)],
             "format": page.format,
             "text": text,
             "is_conflict": bool(page.conflict),
@@ -280,26 +280,16 @@ class WriteRoutes:
         page = await self._in_thread(self._site.writable, wish.at)
         if page is None:
             return writing.Written("gone", "")
-        desk = self._desk(page)
-        save = partial(desk.save, is_dry=wish.is_dry)
-        written: writing.Written = await finish_in_thread(
-            save, page.path, page.format, wish.text, wish.base
-        )
-        return written
+        save = partial(self._desk(page).save, is_dry=wish.is_dry)
+        asked = (page.path, page.format, wish.text, wish.base)
+        return await finish_in_thread(save, *asked)
 
     async def _create(self, wish: CreateWish) -> object:
-        page: WritablePage | None = await self._in_thread(
-            self._site.new_page,
-            wish.at,
-            wish.name,
-            wish.href,
-            is_file=wish.text is not None,
-        )
+        find = partial(self._site.new_page, is_file=wish.text is not None)
+        page = await self._in_thread(find, wish.at, wish.name, wish.href)
         if page is None:
-            raise errors.UsageError(
-                f"{(wish.name or wish.at)[:80]!r} cannot be the name of a page",
-                hint="choose another name",
-            )
+            message = f"{(wish.name or wish.at)[:80]!r} cannot be the name of a page"
+            raise errors.UsageError(message, hint="choose another name")
         text = wish.text
         if text is None:
             text = await finish_in_thread(_beginning_of, page, wish.template)
@@ -327,7 +317,8 @@ class WriteRoutes:
         to = next(file.target for file in moves.files if file.path == page.path)
         for file in moves.files:
             # with other links in its text it is not known again by that
-            await self._in_thread(self._site.rename, page.wiki, file.path, file.target)
+            renamed = (desk.root, file.path, file.target)
+            await self._in_thread(self._site.rename, *renamed)
         return answer | await self._shown(page, to, *changed)
 
     async def _delete(self, wish: DeleteWish) -> object:
@@ -376,9 +367,8 @@ class WriteRoutes:
         tick = partial(ticked, is_done=wish.is_done, render=render)
         new = await self._in_thread(tick, text or "", page.format, wish.number)
         if new is None:
-            raise errors.SiteError(
-                f"the box cannot be found in the text of {page.path}"
-            )
+            message = f"the box cannot be found in the text of {page.path}"
+            raise errors.SiteError(message)
         if is_draft:
             return writing.Written("saved", new)
         return await finish_in_thread(desk.save, page.path, page.format, new, text)
@@ -476,9 +466,8 @@ def file_path(name: str, content: bytes) -> str:
     digest = hashlib.sha256(content).hexdigest()[:HASH_DIGITS]
     path = f"uploads/{digest}/{plain}"
     if attachment_path(path) is None:
-        raise errors.SiteError(
-            f"{plain} cannot be the name of a file", hint="choose a shorter name"
-        )
+        message = f"{plain} cannot be the name of a file"
+        raise errors.SiteError(message, hint="choose a shorter name")
     return path
 
 
@@ -512,9 +501,9 @@ def _beginning_of(page: WritablePage, template: str) -> str:
     return f"{HEADINGS[page.format]}{title}\n\n"
 
 
-def _id_of(page: WritablePage, at: str) -> str:
-    """What a draft of a page is kept under in the browser."""
-    named = f"{page.wiki.source.folder.absolute()}\0{at}"
+def _id_of(page: WritablePage, path: str) -> str:
+    """What drafts of a file are kept under in the browser."""
+    named = f"{page.wiki.source.folder.absolute()}\0{path}"
     return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

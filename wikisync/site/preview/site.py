@@ -19,7 +19,7 @@ import tempfile
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,13 +31,14 @@ from wikisync.core.system.locks import locked_folder
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
-from wikisync.markup.links import LinkIndex
+from wikisync.markup.links import LinkIndex, Target
 from wikisync.site.addresses import page_path
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.composing import search_digest, search_documents
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.checks import located
+from wikisync.site.preview.moves import renamed_pages
 from wikisync.site.preview.pages import Draft, Drafts, Rendered, RenderedPages
 from wikisync.site.preview.world import (
     Mark,
@@ -65,6 +66,8 @@ READ_STEP_S = 0.05
 """How long one step of reading may take; whoever asks for a page waits for it."""
 READ_SHOWN_S = 2.0
 """How often what was read meanwhile reaches the site."""
+_FileName = tuple[Path, str]
+"""A wiki's folder, and a file's path in it."""
 Load = Callable[[], PreviewInputs]
 """Reads the configuration; a ``WikisyncError`` is shown, and the last good one used."""
 
@@ -129,8 +132,8 @@ class LiveSite:
         """When what was read reached the site last."""
         self._is_behind = False
         """Changes were not taken over, so the next look is at everything."""
-        self.moved: dict[str, str] = {}
-        """Output paths of pages that were renamed during this run, old to new."""
+        self._moved: Mapping[_FileName, _FileName] = {}
+        """Files of pages that were renamed during this run, old to new."""
 
     def use(self, cache: Cache) -> None:
         """Keep rendered pages there; before anything else is asked."""
@@ -146,7 +149,7 @@ class LiveSite:
 
         What keeps it from doing so becomes ``failure``.
         """
-        last = self._world
+        last = before = self._world
         if self._is_behind:
             # the cache may hold pages of the site that did not come about
             changed = last = None
@@ -158,25 +161,26 @@ class LiveSite:
             self._world = next_world(
                 last, self._inputs, changed, self._cache, self._progress
             )
-            self._note_renames(last or self._world, self._world)
+            self._note_renames(before or self._world, self._world)
             self.failure = None
             self._is_behind = False
 
     def _note_renames(self, last: World, world: World) -> None:
-        """A page that went, and one that came at once with its text, are the same."""
-        for was, now in zip(last.scanned, world.scanned, strict=False):
-            gone = [was.pages[slug] for slug in was.pages.keys() - now.pages.keys()]
-            paths = {page.digest: page.path for page in gone}
-            for slug in now.pages.keys() - was.pages.keys():
-                page = now.pages[slug]
-                if page.digest in paths:
-                    self.rename(now, paths[page.digest], page.path)
+        before = {wiki.source.folder: wiki.pages for wiki in last.scanned}
+        for wiki in world.scanned:
+            folder, was = wiki.source.folder, before.get(wiki.source.folder, wiki.pages)
+            # the page that is there again is another one
+            come = {(folder, wiki.pages[one].path) for one in wiki.pages.keys() - was}
+            self._moved = {at: to for at, to in self._moved.items() if at not in come}
+            for path, target in renamed_pages(was, wiki.pages):
+                self.rename(folder, path, target)
 
-    def rename(self, wiki: ScannedWiki, path: str, target: str) -> None:
-        """The page in a file has another one."""
-        old, new = self.address_of(wiki, path), self.address_of(wiki, target)
-        earlier = {at for at, to in self.moved.items() if to == old}
-        self.moved |= dict.fromkeys((*earlier, old), new)
+    def rename(self, folder: Path, path: str, target: str) -> None:
+        """The page in a file of a wiki has another one."""
+        old, new = (folder, path), (folder, target)
+        moved = {at: new if to == old else to for at, to in self._moved.items()}
+        moved[old] = new
+        self._moved = {at: to for at, to in moved.items() if at != to}
 
     def read_on(self) -> bool:
         """Read some of the pages that nobody asked for, if any are left.
@@ -287,7 +291,7 @@ class LiveSite:
             return Rendered("", content, content_type(path))
         if path in world.linked:
             return world.linked[path]
-        if to := world.layout.moved.get(path) or self._moved_to(world, path):
+        if to := self._moved_to(world, path):
             return to
         return self._pages.page(self._read(world, path), path)
 
@@ -356,7 +360,24 @@ class LiveSite:
 
     def _moved_to(self, world: World, path: str) -> str:
         """Where the page of an output path is shown by now that has none."""
-        return "" if world.has(path) else self.moved.get(path, "")
+        if world.has(path):
+            return ""
+        wikis = {wiki.source.folder: wiki for wiki in world.scanned}
+        for (folder, old), (_, new) in self._moved.items():
+            if folder in wikis and self.address_of(wikis[folder], old) == path:
+                return self.address_of(wikis[folder], new)
+        return world.layout.moved.get(path, "")
+
+    def earlier_paths(self, page: WritablePage) -> list[str]:
+        """Files that were the page's, and are no other's."""
+        world, folder = self._world, page.wiki.source.folder
+        assert world is not None, "the page is one of it"
+        now = world.layout.addresses[_number(world, page.wiki)]
+        synced = [model.Slug(at) for at, to in now.redirects.items() if to == page.slug]
+        old = [at for (_, at), to in self._moved.items() if to == (folder, page.path)]
+        old += [new_path(one, page.format) or "" for one in synced]
+        files = {one.path for one in page.wiki.pages.values()}
+        return [path for path in dict.fromkeys(old) if path not in files]
 
     def page_in(self, file: Path) -> str:
         """Output path of the page in a file; empty where no page is in it."""
@@ -433,9 +454,7 @@ class LiveSite:
 
     def target(self, page: WritablePage, href: str) -> str:
         """Output path of the page that a link on a page leads to, or empty."""
-        index = LinkIndex(page.wiki.pages, page.wiki.attachments)
-        for is_wikilink in (False, True):
-            target = index.resolve(page.slug, href, is_wikilink=is_wikilink)
+        for target in _targets(page.wiki, page.slug, href):
             known = page.wiki.pages.get(model.Slug(target.name))
             if target.kind == "page" and known is not None:
                 return self.address_of(page.wiki, known.path)
@@ -466,7 +485,8 @@ class LiveSite:
                 return None
             return WritablePage(scanned, found[0], file, found[1], "")
         if href and place is not None:
-            name = _missing_page(scanned, model.Slug(place.name), href)
+            asked = _targets(scanned, model.Slug(place.name), href)
+            name = next((one.name for one in asked if one.reason == "no-page"), "")
         elif not name:
             prefix = world.layout.addresses[number].prefix
             name = path.removeprefix(prefix).removesuffix(".html")
@@ -537,14 +557,10 @@ def _number(world: World, wiki: ScannedWiki) -> int:
     return folders.index(wiki.source.folder)
 
 
-def _missing_page(wiki: ScannedWiki, slug: model.Slug, href: str) -> str:
-    """The page that a broken link asks for; empty where it asks for none."""
+def _targets(wiki: ScannedWiki, slug: model.Slug, href: str) -> list[Target]:
+    """What a link on a page may mean."""
     index = LinkIndex(wiki.pages, wiki.attachments)
-    for is_wikilink in (False, True):
-        target = index.resolve(slug, href, is_wikilink=is_wikilink)
-        if target.reason == "no-page":
-            return target.name
-    return ""
+    return [index.resolve(slug, href, is_wikilink=one) for one in (False, True)]
 
 
 def _wiki_at(world: World, path: str) -> int:
