@@ -93,7 +93,7 @@
 		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
 		const other = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
 		const script = other && other.querySelector("script[data-frame]");
-		if (!script || answer.redirected || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
+		if (!script || isElsewhere || answer.redirected || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
 		own.key = script.dataset.key;
 		exchange(other);
 	}
@@ -251,7 +251,7 @@
 
 	// What a person decides is loaded when it is asked for.
 	let last = { file: "" };
-	const pageOf = () => ({ own, root, host, make, exchange, dress, showProblems: tell, left, line: () => [word, line].map((one) => one.textContent).filter(Boolean).join("; "), hasFile: () => Boolean(last.file) });
+	const pageOf = () => ({ own, root, host, make, exchange, dress, moveTo, showProblems: tell, left, line: () => [word, line].map((one) => one.textContent).filter(Boolean).join("; "), hasFile: () => Boolean(last.file) });
 
 	async function view(act) {
 		try {
@@ -289,6 +289,18 @@
 		writer = null;
 		edit.hidden = false;
 		renewing = renewing.then(renew);
+	}
+
+	// The page has another address, and the editor stays.  From there the links around the
+	// page lead elsewhere, until the page is loaded.
+	let isElsewhere = false;
+
+	function moveTo(at) {
+		history.replaceState(history.state, "", `/${at.split("/").map(encodeURIComponent).join("/")}`);
+		own.at = at;
+		isElsewhere = true;
+		leave();
+		connect();
 	}
 
 	// A box is ticked in the text of the page: of the file, or of the editor.
@@ -330,6 +342,7 @@
 	// The server says the same again where nothing is new: what is silent does not run.
 	let heard = "";
 	let silence = 0;
+	let leave = () => {};
 
 	function connect() {
 		const socket = new WebSocket(`ws://${location.host}/-/preview/events?at=${encodeURIComponent(own.at)}`);
@@ -346,11 +359,19 @@
 			wait();
 			if (event.data !== heard) hear(JSON.parse((heard = event.data)));
 		};
+		let retry = 0;
 		socket.onclose = () => {
 			clearTimeout(silence);
 			heard = "";
 			say("the preview has ended");
-			setTimeout(connect, RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
+			retry = setTimeout(connect, RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
+		};
+		leave = () => {
+			clearTimeout(silence);
+			clearTimeout(retry);
+			heard = "";
+			socket.onmessage = socket.onclose = null;
+			socket.close();
 		};
 	}
 

@@ -96,8 +96,11 @@ export class Desk {
 			const out = make("button", { type: "button", textContent: made.length ? "Cancel" : "Close", onclick: () => box.close() });
 			const form = make("form", { method: "dialog" }, make("h2", { textContent: title }), ...inside, make("div", { className: "row" }, ...made, out));
 			const box = make("dialog", { className: `${this.dark ? "dark" : ""}${isWide ? " wide" : ""}`, ariaLabel: title }, form);
-			// Escape takes away only what a click brings back
-			box.oncancel = (event) => form.querySelector("[data-typed]") && event.preventDefault();
+			// Escape takes away only what a click brings back; a browser lets closing be
+			// cancelled only so often, and the key always
+			const hold = (event) => form.querySelector("[data-typed]") && event.preventDefault();
+			box.addEventListener("cancel", hold);
+			box.addEventListener("keydown", (event) => event.key === "Escape" && hold(event));
 			box.onclose = () => {
 				box.remove();
 				const picked = box.picked || (did && { did });

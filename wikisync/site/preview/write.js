@@ -74,7 +74,6 @@ export async function write(page, how = {}) {
 class Editor extends Desk {
 	constructor(page) {
 		super(page);
-		this.place = { writable: false };
 		this.mode = new Compartment();
 		this.known = "";
 		this.took = this.tookWhole = 0;
@@ -90,7 +89,8 @@ class Editor extends Desk {
 			this.close();
 			return null;
 		}
-		Object.assign(this, source);
+		sessionStorage.setItem(OPEN, this.own.at);
+		this.identify(source);
 		this.base = source.text;
 		const heads = headings();
 		const seen = heads.findLastIndex((one) => one.getBoundingClientRect().top < innerHeight / 3);
@@ -99,10 +99,9 @@ class Editor extends Desk {
 		// where not all headings are in the text, there is no telling which is which
 		if (seen > 0 && lines.length === heads.length) this.goToLine(lines[seen], true);
 		this.render(0);
-		sessionStorage.setItem(OPEN, this.own.at);
 		// what is typed before an earlier text is back would take its place
 		await this.alone(async () => {
-			await this.takeTab();
+			await this.takeTab(this.ids[0]);
 			await this.takeDraft();
 			this.hasTakenDraft = true;
 		});
@@ -113,16 +112,16 @@ class Editor extends Desk {
 
 	show() {
 		const { make } = this;
-		const format = (this.syntax = FORMATS[this.format] || { ...FORMATS.markdown, mode: () => [], isHeading: /$^/ });
 		const button = (label, text, act, props = {}) => make("button", { type: "button", textContent: text, title: label, ariaLabel: label, onclick: act, ...props });
-		const wrap = (pair) => () => this.wrap(...pair);
+		const wrap = (kind) => () => this.wrap(...this.syntax[kind]);
+		const prefix = (kind) => () => this.prefix(this.syntax[kind]);
 		this.saveButton = button("Save (Ctrl+S)", "Save", () => this.save(), { className: "main-button", disabled: true });
 		this.picker = make("input", { type: "file", multiple: true, hidden: true, tabIndex: -1, onchange: () => this.addFiles(this.picker.files) });
 		const limit = `${this.bytes_max >> 20} MiB`;
 		this.switcher = button("Show the page", "Page", () => this.turn(), { className: "switch" });
 		const onlyText = [
-			button("Bold (Ctrl+B)", "B", wrap(format.bold)), button("Italic (Ctrl+I)", "I", wrap(format.italic)), button("Code", "<>", wrap(format.code)),
-			button("Link (Ctrl+K)", "Link", () => this.link()), button("Heading", "H", () => this.prefix(format.heading)), button("List", "List", () => this.prefix(format.list)), button("Task list", "☑", () => this.prefix(format.task)),
+			button("Bold (Ctrl+B)", "B", wrap("bold")), button("Italic (Ctrl+I)", "I", wrap("italic")), button("Code", "<>", wrap("code")),
+			button("Link (Ctrl+K)", "Link", () => this.link()), button("Heading", "H", prefix("heading")), button("List", "List", prefix("list")), button("Task list", "☑", prefix("task")),
 			button(`Image or file, up to ${limit}; or paste or drop it`, "Image", () => this.picker.click()),
 			button("Undo (Ctrl+Z)", "↶", () => undo(this.view)), button("Redo (Ctrl+Y)", "↷", () => redo(this.view)), button("Find and replace (Ctrl+F)", "Find", () => openSearchPanel(this.view)),
 		];
@@ -158,7 +157,7 @@ class Editor extends Desk {
 					{ key: "Tab", run: (view) => tab(view, this.syntax, true), shift: (view) => tab(view, this.syntax, false) },
 					...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap,
 				]),
-				EditorView.contentAttributes.of({ spellcheck: "true", autocapitalize: "sentences", "aria-label": `Source of ${this.file}` }),
+				EditorView.contentAttributes.of(() => ({ spellcheck: "true", autocapitalize: "sentences", "aria-label": `Source of ${this.file}` })),
 				EditorView.updateListener.of(({ docChanged, changes }) => {
 					if (!docChanged) return;
 					this.pending = this.pending?.compose(changes) ?? changes;
@@ -207,8 +206,8 @@ class Editor extends Desk {
 		addEventListener("keydown", (event) => {
 			if ((event.ctrlKey || event.metaKey) && event.key === "s") {
 				event.preventDefault();
-				// a question is answered first
-				if (!this.box.inert && !this.page.root.querySelector("dialog")) this.save();
+				// a question is answered first, and what is under way ends
+				if (this.hasTakenDraft && !this.page.root.querySelector("dialog")) Promise.resolve(this.acting).then(() => this.isClosed || this.save());
 			}
 		}, { signal });
 	}
@@ -306,10 +305,12 @@ class Editor extends Desk {
 		this.isDrawing = true;
 		this.isStale = false;
 		const began = performance.now();
+		const { at } = this.own;
 		const answer = await this.ask("draft", { ...this.changes(), known: this.known, is_whole }).catch(() => null);
 		this.isDrawing = false;
 		if (this.isClosed) return;
-		if (answer ? !this.showDraft(...answer) : this.known) {
+		// the page has another name by now: this is not its navigation
+		if (at !== this.own.at || (answer ? !this.showDraft(...answer) : this.known)) {
 			this.known = "";
 			this.isStale = true;
 		}
@@ -452,15 +453,24 @@ class Editor extends Desk {
 		if (news.run !== this.own.run) await this.renewRun(this.own.run);
 		if (news.key === this.own.key) return;
 		this.own.key = news.key;
-		if (this.isSaving) return;
+		await this.look();
+	}
+
+	// One look after the other.
+	look() {
+		return (this.looking = Promise.resolve(this.looking).catch(() => {}).then(() => this.lookNow()));
+	}
+
+	async lookNow() {
+		// a save knows more, and looks when it is done
+		if (this.isSaving) return void (this.isBehind = true);
 		const { base } = this;
 		const source = await this.ask("source").catch(() => null);
-		// a save that came between knows more
-		if (this.isClosed || this.isSaving || this.base !== base) return;
-		if (source?.file && source.address !== this.own.at) return this.keep() && this.goTo(source.address);
+		if (this.isClosed) return;
+		if (this.isSaving || this.base !== base) return this.lookNow();
 		if (!source?.file) return this.say("The file of this page is gone. Your text is kept in this browser; Save writes it again.", true);
-		const wasDirty = this.isDirty;
-		if (source.text !== this.base && !wasDirty) {
+		if (source.ids[0] !== this.ids[0]) await this.moveTo(source);
+		if (source.text !== this.base && !this.isDirty) {
 			this.take(source.text);
 			this.say("The file was changed; this is its text.");
 		} else if (source.text !== this.base) {
@@ -469,10 +479,41 @@ class Editor extends Desk {
 		this.render(0);
 	}
 
+	// The window shows this page, without being loaded again.
+	identify(source) {
+		Object.assign(this, source);
+		this.syntax = FORMATS[this.format] || { ...FORMATS.markdown, mode: () => [], isHeading: /$^/ };
+		// a browser may give an address another Unicode form
+		if (source.address.normalize() === this.own.at.normalize()) return;
+		this.page.moveTo(source.address);
+		sessionStorage.setItem(OPEN, source.address);
+	}
+
+	// The page has another name: what is typed and under way goes with it.
+	async moveTo(source) {
+		const { key, freeTab } = this;
+		// a text that was kept there is another one
+		if (localStorage.getItem(draftKey(source.ids[0], this.tab))) sessionStorage.setItem(TAB, crypto.randomUUID());
+		await this.takeTab(source.ids[0]);
+		if (this.isClosed) return this.freeTab();
+		this.identify(source);
+		this.box.ariaLabel = `Editor of ${this.file}`;
+		this.view.dispatch({ effects: this.mode.reconfigure(this.syntax.mode()) });
+		if (this.keep()) localStorage.removeItem(key);
+		freeTab();
+		this.known = "";
+		this.names = undefined;
+		this.say(`The page has another name: ${this.file}.`);
+	}
+
 	// A box ticked in the page is ticked in the text.
 	async tick(number, is_done) {
 		await this.alone(async () => {
-			const { text } = await this.ask("tick", { number, is_done, text: this.text_ });
+			const asked = this.text_;
+			const { text } = await this.ask("tick", { number, is_done, text: asked });
+			if (this.isClosed) return;
+			// the box may be another one there
+			if (this.text_ !== asked) throw { message: "the text was changed in the meantime", hint: "tick it again" };
 			const { base } = this;
 			this.take(text, true);
 			this.base = base;
@@ -504,6 +545,9 @@ class Editor extends Desk {
 		this.view.focus();
 		// it was saved again, with what was typed or not, before the answer came
 		if (this.isAsked && (isRefused || this.base === text)) await this.save();
+		if (!this.isBehind || this.isClosed) return;
+		this.isBehind = false;
+		await this.look();
 	}
 
 	async wrote(written, text) {
@@ -539,13 +583,14 @@ class Editor extends Desk {
 	}
 
 	// Another text in the editor, where only what differs is exchanged; says where.  One
-	// who undoes own words takes nobody else's away.
-	take(text, isOwn = false) {
-		const old = this.text_;
-		const changes = this.view.state.changes(differences(old, text));
+	// who undoes own words takes nobody else's away.  What came since the text from which
+	// it was made stays.
+	take(text, isOwn = false, made = this.text_) {
+		const state = EditorState.create({ doc: made, extensions: EditorState.lineSeparator.of("\n") });
+		const changes = state.changes(differences(made, text)).map(state.changes(differences(made, this.text_)));
 		this.base = text;
 		this.view.dispatch({ changes, annotations: addToHistory.of(isOwn) });
-		let [first, last] = [text.length, 0];
+		let [first, last] = [this.view.state.doc.length, 0];
 		changes.iterChangedRanges((_from, _to, start, end) => ([first, last] = [Math.min(first, start), end]));
 		const line = (at) => this.view.state.doc.lineAt(at).number;
 		const [from, to] = [line(Math.min(first, last)), line(last)];
@@ -553,9 +598,10 @@ class Editor extends Desk {
 	}
 
 	async settle(parts, fileText) {
+		const mine = this.text_;
 		const text = await this.settled(parts, "mine", "in the file");
 		if (text === null) return this.say("Not saved: both texts are kept. Save asks again.", true);
-		this.take(text, true);
+		this.take(text, true, mine);
 		this.base = fileText;
 		if (this.isDirty) await this.save();
 		else this.say("The file's text is here; there is nothing to save.");
@@ -563,21 +609,18 @@ class Editor extends Desk {
 
 	// Texts that no file holds ---------------------------------------------------------
 
-	get key() {
-		return `${DRAFT}${this.ids[0]}-${this.tab}`;
-	}
-
 	// A tab holds a lock for as long as it lives, so that its draft is its own.
-	async takeTab() {
-		this.tab = sessionStorage.getItem(TAB) || crypto.randomUUID();
+	async takeTab(id) {
+		let tab = sessionStorage.getItem(TAB) || crypto.randomUUID();
 		// a duplicated tab has the name of the other one
-		while (!(await this.lockTab())) this.tab = crypto.randomUUID();
-		sessionStorage.setItem(TAB, this.tab);
+		while (!(await this.lockTab(draftKey(id, tab)))) tab = crypto.randomUUID();
+		sessionStorage.setItem(TAB, (this.tab = tab));
+		this.key = draftKey(id, tab);
 	}
 
-	lockTab() {
+	lockTab(key) {
 		return new Promise((done) => {
-			navigator.locks.request(this.key, { ifAvailable: true }, (lock) => {
+			navigator.locks.request(key, { ifAvailable: true }, (lock) => {
 				done(lock);
 				return lock && new Promise((free) => (this.freeTab = free));
 			});
@@ -610,14 +653,13 @@ class Editor extends Desk {
 		if ((outcome === "saved" || outcome === "merged") && kept?.text === text) this.forget();
 	}
 
-	// Texts of tabs that are closed: this one's comes back, others are offered.
+	// What this tab has kept for the file comes back; what a tab that is closed has, or
+	// that the file had under another name, is offered.
 	async takeDraft() {
 		const held = (await navigator.locks.query()).held.map((lock) => lock.name);
-		// the page may have had another name
-		const keys = Object.keys(localStorage).filter((key) => this.ids.some((id) => key.startsWith(`${DRAFT}${id}-`)));
-		const own = keys.filter((key) => key.endsWith(this.tab));
-		// its own first: the text of another takes its place
-		for (const key of [...own, ...keys.filter((one) => !held.includes(one))]) {
+		const keys = Object.keys(localStorage).filter((key) => this.ids.some((id) => key.startsWith(draftKey(id, ""))));
+		// the own first: it is taken before another would be kept in its place
+		for (const key of [this.key, ...keys.filter((one) => !held.includes(one))]) {
 			const draft = JSON.parse(localStorage.getItem(key));
 			if (!draft) continue;
 			// it may have been saved by a tab that did not live to hear of it
@@ -627,7 +669,7 @@ class Editor extends Desk {
 				continue;
 			}
 			const when = new Date(draft.at).toLocaleString();
-			const answer = own.includes(key) ? { did: "take" } : await this.dialog(`A text of ${when} is not in the file`, [this.make("pre", { tabIndex: 0, textContent: draft.text.slice(0, 2000) })], { take: "Take it", drop: "Drop it", later: "Not now" });
+			const answer = key === this.key ? { did: "take" } : await this.dialog(`A text of ${when} is not in the file`, [this.make("pre", { tabIndex: 0, textContent: draft.text.slice(0, 2000) })], { take: "Take it", drop: "Drop it", later: "Not now" });
 			if (answer?.did === "drop") localStorage.removeItem(key);
 			if (answer?.did !== "take") continue;
 			const isNewer = draft.base !== this.base;
@@ -788,8 +830,8 @@ class Editor extends Desk {
 		const lines = [...plan.files.map(([from, to]) => `${from} → ${to}`), ...Object.entries(plan.links).map(([path, links]) => `${path}: ${links} ${links === 1 ? "link" : "links"}`), ...plan.left.map((path) => `${path}: a link that you have to change yourself`)];
 		const sure = await this.dialog(`Rename it, and ${count} ${count === 1 ? "link" : "links"} to it?`, [this.make("pre", { tabIndex: 0, textContent: lines.join("\n") })], { rename: "Rename" });
 		if (!sure) return;
-		const done = await this.ask("rename", { name: answer.name });
-		this.goTo(done.address);
+		await this.ask("rename", { name: answer.name });
+		await this.look();
 	}
 
 	async remove() {
@@ -803,6 +845,9 @@ class Editor extends Desk {
 		location.reload();
 	}
 }
+
+// Under what a tab keeps its text of a file.
+const draftKey = (id, tab) => `${DRAFT}${id}-${tab}`;
 
 // What makes one text another: between lines that both have once, as far as it differs.
 function differences(old, text) {
