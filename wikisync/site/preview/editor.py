@@ -41,9 +41,8 @@ class Editor:
             raise SiteError("no editor is known", hint=_HINT)
         self._running = [one for one in self._running if one.poll() is None]
         if len(self._running) >= EDITORS_MAX:
-            raise SiteError(
-                f"{EDITORS_MAX} editors are open already", hint="close some of them"
-            )
+            message = f"{EDITORS_MAX} editors are open already"
+            raise SiteError(message, hint="close some of them")
         words = [*self._command, str(file)]
         # a file, which an editor that stays open may fill after we have ended
         with tempfile.TemporaryFile() as errors:

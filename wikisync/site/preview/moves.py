@@ -231,9 +231,8 @@ def _renamed_already(
 
 
 def _no_page(old: str) -> UsageError:
-    return UsageError(
-        f"there is no page or folder {old}", hint="give its path in the wiki"
-    )
+    message = f"there is no page or folder {old}"
+    return UsageError(message, hint="give its path in the wiki")
 
 
 def _file(path: PagePath, name: Slug) -> MovedFile:

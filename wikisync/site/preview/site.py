@@ -249,9 +249,8 @@ class LiveSite:
 
     def output_path(self, wiki: int, slug: model.Slug) -> str | None:
         """Where a page is shown; None for one that the site has not."""
-        return (
-            self._world.layout.addresses[wiki].pages.get(slug) if self._world else None
-        )
+        world = self._world
+        return world.layout.addresses[wiki].pages.get(slug) if world else None
 
     def conflicts(self) -> Iterator[str]:
         """Output paths of the pages in conflict."""
@@ -321,9 +320,8 @@ class LiveSite:
         is_failing = bool(problems)
         place = world.layout.places.get(path)
         if place is None:
-            return PageView(
-                key, frame, is_failing, tuple(problems), count=self.read_count
-            )
+            count = self.read_count
+            return PageView(key, frame, is_failing, tuple(problems), count=count)
         page = world.scanned[place.wiki].pages[model.Slug(place.name)]
         file = shown_file(world.scanned[place.wiki], page.path)
         problems += page_problems(world, place, file)
@@ -384,12 +382,9 @@ class LiveSite:
         world = self._world
         for number, scanned in enumerate(world.scanned if world else ()):
             folder = scanned.source.folder.absolute()
-            found = (
-                parse_path(file.relative_to(folder).as_posix())
-                if file.is_relative_to(folder)
-                else None
-            )
-            if found is not None:
+            if not file.is_relative_to(folder):
+                continue
+            if found := parse_path(file.relative_to(folder).as_posix()):
                 return self.output_path(number, found[0]) or ""
         return ""
 
@@ -546,9 +541,8 @@ def usual_format(wiki: ScannedWiki, slug: model.Slug) -> model.Format:
     pages = [page for page in wiki.pages.values() if page.format.is_writable]
     near = [page for page in pages if page.slug.rpartition("/")[0] == folder]
     counted = Counter(page.format for page in near or pages)
-    return max(
-        counted, key=lambda one: (counted[one], one), default=model.Format.MARKDOWN
-    )
+    known = model.Format.MARKDOWN
+    return max(counted, key=lambda one: (counted[one], one), default=known)
 
 
 def _number(world: World, wiki: ScannedWiki) -> int:

@@ -172,10 +172,8 @@ class WikiDesk:
                     continue
             outcome: Outcome = "saved" if merged.text == text else "merged"
             return Written(outcome, merged.text)
-        raise SiteError(
-            f"{path} is saved by another program all the time",
-            hint="close the other program, then save again",
-        )
+        message = f"{path} is saved by another program all the time"
+        raise SiteError(message, hint="close the other program, then save again")
 
     def _is_written_now(self, path: str, content: bytes | None) -> bool:
         """Whether a file gets another text: some programs empty it, then write."""
