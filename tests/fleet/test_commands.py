@@ -109,6 +109,18 @@ async def test_place_belongs_to_one_fleet(
     assert (await fleet.rows.settings()).fleet == now.fleet
     await fleet.discover()
     assert (await fleet.rows.counts()).is_draining
+    await said(capsys, "init", *words, site, "--take-over")
+    assert not (await fleet.rows.counts()).is_draining
+
+
+async def test_strange_name_of_an_owner_is_one_short_line(fleet: Fleet) -> None:
+    state = f"{fleet.settings.state}/strange"
+    content = b"\x1b[2J\nfleet\xff" + 1_000_000 * b" a"
+    await open_bucket(state).put(OWNER, content, "")
+    with pytest.raises(PlaceTaken) as refused:
+        await own(replace(fleet.settings, state=state))
+    assert refused.value.message.isprintable()
+    assert len(refused.value.message) < 1000
 
 
 @pytest.mark.parametrize("is_drained", [True, False])
@@ -280,6 +292,14 @@ async def test_webhook_of_a_page_makes_its_wiki_due(
     ):
         assert answer.status == status
     assert bool(await fleet.due()) == is_due
+
+
+def test_address_to_listen_at_that_is_none_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["run", "--database", "postgresql://x", "--listen", "nonsense"]
+    assert main(["fleet", *words]) == 2
+    assert "error: --listen nonsense is not HOST:PORT" in capsys.readouterr().err
 
 
 async def test_folder_has_one_worker(

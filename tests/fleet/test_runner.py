@@ -285,6 +285,23 @@ async def test_wiki_waits_for_the_worker_that_has_its_copy(fleet: FleetBench) ->
         assert await rows.claim("two")
 
 
+async def test_wiki_that_is_not_settled_waits_for_the_worker_that_has_its_copy(
+    fleet: FleetBench,
+) -> None:
+    async with pool_for(fleet.database) as pool:
+        rows = Rows(pool)
+        for name in ("one", "two"):
+            await rows.join(name, 60)
+        done = {"state": "", "pages": 1, "problem": "a page is limited"}
+        while row := await rows.claim("one"):
+            await rows.move(row, generation=1, is_settled=False, **done)  # type: ignore[arg-type]
+        await rows._do("UPDATE fleet_wiki SET due_at = now()")
+        assert await rows.claim("two") is None
+        row = await rows.claim("one")
+        assert row
+        assert row.attempts == 2
+
+
 async def test_wiki_goes_to_a_worker_other_than_that_which_failed(
     fleet: FleetBench,
 ) -> None:
@@ -302,7 +319,40 @@ async def test_wiki_goes_to_a_worker_other_than_that_which_failed(
             "UPDATE fleet_wiki SET due_at = now() - interval '6 seconds',"
             " hint_at = now() - interval '6 seconds', answered_at = '-infinity'"
         )
-        assert await rows.claim("one")  # alone, it tries again
+        row = await rows.claim("one")  # alone, it tries again
+        assert row
+        await rows.fail(row, "its disk is full")
+        await rows.retry([])
+        assert await rows.claim("one")  # some space was freed
+
+
+async def test_workers_do_not_wait_while_places_are_asked_for(
+    fleet: FleetBench,
+) -> None:
+    async with pool_for(fleet.database) as pool, asyncio.timeout(WAIT_S):
+        rows = Rows(pool)
+
+        async def asks(_settings: Settings) -> None:
+            assert await rows.claim("one")
+            assert not await rows.take_requests(1)
+
+        await rows.make(await rows.settings(), asks)
+
+
+async def test_two_that_make_a_fleet_at_once_make_one(database: str) -> None:
+    seen: list[str] = []
+    async with pool_for(database) as pool, asyncio.TaskGroup() as group:
+        rows = Rows(pool)
+
+        async def asks(settings: Settings) -> None:
+            seen.append(settings.fleet)
+            if len(seen) == 1:
+                await until(lambda: is_waited_for(rows))
+
+        for name in ("one", "two"):
+            settings = Settings("", Selection(), "s3://a", "s3://b", fleet=name)
+            group.create_task(rows.make(settings, asks))
+    assert seen in (["one", "one"], ["two", "two"])
 
 
 async def test_failed_wiki_waits_and_a_person_may_end_that(fleet: FleetBench) -> None:

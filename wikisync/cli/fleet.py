@@ -168,8 +168,13 @@ def init(
     service, selection = str(address).rstrip("/"), selection.named(address)
     given["title"] = given["title"] or urlsplit(service).hostname or service
     settings = Settings(service, selection, fleet=secrets.token_hex(4), **given)
-    owns = partial(own, takes_over=take_over)
-    _with_rows(database, lambda rows: rows.make(settings, owns), makes_it=True)
+
+    async def make(rows: Rows) -> None:
+        await rows.make(settings, partial(own, takes_over=take_over))
+        if take_over:  # it may have been drained as it lost them
+            await rows.drain(is_draining=False)
+
+    _with_rows(database, make, makes_it=True)
     console.result("the fleet is ready: start workers with wikisync fleet run")
     return ExitCode.DONE
 

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from psycopg import AsyncConnection, errors
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
@@ -47,7 +48,9 @@ DEAD_S = 30.0
 KNOWN_S = 5.0
 """A wiki waits so long for the worker that has its copy, or that is not at fault."""
 
-SCHEMA = """
+ALONE = "SELECT pg_advisory_xact_lock(hashtext('wikisync fleet'));"
+"""No two ``fleet init`` at a time, in a transaction."""
+SCHEMA = f"""{ALONE}
 CREATE TABLE IF NOT EXISTS fleet (
     number INTEGER PRIMARY KEY CHECK (number = 1), version INTEGER NOT NULL,
     settings JSONB NOT NULL, is_draining BOOLEAN NOT NULL DEFAULT false,
@@ -70,7 +73,7 @@ CREATE TABLE IF NOT EXISTS fleet_wiki (
     is_halted BOOLEAN NOT NULL DEFAULT false,
     may_empty BOOLEAN NOT NULL DEFAULT false);
 ALTER TABLE fleet_wiki ADD COLUMN IF NOT EXISTS links TEXT[],
-    ADD COLUMN IF NOT EXISTS names TEXT[] NOT NULL DEFAULT '{}';
+    ADD COLUMN IF NOT EXISTS names TEXT[] NOT NULL DEFAULT '{{}}';
 CREATE INDEX IF NOT EXISTS fleet_wiki_due ON fleet_wiki (hint_at)
     WHERE hint_at > answered_at;
 CREATE INDEX IF NOT EXISTS fleet_wiki_place ON fleet_wiki (place);
@@ -196,24 +199,26 @@ class Rows:
     ) -> None:
         """Make the tables, or change what the fleet works on; wikis stay.
 
-        A fleet that is there keeps its name.  Nothing is done if ``own`` raises.
+        A fleet that is there keeps its name.  Nothing changes if ``own`` raises, which
+        keeps no worker waiting.
         """
-        async with self.pool.connection() as connection, connection.transaction():
+        async with self.pool.connection() as connection:
             await connection.execute(SCHEMA, prepare=False)
-            cursor = await connection.execute(
+        async with self.pool.connection() as connection, connection.transaction():
+            await connection.execute(ALONE)
+            cursor = await connection.execute("SELECT settings->>'fleet' FROM fleet")
+            async for (name,) in cursor:
+                settings = replace(settings, fleet=name or settings.fleet)
+            await own(settings)
+            await connection.execute(
                 "INSERT INTO fleet (number, version, settings) VALUES (1, %s, %s)"
-                " ON CONFLICT (number) DO UPDATE SET settings = excluded.settings"
-                " || jsonb_strip_nulls(jsonb_build_object('fleet',"
-                " fleet.settings->'fleet')), version = excluded.version,"
-                " listed_at = '-infinity', swept_at = '-infinity'"
-                " RETURNING settings::text",
+                " ON CONFLICT (number) DO UPDATE SET settings = excluded.settings,"
+                " version = excluded.version, listed_at = '-infinity',"
+                " swept_at = '-infinity'",
                 (VERSION, msgspec.json.encode(settings).decode()),
             )
-            async for (made,) in cursor:
-                await own(_SETTINGS.decode(made))
-            page = FoundWiki(
-                owner=WikiOwner("group", LANDING), title=settings.title, is_named=False
-            )
+            owner = WikiOwner("group", LANDING)
+            page = FoundWiki(owner=owner, title=settings.title, is_named=False)
             await connection.execute(
                 "INSERT INTO fleet_wiki (key, wiki, path) VALUES (%s, %s, %s)"
                 " ON CONFLICT (key) DO UPDATE SET hint_at = now()"
@@ -288,8 +293,8 @@ class Rows:
         rows = await self._do(
             # without an activity, the wiki itself is asked
             f"UPDATE fleet_wiki SET {also} is_halted = false, attempts = 0,"
-            " due_at = '-infinity', hint_at = clock_timestamp(),"
-            " wiki = wiki - 'activity'"
+            " begun_at = answered_at, due_at = '-infinity', wiki = wiki - 'activity',"
+            " hint_at = clock_timestamp()"
             f" WHERE {condition} AND (cardinality(%s::text[]) = 0 OR path = ANY(%s))"
             " RETURNING key",
             (list(paths), list(paths)),
@@ -303,35 +308,28 @@ class Rows:
         first; after a cycle that failed, which may be that worker's fault, for another.
         Should the cycle not end, as its worker dies of it, the wiki waits ever longer.
         """
-        own = f"((worker = %(worker)s) = (attempts = 0) OR worker NOT IN {_LIVE})"
+        own = f"((worker = %(me)s) = (answered_at = begun_at) OR worker NOT IN {_LIVE})"
         row = await self._one(
             "UPDATE fleet_wiki SET claim = claim + 1, begun_at = clock_timestamp(),"
-            " attempts = attempts + 1, worker = %(worker)s, is_busy = true,"
-            " due_at = clock_timestamp() + least(%(wait_max_s)s,"
-            " %(wait_s)s * power(2, least(attempts, 20))) * interval '1 second'"
+            " attempts = attempts + 1, worker = %(me)s, is_busy = true,"
+            f" due_at = clock_timestamp() + least({WAIT_MAX_S},"
+            f" {WAIT_S} * power(2, least(attempts, 20))) * interval '1 second'"
             # of the oldest ones alone, lest very many be sorted
             f" WHERE key = (WITH oldest AS (SELECT key, hint_at, {own} AS is_own"
             f" FROM fleet_wiki WHERE {_FREE} AND ({own} OR greatest(hint_at, due_at) <"
-            " clock_timestamp() - %(known_s)s * interval '1 second')"
-            " AND NOT (SELECT is_draining FROM fleet)"
-            " ORDER BY hint_at LIMIT 100)"
+            f" clock_timestamp() - {KNOWN_S} * interval '1 second')"
+            " AND NOT (SELECT is_draining FROM fleet) ORDER BY hint_at LIMIT 100)"
             " SELECT taken.key FROM"
             " (SELECT key FROM oldest ORDER BY is_own DESC, hint_at) AS next,"
             f" LATERAL (SELECT key FROM fleet_wiki WHERE key = next.key AND {_FREE}"
             " FOR UPDATE SKIP LOCKED) AS taken LIMIT 1)"
             " RETURNING key, wiki::text, is_gone, claim, generation, state, place,"
             " may_empty, listed, links, names, attempts",
-            {
-                "worker": worker,
-                "known_s": KNOWN_S,
-                "wait_s": WAIT_S,
-                "wait_max_s": WAIT_MAX_S,
-            },
+            {"me": worker},
         )
         if row is None:
             return None
-        wiki = _WIKIS.decode(row.pop("wiki"))
-        return Row(wiki=wiki, **row)
+        return Row(wiki=_WIKIS.decode(row.pop("wiki")), **row)
 
     async def check(self, row: Row) -> None:
         """See that nobody claimed the wiki since."""
@@ -375,13 +373,14 @@ class Rows:
         listed = _NUL.sub(r"\1", listed)
         change = (
             "is_busy = false, may_empty = false, generation = %s, state = %s,"
-            " pages = %s, problem = %s, listed = %s"
+            " pages = %s, problem = %s, listed = %s, answered_at = begun_at"
         )
         values = [generation, state, pages, problem, listed]
         if is_settled:
-            change += ", answered_at = begun_at, attempts = 0"
-            change += ", due_at = clock_timestamp() + %s * interval '1 second'"
+            change += ", attempts = 0, due_at = now() + %s * interval '1 second'"
             values.append(rests_s)
+        else:
+            change += ", hint_at = clock_timestamp()"
         await self._moved(row, change, values)
         if listed != row.listed:
             await self.hint(LANDING)
