@@ -118,6 +118,12 @@ def test_renames_that_a_sync_saw_are_redirects(studio: Studio) -> None:
     studio.sources = [replace(studio.sources[0], renames={"before": "after"})]
     assert studio.build().broken_links == ()
     assert 'href="after.html"' in studio.read("before.html")
+    # a page that has the name later and goes on changes where links lead
+    studio.add("-- other.md --\nx\n")
+    for renames in ({"before": "other"}, {}):
+        studio.sources = [replace(studio.sources[0], renames=renames)]
+        studio.build()
+        assert studio.files() == studio.clean_build()
 
 
 def test_chain_ends_after_a_limit() -> None:

@@ -71,11 +71,12 @@ def service_address(info: WikiInfo) -> str:
 
 
 def changed_names(before: WikiAddresses, now: WikiAddresses) -> set[str]:
-    """Pages and files of a wiki that come, go, or lie elsewhere now."""
+    """Pages, files and old names of a wiki that come, go, or lead elsewhere now."""
     parts = (
         (before.pages, now.pages),
         (before.attachments, now.attachments),
         (before.left_out, now.left_out),
+        (before.redirects, now.redirects),
     )
     return {
         str(name)
