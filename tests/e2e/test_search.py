@@ -237,10 +237,13 @@ async def test_word_with_a_slip_finds_the_word_that_was_meant(
 async def test_short_word_and_one_that_is_there_are_taken_as_they_are(
     chromium: Browser, tmp_path: Path
 ) -> None:
-    documents = [document("one.html", "form"), document("two.html", "forms formula")]
+    texts = ["form cart", "forms formula hooks", *["look for parts"] * 30]
+    documents = [document(f"{number}.html", text) for number, text in enumerate(texts)]
     base = write_search_site(tmp_path, documents)
     async with visiting(chromium, base) as visit:
-        assert await hits_in(visit, "formula") == ["two.html"]
+        assert await hits_in(visit, "formula") == ["1.html"]
+        assert await hits_in(visit, "hooks") == ["1.html"]
+        assert await hits_in(visit, "cart") == ["0.html"]
         assert await hits_in(visit, "frm", is_partial=True) == []
 
 

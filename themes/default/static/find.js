@@ -10,7 +10,7 @@ const count = (postings) => parseInt(postings.match(/^\d+!/) || postings.match(/
 const unpack = async (packed) =>
 	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
 
-// Texts of a page, and headings that are not beside its title.
+// Texts of a page, and headings not beside its title.
 async function textsOf(slot, size) {
 	const cost = waiting[[slot, 1]] ? 0 : size * 1024;
 	if (cost && cost > left()) return [[], []];
@@ -50,18 +50,18 @@ async function formsOf(word, isOpen) {
 		.filter((it) => it[2]);
 }
 
-// What a word or its plural may be a slip of: a letter wrong, missing, extra or swapped,
-// a space missing.  All but two letters are the same before or behind.
+// What a word may be a slip of, or its plural if it is nowhere: a letter wrong, missing,
+// extra or swapped, a space missing.  All but two are the same before or behind.
 async function meant(word, least) {
 	if (!word[3] || word[0] === "=" || pair.test(word)) return [];
-	word = word.replace(/(?<=.{4})s$/, "");
+	if (!least) word = word.replace(/(?<=.{4})s$/, "");
 	const slips = [...word].map((it, i, { [i + 1]: next = "" }) => `${word.slice(0, i)}(?:.?${next}|.${it}${next}|${next}${it})${word.slice(i + 2)}`);
-	const slip = RegExp(`^(?:${slips.join("|")}|${word}.)s?$`, "u");
+	const slip = RegExp(`^(?:${slips.join("|")}|${word}.)${least ? "" : "s?"}$`, "u");
 	const parts = [...word].slice(2, -1).map((_, i) => [word.slice(0, i + 2), word.slice(i + 2)]);
 	const half = Math.max(2, (word.length - 2) >> 1), back = backward(word);
 	const asked = [...parts.map((it) => it[0]), ...(word[4] ? [] : [word[0] + word[2]]), word, word.slice(0, half)];
 	const backs = [...parts.map((it) => "_" + backward(it[1])), "_" + back, "_" + back.slice(0, half)];
-	// what is loaded already has rare words too
+	// loaded already: rare words, too
 	const known = new Map((await entries([word])).map(([it, postings]) => [it, Math.log2(count(postings)) + 1]));
 	const both = await entries(asked, 1, "r");
 	if (left() > 12e3) both.push(...(await entries(backs, 1, "r")));
@@ -110,7 +110,7 @@ function scoresOf(forms, total, inside) {
 		const weight = fit * Math.log(1 + (here ? inside.size / here : total / count(postings)));
 		for (const [slot, rank] of ranks) found.set(slot, Math.max(found.get(slot) || 0, weight * rank));
 	}
-	// a word that is nearly everywhere asks for nothing
+	// a word nearly everywhere asks for nothing
 	found.weight = forms.some((it) => it[1].includes("!")) ? 0 : Math.log(1 + total / found.size);
 	return found;
 }
@@ -142,7 +142,7 @@ async function find(query, wiki, near) {
 	if (!query.words[0]) tagged[0]?.forEach((score, slot) => scores.set(slot, [0, score]));
 	const fit = [...scores].filter(([slot]) => tagged.every((it) => it.has(slot)) && (!wiki || inside.has(slot)));
 	const most = Math.max(...fit.map((it) => it[1][0]));
-	// a near wiki is first if one of its pages has most words
+	// a near wiki is first if a page of it has most words
 	const isNear = fit.some((it) => inside?.has(it[0]) && it[1][0] >= most * 0.9);
 	const pages = fit
 		.filter((it) => it[1][0] >= most * 0.6)
@@ -180,7 +180,7 @@ async function ranked(pages, words, limit) {
 		return [slot, score * (1 + share * share + named / 2 || 1)];
 	};
 	const before = left(), best = await Promise.all(pages.slice(0, 3).map(weighed));
-	// no cost: a phrase was sought in them
+	// no cost: sought for a phrase
 	const cost = (before - left()) / 3, room = cost ? Math.min(10, 3 + Math.max(0, (left() - 1500) / cost)) | 0 : 10;
 	best.push(...(await Promise.all(pages.slice(3, room).map(weighed))));
 	best.sort((a, b) => b[1] - a[1]);
