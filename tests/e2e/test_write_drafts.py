@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,7 +157,7 @@ async def test_a_question_outlives_a_rename_and_a_picture_that_comes_meanwhile(
         (author.root / "guide.md").rename(author.root / "manual.md")
         await author.page.wait_for_url("**/manual.html")
         answered.set()
-        await author.said("map.png is in")
+        await author.source.get_by_text("map.png").wait_for()
         await author.button("Use these texts").click()
         await author.said("Saved.")
         text = (author.root / "manual.md").read_text()
@@ -539,6 +540,22 @@ async def test_who_types_on_while_the_page_is_renamed_loses_no_word(
         await author.page.wait_for_function(f"() => !({DRAFTS})()")
     text = (desk.root / "handbook" / "manual.md").read_text()
     assert text == f"{GUIDE}\n\n{' '.join(words)} "
+
+
+async def test_an_address_in_another_unicode_form_is_no_other_name(
+    chromium: Browser, desk: Desk
+) -> None:
+    file = desk.root / "handbook" / "Über.md"
+    file.write_text(GUIDE)
+    async with writing(chromium, desk) as author:
+        await author.edit(unicodedata.normalize("NFD", "Über.html"))
+        await author.type_at_end("\n\nMine.")
+        file.write_text(GUIDE.replace("First", "Their first"))
+        # a window that is loaded again says so in other words
+        await author.said("Save merges both texts")
+        await author.save()
+        await author.said("merged with another change")
+        assert "Mine." in file.read_text()
 
 
 async def test_a_draft_is_of_the_page_that_is_there_and_of_no_earlier_one(

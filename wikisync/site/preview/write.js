@@ -469,7 +469,10 @@ class Editor extends Desk {
 		if (this.isClosed) return;
 		if (this.isSaving || this.base !== base) return this.lookNow();
 		if (!source?.file) return this.say("The file of this page is gone. Your text is kept in this browser; Save writes it again.", true);
-		if (source.ids[0] !== this.ids[0]) await this.moveTo(source);
+		if (source.ids[0] !== this.ids[0]) {
+			await this.moveTo(source);
+			return this.lookNow();
+		}
 		if (source.text !== this.base && !this.isDirty) {
 			this.take(source.text);
 			this.say("The file was changed; this is its text.");
