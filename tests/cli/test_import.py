@@ -25,6 +25,7 @@ VAULT = {
         "![[My Picture.png|300]] and ![[Other Note]] and [md](sub/Deep.md#One%20two)\n"
         "A #project/alpha tag, ==marked==, `[[code]]` and [[Nowhere]],"
         " [[sub/Deep#One two|`two`]], so `x`\n"
+        "![[My Picture.png|`100%% ==x== #y`]] ==end==\n"
         "%% only\nfor me %%\n"
         "A block ^abc123\n\n"
         "| a | b |\n|---|---|\n| [[sub/Deep\\|deep]] | x |\n"
@@ -95,6 +96,7 @@ def test_vault_becomes_pages_whose_links_work(
     assert "[md](sub/Deep#one-two)" in start
     assert "<mark>marked</mark>, `[[code]]`" in start
     assert "[`two`](sub/Deep#one-two), so `x`\n" in start
+    assert "\n![`100%% ==x== #y`](files/My%20Picture.png) <mark>end</mark>\n" in start
     assert "<!-- only\nfor me -->\nA block\n" in start
     assert "| [deep](sub/Deep) | x |" in start
     assert "> [!caution] It broke\n> Text\n\n> [!tip]\n" in files["Other-Note.md"]
@@ -115,7 +117,7 @@ def test_what_a_vault_loses_is_named_with_its_line(
         ("Start here.md", 1, "aliases: links by another name of the page"),
         ("Start here.md", 7, "the embedded page Other Note: it is a link"),
         ("Start here.md", 8, "a link to Nowhere, which is not there"),
-        ("Start here.md", 11, "the id of a block"),
+        ("Start here.md", 12, "the id of a block"),
     ]
 
 

@@ -131,7 +131,8 @@ HOMES = ("home", "index", "readme")
 PLUGIN_FILES = frozenset({".canvas", ".base", ".excalidraw"})
 QUERIES = frozenset({"dataview", "dataviewjs", "query", "base", "tasks", "excalidraw"})
 FENCE = re.compile(r"(?:\s|>)*(`{3,}|~{3,})[ \t]*([\w-]*)")
-CODE = re.compile(r"\[\[[^\[\]\n]+\]\]|(``[^\n]*?``|`[^`\n]*`)")  # but in a link
+# or a link whose text has code
+CODE = re.compile(r"!?\[\[[^\[\]\n`]*`[^\[\]\n]*\]\]|(``[^\n]*?``|`[^`\n]*`)")
 WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
 LINK = re.compile(r"(\[[^\[\]\n]*\]\()(<[^<>\n]*>|[^()<>\s]+)(?=[)\s])")
 CALLOUT = re.compile(r"((?:\s*>)+\s*)\[!([\w-]+)[^\]\n]*\]([+-]?)[ \t]*(.*)", re.DOTALL)
@@ -281,16 +282,15 @@ class _Notes:
                 self._lose(page, "the id of a block")
                 line = BLOCK_ID.sub("", line.rstrip("\r\n")) + "\n"
         done, at = "", 0
-        for code in filter(lambda one: one[1], CODE.finditer(line)):
-            done += self._prose(page, line[at : code.start()]) + code[1]
+        for code in CODE.finditer(line):
+            done += self._prose(page, line[at : code.start()])
+            done += code[1] or self._linked(page, code[0])
             at = code.end()
         return done + self._prose(page, line[at:])
 
     def _prose(self, page: _Page, text: str) -> str:
         text = LINK.sub(lambda one: one[1] + self._moved(page, one[2]), text)
-        text = WIKILINK.sub(
-            lambda one: self._wikilink(page, one[2], is_embed=bool(one[1])), text
-        )
+        text = self._linked(page, text)
         if self._is_github:
             return text
         page.tags |= dict.fromkeys(TAG.findall(text))
@@ -347,6 +347,11 @@ class _Notes:
         if found is None:
             return href
         return address_of(self.slugs.get(found, found), page.slug, fragment)
+
+    def _linked(self, page: _Page, text: str) -> str:
+        return WIKILINK.sub(
+            lambda one: self._wikilink(page, one[2], is_embed=bool(one[1])), text
+        )
 
     def _wikilink(self, page: _Page, inner: str, *, is_embed: bool) -> str:
         first, *rest = (one.strip() for one in inner.replace("\\|", "|").split("|"))
