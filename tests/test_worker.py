@@ -78,6 +78,12 @@ def test_prepared_process_starts_without_a_job(worker: Worker[Told]) -> None:
         assert process_of(worker).poll() is None
 
 
+def test_nobody_waits_to_prepare_a_process_that_is_in_use(worker: Worker[Told]) -> None:
+    with worker._lock:
+        worker.prepare()
+    assert worker._process is None
+
+
 def test_prepared_process_ends_with_its_worker(worker: Worker[Told]) -> None:
     worker.prepare()
     worker.end()

@@ -70,6 +70,16 @@ def test_page_over_its_time_is_shown_as_source(engine: MarkdownEngine) -> None:
         )
 
 
+def test_parser_that_was_closed_is_prepared_again() -> None:
+    with closing(BoundedParser()) as parser:
+        parser.parse(PAGE)
+        parser.close()
+        parser.prepare()
+        (worker,) = parser._workers
+        with worker._lock:
+            assert worker._process is not None
+
+
 def test_page_may_have_less_time_than_the_parser_gives(parser: BoundedParser) -> None:
     page = Page(Slug("slow"), Format.REST, "a\n\n----\n\n" * 10_000)
     parsed = parser.parse(page, seconds_max=0.1)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.site.sites import Studio
 from wikisync.core.model import AttachmentPath, Format, Page, Slug
+from wikisync.errors import SiteError
 from wikisync.markup.bounded import Wish
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
@@ -159,4 +160,17 @@ def test_build_ends_the_processes_that_parse_with_its_last_page(
     monkeypatch.setattr(bounded_reader(), "close", lambda: ended.append(True))
     studio.add("-- home.md --\n# Home\n")
     studio.build()
+    assert ended == [True]
+
+
+def test_build_that_fails_early_ends_them_too(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[bool] = []
+    monkeypatch.setattr(bounded_reader(), "close", lambda: ended.append(True))
+    studio.add("-- home.md --\n# Home\n")
+    studio.site.mkdir()
+    (studio.site / "thesis.txt").touch()
+    with pytest.raises(SiteError):
+        studio.build()
     assert ended == [True]

@@ -92,8 +92,6 @@ class BoundedPages(Generic[MadeT]):
 
     def prepare(self) -> None:
         """Start a worker for the first page, beside what this process does."""
-        if self._idle:
-            return
         worker = self._taken()
         worker.prepare()
         self._idle.append(worker)

@@ -125,6 +125,11 @@ def build_site(
     gc.set_threshold(OBJECTS_PER_COLLECTION, *thresholds[1:])
     try:
         return with_cache(cache, built)
+    except BaseException:
+        from wikisync.site.index import bounded_reader  # slow to load
+
+        bounded_reader().close()
+        raise
     finally:
         gc.set_threshold(*thresholds)
 

@@ -119,7 +119,8 @@ class Worker(Generic[AnswerT]):
 
     def prepare(self) -> None:
         """Start the process now, in a thread; the first job waits until it runs."""
-        self._lock.acquire()
+        if not self._lock.acquire(blocking=False):
+            return  # it starts or works already
 
         def start() -> None:
             try:
