@@ -123,6 +123,17 @@ def test_code_that_is_damaged_or_in_no_folder_is_compiled(
     assert len(compiled) == 2
 
 
+def test_code_that_was_cut_is_compiled(tmp_path: Path, compiled: list[str]) -> None:
+    rendered(CompiledTemplates(str(tmp_path)), OUR_FOLDER, a="one")
+    (code,) = tmp_path.iterdir()
+    whole = code.read_bytes()
+    ends = range(0, len(whole), 5)
+    for end in ends:
+        code.write_bytes(whole[:end])
+        assert rendered(CompiledTemplates(str(tmp_path)), OUR_FOLDER, a="one") == "one"
+    assert len(compiled) == 1 + len(ends)
+
+
 def test_code_lies_where_python_keeps_that_of_the_package() -> None:
     folder = Path(compiled_templates(Environment).directory)
     assert folder == Path(theme_compiled.__spec__.cached or "").parent

@@ -17,6 +17,7 @@ import contextlib
 import hashlib
 import posixpath
 import re
+import sys
 import traceback
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
@@ -53,9 +54,9 @@ PAGE_TEMPLATE = "page.html"
 HISTORY_TEMPLATE = "history.html"
 FLAT_TEMPLATES = (PAGE_TEMPLATE, HISTORY_TEMPLATE)
 """Those of which a site has many pages."""
-PAGES_APART = 20
-"""Are rendered before their templates are put together, which takes as long where the
-code is kept."""
+PAGES_APART = 300 if sys.dont_write_bytecode else 20
+"""Are rendered before their templates are put together, which takes as long: less where
+the code is kept."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
 _EMPTY: Mapping[str, Any] = {
     "wiki": None,

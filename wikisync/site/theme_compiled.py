@@ -7,6 +7,7 @@ another machine; and only that of templates that came with wikisync.
 
 import contextlib
 import importlib.util
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -38,7 +39,8 @@ class CompiledTemplates(FileSystemBytecodeCache):
     def load_bytecode(self, bucket: Bucket) -> None:
         """Fill in what was compiled from the same source of ours."""
         if bucket.key.startswith(OURS):
-            with contextlib.suppress(OSError):
+            # the last two are of a file that was cut
+            with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
                 super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
