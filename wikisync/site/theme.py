@@ -59,25 +59,12 @@ PAGES_APART = 300 if sys.dont_write_bytecode else 20
 the code is kept."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
 _EMPTY: Mapping[str, Any] = {
-    "wiki": None,
-    "page": None,
+    **dict.fromkeys(("wiki", "page", "sidebar", "wiki_footer", "prev", "next")),
+    **dict.fromkeys(("listing", "since")),
+    **dict.fromkeys(("toc", "nav", "comments", "ancestors", "children"), ()),
+    **dict.fromkeys(("backlinks", "groups", "changes", "versions"), ()),
     "content": "",
-    "toc": (),
-    "nav": (),
-    "sidebar": None,
-    "wiki_footer": None,
-    "comments": (),
-    "ancestors": (),
-    "prev": None,
-    "next": None,
-    "children": (),
-    "backlinks": (),
     "backlinks_more": 0,
-    "listing": None,
-    "groups": (),
-    "changes": (),
-    "versions": (),
-    "since": None,
 }
 """What a template finds where the build has nothing to say."""
 
