@@ -146,6 +146,20 @@ def test_folder_of_others_is_refused_and_untouched(tmp_path: Path) -> None:
     assert not (tmp_path / "-").exists()
 
 
+def test_folder_of_a_build_that_was_ended_as_it_began_is_ours(tmp_path: Path) -> None:
+    (tmp_path / "-").mkdir()
+    publish(tmp_path, {"a.html": "1"})
+    assert contents(tmp_path) == {"a.html": "1"}
+
+
+@pytest.mark.parametrize("precious", ["-/thesis.txt", "thesis.txt"])
+def test_a_folder_that_only_has_its_name_is_not(tmp_path: Path, precious: str) -> None:
+    (tmp_path / "-").mkdir()
+    (tmp_path / precious).touch()
+    with pytest.raises(SiteError, match="and is not a wikisync site"):
+        open_output(tmp_path)
+
+
 @pytest.mark.parametrize(
     "manifest",
     [

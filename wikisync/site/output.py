@@ -361,6 +361,8 @@ def _is_ours(root: Path) -> bool:
     return (
         manifests.manifest_head(root) is not None
         or (root / output_place.STAGING).is_dir()
+        # a build that was ended as it made the two folders leaves the first alone
+        or [*root.iterdir(), *root.glob("-/*")] == [root / "-"]
     )
 
 
