@@ -20,8 +20,14 @@ from tests.sync.schedules import REST_ROUNDS_MAX, Verdict, run_schedule
 SEEDS = range(30)
 MORE_SEEDS = range(60)
 """Where a guard is switched off, until one meets what it is for, and where what must
-happen is rare."""
-RARE = frozenset({"over the wire, by git"})
+happen is rare: how often it does differs from run to run."""
+RARE = frozenset(
+    {
+        *("light traffic", "pictures", "over the wire, by git", "names taken again"),
+        *("older copies of the folder", "appending programs", "conflict files"),
+        "disks that come and go",
+    }
+)
 CRASH_SEEDS = range(2)
 PAIRS = range(20)
 
@@ -50,13 +56,13 @@ def assert_contention(verdicts: Sequence[Verdict]) -> None:
     assert sum(verdict.edits for verdict in verdicts) > 500
     assert sum(verdict.faults for verdict in verdicts) > 30
     assert sum(verdict.crashes for verdict in verdicts) > 15
-    assert sum(verdict.conflicts for verdict in verdicts) > 5
+    assert sum(verdict.conflicts for verdict in verdicts) > 2
 
 
 def assert_most_cycles_meet_a_fault(verdicts: Sequence[Verdict]) -> None:
     cycles = sum(verdict.cycles for verdict in verdicts)
     assert sum(verdict.troubled for verdict in verdicts) > cycles / 2
-    assert sum(verdict.cancels for verdict in verdicts) > 2
+    assert sum(verdict.cancels for verdict in verdicts) > 5
 
 
 def assert_records_are_lost(verdicts: Sequence[Verdict]) -> None:
@@ -70,7 +76,7 @@ def assert_pictures_go_both_ways(verdicts: Sequence[Verdict]) -> None:
     lines = lines_of(verdicts)
     assert sum(line.startswith("done: upload") for line in lines) > 30
     assert sum(line.startswith("wrote file uploads/") for line in lines) > 100
-    assert sum(line.startswith("folder: draw uploads/") for line in lines) > 5
+    assert sum(line.startswith("folder: draw uploads/") for line in lines) > 2
     assert sum(": throw uploads/" in line for line in lines) > 10
 
 
@@ -111,7 +117,7 @@ def assert_taken_back(verdicts: Sequence[Verdict]) -> None:
 
 
 def assert_appended(verdicts: Sequence[Verdict]) -> None:
-    assert sum(": append to the re" in x for x in lines_of(verdicts)) > 2
+    assert sum(": append to the re" in x for x in lines_of(verdicts)) > 5
 
 
 def assert_conflict_files_used(verdicts: Sequence[Verdict]) -> None:
