@@ -13,6 +13,7 @@ const OPEN = "wikisync-writing";
 const TAB = "wikisync-tab";
 const RENDER_MS = 60;
 const KEEP_MS = 250;
+const LOCK_MS = 1000;
 // A page with more characters is kept and measured in a rest.
 const BIG = 100_000;
 const REST_MS = 1500;
@@ -623,10 +624,11 @@ class Editor extends Desk {
 
 	lockTab(key) {
 		return new Promise((done) => {
-			navigator.locks.request(key, { ifAvailable: true }, (lock) => {
+			// a page that is loaded again may meet the lock of the one that it was
+			navigator.locks.request(key, { signal: AbortSignal.timeout(LOCK_MS) }, (lock) => {
 				done(lock);
-				return lock && new Promise((free) => (this.freeTab = free));
-			});
+				return new Promise((free) => (this.freeTab = free));
+			}).catch(() => done(null));
 		});
 	}
 
