@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Locator, Page
+    from playwright.async_api import Browser, Locator, Page, Route
 
 SECTIONS = "\n\n".join(f"## Section {n}\n\n{'Some words. ' * 40}" for n in range(12))
 WIKI = f"""\
@@ -41,6 +42,8 @@ Words.
 # Minutes of today
 """
 GUIDE = "# Guide\n\nFirst words.\n\nMiddle words.\n\nLast words.\n"
+DRAFTS = "() => Object.keys(localStorage).some((key) => key.includes('draft'))"
+"""Whether the browser keeps a text that no file holds."""
 
 
 @dataclass
@@ -115,3 +118,19 @@ async def second_window(author: Author) -> AsyncIterator[Author]:
     page = await author.page.context.new_page()
     yield Author(page, author.url, author.root)
     await page.close()
+
+
+async def held(author: Author, action: str) -> tuple[asyncio.Event, asyncio.Event]:
+    """Hold the first answer to an action back: it is there, and it may come."""
+    answered, free = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        if answered.is_set():
+            return await route.fallback()
+        answer = await route.fetch()
+        answered.set()
+        await free.wait()
+        return await route.fulfill(response=answer)
+
+    await author.page.route(f"**/-/preview/{action}", hold)
+    return answered, free

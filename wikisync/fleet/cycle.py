@@ -223,7 +223,7 @@ class Cycle(Struct, frozen=True):
         return now if self._place(now)[0] != place else None
 
     async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> list[str]:
-        """Make its place hold the site, and the old one nothing; the pages of it."""
+        """Make its place hold the site, and the old one nothing; gives its pages."""
         # without pages, it removes what another wiki left that had its path
         old = {row.place or (place if seen.record.files else "")}
         if row.wiki.visibility != "public":

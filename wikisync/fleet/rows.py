@@ -184,7 +184,7 @@ _LISTED = json_decoder(PublishedWiki)
 
 
 class LostClaim(Exception):
-    """Another worker has the wiki now: so says what changes the row of a claim."""
+    """Another worker has claimed the wiki since; its row was not changed."""
 
 
 class Rows:

@@ -298,6 +298,8 @@
 	function moveTo(at) {
 		history.replaceState(history.state, "", `/${at.split("/").map(encodeURIComponent).join("/")}`);
 		own.at = at;
+		// the first word of the new address is news, whatever it says
+		own.key = "";
 		isElsewhere = true;
 		leave();
 		connect();

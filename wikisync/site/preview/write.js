@@ -247,8 +247,8 @@ class Editor extends Desk {
 		this.close();
 	}
 
-	// Nobody types while the text is exchanged for another, or its file gets a new name;
-	// what asks for that meanwhile comes after.
+	// Nobody types while the text is exchanged for another; what asks for that meanwhile
+	// comes after.
 	alone(act) {
 		const focused = this.box.contains(this.page.root.activeElement) ? this.page.root.activeElement : null;
 		const acting = Promise.resolve(this.acting).then(() => {
@@ -503,11 +503,13 @@ class Editor extends Desk {
 		this.identify(source);
 		this.box.ariaLabel = `Editor of ${this.file}`;
 		this.view.dispatch({ effects: this.mode.reconfigure(this.syntax.mode()) });
-		if (this.keep()) localStorage.removeItem(key);
+		const isKept = this.keep();
+		localStorage.removeItem(key);
 		freeTab();
 		this.known = "";
 		this.names = undefined;
-		this.say(`The page has another name: ${this.file}.`);
+		// a storage that is nearly full has room for one of both
+		if (isKept || this.keep()) this.say(`The page has another name: ${this.file}.`);
 	}
 
 	// A box ticked in the page is ticked in the text.
