@@ -18,6 +18,7 @@ from tests.support.author import (
     writing,
 )
 from tests.support.preview import HASH, Desk
+from wikisync.core.model import REDIRECTS_PATH
 from wikisync.site.preview.server import PreviewOptions
 
 if TYPE_CHECKING:
@@ -485,3 +486,58 @@ async def test_a_deleted_file_is_written_again_when_asked(
         await author.button("Write it again").click()
         await author.said("Saved as a new file.")
         assert "My words." in (author.root / "guide.md").read_text()
+
+
+@pytest.mark.parametrize("raw", ["{no json", "5", '{"version": 9, "words": "x"}'])
+async def test_what_is_no_draft_is_offered_as_it_is_and_stays(
+    chromium: Browser, desk: Desk, raw: str
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.type_at_end("\n\nTyped before.")
+        await author.page.wait_for_function(DRAFTS)
+        await author.page.add_init_script(
+            "const was = Object.keys(localStorage).find((it) => it.includes('draft'));"
+            f"if (!sessionStorage.done) localStorage[was] = {raw!r};"
+            "sessionStorage.done = 1;"
+        )
+        await author.page.reload()
+        offered = author.dialog("A text is not in the file")
+        assert await offered.locator("pre").inner_text() == raw
+        await author.button("Not now").click()
+        await author.type_at_end("\n\nTyped on.")
+        await author.page.wait_for_function(
+            "() => Object.values(localStorage).join().includes('Typed on.')"
+        )
+        assert raw in await author.page.evaluate("Object.values(localStorage)")
+
+
+@pytest.mark.parametrize("name", ["guide.md", "manual.md"])
+async def test_a_page_that_is_back_is_merged_with_and_not_written_twice(
+    chromium: Browser, desk: Desk, name: str
+) -> None:
+    """Under its own name, or under one that the sync knows to be the same page's."""
+    noted = desk.root / "handbook" / REDIRECTS_PATH
+    noted.parent.mkdir()
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.type_at_end("\n\nMine.")
+        (author.root / "guide.md").unlink()
+        await author.said("The file of this page is gone")
+        await author.save()
+        again = author.button("Write it again")
+        await again.wait_for()
+        noted.write_text("guide: manual\n")
+        (author.root / name).write_text(GUIDE.replace("First", "Their first"))
+        site = author.page.context.request
+        while (
+            "Their first"
+            not in await (await site.get(f"{author.url}{name[:-3]}.html")).text()
+        ):
+            pass
+        await again.click()
+        await author.said("merged with another change")
+    texts = [one.read_text() for one in (desk.root / "handbook").glob("*.md")]
+    both = f"{GUIDE.replace('First', 'Their first')}\n\nMine."
+    assert texts.count(both) == 1
+    assert not [one for one in texts if "Mine." in one and one != both]

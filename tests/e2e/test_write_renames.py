@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -209,6 +211,93 @@ async def test_a_draft_stays_with_its_file_where_its_page_lies_elsewhere(
         await author.edit("docs/handbook/-/wikis/guide.html")
         await author.source.get_by_text("Never saved.").wait_for()
     await context.close()
+
+
+@asynccontextmanager
+async def left_behind(
+    chromium: Browser, desk: Desk, text: str
+) -> AsyncIterator[Author]:
+    """A text of a closed tab; its file got another name, and this one, unseen."""
+    context: BrowserContext = await chromium.new_context()
+    await context.grant_permissions(["clipboard-read", "clipboard-write"])
+    async with desk.previewing() as reader:
+        port = int(reader.preview.url.rstrip("/").rpartition(":")[2])
+        author = Author(
+            await context.new_page(), reader.preview.url, desk.root / "handbook"
+        )
+        await author.edit()
+        await author.type_at_end("\n\nNever saved.")
+        await author.page.wait_for_function(DRAFTS)
+        await author.page.close()
+    (author.root / "guide.md").unlink()
+    (author.root / "manual.md").write_text(text)
+    async with desk.previewing(PreviewOptions(port=port)) as reader:
+        yield Author(await context.new_page(), reader.preview.url, author.root)
+    await context.close()
+
+
+async def test_a_text_is_offered_where_its_file_was_renamed_unseen(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with left_behind(chromium, desk, GUIDE) as author:
+        await author.edit("manual.html")
+        await author.dialog("A text of guide.md").get_by_text("Never saved.").wait_for()
+        await author.button("Take it").click()
+        await author.opened()
+        await author.save()
+        await author.said("Saved.")
+        assert (author.root / "manual.md").read_text() == f"{GUIDE}\n\nNever saved."
+        assert not await author.page.evaluate(DRAFTS)
+
+
+async def test_a_text_whose_page_is_gone_is_found_in_the_state_of_the_wiki(
+    chromium: Browser, desk: Desk
+) -> None:
+    now = GUIDE.replace("First", "Their first")
+    async with left_behind(chromium, desk, now) as author:
+        await author.page.goto(author.url + "manual.html")
+        await author.page.get_by_title("What waits in the wiki").click()
+        state = author.dialog("State of the wiki")
+        await state.get_by_text("A text of guide.md").click()
+        await state.get_by_text("Never saved.").wait_for()
+        await author.button("Copy").click()
+        await author.button("Copied").wait_for()
+        copied = await author.page.evaluate("navigator.clipboard.readText()")
+        assert copied == f"{GUIDE}\n\nNever saved."
+        assert await author.button("Write it again").is_visible()
+        await author.button("Put it into this page").click()
+        await author.said("Save merges both")
+        await author.save()
+        await author.said("merged with another change")
+        assert (author.root / "manual.md").read_text() == f"{now}\n\nNever saved."
+        assert not await author.page.evaluate(DRAFTS)
+
+
+async def test_a_text_is_offered_where_its_page_was(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with left_behind(chromium, desk, "# Another\n") as author:
+        await author.page.goto(author.url + "guide.html")
+        await author.button("Create").click()
+        dialog = author.dialog("Create guide.md")
+        begin = dialog.get_by_label("Begin with")
+        assert "guide.md" in await begin.locator("option:checked").inner_text()
+        await dialog.get_by_role("button", name="Create", exact=True).click()
+        await author.source.get_by_text("Never saved.").wait_for()
+        assert (author.root / "guide.md").read_text() == f"{GUIDE}\n\nNever saved."
+        assert not await author.page.evaluate(DRAFTS)
+
+
+async def test_a_text_of_a_page_that_is_there_is_not_offered_in_its_twin(
+    chromium: Browser, desk: Desk
+) -> None:
+    (desk.root / "handbook" / "twin.md").write_text(GUIDE)
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.type_at_end("\n\nOf the guide.")
+        await kept(author)
+        await author.edit("twin.html")
+        assert not await author.page.locator("dialog").count()
 
 
 async def test_a_window_follows_a_page_that_is_renamed(

@@ -251,7 +251,7 @@
 
 	// What a person decides is loaded when it is asked for.
 	let last = { file: "" };
-	const pageOf = () => ({ own, root, host, make, exchange, dress, moveTo, showProblems: tell, left, line: () => [word, line].map((one) => one.textContent).filter(Boolean).join("; "), hasFile: () => Boolean(last.file) });
+	const pageOf = () => ({ own, root, host, make, exchange, dress, moveTo, showProblems: tell, left, write, canWrite: () => Boolean(own.write && last.file && !writer), line: () => [word, line].map((one) => one.textContent).filter(Boolean).join("; "), hasFile: () => Boolean(last.file) });
 
 	async function view(act) {
 		try {

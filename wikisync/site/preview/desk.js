@@ -144,10 +144,37 @@ export class Desk {
 			return make("li", {}, sentence, ...list, make("div", { className: "row" }, ...acts));
 		});
 		const head = [this.page.line(), line].filter(Boolean).map((text) => make("p", { textContent: text }));
+		shown.push(...(await Promise.all((await closedDrafts().catch(() => [])).map((one) => this.keptText(...one)))));
 		const body = shown.length ? make("ul", {}, ...shown) : make("p", { className: "soft", textContent: "Nothing waits." });
 		const answer = await this.dialog("State of the wiki", [...head, body], this.page.hasFile() ? { earlier: "Earlier texts of this page" } : {}, undefined, true);
 		if (answer?.did === "earlier") await this.earlier();
 		else await answer?.act?.();
+	}
+
+	// A text that no file holds, of a tab that is closed.
+	async keptText(key, draft) {
+		const { make } = this;
+		const copy = async ({ target }) => {
+			await navigator.clipboard.writeText(draft.text);
+			target.textContent = "Copied";
+		};
+		const again = async () => {
+			const { address } = await this.ask("create", { at: draft.page, name: draft.file, text: draft.text });
+			localStorage.removeItem(key);
+			location.assign(href(address));
+		};
+		const acts = [make("button", { type: "button", textContent: "Copy", onclick: copy })];
+		if (await this.hasPage(key, draft)) acts.push(make("a", { href: href(draft.page), textContent: "Open the page" }));
+		else if (draft.file && this.own.write) acts.push(this.pick("Write it again", { act: again }));
+		if (this.page.canWrite()) acts.push(this.pick("Put it into this page", { act: () => this.page.write({ draft: key }) }));
+		acts.push(this.pick("Drop it", { act: () => localStorage.removeItem(key) }));
+		return make("li", {}, make("details", {}, make("summary", { textContent: `A ${named(draft)} is in no file` }), make("pre", { tabIndex: 0, textContent: draft.text })), make("div", { className: "row" }, ...acts));
+	}
+
+	// Whether the page of a text is still there under the name that it had.
+	async hasPage(key, { page = "" }) {
+		const source = await this.ask("source", { at: page }).catch(() => null);
+		return Boolean(source?.ids?.some((id) => key.startsWith(draftKey(id))));
 	}
 
 	async decide(batch, is_approved) {
@@ -235,6 +262,32 @@ export class Desk {
 		this.say(`The page has its text again (${at}); the text before it is kept.`);
 	}
 }
+
+// Under what a tab keeps its text of a file; all that tabs keep begins so.
+export const draftKey = (id = "", tab = "") => `wikisync-draft-${id && `${id}-`}${tab}`;
+
+// What is kept, maybe by another version or program: then it is offered as it is.
+export function kept(key) {
+	const raw = localStorage.getItem(key);
+	if (!raw) return null;
+	let draft = null;
+	try {
+		draft = JSON.parse(raw);
+	} catch {
+		// it is no draft of ours
+	}
+	const isOurs = typeof draft?.text === "string" && typeof draft.base === "string";
+	return isOurs ? draft : { text: raw, isForeign: true };
+}
+
+// Of tabs that are closed, with the key of each.
+export async function closedDrafts() {
+	const held = (await navigator.locks.query()).held.map(({ name }) => name);
+	const keys = Object.keys(localStorage).filter((key) => key.startsWith(draftKey()) && !held.includes(key));
+	return keys.map((key) => [key, kept(key)]).filter(([, draft]) => draft);
+}
+
+export const named = ({ file, at }) => ["text", file && `of ${file}`, at && `(${new Date(at).toLocaleString()})`].filter(Boolean).join(" ");
 
 export const href = (at) => `/${at.split("/").map(encodeURIComponent).join("/")}`;
 

@@ -32,7 +32,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 from msgspec import Struct
 
-from wikisync.core.model import Problem, WikiOwner
+from wikisync.core.model import REDIRECTS_PATH, Problem, WikiOwner
 from wikisync.core.system.connections import is_loopback, note_request
 from wikisync.core.system.file_status import status_at
 from wikisync.core.system.parallel import finish_in_thread
@@ -545,7 +545,8 @@ def _status_of(decisions: Decisions, owner: WikiOwner) -> SyncStatus:
 def _is_shown(path: str) -> bool:
     """Whether a path of a wiki or a theme matters to a preview."""
     folder, slash, name = path.rpartition("/")
-    return is_watched(folder + slash + name.replace(CONFLICT_MARK, "", 1))
+    shown = folder + slash + name.replace(CONFLICT_MARK, "", 1)
+    return path == REDIRECTS_PATH or is_watched(shown)
 
 
 class _OpenedFile(web.FileResponse):

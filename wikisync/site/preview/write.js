@@ -3,12 +3,11 @@
 // page and the tab, until one does.  What the server is asked for, and what it refuses,
 // is in routes.py; how a save is merged, in writing.py.
 import { autocompletion, Compartment, completionKeymap, defaultKeymap, drawSelection, EditorSelection, EditorState, EditorView, highlightActiveLine, highlightSpecialChars, history, historyKeymap, indentLess, indentMore, keymap, openSearchPanel, redo, search, searchKeymap, syntaxHighlighting, undo } from "./codemirror.js";
-import { Desk, href, isDark } from "./desk.js";
+import { closedDrafts, Desk, draftKey, href, isDark, kept, named } from "./desk.js";
 import { breakLinks, FORMATS, inSource, style as highlighting } from "./modes.js";
 
 // A change with this mark is left alone by undo.
 const { addToHistory } = EditorState.create().update({}).constructor;
-const DRAFT = "wikisync-draft-";
 const OPEN = "wikisync-writing";
 const TAB = "wikisync-tab";
 const RENDER_MS = 60;
@@ -83,7 +82,7 @@ class Editor extends Desk {
 
 	// Opening and closing -----------------------------------------------------------
 
-	async edit({ href = "" }) {
+	async edit({ href = "", draft = "" }) {
 		const source = await this.ask("source", { href });
 		if (!source.file) {
 			await this.begin(source, href);
@@ -102,8 +101,10 @@ class Editor extends Desk {
 		this.render(0);
 		// what is typed before an earlier text is back would take its place
 		await this.alone(async () => {
+			// the own text stays where it is
+			if (draft) sessionStorage.setItem(TAB, crypto.randomUUID());
 			await this.takeTab(this.ids[0]);
-			await this.takeDraft();
+			await this.takeDraft(draft);
 			this.hasTakenDraft = true;
 		});
 		if (source.is_conflict) await this.trying(() => this.conflict());
@@ -580,6 +581,9 @@ class Editor extends Desk {
 		const answer = await this.dialog("The file of this page is gone", [], { again: "Write it again", keep: "Keep the text in this browser" });
 		if (answer?.did !== "again") return this.say("Not saved: the file is gone; your text is kept in this browser.", true);
 		try {
+			// it may be back by now, also under another name
+			const written = await this.ask("save", { text, base: this.base });
+			if (written.outcome !== "gone") return await this.wrote(written, text);
 			await this.ask("create", { name: this.file, text });
 			this.base = text;
 			this.say("Saved as a new file.");
@@ -619,7 +623,7 @@ class Editor extends Desk {
 	async takeTab(id) {
 		let tab = sessionStorage.getItem(TAB) || crypto.randomUUID();
 		// a duplicated tab has the name of the other one
-		while (!(await this.lockTab(draftKey(id, tab)))) tab = crypto.randomUUID();
+		while (kept(draftKey(id, tab))?.isForeign || !(await this.lockTab(draftKey(id, tab)))) tab = crypto.randomUUID();
 		sessionStorage.setItem(TAB, (this.tab = tab));
 		this.key = draftKey(id, tab);
 	}
@@ -641,7 +645,7 @@ class Editor extends Desk {
 		// until then the draft is an earlier text
 		if (this.isClosed || !this.hasTakenDraft) return true;
 		try {
-			if (this.isDirty) localStorage.setItem(this.key, JSON.stringify({ text: this.text_, base: this.base, at: Date.now() }));
+			if (this.isDirty) localStorage.setItem(this.key, JSON.stringify({ text: this.text_, base: this.base, at: Date.now(), file: this.file, page: this.own.at }));
 			else this.forget();
 			return true;
 		} catch {
@@ -656,38 +660,42 @@ class Editor extends Desk {
 
 	// The answer came after the editor was closed; another one may keep its own text.
 	forgetSaved({ outcome }, text) {
-		const kept = JSON.parse(localStorage.getItem(this.key));
-		if ((outcome === "saved" || outcome === "merged") && kept?.text === text) this.forget();
+		if ((outcome === "saved" || outcome === "merged") && kept(this.key)?.text === text) this.forget();
 	}
 
 	// What this tab has kept for the file comes back; what a tab that is closed has, or
 	// that the file had under another name, is offered.
-	async takeDraft() {
-		const held = (await navigator.locks.query()).held.map((lock) => lock.name);
-		const keys = Object.keys(localStorage).filter((key) => this.ids.some((id) => key.startsWith(draftKey(id, ""))));
+	async takeDraft(chosen) {
 		// the own first: it is taken before another would be kept in its place
-		for (const key of [this.key, ...keys.filter((one) => !held.includes(one))]) {
-			const draft = JSON.parse(localStorage.getItem(key));
-			if (!draft) continue;
+		const first = chosen || this.key;
+		for (const [key, draft] of [[first, kept(first)], ...(await closedDrafts())]) {
+			if (!draft || !(key === chosen || (await this.isOf(key, draft)))) continue;
+			const { text: mine, base = this.base } = draft;
 			// it may have been saved by a tab that did not live to hear of it
-			const { outcome, text } = await this.ask("save", { text: draft.text, base: draft.base, is_dry: true }).catch(() => ({}));
-			if (draft.text === this.base || ((outcome === "saved" || outcome === "merged") && text === this.base)) {
+			const { outcome, text } = await this.ask("save", { text: mine, base, is_dry: true }).catch(() => ({}));
+			if (mine === this.base || ((outcome === "saved" || outcome === "merged") && text === this.base)) {
 				localStorage.removeItem(key);
 				continue;
 			}
-			const when = new Date(draft.at).toLocaleString();
-			const answer = key === this.key ? { did: "take" } : await this.dialog(`A text of ${when} is not in the file`, [this.make("pre", { tabIndex: 0, textContent: draft.text.slice(0, 2000) })], { take: "Take it", drop: "Drop it", later: "Not now" });
+			const isAsked = key !== this.key && key !== chosen;
+			const answer = isAsked ? await this.dialog(`A ${named(draft)} is not in the file`, [this.make("pre", { tabIndex: 0, textContent: mine.slice(0, 2000) })], { take: "Take it", drop: "Drop it", later: "Not now" }) : { did: "take" };
 			if (answer?.did === "drop") localStorage.removeItem(key);
 			if (answer?.did !== "take") continue;
-			const isNewer = draft.base !== this.base;
-			this.take(draft.text);
-			this.base = draft.base;
+			const isNewer = base !== this.base;
+			this.take(mine);
+			this.base = base;
 			this.changed();
 			this.hasTakenDraft = true;
 			if (this.keep() && key !== this.key) localStorage.removeItem(key);
-			this.say(`This is the text of ${when}, which is not saved yet.${isNewer ? " The file was changed since; Save merges both." : ""}`);
+			this.say(`This is the ${named(draft)}, which is not saved yet.${isNewer ? " The file was changed since; Save merges both." : ""}`);
 			break;
 		}
+	}
+
+	// A file that was renamed while no preview ran is known by its text.
+	async isOf(key, draft) {
+		if (this.ids.some((id) => key.startsWith(draftKey(id)))) return true;
+		return Boolean(draft.base) && draft.base === this.base && !(await this.hasPage(key, draft));
 	}
 
 	// What the toolbar does ------------------------------------------------------------
@@ -801,13 +809,17 @@ class Editor extends Desk {
 
 	async begin(source, href = "") {
 		const { make } = this;
-		const templates = source.templates.length
-			? [make("label", {}, "Begin with", make("select", { name: "template" }, make("option", { value: "", textContent: "an empty page" }), ...source.templates.map((one) => make("option", { value: one, textContent: one }))))]
-			: [];
+		const drafts = new Map((await closedDrafts()).filter(([, { page }]) => page === source.address));
+		const options = [...[...drafts].map(([key, draft]) => [key, `the ${named(draft)}`]), ["", "an empty page"], ...source.templates.map((one) => [one, one])];
+		const templates = options.length > 1 ? [make("label", {}, "Begin with", make("select", { name: "template" }, ...options.map(([value, textContent]) => make("option", { value, textContent }))))] : [];
 		const buttons = source.is_trashed ? { create: "Create", restore: "Restore the deleted page" } : { create: "Create" };
 		const answer = await this.dialog(`Create ${source.new}`, [make("p", { className: "soft", textContent: "There is no such page yet." }), ...templates], buttons);
 		if (!answer) return;
-		const made = answer.did === "restore" ? await this.ask("restore") : await this.ask("create", { href, template: answer.template || "" });
+		const { template = "" } = answer;
+		const draft = answer.did === "create" && drafts.get(template);
+		const wish = draft ? { name: draft.file, text: draft.text } : { href, template };
+		const made = answer.did === "restore" ? await this.ask("restore") : await this.ask("create", wish);
+		if (draft) localStorage.removeItem(template);
 		this.goTo(made.address);
 	}
 
@@ -852,9 +864,6 @@ class Editor extends Desk {
 		location.reload();
 	}
 }
-
-// Under what a tab keeps its text of a file.
-const draftKey = (id, tab) => `${DRAFT}${id}-${tab}`;
 
 // What makes one text another: between lines that both have once, as far as it differs.
 function differences(old, text) {
