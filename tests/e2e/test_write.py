@@ -26,6 +26,10 @@ def desk(tmp_path: Path) -> Desk:
     return desk
 
 
+CLIENT_BYTES = 10_085
+"""Of the script of a page, before it had an editor."""
+
+
 # Writing ---------------------------------------------------------------------------
 
 
@@ -82,8 +86,11 @@ async def test_a_page_that_nobody_edits_loads_no_editor(
     async with writing(chromium, desk) as author:
         asked: list[str] = []
         author.page.on("request", lambda one: asked.append(one.url))
-        await author.page.goto(author.url + "guide.html")
+        async with author.page.expect_response("**/client-*.js") as answered:
+            await author.page.goto(author.url + "guide.html")
         await author.button("Edit").wait_for()
+        sizes = await (await answered.value).request.sizes()
+        assert 0 < sizes["responseBodySize"] < CLIENT_BYTES
         assert not [url for url in asked if "codemirror" in url or "write" in url]
         await author.button("Edit").click()
         await author.opened()

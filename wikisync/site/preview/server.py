@@ -519,12 +519,10 @@ class Preview:
 
 
 async def _script(content: bytes, _request: web.Request) -> web.Response:
-    return web.Response(
-        body=content,
-        content_type="text/javascript",
-        charset="utf-8",
-        headers={"Cache-Control": FOR_EVER},
-    )
+    answer = web.Response(body=content, content_type="text/javascript", charset="utf-8")
+    answer.headers["Cache-Control"] = FOR_EVER
+    answer.enable_compression()
+    return answer
 
 
 def _wait(count: ReadCount) -> str:
