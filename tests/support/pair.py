@@ -35,7 +35,7 @@ from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import CycleOptions, CycleResult
 from wikisync.sync.views import AliasedFolder, DryFolder
-from wikisync.workspace.linking import FileLinks, TranslatedWiki
+from wikisync.workspace.linking import TranslatedWiki
 
 OWNER = WikiOwner("project", "docs/handbook")
 ROUNDS_MAX = 16
@@ -89,9 +89,10 @@ class Pair:
         git = RemoteRepository(self.client, OWNER, self.private / "cache")
         local = FolderReplica(self.folder, private=self.private, settle_s=0)
         remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
-        links = FileLinks(remote, LooseFiles(local), known)
         side = DryFolder(local) if is_dry else local
-        return AliasedFolder(side, known), TranslatedWiki(remote, known, links)
+        return AliasedFolder(side, known), TranslatedWiki(
+            remote, LooseFiles(local), known
+        )
 
     local: AliasedFolder = field(init=False)
     remote: TranslatedWiki = field(init=False)

@@ -36,7 +36,7 @@ from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import CycleOptions, CycleResult, Patience
 from wikisync.sync.run.undoing import undo_sync
 from wikisync.sync.views import AliasedFolder
-from wikisync.workspace.linking import FileLinks, TranslatedWiki
+from wikisync.workspace.linking import TranslatedWiki
 
 OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6
@@ -205,8 +205,7 @@ class Client:
             else SimulatedWiki(self.world)
         )
         files = SimulatedFiles(self.world, self.copy)
-        links = FileLinks(wiki, files, known)
-        self.wiki = TranslatedWiki(wiki, known, links)
+        self.wiki = TranslatedWiki(wiki, files, known)
 
     @property
     def is_asked(self) -> bool:

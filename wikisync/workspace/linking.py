@@ -33,7 +33,6 @@ from wikisync.core.model import (
 from wikisync.errors import Rejected, RemoteError, WikisyncError
 from wikisync.folder.loose import LooseFiles
 from wikisync.folder.naming import is_unlisted
-from wikisync.folder.replica import FolderReplica
 from wikisync.markup.retarget import link_targets, to_folder, to_wiki
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import FetchedFile, WriteKind
@@ -71,8 +70,8 @@ async def _targets(page: Page) -> Sequence[LinkTarget]:
     return tuple(dict.fromkeys(await _parsed(lambda: link_targets(page))))
 
 
-class FileLinks:
-    """The links of one wiki's pages to files beside them."""
+class TranslatedWiki:
+    """A ``RemoteReplica`` whose texts are as the folder writes them."""
 
     def __init__(
         self, wiki: RemoteReplica, files: LooseFiles, state: WikiState
@@ -80,21 +79,136 @@ class FileLinks:
         self._wiki = wiki
         self._files = files
         self._state = state
+        self.head = wiki.head
+        self.follows = wiki.follows
+        self.write_attachment = wiki.write_attachment
+        self.other_files = wiki.other_files
+        self.is_remembering = False
+        """Set while the wiki is taken as it was last seen, and not scanned: for a
+        save here, whose page is read anyway before it is written."""
+        self.keeps_files = False
+        """Set while the files beside the pages are taken as they were last seen."""
+        self.unmet: dict[Slug, Sequence[str]] = {}
+        """Ways of links to files that were not here when their pages were sent."""
+        self._last: dict[Slug, model.PageState] | None = None
+        self._problems: tuple[model.Problem, ...] = ()
+        """Of the last scan: they are not over because nobody scans."""
+        self._unanswered = 0
+        """Writes under way: until they are answered nobody knows what there is."""
         self._uploading = asyncio.Lock()
-        self.fetched: Mapping[str, _Held] | None = None
+        self._fetched: Mapping[str, _Held] | None = None
         """Fetched attachments that are here: where the wiki has each, or the file that
         a person made of it.  None where files may have come and gone."""
         self._pointers: dict[Digest, bool] = {}
         """Of small files: whether such a content is only a pointer."""
-        self.unmet: dict[Slug, Sequence[str]] = {}
-        """Ways of links to files that were not here when their pages were sent."""
         self._read: dict[AttachmentPath, Attachment] = {}
         self._compared: dict[Slug, tuple[Digest, Collection[str]]] = {}
         """Pages whose files and uploads differ, and whose links do not."""
 
+    @property
+    def name(self) -> str:
+        """The wiki's address."""
+        return self._wiki.name
+
+    @property
+    def last_window_s(self) -> float:
+        """From the read to the answer of the last write."""
+        return self._wiki.last_window_s
+
+    async def snapshot(self) -> model.Snapshot:
+        """Scan every page; see ``Replica``."""
+        if not self.keeps_files:
+            self._fetched = None
+        if self.is_remembering and self._last is not None and not self._unanswered:
+            return model.Snapshot(
+                dict(self._last), problems=self._problems, is_remembered=True
+            )
+        # ``_last`` is whole, and brought up to date with every write that was answered;
+        # while one is not, or after one that failed, only the wiki itself knows.
+        seen = await self._wiki.snapshot()
+        base, pages = self._state.base(), dict(seen.pages)
+        texts = dict(seen.texts)
+        uploaded = frozenset(self._state.uploaded())
+        for slug, page in seen.texts.items():
+            known, state = base.get(slug), pages[slug]
+            if known is not None and known.remote != state.digest:
+                texts[slug] = here = await self._to_folder(page)
+                pages[slug] = state if here is page else here.state(state.identity)
+            elif uploaded and not uploaded.isdisjoint(
+                mentioned_attachments(page.content)
+            ):
+                # read if it is needed, by the name that the base has then
+                del texts[slug]
+        # A page that a partial scan lacks may be there all the same: only a whole one
+        # may be taken for the wiki later.
+        self._last = dict(pages) if seen.is_complete and not seen.unreadable else None
+        self._problems = seen.problems
+        return replace(seen, pages=pages, texts=texts)
+
+    async def read(self, slug: Slug) -> Page:
+        """The page with its text as of now."""
+        return await self._to_folder(await self._wiki.read(slug))
+
+    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+        """Upload what the page links to and the wiki lacks, then write the page."""
+        # where a file cannot be uploaded the page is not written: a link would be
+        # broken
+        there = await self._to_wiki(page)
+        last = self._last
+        self._unanswered += 1
+        try:
+            answer = await self._wiki.write(there, expected=expected)
+        except BaseException:
+            # it may have been done: the wiki must be scanned
+            self._last = None
+            raise
+        finally:
+            self._unanswered -= 1
+        if answer.content == there.content:
+            digest = None if there is page else answer.digest
+            here = replace(page, wiki_digest=digest, uploads=there.uploads)
+        else:
+            here = await self._to_folder(replace(answer, slug=page.slug))
+        here = replace(here, slug=answer.slug, format=answer.format)
+        if last is None or last is not self._last or answer.slug != page.slug:
+            # a scan meanwhile may have been before it or after, and pages below one
+            # that got another name may have got others
+            self._last = None
+        else:
+            identity = last[here.slug].identity if here.slug in last else ""
+            last[here.slug] = here.state(identity)
+        return here
+
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        """Give the page another name, its text unchanged."""
+        # pages below may be renamed along, under names that only a scan shows
+        self._last = None
+        moved = await self._wiki.move(slug, target, expected=expected)
+        # the base has its text under the old name until it learns the new one
+        here = await self._to_folder(replace(moved, slug=slug))
+        return replace(here, slug=moved.slug)
+
+    async def delete(self, slug: Slug, *, expected: Digest) -> None:
+        """Remove the page if it still has the expected digest."""
+        # without an answer it may be done or not
+        self._last = None
+        await self._wiki.delete(slug, expected=expected)
+
+    # -- attachments -------------------------------------------------------------
+
+    def read_attachment(
+        self, path: AttachmentPath, version: str = ""
+    ) -> AsyncIterator[bytes]:
+        """The bytes in chunks of what the wiki has for this file of the folder."""
+        if is_upload(path):  # which may have been changed here
+            held = {one for page in self._state.base().values() for one in page.uploads}
+            versions = self._state.uploads().get(in_form_c(path), {}).values()
+            path = next((one for one in versions if one in held), path)
+        return self._wiki.read_attachment(path, version)
+
     # -- the two spellings -------------------------------------------------------
 
-    async def to_folder(self, page: Page) -> Page:
+    async def _to_folder(self, page: Page) -> Page:
         """The page as the folder writes it, with the digest of the wiki's text."""
         # its links are written as in the text that both sides agreed on, or as in one
         # that was sent without an answer
@@ -125,7 +239,7 @@ class FileLinks:
         found = tuple(AttachmentPath(one) for one in sorted(uploads))
         return replace(page, content=content, wiki_digest=page.digest, uploads=found)
 
-    async def to_wiki(self, page: Page, *, is_sent: bool = True) -> Page:
+    async def _to_wiki(self, page: Page, *, is_sent: bool = True) -> Page:
         """The page as the wiki is to hold it.
 
         ``is_sent``: its files are uploaded, or Rejected is raised; else only compared.
@@ -160,15 +274,16 @@ class FileLinks:
         uploads = sorted({AttachmentPath(files[target]) for target in placed})
         return replace(page, content=content, uploads=tuple(uploads))
 
-    async def recognised(self, here: Page, there: Page) -> Page | None:
+    async def recognised(self, here: Page, slug: Slug) -> Page | None:
         """The page of the wiki as the folder writes it, if nothing but links differ."""
+        there = await self._wiki.read(slug)
         # For pages whose record was lost.  A link here and an upload there are the same
         # if the bytes are; such an upload is remembered and not made again.
         if here.format is not there.format:
             return None
         known: dict[Digest, AttachmentPath] = {}
         for path in dict.fromkeys(one.path for one in await _targets(there)):
-            if mentions.is_upload(path):
+            if is_upload(path):
                 try:
                     one = await self._there(AttachmentPath(path))
                     known.setdefault(one.digest, one.path)
@@ -188,17 +303,14 @@ class FileLinks:
             if isinstance(file, LooseFile):
                 self._state.record_upload(file.path, file.digest, files[target])
         uploads = tuple(sorted({files[target] for target in placed}))
-        return replace(here, wiki_digest=there.digest, uploads=uploads)
-
-    def place_on_wiki(self, path: AttachmentPath) -> AttachmentPath:
-        """Where the wiki has this file, which may have been changed here."""
-        held = {one for page in self._state.base().values() for one in page.uploads}
-        versions = self._state.uploads().get(in_form_c(path), {}).values()
-        return next((one for one in versions if one in held), path)
+        page = replace(here, wiki_digest=there.digest, uploads=uploads)
+        if self._last is not None:
+            self._last[slug] = page.state()
+        return page
 
     async def outdated(self) -> frozenset[Slug]:
         """Pages that link to a file whose content is another one than the wiki's."""
-        self.fetched = await self._scan()
+        self._fetched = await self._scan()
         base = self._state.base()
         expected = await self._expected()
         with_uploads = {slug for slug, page in base.items() if page.uploads}
@@ -209,7 +321,7 @@ class FileLinks:
             if now == set(known.uploads) or self._compared.get(slug) == seen:
                 continue
             page = Page(slug, known.format, self._state.text(slug) or "")
-            sent = await self.to_wiki(page, is_sent=False)
+            sent = await self._to_wiki(page, is_sent=False)
             if set(sent.uploads) != set(known.uploads):
                 found.add(slug)
             else:
@@ -219,7 +331,7 @@ class FileLinks:
     async def _expected(self) -> Mapping[Slug, Collection[str]]:
         """The uploads that pages should have, if all that looks like a link is one."""
         base, uploads = self._state.base(), self._state.uploads()
-        fetched = self.fetched or {}
+        fetched = self._fetched or {}
         changed = {p for p, file in fetched.items() if isinstance(file, LooseFile)}
         paths = await self._files.listed() | changed | uploads.keys()
         pages = self._state.linking(paths)
@@ -244,8 +356,8 @@ class FileLinks:
         self, page: Page, *, is_sent: bool = False
     ) -> Mapping[LinkTarget, _Held]:
         """What of the folder a page links to, or what the wiki still has of it."""
-        if self.fetched is None:
-            self.fetched = await self._scan()
+        if self._fetched is None:
+            self._fetched = await self._scan()
         ways = mentions.linked_ways(page.content)
         files = [way for way in ways if mentions.has_extension(way)]
         if is_sent:
@@ -265,7 +377,7 @@ class FileLinks:
             for target, file in found.items()
             if isinstance(file, LooseFile)
             and is_unlisted(file.path)
-            and file.path not in (self.fetched or {})
+            and file.path not in (self._fetched or {})
         }
         refused = hidden and hidden & set(await self._agreed_targets(page))
         wanted: dict[LinkTarget, _Held] = {}
@@ -284,7 +396,7 @@ class FileLinks:
 
     async def _may_link(self, page: Page, ways: Sequence[str]) -> bool:
         """Whether a page names a file that is here or was; parsing costs more."""
-        fetched, uploads = self.fetched or {}, self._state.uploads()
+        fetched, uploads = self._fetched or {}, self._state.uploads()
         file = self._state.file_of(page.slug)
         paths = {
             *mentions.ways_lead_to(file, ways),
@@ -307,9 +419,9 @@ class FileLinks:
         self, slug: Slug, targets: Sequence[LinkTarget]
     ) -> Mapping[LinkTarget, _Held | None]:
         """Files that links lead to; where the wiki has it, for one as fetched."""
-        if self.fetched is None:
-            self.fetched = await self._scan()
-        file, fetched = self._state.file_of(slug), self.fetched
+        if self._fetched is None:
+            self._fetched = await self._scan()
+        file, fetched = self._state.file_of(slug), self._fetched
         paths = {one: self._files.path_of(file, one) for one in targets}
         there = await self._files.at([one for one in paths.values() if one])
         return {
@@ -350,7 +462,7 @@ class FileLinks:
         for path, file in (await self._files.there(known)).items():
             fetched = known[path]
             # another file than the wiki's means itself once it was uploaded
-            is_own = not fetched.version and not mentions.is_upload(path)
+            is_own = not fetched.version and not is_upload(path)
             is_sent = is_own and self._state.upload_of(file.digest)
             is_same = file.digest == fetched.digest and not is_sent
             found[path] = path if is_same or await self._is_away(file) else file
@@ -384,7 +496,7 @@ class FileLinks:
     async def _is_in_place(self, file: _Held) -> bool:
         """Whether the wiki has a file of its own where this one is."""
         # without git nothing has listed that; links lead to it until this one changes
-        if isinstance(file, str) or file.path in (self.fetched or {}):
+        if isinstance(file, str) or file.path in (self._fetched or {}):
             return False
         if in_form_c(file.path) in self._state.uploads():
             return False
@@ -392,7 +504,7 @@ class FileLinks:
         with suppress(RemoteError):
             await self._there(path)
             self._state.record_attachments([FetchedFile(path, file.digest, file)])
-            self.fetched = {**(self.fetched or {}), path: path}
+            self._fetched = {**(self._fetched or {}), path: path}
             return True
         return False
 
@@ -428,150 +540,3 @@ class FileLinks:
         self._state.record_upload(file.path, stored.digest, stored.path)
         log.info("uploaded %s as %s", file.path, stored.path)
         return stored.path
-
-
-# -- the wiki as the folder writes it ----------------------------------------------
-
-
-class TranslatedWiki:
-    """A ``RemoteReplica`` whose texts are as the folder writes them."""
-
-    def __init__(self, wiki: RemoteReplica, state: WikiState, links: FileLinks) -> None:
-        self._wiki = wiki
-        self._state = state
-        self._links = links
-        self.head = wiki.head
-        self.follows = wiki.follows
-        self.write_attachment = wiki.write_attachment
-        self.other_files = wiki.other_files
-        self.unmet = links.unmet
-        """Ways of links to files that were not here when their pages were sent."""
-        self.outdated = links.outdated
-        self.is_remembering = False
-        """Set while the wiki is taken as it was last seen, and not scanned: for a
-        save here, whose page is read anyway before it is written."""
-        self.keeps_files = False
-        """Set while the files beside the pages are taken as they were last seen."""
-        self._last: dict[model.Slug, model.PageState] | None = None
-        self._problems: tuple[model.Problem, ...] = ()
-        """Of the last scan: they are not over because nobody scans."""
-        self._unanswered = 0
-        """Writes under way: until they are answered nobody knows what there is."""
-
-    @property
-    def name(self) -> str:
-        """The wiki's address."""
-        return self._wiki.name
-
-    @property
-    def last_window_s(self) -> float:
-        """From the read to the answer of the last write."""
-        return self._wiki.last_window_s
-
-    async def snapshot(self) -> model.Snapshot:
-        """Scan every page; see ``Replica``."""
-        if not self.keeps_files:
-            self._links.fetched = None
-        if self.is_remembering and self._last is not None and not self._unanswered:
-            return model.Snapshot(
-                dict(self._last), problems=self._problems, is_remembered=True
-            )
-        # ``_last`` is whole, and brought up to date with every write that was answered;
-        # while one is not, or after one that failed, only the wiki itself knows.
-        seen = await self._wiki.snapshot()
-        base, pages = self._state.base(), dict(seen.pages)
-        texts = dict(seen.texts)
-        uploaded = frozenset(self._state.uploaded())
-        for slug, page in seen.texts.items():
-            known, state = base.get(slug), pages[slug]
-            if known is not None and known.remote != state.digest:
-                texts[slug] = here = await self._links.to_folder(page)
-                pages[slug] = state if here is page else here.state(state.identity)
-            elif uploaded and not uploaded.isdisjoint(
-                mentioned_attachments(page.content)
-            ):
-                # read if it is needed, by the name that the base has then
-                del texts[slug]
-        # A page that a partial scan lacks may be there all the same: only a whole one
-        # may be taken for the wiki later.
-        self._last = dict(pages) if seen.is_complete and not seen.unreadable else None
-        self._problems = seen.problems
-        return replace(seen, pages=pages, texts=texts)
-
-    async def recognised(self, here: model.Page, slug: model.Slug) -> model.Page | None:
-        """The page as the folder writes it, if only links to files differ."""
-        page = await self._links.recognised(here, await self._wiki.read(slug))
-        if page is not None and self._last is not None:
-            self._last[slug] = page.state()
-        return page
-
-    async def read(self, slug: model.Slug) -> model.Page:
-        """The page with its text as of now."""
-        return await self._links.to_folder(await self._wiki.read(slug))
-
-    async def write(
-        self, page: model.Page, *, expected: model.Digest | None
-    ) -> model.Page:
-        """Upload what the page links to and the wiki lacks, then write the page."""
-        # where a file cannot be uploaded the page is not written: a link would be
-        # broken
-        there = await self._links.to_wiki(page)
-        last = self._last
-        self._unanswered += 1
-        try:
-            answer = await self._wiki.write(there, expected=expected)
-        except BaseException:
-            # it may have been done: the wiki must be scanned
-            self._last = None
-            raise
-        finally:
-            self._unanswered -= 1
-        if answer.content == there.content:
-            digest = None if there is page else answer.digest
-            here = replace(page, wiki_digest=digest, uploads=there.uploads)
-        else:
-            here = await self._links.to_folder(replace(answer, slug=page.slug))
-        here = replace(here, slug=answer.slug, format=answer.format)
-        if last is None or last is not self._last or answer.slug != page.slug:
-            # a scan meanwhile may have been before it or after, and pages below one
-            # that got another name may have got others
-            self._last = None
-        else:
-            identity = last[here.slug].identity if here.slug in last else ""
-            last[here.slug] = here.state(identity)
-        return here
-
-    async def move(
-        self, slug: model.Slug, target: model.Slug, *, expected: model.Digest
-    ) -> model.Page:
-        """Give the page another name, its text unchanged."""
-        # pages below may be renamed along, under names that only a scan shows
-        self._last = None
-        moved = await self._wiki.move(slug, target, expected=expected)
-        # the base has its text under the old name until it learns the new one
-        here = await self._links.to_folder(replace(moved, slug=slug))
-        return replace(here, slug=moved.slug)
-
-    async def delete(self, slug: model.Slug, *, expected: model.Digest) -> None:
-        """Remove the page if it still has the expected digest."""
-        # without an answer it may be done or not
-        self._last = None
-        await self._wiki.delete(slug, expected=expected)
-
-    # -- attachments -------------------------------------------------------------
-
-    def read_attachment(
-        self, path: model.AttachmentPath, version: str = ""
-    ) -> AsyncIterator[bytes]:
-        """The bytes in chunks of what the wiki has for this file of the folder."""
-        if is_upload(path):
-            path = self._links.place_on_wiki(path)
-        return self._wiki.read_attachment(path, version)
-
-
-def translated_wiki(
-    wiki: RemoteReplica, folder: FolderReplica, known: WikiState
-) -> TranslatedWiki:
-    """The wiki with its links to files as the folder writes them."""
-    links = FileLinks(wiki, LooseFiles(folder), known)
-    return TranslatedWiki(wiki, known, links)

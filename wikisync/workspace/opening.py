@@ -24,6 +24,7 @@ from wikisync.core.system.private import make_private_folder
 from wikisync.errors import FolderError, SyncError
 from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.index import FolderIndex
+from wikisync.folder.loose import LooseFiles
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import folder_error, make_folder
 from wikisync.folder.workspace import (
@@ -44,7 +45,7 @@ from wikisync.sync.run.parts import Confirm, CycleOptions, CycleResult, FolderMa
 from wikisync.sync.views import AliasedFolder, DryFolder, RememberedWiki
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.identity import Located, find_wiki, wiki_as_found
-from wikisync.workspace.linking import TranslatedWiki, translated_wiki
+from wikisync.workspace.linking import TranslatedWiki
 
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
@@ -223,7 +224,7 @@ class OpenWorkspace:
             is_live = holder_of(self.workspace.private) is not None
             copy = State.copy(self.state.path, is_live=is_live)
             seen = self._stack.enter_context(copy).wiki(wiki.owner)
-        remote = translated_wiki(RememberedWiki(seen), own, known)
+        remote = TranslatedWiki(RememberedWiki(seen), LooseFiles(own), known)
         return Sides(section=wiki, remote=remote, local=self._side(own, wiki))
 
     async def synced(
@@ -266,7 +267,7 @@ class OpenWorkspace:
         )
         settle_s = self.workspace.config.sync.settle_ms / 1000
         own = self._folder(wiki, settle_s=settle_s)
-        translated = translated_wiki(remote, own, known)
+        translated = TranslatedWiki(remote, LooseFiles(own), known)
         return SyncedWiki(
             section=wiki,
             remote=translated,
