@@ -258,10 +258,10 @@ def test_same_folder_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
 def test_names_that_the_disk_takes_for_one_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, words: str
 ) -> None:
-    def number_of(place: str) -> tuple[int, int]:
-        return 1, hash(place.casefold())
+    def names_of(place: str) -> list[str | tuple[int, int]]:
+        return [place, (1, hash(place.casefold()))]
 
-    monkeypatch.setattr(workspace_module, "_number_of", number_of)
+    monkeypatch.setattr(workspace_module, "_names", names_of)
     ws = workspace_at(tmp_path / "ws")
     with pytest.raises(FolderError, match=words):
         refuse_overlaps(ws, [ws / "a", ws / other])
@@ -282,13 +282,13 @@ def test_a_thousand_folders_cost_few_scans_at_the_disk(
     ws = workspace_at(tmp_path / "ws")
     folders = [ws / f"group{n % 9}" / f"wiki{n}" for n in range(1_000)]
     asked: Counter[str] = Counter()
-    number_of = workspace_module._number_of
+    names_of = workspace_module._names
 
-    def counted(place: str) -> tuple[int, int] | None:
+    def counted(place: str) -> list[str | tuple[int, int]]:
         asked[place] += 1
-        return number_of(place)
+        return names_of(place)
 
-    monkeypatch.setattr(workspace_module, "_number_of", counted)
+    monkeypatch.setattr(workspace_module, "_names", counted)
     refuse_overlaps(ws, folders)
 
     assert set(asked.values()) == {1}

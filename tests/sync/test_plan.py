@@ -95,6 +95,6 @@ def test_plan_sorts_its_actions_by_what_they_do() -> None:
     skip = plans.Skip(Slug("s"), plans.SkipReason.OPEN_HERE)
     plan = plans.Plan.from_actions([hold, skip, create("c"), delete("d")])
     assert plan.writes == (create("c"),)
-    assert plan.deletes == (delete("d"),)
+    assert plan.removals == (delete("d"),)
     assert plan.held == (hold,)
     assert plan.skipped == (skip,)

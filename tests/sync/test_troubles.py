@@ -141,5 +141,5 @@ async def test_removal_that_fails_is_in_no_other_removals_way(pair: Pair) -> Non
     result = await pair.cycle()
     assert [one.subject for one in result.problems] == ["old"]
     scanned = await pair.plan()
-    assert [one.slug for one in scanned.plan.deletes] == ["old"]
+    assert [one.slug for one in scanned.plan.removals] == ["old"]
     assert [one.subject for one in scanned.problems] == ["old"]

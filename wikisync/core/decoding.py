@@ -8,7 +8,7 @@ at a time.  Encoders need none of this.
 import codecs
 from functools import cache
 from threading import Lock
-from typing import Any, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 import msgspec
 
@@ -46,6 +46,21 @@ def convert(value: object, kind: type[T], *, is_strict: bool = True) -> T:
     """
     json_decoder(kind)
     return msgspec.convert(value, kind, strict=is_strict)
+
+
+class KeptAsText(msgspec.Struct, frozen=True):
+    """A value that is kept as one text."""
+
+    def __str__(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """What ``str`` made; None for anything else."""
+        try:
+            return json_decoder(cls).decode(text)
+        except msgspec.DecodeError:
+            return None
 
 
 def decode_text(content: bytes) -> str:

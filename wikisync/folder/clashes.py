@@ -252,26 +252,6 @@ def probe_folding(folder: Path) -> Folding:
     )
 
 
-def seen_folding(folder: Path) -> Folding:
-    """What the names of files that are there show of it; nothing is written."""
-    case, accents = False, False
-    try:
-        names = frozenset(path.name for path in folder.iterdir())
-        for name in names:
-            case = case or _is_unlisted(folder, name.swapcase(), names)
-            other = unicodedata.normalize("NFD", name)
-            other = unicodedata.normalize("NFC", name) if other == name else other
-            accents = accents or _is_unlisted(folder, other, names)
-    except OSError as exc:
-        raise folder_error("list", str(folder), exc) from exc
-    return Folding(case, accents)
-
-
-def _is_unlisted(folder: Path, name: str, names: frozenset[str]) -> bool:
-    """Whether the disk finds a name that it does not list: it is another one's."""
-    return name not in names and os.path.lexists(folder / name)
-
-
 def _is_found(folder: Path, made: str, asked: str) -> bool:
     path = folder / made
     try:

@@ -8,15 +8,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
-from wikisync.core.decoding import json_decoder
+from wikisync.core.decoding import KeptAsText
 from wikisync.core.system.libc import inode_and_birth
 from wikisync.folder.safe_open import folder_error, opened_root
 
 
-class FolderIdentity(Struct, frozen=True):
+class FolderIdentity(KeptAsText, frozen=True):
     """Which folder a wiki has; kept in the workspace's state as one text."""
 
     disk: int
@@ -35,24 +34,10 @@ class FolderIdentity(Struct, frozen=True):
     """See ``identity_of``: a folder that is removed and copied back often gets the
     inode that it had.  Empty where the disk does not know."""
 
-    def __str__(self) -> str:
-        return msgspec.json.encode(self).decode()
-
-    @classmethod
-    def parse(cls, text: str) -> FolderIdentity | None:
-        """What ``str`` made; None for anything else."""
-        try:
-            return _IDENTITIES.decode(text)
-        except msgspec.DecodeError:
-            return None
-
     def is_same_folder(self, other: FolderIdentity) -> bool:
         """Whether both are one folder; a copy of its disk, block by block, counts."""
         mine = (self.disk, self.inode, self.birth)
         return mine == (other.disk, other.inode, other.birth)
-
-
-_IDENTITIES = json_decoder(FolderIdentity)
 
 
 def current_folder(root: Path, known: FolderIdentity | None = None) -> FolderIdentity:
@@ -64,9 +49,9 @@ def current_folder(root: Path, known: FolderIdentity | None = None) -> FolderIde
         except OSError as exc:
             raise folder_error("read", str(root), exc) from exc
         now = FolderIdentity(disk, status.st_ino, status.st_ctime_ns, "")
-        if known is not None and now == msgspec.structs.replace(known, birth=""):
+        if known is not None and now == replace(known, birth=""):
             return known
-        return msgspec.structs.replace(now, birth=identity_of(descriptor))
+        return replace(now, birth=identity_of(descriptor))
 
 
 def identity_of(descriptor: int) -> str:

@@ -103,15 +103,19 @@ class FolderIndex:
         """When every page was last read, in seconds since 1970."""
 
     @property
-    def files(self) -> Mapping[str, IndexedFile]:
+    def files(self) -> dict[str, IndexedFile]:
         """What is known of each file, here or from the process before."""
-        return self._known()
+        if self._files is None:
+            kept = self._recalled()
+            self._files = {} if kept is None else kept.files
+            self.read_all_at = 0.0 if kept is None else kept.read_all_at
+        return self._files
 
     def look(
         self, folders: Folders, path: str, listed: FileStatus | None = None
     ) -> IndexedFile | None:
         """What a file holds now; None for a folder, a link, or what cannot be read."""
-        known = self._known().get(path)
+        known = self.files.get(path)
         if known is not None and listed is not None and known.is_as(listed):
             return known
         try:
@@ -150,19 +154,18 @@ class FolderIndex:
 
     def note(self, path: str, file: IndexedFile) -> None:
         """Note what a file holds."""
-        known = self._known()
-        self._is_changed |= known.get(path) != file
-        known[path] = file
+        self._is_changed |= self.files.get(path) != file
+        self.files[path] = file
 
     def forget(self, path: str) -> None:
         """Forget a file that is not there any more."""
-        self._known().pop(path, None)
+        self.files.pop(path, None)
 
     def note_all(
         self, files: Mapping[str, IndexedFile], *, read_all_at: float | None = None
     ) -> None:
         """Note what all files hold; ``read_all_at``: when all were read, if now."""
-        self._is_changed |= files != self._known()
+        self._is_changed |= files != self.files
         self._files = dict(files)
         if read_all_at is not None:
             self.read_all_at, self._is_changed = read_all_at, True
@@ -221,7 +224,7 @@ class FolderIndex:
     def _write(self, target: Path) -> None:
         made = target.with_name(f"{target.name}.{os.getpid()}.tmp")
         with suppress(OSError):
-            kept = _Kept(self._place(), self.read_all_at, self._known())
+            kept = _Kept(self._place(), self.read_all_at, self.files)
             content = msgspec.msgpack.encode(kept)
             make_private_folder(made.parent)
             try:
@@ -231,13 +234,6 @@ class FolderIndex:
                 made.replace(target)
             finally:
                 made.unlink(missing_ok=True)
-
-    def _known(self) -> dict[str, IndexedFile]:
-        if self._files is None:
-            kept = self._recalled()
-            self._files = {} if kept is None else kept.files
-            self.read_all_at = 0.0 if kept is None else kept.read_all_at
-        return self._files
 
     def _recalled(self) -> _Kept | None:
         """What was kept; None where it cannot be believed."""

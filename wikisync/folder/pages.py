@@ -136,7 +136,8 @@ class PageFolder:
                     pages[file.slug] = found.page
         self._index.note_all(seen, read_all_at=now if reads_all else None)
         self._index.keep()
-        unreadable |= _pages_hidden(scanned.hidden) | scanned.ignored
+        hidden = (parse_path(path) for path in scanned.hidden if path)
+        unreadable |= {page[0] for page in hidden if page} | scanned.ignored
         self._snapshot = Snapshot(
             pages={slug: pages[slug] for slug in pages if slug not in unreadable},
             problems=tuple(problems),
@@ -426,7 +427,9 @@ class PageFolder:
         """What a page file holds; None where the file has just gone."""
         started_ns = time.time_ns()
         try:
-            content, identity = self._read(folders, file.path)
+            with opened_file(folders, file.path) as descriptor:
+                content = read_limited(descriptor, file.path, PAGE_BYTES_MAX)
+                identity = identity_of(descriptor)
         except FileNotFoundError:
             return None
         except FolderError as exc:
@@ -444,16 +447,6 @@ class PageFolder:
         )
         is_sure = is_settled(file.status, started_ns)
         return IndexedFile(state.digest, len(content), file.status, is_sure, state)
-
-    def _read(self, folders: Folders, path: str) -> tuple[bytes, str]:
-        with opened_file(folders, path) as descriptor:
-            content = read_limited(descriptor, path, PAGE_BYTES_MAX)
-            return content, identity_of(descriptor)
-
-
-def _pages_hidden(hidden: Collection[str]) -> set[Slug]:
-    found = (parse_path(path) for path in hidden if path)
-    return {page[0] for page in found if page is not None}
 
 
 def _busy_pages(

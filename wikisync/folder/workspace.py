@@ -20,10 +20,9 @@ from enum import Enum
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from wikisync.core import layout
-from wikisync.core.decoding import json_decoder
+from wikisync.core.decoding import KeptAsText
 from wikisync.core.system.locks import close_locked, is_locked, lock
 from wikisync.core.system.private import (
     FILE_MODE,
@@ -141,7 +140,7 @@ def _holder(descriptor: int) -> str:
 # -- the marker --------------------------------------------------------------------
 
 
-class Identity(Struct, frozen=True):
+class Identity(KeptAsText, frozen=True):
     """Which workspace this is, and where; kept in its state as one text."""
 
     marker: str
@@ -150,20 +149,6 @@ class Identity(Struct, frozen=True):
     """Device and inode of the workspace's own folder."""
     machine: str
     """Of the machine, made unrecognisable."""
-
-    def __str__(self) -> str:
-        return msgspec.json.encode(self).decode()
-
-    @classmethod
-    def parse(cls, text: str) -> Identity | None:
-        """What ``str`` made; None for anything else."""
-        try:
-            return _IDENTITIES.decode(text)
-        except msgspec.DecodeError:
-            return None
-
-
-_IDENTITIES = json_decoder(Identity)
 
 
 class StateMatch(Enum):
@@ -319,18 +304,12 @@ def _refuse_twins(folders: Sequence[Path], paths: Mapping[Path, str]) -> None:
 
 
 def _names(path: str) -> list[str | FileNumber]:
-    """What a path is known by: its path, and the number of its file."""
-    number = _number_of(path)
-    return [path] if number is None else [path, number]
-
-
-def _number_of(path: str) -> FileNumber | None:
-    """The same for two names that the disk takes for one; None where nothing is."""
+    """What a path is known by: itself, and the number of its file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - speed
     except OSError:
-        return None
-    return status.st_dev, status.st_ino
+        return [path]
+    return [path, (status.st_dev, status.st_ino)]
 
 
 def _parents(path: str) -> Iterator[str]:

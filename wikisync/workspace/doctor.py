@@ -22,7 +22,6 @@ from wikisync.core.layout import TRASH_FOLDER
 from wikisync.core.system.libc import check_watches_left
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
 from wikisync.errors import FolderError, Halted, WikisyncError, command_line
-from wikisync.folder.clashes import seen_folding
 from wikisync.folder.safe_open import folder_error, refused_write
 from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
 from wikisync.folder.workspace import (
@@ -187,7 +186,6 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             return
         here = asyncio.run(opened.local(wiki).snapshot())
         is_other = opened.match_of(wiki) is FolderMatch.OTHER
-        folding = seen_folding(folder)
     except (FolderError, Halted) as error:
         yield _lost(opened, wiki, error)
         return
@@ -201,13 +199,6 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
     for problem in here.problems:
         grade = Grade.FINE if problem.is_note else Grade.LOOK
         yield Finding(grade, f"{name}: {problem}", problem.hint)
-    if folding.case or folding.unicode:
-        what = "case" if folding.case else "the spelling of accents"
-        yield Finding(
-            Grade.FINE,
-            f"{name}: the disk ignores {what} in names; pages that differ only in that"
-            f" get distinct names",
-        )
     yield from _check_writable(opened, folder, name)
     if known.memory.paused is not None:
         because = f" ({known.memory.paused})" if known.memory.paused else ""

@@ -9,15 +9,13 @@ runs ``wikisync adopt``.
 import time
 from contextlib import suppress
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.client import Client, Id
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
-from wikisync.core.decoding import json_decoder
+from wikisync.core.decoding import KeptAsText
 from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import Halted, NotFound, ProtocolViolation, command_line
 from wikisync.sync.base.state import State, WikiState
@@ -30,7 +28,7 @@ LOCATED_S = 600.0
 it was renamed; what has something to do asks before it."""
 
 
-class Located(Struct, frozen=True):
+class Located(KeptAsText, frozen=True):
     """A project or group as the service has it now."""
 
     service: str
@@ -55,9 +53,6 @@ class Located(Struct, frozen=True):
         return 0 <= time.time() - self.at < seconds
 
 
-_LOCATED = json_decoder(Located)
-
-
 def id_in(remote_id: str) -> int | None:
     """The id of the project or group; None of no wiki."""
     return int(remote_id.rpartition(" ")[2]) if remote_id else None
@@ -80,7 +75,8 @@ def wiki_as_found(state: State, client: Client, section: WikiSection) -> Located
     cycle would do something before it has compared the two sides.
     """
     owner = section.owner
-    known, answer = state.wiki(owner), _last_answer(state, owner)
+    known = state.wiki(owner)
+    answer = Located.parse(state.recalled(f"located {owner}"))
     if answer is None:
         return None
     is_same = (
@@ -202,25 +198,18 @@ async def _difference(client: Client, there: Located, known: WikiState) -> str:
     return f"{equal} of {counted(len(base), 'page')} are the same"
 
 
-def _last_answer(state: State, owner: WikiOwner) -> Located | None:
-    try:
-        return _LOCATED.decode(state.recalled(f"located {owner}"))
-    except msgspec.DecodeError:
-        return None
-
-
 def _remember(state: State, owner: WikiOwner, found: Located) -> None:
-    before = _last_answer(state, owner)
+    name = f"located {owner}"
+    before = Located.parse(state.recalled(name))
     if found.notes or found.warnings:
         if before is not None:
-            state.remember(f"located {owner}", "")
+            state.remember(name, "")
     elif not (
         before is not None
         and (before.owner, before.remote_id) == (found.owner, found.remote_id)
         and before.is_younger_than(LOCATED_S / 2)
     ):
-        now = msgspec.json.encode(replace(found, at=time.time()))
-        state.remember(f"located {owner}", now.decode())
+        state.remember(name, str(replace(found, at=time.time())))
 
 
 # -- what is said --------------------------------------------------------------------

@@ -235,23 +235,20 @@ class WikiState(Agreements):
 
 def _prepared(database: Database) -> Database:
     try:
-        _prepare(database)
+        found = database.version
+        if found == 0:
+            with database.transaction() as connection:
+                create(connection)
     except BaseException:
         database.close()
         raise
-    return database
-
-
-def _prepare(database: Database) -> None:
-    found = database.version
-    if found == 0:
-        with database.transaction() as connection:
-            create(connection)
-    elif found != _schema_version():
+    if found not in {0, _schema_version()}:
+        database.close()
         raise StateDamaged(
             f"{database.path} is of another version of wikisync (schema {found})",
             hint=ANEW,
         )
+    return database
 
 
 def _last_set_aside(path: Path) -> Path | None:

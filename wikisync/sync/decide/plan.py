@@ -370,11 +370,6 @@ class Plan(Struct, frozen=True):
         return tuple(a for a in self.actions if isinstance(a, Write))
 
     @property
-    def deletes(self) -> tuple[DeleteLocal, ...]:
-        """Actions that remove a page from the folder."""
-        return tuple(a for a in self.actions if isinstance(a, DeleteLocal))
-
-    @property
     def removals(self) -> tuple[Delete, ...]:
         """Actions that remove a page from either side."""
         return tuple(a for a in self.actions if isinstance(a, Delete))

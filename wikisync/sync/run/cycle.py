@@ -245,7 +245,15 @@ class _Run:
             *tally.missing,
             *postponed,
         )
-        return decided, *problems_and_notes(self._cycle, found, decided.here)
+        # a folder that is left out with pages that were synced before is a problem
+        unseen = self._state.base().keys() - decided.here.pages.keys()
+        notes = tuple(
+            one
+            for one in found
+            if one.is_note
+            and not any(f"/{_name(one)}" in f"/{slug}" for slug in unseen)
+        )
+        return decided, tuple(one for one in found if one not in notes), notes
 
     # -- carrying out ------------------------------------------------------------
 
@@ -501,20 +509,6 @@ def note_writes(cycle: parts.Cycle, plan: Plan, *, is_first: bool) -> None:
         with known.together():
             for write in done:
                 known.note_done(now, write.slug, describe(write))
-
-
-def problems_and_notes(
-    cycle: parts.Cycle, found: Sequence[model.Problem], here: model.Snapshot
-) -> tuple[tuple[model.Problem, ...], tuple[model.Problem, ...]]:
-    """What is wrong, and what is only to be named."""
-    # a folder that is left out with pages that were synced before is a problem
-    unseen = cycle.state.base().keys() - here.pages.keys()
-    notes = tuple(
-        one
-        for one in found
-        if one.is_note and not any(f"/{_name(one)}" in f"/{slug}" for slug in unseen)
-    )
-    return tuple(one for one in found if one not in notes), notes
 
 
 def _name(note: model.Problem) -> model.Slug:
