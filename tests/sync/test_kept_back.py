@@ -36,25 +36,6 @@ async def test_an_approved_batch_is_carried_out(state: State) -> None:
     assert len(copies.here.trash) == 10
 
 
-async def test_a_refused_batch_brings_the_pages_back(state: State) -> None:
-    copies = await emptied(state)
-    for _ in range(4):
-        await copies.cycle()
-    copies.decide(Decision.REFUSED)
-    await copies.rest()
-    assert copies.texts() == MANY
-
-
-async def test_a_batch_is_withdrawn_when_the_pages_are_back(state: State) -> None:
-    copies = await emptied(state)
-    await copies.cycle()
-    for slug in list(MANY)[:10]:
-        copies.there.put(slug, MANY[slug])
-    result = await copies.rest()
-    assert result.batches == ()
-    assert copies.texts() == MANY
-
-
 async def test_an_empty_folder_deletes_no_page_on_the_wiki(state: State) -> None:
     copies = await settled(state, MANY)
     copies.here.pages.clear()

@@ -3,17 +3,21 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide.ledger import Agreed, Health, Refusal
+from wikisync.sync.decide import ledger
+from wikisync.sync.decide.ledger import Agreed, Health, Refusal, Side, Sighting
 from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.decide.safety import Batch, BatchKind, Decision, Member
 
 OWNER = WikiOwner("project", "docs/handbook")
 HOME, OTHER = Slug("home"), Slug("other")
+NOW = 1_800_000_000.0
 
 
 @pytest.fixture
@@ -132,3 +136,46 @@ def test_dry_run_leaves_the_file_as_it_is(known: WikiState, state_path: Path) ->
     with closing(sqlite3.connect(state_path)) as connection:
         assert connection.execute("SELECT head FROM wiki").fetchall() == [('"1"',)]
         assert not connection.execute("SELECT * FROM page").fetchall()
+
+
+def test_every_kind_of_value_comes_back(known: WikiState, elsewhere: WikiState) -> None:
+    members = (Member(HOME, digest_of("a")), Member(Slug("naïve/☃"), digest_of("c")))
+    batches = [
+        Batch(number, kind, members, 20, decision)
+        for number, (kind, decision) in enumerate(product(BatchKind, Decision), 1)
+    ]
+    known.record_batches(batches[::-1])
+    known.record_refusal(HOME, digest_of("a"), "too long", NOW)
+    for side in Side:
+        known.record_sightings(side, {OTHER: Sighting(2, NOW, NOW + 60)})
+    known.record_sightings(Side.LOCAL, {})
+    known.remember(health=Health(NOW, NOW - 60, 0.25, HOME, "no answer"), paused="")
+    assert list(known.memory.batches) == batches
+    assert not known.sightings(Side.LOCAL)
+    assert elsewhere.memory == known.memory
+
+
+def test_number_of_a_batch_never_goes_back(known: WikiState) -> None:
+    """Or an approval that comes late would name another batch."""
+    known.record_batches([Batch(3, BatchKind.DELETES_HERE, (), 20)])
+    known.record_batches([])
+    assert known.memory.last_batch == 3
+    known.record_batches([Batch(9, BatchKind.CHANGES_HERE, (), 1)])
+    assert known.memory.last_batch == 9
+
+
+def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:
+    first = ledger.ConflictFileRecord(
+        Format.ORG, digest_of("a"), "mine", "theirs", NOW, digest_of("c")
+    )
+    second = ledger.ConflictFileRecord(
+        Format.RDOC, digest_of("b"), "mine \ud83d", "", NOW + 1, digest_of("d")
+    )
+    known.record_conflict_file(HOME, first)
+    known.record_conflict_file(HOME, second)
+    known.record_conflict_file(OTHER, first)
+    assert known.conflict_files() == {HOME: second, OTHER: first}
+    assert known.conflict_files(HOME)[HOME] == second
+    assert not known.conflict_files(Slug("none"))
+    known.drop_conflict_file(HOME)
+    assert known.conflict_files() == {OTHER: first}

@@ -160,54 +160,12 @@ async def test_refused_token_ends_the_cycle_at_once(pair: Pair) -> None:
 # -- absence is not deletion ---------------------------------------------------------
 
 
-async def test_list_that_is_suddenly_empty_removes_nothing(state: State) -> None:
-    pair = Pair(state, wiki_of(20))
-    await pair.pull_until_sure()
-    texts = pair.local.texts()
-    pair.remote.pages.clear()
-    assert stopped(await pair.pull_until_sure()).share == "20 of 20 pages"
-    assert pair.local.texts() == texts
-
-
 async def test_wiki_really_emptied_is_followed_after_a_yes(state: State) -> None:
     pair = Pair(state, wiki_of(20))
     await pair.pull_until_sure()
     pair.remote.pages.clear()
     await pair.pull_until_sure(allow_emptying=True)
     assert not pair.local.pages
-
-
-async def test_empty_list_is_asked_for_again(pair: Pair) -> None:
-    """A storage that failed for a moment is no reason to remove anything."""
-    await pair.pull_until_sure()
-    pages = dict(pair.remote.pages)
-    pair.remote.pages.clear()
-
-    async def recover(entry: str) -> None:
-        if entry.startswith("snapshot ") and "snapshot " in pair.remote.log:
-            pair.remote.pages.update(pages)
-
-    pair.remote.log.clear()
-    pair.remote.before = recover
-    await pair.pull_until_sure(allow_emptying=True)
-    assert pair.is_equal
-    assert set(pair.local.pages) == set(pages)
-
-
-async def test_removals_wait_while_another_page_fails(pair: Pair) -> None:
-    await pair.pull_until_sure()
-    pair.remote.remove("b")
-    pair.remote.put("home", "new")
-
-    async def refuse(entry: str) -> None:
-        if entry == "read home":
-            raise errors.ProtocolViolation("page home is cut")
-
-    pair.remote.before = refuse
-    pair.remote.put("a-control", "answers")
-    result = await pair.pull_until_sure()
-    assert "b" in pair.local.pages
-    assert ("removals-postponed", "1 page") in codes(result)
 
 
 # -- the wiki's mark -----------------------------------------------------------------

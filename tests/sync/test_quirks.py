@@ -11,8 +11,6 @@ import pytest
 
 from tests.support.pair import Pair, paired
 from tests.support.quirks import Quirk
-from wikisync.errors import Halted
-from wikisync.sync.decide.narrowing import Direction
 
 PAGES = {
     "home": "# Home\n\nfirst\n\nsecond\n\nthird\n",
@@ -105,38 +103,3 @@ async def test_a_rename_that_waits_for_a_sound_service_stays_one(
         moved = {name.replace("guide/", "manual/"): PAGES[name] for name in PAGES}
         assert pair.texts() == moved
         assert await pair.wiki_texts() == moved
-
-
-async def test_another_project_under_the_path_stops_the_cycle(tmp_path: Path) -> None:
-    async with paired(tmp_path, PAGES) as pair:
-        await pair.rest()
-        pair.save("home", "mine\n")
-        pair.remote_id = "another"
-        with pytest.raises(Halted, match="is another project now"):
-            await pair.cycle()
-        assert pair.texts() == {**PAGES, "home": "mine\n"}
-        assert await pair.wiki_texts() == PAGES
-
-
-async def test_a_revoked_token_ends_the_cycle_and_removes_nothing(
-    tmp_path: Path,
-) -> None:
-    async with paired(tmp_path, PAGES) as pair:
-        await pair.rest()
-        pair.save("home", "mine\n")
-        await pair.suffer([Quirk.TOKEN_REVOKED], 3)
-        assert len(pair.problems) == 3
-        assert pair.texts() == {**PAGES, "home": "mine\n"}
-        assert (await pair.wiki_texts()) == PAGES
-
-
-async def test_a_pull_writes_nothing_to_the_wiki(tmp_path: Path) -> None:
-    from wikisync.sync.run.parts import CycleOptions
-
-    async with paired(tmp_path, PAGES) as pair:
-        await pair.rest()
-        await live(pair)
-        before = await pair.wiki_texts()
-        await pair.rest(CycleOptions(direction=Direction.PULL))
-        assert await pair.wiki_texts() == before
-        assert "end, edited there" in pair.texts()["guide"]

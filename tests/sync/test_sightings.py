@@ -28,18 +28,10 @@ def test_each_scan_counts_and_the_first_one_is_remembered() -> None:
     assert twice == {HOME: Sighting(2, 100.0, 130.0)}
 
 
-def test_a_page_that_is_back_is_forgotten() -> None:
-    assert seen_again({HOME: Sighting(2, 1.0, 2.0)}, (), 3.0) == {}
-
-
 def test_a_clock_that_was_set_back_starts_the_count_anew() -> None:
     assert seen_again({HOME: Sighting(2, 100.0, 130.0)}, {HOME}, 50.0) == {
         HOME: Sighting(1, 50.0, 50.0)
     }
-
-
-def test_scans_without_time_between_are_not_certain() -> None:
-    assert not is_certain(Sighting(9, 0.0, 59.0), 3, 60.0)
 
 
 def test_time_without_scans_is_not_certain() -> None:
@@ -81,16 +73,6 @@ async def test_a_page_that_comes_back_is_counted_anew(state: State) -> None:
     copies.there.remove("home")
     assert not (await copies.cycle()).removed
     assert "home" in copies.here.texts()
-
-
-async def test_scans_count_across_restarts(state: State) -> None:
-    copies = await settled(state)
-    copies.there.remove("home")
-    await copies.cycle()
-    await copies.cycle()
-    copies.state = State.open(state._database.path)
-    assert (await copies.cycle()).removed == 1
-    copies.state.close()
 
 
 async def test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays(
@@ -160,14 +142,6 @@ async def test_a_scan_a_part_of_the_folder_counts_for_nothing(state: State) -> N
     for _ in range(4):
         await copies.cycle()
     assert copies.there.changes == []
-
-
-async def test_a_dry_run_counts_nothing(state: State) -> None:
-    copies = await settled(state)
-    copies.there.remove("home")
-    for _ in range(4):
-        await copies.plan()
-    assert copies.known.sightings(Side.REMOTE) == {}
 
 
 async def test_an_ignored_page_is_deleted_nowhere(state: State) -> None:
@@ -286,20 +260,3 @@ async def test_a_page_that_is_kept_out_of_the_sync_keeps_no_removal_back(
         for _ in range(3):
             await pair.cycle()
         assert "home" not in await pair.wiki_texts()
-
-
-async def test_a_file_renamed_and_saved_in_another_encoding_keeps_its_page(
-    tmp_path: Path,
-) -> None:
-    async with paired(tmp_path, PAGES) as pair:
-        await pair.rest()
-        pair.remove("home")
-        start = pair.folder / "start.md"
-        start.write_bytes("Grüße\n".encode("latin-1"))
-        for _ in range(3):
-            await pair.cycle()
-        assert "home" in await pair.wiki_texts()
-        start.write_text("Grüße\n")
-        await pair.rest()
-        texts = await pair.wiki_texts()
-        assert texts == {"other": "other\n", "third": "third\n", "start": "Grüße\n"}
