@@ -12,10 +12,10 @@ from wikisync.core.system import file_status
 from wikisync.folder import index as index_module
 from wikisync.folder import pages as pages_module
 from wikisync.folder.index import FolderIndex
+from wikisync.folder.naming import decode_page
 from wikisync.folder.pages import READ_ALL_S, PageFolder
 from wikisync.folder.scan import scan_pages
 from wikisync.folder.swap import OwnFolders
-from wikisync.folder.text import decode_page
 
 
 class Desk:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Literal, NewType, TypeVar, cast
 
@@ -429,6 +429,12 @@ class LateSave(Struct, frozen=True):
     """What ``acknowledge`` wants to hear."""
     before: Digest | None = None
     """Of the text that was edited; None where nothing tells."""
+
+
+def some_of(names: Collection[str], most: int = 3) -> str:
+    """The first of some names, and how many more there are."""
+    shown, more = ", ".join(list(names)[:most]), len(names) - most
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def removals_max(tracked: int) -> int:

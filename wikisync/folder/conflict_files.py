@@ -10,10 +10,9 @@ from wikisync.core import model
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
 from wikisync.folder import safe_open
 from wikisync.folder.ignore import CONFLICT_MARK, locked_name
-from wikisync.folder.naming import path_of
+from wikisync.folder.naming import decode_page, path_of
 from wikisync.folder.pages import PageFolder
 from wikisync.folder.swap import FileWrite, OwnFolders
-from wikisync.folder.text import decode_page
 
 
 class ConflictFiles:

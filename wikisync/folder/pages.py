@@ -35,7 +35,14 @@ from wikisync.folder.clashes import Folding, PathBook, probe_folding
 from wikisync.folder.identity import identity_of
 from wikisync.folder.ignore import WRITE_TEST
 from wikisync.folder.index import FolderIndex, IndexedFile
-from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
+from wikisync.folder.naming import (
+    PATH_BYTES_MAX,
+    decode_page,
+    encode_page,
+    parse_path,
+    path_of,
+    title_of,
+)
 from wikisync.folder.patterns import IGNORE_FILE, NO_PATTERNS
 from wikisync.folder.safe_open import (
     Folders,
@@ -48,7 +55,6 @@ from wikisync.folder.safe_open import (
 )
 from wikisync.folder.scan import ListedFile, ScannedFolder, read_patterns, scan_pages
 from wikisync.folder.swap import FileWrite, FolderWriter, OwnFolders
-from wikisync.folder.text import decode_page, encode_page, title_of
 
 PAGE_BYTES_MAX = 64 * 1024 * 1024
 """A file larger than this is not read as a page."""

@@ -40,12 +40,11 @@ from wikisync.errors import NotFound, PreconditionFailed
 from wikisync.folder import safe_open
 from wikisync.folder.conflict_files import ConflictFiles
 from wikisync.folder.index import FolderIndex
-from wikisync.folder.naming import check_attachment, parse_path, path_of
+from wikisync.folder.naming import check_attachment, decode_page, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
 from wikisync.folder.private import wiki_private_folder
 from wikisync.folder.scan import ScannedFolder
 from wikisync.folder.swap import FolderWriter, OwnFolders
-from wikisync.folder.text import decode_page
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from wikisync.api.budget import shown_time
 from wikisync.api.client import Client
 from wikisync.core.layout import ASK_FILE, HEALTH_FILE
 from wikisync.core.messages import Messages
-from wikisync.core.model import Problem, Slug
+from wikisync.core.model import Problem, Slug, some_of
 from wikisync.core.system.file_status import status_at
 from wikisync.core.system.private import write_private_file
 from wikisync.core.system.processes import PIPE, end_session, start_program_async
@@ -39,7 +39,7 @@ from wikisync.sync.decide.plan import MoveRemote
 from wikisync.watch import report
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.triggers import ActivityList, Triggers
-from wikisync.watch.wiki import WatchedWiki, some_of
+from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace import attention, folders, runner
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded

@@ -10,7 +10,7 @@ from wikisync.api.activity import GroupActivity
 from wikisync.api.client import Client, Id
 from wikisync.api.git import WikiHistory
 from wikisync.config import WikiSection
-from wikisync.core.model import Slug
+from wikisync.core.model import Slug, some_of
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.sync.run.parts import CycleOptions, CycleResult
@@ -22,7 +22,6 @@ from wikisync.workspace.runner import FULL_SCAN_S, CycleOutcome, ScanScope
 from wikisync.workspace.syncing import WikiCycles
 
 WIKIS_MIN = 4
-NAMED_MAX = 3
 SAVED_MAX = 20
 """More files saved at once than these are a reason to scan the whole folder."""
 EDITS_MAX = 1000
@@ -198,12 +197,6 @@ class WatchedWiki(WikiCycles):
         self._active = RemoteHint(record.last_activity_at, is_costly=etag is None)
         self._etag = etag
         return self._active
-
-
-def some_of(names: Sequence[str]) -> str:
-    """The first of some pages or files, and how many more there are."""
-    named, more = ", ".join(names[:NAMED_MAX]), len(names) - NAMED_MAX
-    return f"{named} and {more} more" if more > 0 else named
 
 
 # -- lists of several wikis --------------------------------------------------------

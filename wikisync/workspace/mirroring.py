@@ -43,8 +43,7 @@ from wikisync.core.mentions import (
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.system.parallel import each
 from wikisync.core.versions import UNKNOWN, Versions, seen_versions
-from wikisync.folder.naming import check_attachment, path_of
-from wikisync.folder.text import encode_page
+from wikisync.folder.naming import check_attachment, encode_page, path_of
 from wikisync.site.mirror import (
     NOTHING,
     Mirror,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from wikisync import errors as failures
 from wikisync.api.client import Client
 from wikisync.core.messages import Progress, SilentProgress
-from wikisync.core.model import Problem, Slug, WikiOwner
+from wikisync.core.model import Problem, Slug, WikiOwner, some_of
 from wikisync.site.model import WikiSource
 from wikisync.workspace.discovery import FoundWiki
 from wikisync.workspace.runner import Runner, WikiWork
@@ -62,11 +62,9 @@ def missing_pages(
     owner: WikiOwner, gone: Sequence[Slug], tracked: int
 ) -> failures.Halted:
     """What ends the pull of a wiki that lost most of its pages."""
-    names, more = ", ".join(gone[:NAMES_SHOWN_MAX]), len(gone) - NAMES_SHOWN_MAX
-    names += f" and {more} more" if more > 0 else ""
     return failures.Halted(
-        f"{len(gone)} of {tracked} pages ({names}) are missing from the wiki of"
-        f" {owner}; none was removed here",
+        f"{len(gone)} of {tracked} pages ({some_of(gone, NAMES_SHOWN_MAX)}) are"
+        f" missing from the wiki of {owner}; none was removed here",
         hint="check the wiki; if they were deleted on purpose, run the same"
         " command again with --allow-emptying",
     )

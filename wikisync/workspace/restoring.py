@@ -15,8 +15,7 @@ from wikisync.core import versions
 from wikisync.core.layout import CACHE_FOLDER, TRASH_FOLDER
 from wikisync.core.model import Format, Page, Slug, is_named, path_of_title
 from wikisync.errors import UsageError
-from wikisync.folder.naming import page_of_conflict, parse_path
-from wikisync.folder.text import decode_page
+from wikisync.folder.naming import decode_page, page_of_conflict, parse_path
 from wikisync.folder.trash import Trash, Trashed
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side

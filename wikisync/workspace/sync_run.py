@@ -11,7 +11,7 @@ from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
 from wikisync.core.messages import Messages, Progress, SilentProgress
-from wikisync.core.model import Problem, Slug, is_named
+from wikisync.core.model import Problem, Slug, is_named, some_of
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
@@ -212,8 +212,7 @@ class _OneSync(WikiCycles):
 
     def ask(self, messages: Messages) -> None:
         new, self._is_answered = self.only_here, True
-        more = " ..." if len(new) > NAMES_SHOWN_MAX else ""
-        shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more
+        shown = some_of(new, NAMES_SHOWN_MAX)
         what = f"only in {self.name}: {counted(len(new), 'page')} ({shown})"
         answer = messages.ask(f"{what}; upload them to the wiki?")
         if answer is None:

@@ -28,11 +28,10 @@ from wikisync.core.model import (
 )
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, SiteError
 from wikisync.folder.identity import identity_of
-from wikisync.folder.naming import page_of_conflict, parse_path, path_of
+from wikisync.folder.naming import decode_page, page_of_conflict, parse_path, path_of
 from wikisync.folder.replica import LATE
 from wikisync.folder.safe_open import opened_below, read_below
 from wikisync.folder.swap import FileWrite, OwnFolders
-from wikisync.folder.text import decode_page
 from wikisync.folder.workspace import holder_of
 from wikisync.merging.conflict import Clash, MergedText, Piece, read_conflict_file
 from wikisync.merging.diff import word_changes

@@ -13,7 +13,7 @@ from types import UnionType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import Digest, Slug, Snapshot, removals_max
+from wikisync.core.model import Digest, Slug, Snapshot, removals_max, some_of
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,
@@ -134,10 +134,7 @@ class Batch(Struct, frozen=True):
     @property
     def names(self) -> str:
         """The first of its pages, and how many more there are."""
-        slugs = [member.slug for member in self.members]
-        names = ", ".join(slugs[:NAMES_SHOWN_MAX])
-        more = len(slugs) - NAMES_SHOWN_MAX
-        return f"{names} and {more} more" if more > 0 else names
+        return some_of([member.slug for member in self.members], NAMES_SHOWN_MAX)
 
     def __str__(self) -> str:
         verb = _VERBS[self.kind]

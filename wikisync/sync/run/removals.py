@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from wikisync.core.contents import POINTER_BYTES_MAX, is_pointer
-from wikisync.core.model import Digest, Problem, Slug, Snapshot, removals_max
+from wikisync.core.model import Digest, Problem, Slug, Snapshot, removals_max, some_of
 from wikisync.core.system.parallel import each
 from wikisync.errors import FolderError, NotFound, RemoteError, WikisyncError
 from wikisync.sync.base.state import WikiState
@@ -210,7 +210,6 @@ async def is_answering(remote: Replica, seen: Snapshot) -> bool:
     return False
 
 
-NAMES_SHOWN_MAX = 3
 TEXTS_COMPARED_MAX = 20
 """Pages with an error whose texts are compared with those of removed pages."""
 OF_ONE_PAGE = frozenset({"page-unwritable", "page-unreadable", "page-refused"})
@@ -307,17 +306,11 @@ def put_off(
 def postponed(removed: Sequence[Slug], errors: Iterable[Problem]) -> Problem:
     """One sentence on removals that wait, and for what."""
     is_one = len(removed) == 1
-    wrong = _named(dict.fromkeys(error.subject for error in errors))
+    wrong = some_of(dict.fromkeys(error.subject for error in errors))
     return Problem(
         "removals-postponed",
         "1 page" if is_one else f"{len(removed)} pages",
         f"{'its' if is_one else 'their'} deletion waits until the problems with"
-        f" {wrong} are fixed ({_named(removed)})",
+        f" {wrong} are fixed ({some_of(removed)})",
         "fix the other problems, then run it again",
     )
-
-
-def _named(names: Collection[str]) -> str:
-    shown = ", ".join(list(names)[:NAMES_SHOWN_MAX])
-    more = len(names) - NAMES_SHOWN_MAX
-    return f"{shown} and {more} more" if more > 0 else shown
