@@ -265,6 +265,15 @@ async def test_a_text_whose_page_is_gone_is_found_in_the_state_of_the_wiki(
         copied = await author.page.evaluate("navigator.clipboard.readText()")
         assert copied == f"{GUIDE}\n\nNever saved."
         assert await author.button("Write it again").is_visible()
+        await author.button("Cancel").click()
+        # the preview of another wiki has the same address
+        await author.page.evaluate(
+            "() => { for (const [key, text] of Object.entries(localStorage))"
+            ' localStorage[key] = text.replace(/(?<="wiki":")./, \'x\'); }'
+        )
+        await author.page.get_by_title("What waits in the wiki").click()
+        await author.button("Put it into this page").wait_for()
+        assert not await author.button("Write it again").count()
         await author.button("Put it into this page").click()
         await author.said("Save merges both")
         await author.save()

@@ -221,7 +221,7 @@
 		const state = news.is_conflict ? "conflict" : news.state;
 		say([WORDS[state], news.note].filter(Boolean).join(": ") || "live", state);
 		if (news.wait) say(news.wait);
-		else if (news.wiki && news.wiki !== word.textContent) line.textContent = `wiki: ${news.wiki}`;
+		else if (news.wiki && !word.textContent.endsWith(news.wiki)) line.textContent = `wiki: ${news.wiki}`;
 		settle.hidden = !own.write || writer || !news.is_conflict;
 		edit.hidden = !own.write || writer || !(news.file || news.key === MISSING);
 		edit.title = news.file;

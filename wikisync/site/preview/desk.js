@@ -164,17 +164,17 @@ export class Desk {
 			location.assign(href(address));
 		};
 		const acts = [make("button", { type: "button", textContent: "Copy", onclick: copy })];
-		if (await this.hasPage(key, draft)) acts.push(make("a", { href: href(draft.page), textContent: "Open the page" }));
-		else if (draft.file && this.own.write) acts.push(this.pick("Write it again", { act: again }));
+		const source = await this.sourceOf(draft);
+		if (hasPage(key, source)) acts.push(make("a", { href: href(draft.page), textContent: "Open the page" }));
+		else if (draft.wiki && draft.wiki === source?.wiki && this.own.write) acts.push(this.pick("Write it again", { act: again }));
 		if (this.page.canWrite()) acts.push(this.pick("Put it into this page", { act: () => this.page.write({ draft: key }) }));
 		acts.push(this.pick("Drop it", { act: () => localStorage.removeItem(key) }));
 		return make("li", {}, make("details", {}, make("summary", { textContent: `A ${named(draft)} is in no file` }), make("pre", { tabIndex: 0, textContent: draft.text })), make("div", { className: "row" }, ...acts));
 	}
 
-	// Whether the page of a text is still there under the name that it had.
-	async hasPage(key, { page = "" }) {
-		const source = await this.ask("source", { at: page }).catch(() => null);
-		return Boolean(source?.ids?.some((id) => key.startsWith(draftKey(id))));
+	// What is now at the address of a text; the same port may show another wiki.
+	sourceOf({ page = "" }) {
+		return this.ask("source", { at: page }).catch(() => null);
 	}
 
 	async decide(batch, is_approved) {
@@ -265,6 +265,9 @@ export class Desk {
 
 // Under what a tab keeps its text of a file; all that tabs keep begins so.
 export const draftKey = (id = "", tab = "") => `wikisync-draft-${id && `${id}-`}${tab}`;
+
+// Whether the page of a text is still there under the name that it had.
+export const hasPage = (key, source) => Boolean(source?.ids?.some((id) => key.startsWith(draftKey(id))));
 
 // What is kept, maybe by another version or program: then it is offered as it is.
 export function kept(key) {

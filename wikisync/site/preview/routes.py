@@ -250,6 +250,7 @@ class WriteRoutes:
             "file": page.path,
             "address": at,
             "slug": page.slug,
+            "wiki": _id_of(page, ""),
             "ids": [_id_of(page, one) for one in (page.path, *earlier)],
             "format": page.format,
             "text": text,
@@ -267,6 +268,7 @@ class WriteRoutes:
         return {
             "file": "",
             "new": page.path,
+            "wiki": _id_of(page, ""),
             "address": address,
             "templates": sorted(page.wiki.templates),
             "is_trashed": trashed,
@@ -334,14 +336,14 @@ class WriteRoutes:
         return await self._shown(page, path)
 
     async def _file(self, wish: FileWish) -> object:
-        page, desk = await self._page(wish.at)
+        _, desk = await self._page(wish.at)
         if len(wish.content) > FILE_BYTES_MAX:
             raise errors.SiteError(f"the file has more than {FILE_BYTES_MAX >> 20} MiB")
         path = file_path(wish.name, wish.content)
         with suppress(errors.PreconditionFailed):  # the same bytes are there
             await finish_in_thread(desk.create, path, wish.content)
         await self._refresh(frozenset({str(desk.root / path)}))
-        return {"path": path, "format": page.format}
+        return {"path": path}
 
     async def _names(self, wish: LinkWish) -> object:
         page, _ = await self._page(wish.at)
@@ -502,7 +504,7 @@ def _beginning_of(page: WritablePage, template: str) -> str:
 
 
 def _id_of(page: WritablePage, path: str) -> str:
-    """What drafts of a file are kept under in the browser."""
+    """By what the browser knows a file, or the wiki, for the drafts that it keeps."""
     named = f"{page.wiki.source.folder.absolute()}\0{path}"
     return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

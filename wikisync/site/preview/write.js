@@ -3,7 +3,7 @@
 // page and the tab, until one does.  What the server is asked for, and what it refuses,
 // is in routes.py; how a save is merged, in writing.py.
 import { autocompletion, Compartment, completionKeymap, defaultKeymap, drawSelection, EditorSelection, EditorState, EditorView, highlightActiveLine, highlightSpecialChars, history, historyKeymap, indentLess, indentMore, keymap, openSearchPanel, redo, search, searchKeymap, syntaxHighlighting, undo } from "./codemirror.js";
-import { closedDrafts, Desk, draftKey, href, isDark, kept, named } from "./desk.js";
+import { closedDrafts, Desk, draftKey, hasPage, href, isDark, kept, named } from "./desk.js";
 import { breakLinks, FORMATS, inSource, style as highlighting } from "./modes.js";
 
 // A change with this mark is left alone by undo.
@@ -645,7 +645,7 @@ class Editor extends Desk {
 		// until then the draft is an earlier text
 		if (this.isClosed || !this.hasTakenDraft) return true;
 		try {
-			if (this.isDirty) localStorage.setItem(this.key, JSON.stringify({ text: this.text_, base: this.base, at: Date.now(), file: this.file, page: this.own.at }));
+			if (this.isDirty) localStorage.setItem(this.key, JSON.stringify({ text: this.text_, base: this.base, at: Date.now(), file: this.file, wiki: this.wiki, page: this.own.at }));
 			else this.forget();
 			return true;
 		} catch {
@@ -695,7 +695,7 @@ class Editor extends Desk {
 	// A file that was renamed while no preview ran is known by its text.
 	async isOf(key, draft) {
 		if (this.ids.some((id) => key.startsWith(draftKey(id)))) return true;
-		return Boolean(draft.base) && draft.base === this.base && !(await this.hasPage(key, draft));
+		return Boolean(draft.base) && draft.base === this.base && draft.wiki === this.wiki && !hasPage(key, await this.sourceOf(draft));
 	}
 
 	// What the toolbar does ------------------------------------------------------------
@@ -809,7 +809,7 @@ class Editor extends Desk {
 
 	async begin(source, href = "") {
 		const { make } = this;
-		const drafts = new Map((await closedDrafts()).filter(([, { page }]) => page === source.address));
+		const drafts = new Map((await closedDrafts()).filter(([, { page, wiki }]) => page === source.address && wiki === source.wiki));
 		const options = [...[...drafts].map(([key, draft]) => [key, `the ${named(draft)}`]), ["", "an empty page"], ...source.templates.map((one) => [one, one])];
 		const templates = options.length > 1 ? [make("label", {}, "Begin with", make("select", { name: "template" }, ...options.map(([value, textContent]) => make("option", { value, textContent }))))] : [];
 		const buttons = source.is_trashed ? { create: "Create", restore: "Restore the deleted page" } : { create: "Create" };
