@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.folder.hostile import HOSTILE_SLUGS, MARKDOWN, formats, repeatable, slugs
 from tests.folder.test_naming import assert_stay_inside
 from wikisync.core.model import Format, PagePath, Slug
-from wikisync.folder.clashes import PathBook
+from wikisync.folder.clashes import Folding, PathBook
 from wikisync.folder.naming import parse_path, path_of
 
 ORG = Format.ORG
@@ -19,7 +19,7 @@ def assign_paths(
     pages: Iterable[tuple[Slug, Format]], known: Mapping[Slug, PagePath], *, folds: bool
 ) -> dict[Slug, PagePath]:
     """The path of each page, in order, as a folder gives them that fills."""
-    book = PathBook(known, folds_case=folds, folds_unicode=folds)
+    book = PathBook(known, Folding(case=folds, unicode=folds))
     return {slug: book.assign(slug, page_format) for slug, page_format in pages}
 
 

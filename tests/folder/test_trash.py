@@ -320,7 +320,7 @@ def test_text_is_kept_while_another_wiki_removes_the_folder_of_the_day(
     other = threading.Thread(target=remove)
     other.start()
     try:
-        for _ in range(500):
+        for _ in range(150):
             is_due.set()
             trash.drop(trash.put("home.md", b"text", "why"))
     finally:

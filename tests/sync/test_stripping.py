@@ -41,37 +41,19 @@ async def test_front_matter_removed_on_the_wiki_stays_removed_with_the_next_edit
 async def test_a_service_that_strips_is_known_by_its_answer_to_a_write(
     tmp_path: Path,
 ) -> None:
-    async with paired(tmp_path, {"notes": "# Notes\n"}) as pair:
-        pair.service.quirks = frozenset({Quirk.STRIPS_FRONT_MATTER})
-        await pair.rest()
-        pair.save("notes", PAGES["notes"])
-        await pair.rest()
-        known = pair.known.memory.capabilities
-        assert known.strips_front_matter_of == MARKDOWN
-        assert (await pair.wiki_texts())["notes"] == PAGES["notes"]
-        assert pair.texts()["notes"] == PAGES["notes"]
-
-
-async def test_an_edit_on_such_a_service_keeps_the_block_here(tmp_path: Path) -> None:
-    async with paired(tmp_path, {"notes": "# Notes\n"}) as pair:
-        pair.service.quirks = frozenset({Quirk.STRIPS_FRONT_MATTER})
-        await pair.rest()
-        pair.save("notes", PAGES["notes"])
-        await pair.rest()
-        await pair.edit("notes", PAGES["notes"] + "\nedited there\n")
-        await pair.rest()
-        assert pair.texts()["notes"] == PAGES["notes"] + "\nedited there\n"
-
-
-async def test_the_block_is_sent_with_every_edit(tmp_path: Path) -> None:
-    """The service keeps it in the page, though it does not show it."""
+    """It keeps the block in the page: an edit on either side keeps it here, too."""
     async with paired(tmp_path, {"notes": "# Notes\n"}) as pair:
         pair.service.quirks = frozenset({Quirk.STRIPS_FRONT_MATTER})
         await pair.rest()
         for text in (PAGES["notes"], PAGES["notes"] + "\nedited here\n"):
             pair.save("notes", text)
             await pair.rest()
-        assert (await pair.wiki_texts())["notes"] == pair.texts()["notes"] == text
+            known = pair.known.memory.capabilities
+            assert known.strips_front_matter_of == MARKDOWN
+            assert (await pair.wiki_texts())["notes"] == pair.texts()["notes"] == text
+        await pair.edit("notes", PAGES["notes"] + "\nedited there\n")
+        await pair.rest()
+        assert pair.texts()["notes"] == PAGES["notes"] + "\nedited there\n"
 
 
 async def test_a_page_that_shows_its_own_proves_that_it_no_longer_strips(

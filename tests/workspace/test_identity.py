@@ -54,13 +54,12 @@ async def elsewhere(
 # -- another project has the path --------------------------------------------------
 
 
-@pytest.mark.parametrize("has_id", [True, False])
-@pytest.mark.parametrize("words", [(), ("--adopt", "push"), ("--dry-run",)])
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
 async def test_path_of_another_project_stops_the_wiki(
-    cloned: Cloned, words: tuple[str, ...], *, has_id: bool
+    cloned: Cloned, words: tuple[str, ...]
 ) -> None:
-    if not has_id:
-        without_id(cloned)
+    """``tests.instances`` has the case with an id in the file, and ``--adopt push``."""
+    without_id(cloned)
     await put_another_there(cloned, THEIRS)
     cloned.write("mine.md", "mine\n")
     before = cloned.files()
@@ -136,9 +135,8 @@ async def test_id_that_is_not_that_of_the_path_stops_the_first_sync(
     assert "another project now (id 2); yours (id 1) is docs/guide" in ran.err
 
 
-@pytest.mark.parametrize("has_id", [True, False])
 async def test_two_projects_that_changed_places_stop_until_the_paths_are_corrected(
-    cloned: Cloned, *, has_id: bool
+    cloned: Cloned,
 ) -> None:
     service = cloned.service
     other = WikiOwner("project", "docs/other")
@@ -146,13 +144,9 @@ async def test_two_projects_that_changed_places_stop_until_the_paths_are_correct
     file = cloned.root / "wikisync.toml"
     file.write_text(
         f'[service]\nurl = "{service.url}"\n'
-        '[[wiki]]\nproject = "docs/handbook"\nid = 1\nfolder = "handbook"\n'
-        '[[wiki]]\nproject = "docs/other"\nid = 2\nfolder = "other"\n'
+        '[[wiki]]\nproject = "docs/handbook"\nfolder = "handbook"\n'
+        '[[wiki]]\nproject = "docs/other"\nfolder = "other"\n'
     )
-    if not has_id:
-        file.write_text(
-            file.read_text().replace("id = 1\n", "").replace("id = 2\n", "")
-        )
     await cloned.run("sync")
     for number, path in ((1, "third"), (2, "handbook"), (1, "other")):
         change = project_tables.ProjectChange({"path": path}, {})
@@ -188,12 +182,8 @@ async def test_two_projects_that_changed_places_stop_until_the_paths_are_correct
 # -- a project that moved ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("has_id", [True, False])
-async def test_renamed_project_is_followed_and_told(
-    cloned: Cloned, *, has_id: bool
-) -> None:
-    if not has_id:
-        without_id(cloned)
+async def test_renamed_project_is_followed_and_told(cloned: Cloned) -> None:
+    without_id(cloned)
     await rename(cloned)
     cloned.write("guide.md", "edited here\n")
     await cloned.service.add_pages(GUIDE, {"home": "edited there\n"})
@@ -265,32 +255,6 @@ async def test_project_that_will_be_removed_is_told(cloned: Cloned) -> None:
     assert "marked for deletion" in attention
 
 
-async def test_corrected_path_keeps_everything_that_was_known(cloned: Cloned) -> None:
-    """One edit, one new page and one deletion on each side, after a rename."""
-    without_id(cloned)
-    await rename(cloned)
-    configure(cloned, '"docs/handbook"', '"docs/guide"')
-    await change_both_sides(cloned, GUIDE)
-
-    dry = await cloned.run("sync", "--dry-run")
-    ran = await sync_for_long(cloned)
-
-    assert dry.code == 0
-    await assert_all_is_carried(cloned, GUIDE, ran)
-
-
-async def test_clone_into_its_workspace_keeps_what_was_known_too(
-    cloned: Cloned,
-) -> None:
-    await rename(cloned)
-    configure(cloned, '"docs/handbook"', '"docs/guide"')
-    await change_both_sides(cloned, GUIDE)
-    words = ("clone", cloned.service.url, "--project", "docs/guide", cloned.root)
-    again = await cloned.run_main(*words)
-    assert again.code == 0
-    await assert_all_is_carried(cloned, GUIDE, await sync_for_long(cloned))
-
-
 # -- a service at another address --------------------------------------------------
 
 
@@ -337,18 +301,6 @@ async def test_other_pages_at_another_address_stop_the_wiki(
         assert "run: wikisync adopt handbook" in ran.err
     assert cloned.files() == before
     assert "mine.md" not in await elsewhere.files(HANDBOOK)
-
-
-async def test_clone_from_another_address_stops_too(
-    cloned: Cloned, elsewhere: EmbeddedService
-) -> None:
-    await elsewhere.add_project("docs/handbook", {"home": "another\n"})
-    configure(cloned, cloned.service.url, elsewhere.url)
-    words = ("clone", elsewhere.url, "--project", "docs/handbook", cloned.root)
-    ran = await cloned.run_main(*words)
-    assert ran.code == 4
-    assert "has other pages (0 of 4 pages are the same)" in ran.err
-    assert cloned.files() == FILES
 
 
 async def test_equal_pages_at_another_address_are_the_same_wiki_whatever_its_id(

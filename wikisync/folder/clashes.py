@@ -28,6 +28,18 @@ _IGNORABLE = re.compile(
 """Unicode's ignorable characters, which some disks skip when they compare."""
 
 
+class Folding(Struct, frozen=True):
+    """What a disk ignores when it compares names."""
+
+    case: bool = False
+    """``Home`` and ``home`` are one file."""
+    unicode: bool = False
+    """``é`` as one character and as two are one file."""
+
+
+NO_FOLDING = Folding()
+
+
 class PathBook:
     """A path for each page, no two the same for a disk that folds names.
 
@@ -37,13 +49,13 @@ class PathBook:
     """
 
     def __init__(
-        self,
-        known: Mapping[Slug, PagePath],
-        *,
-        folds_case: bool = False,
-        folds_unicode: bool = False,
+        self, known: Mapping[Slug, PagePath], folding: Folding = NO_FOLDING
     ) -> None:
-        key = _key_of(folds_case=folds_case, folds_unicode=folds_unicode)
+        key: Callable[[str], str] = str
+        if folding.case:
+            key = fold_all
+        elif folding.unicode:
+            key = _composed
         self._top = _Folder(key)
         self._paths = dict(known)
         self._homes = {slug: _keep(path, self._top) for slug, path in known.items()}
@@ -66,13 +78,6 @@ class PathBook:
         path, home = self._paths.pop(slug, None), self._homes.pop(slug, None)
         if path is not None and home is not None:
             home.names.pop(home.key(path.rpartition("/")[2]), None)
-
-
-def _key_of(*, folds_case: bool, folds_unicode: bool) -> Callable[[str], str]:
-    """What two names share when they are one name to the disk."""
-    if folds_case:
-        return fold_all
-    return _composed if folds_unicode else str
 
 
 def fold_all(name: str) -> str:
@@ -232,15 +237,6 @@ def _means(path: str, page_format: Format, slug: Slug) -> bool:
 
 def _composed_parts(parts: list[str]) -> list[str]:
     return [unicodedata.normalize("NFC", part) for part in parts]
-
-
-class Folding(Struct, frozen=True):
-    """What a disk ignores when it compares names."""
-
-    case: bool = False
-    """``Home`` and ``home`` are one file."""
-    unicode: bool = False
-    """``é`` as one character and as two are one file."""
 
 
 def probe_folding(folder: Path) -> Folding:

@@ -365,11 +365,7 @@ class PageFolder:
     def _path_book(self) -> PathBook:
         if self._book is None:
             self._folding = self._folding or probe_folding(self._root)
-            self._book = PathBook(
-                self._known_paths(),
-                folds_case=self._folding.case,
-                folds_unicode=self._folding.unicode,
-            )
+            self._book = PathBook(self._known_paths(), self._folding)
         return self._book
 
     def _prepare(

@@ -6,7 +6,7 @@ import logging
 import os
 import resource
 import signal
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +17,6 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.config.trust import OWN_KEYS, refuse_unagreed
 from wikisync.core.layout import LOG_FILE
@@ -39,7 +38,7 @@ from wikisync.workspace.attention import noting_halts
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.failures import REFUSED_RETRY_S, Condition
-from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.runner import CYCLE
 from wikisync.workspace.service import Credentials, hook_secret
 
@@ -222,7 +221,16 @@ class _Process:
             )
             service = self.credentials.open(workspace, settings)
             client = await stack.enter_async_context(service)
-            wikis = self._wikis(opened, client)
+            wikis = [
+                WatchedWiki(
+                    opened,
+                    section,
+                    client,
+                    CycleOptions(),
+                    uploads_new=self.request.uploads_new,
+                )
+                for section in opened.workspace.synced
+            ]
             watch = Watch(
                 self.messages,
                 opened,
@@ -260,13 +268,6 @@ class _Process:
                 is_reported = True
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.signals.stopped.wait(), HELD_SCAN_S)
-
-    def _wikis(self, opened: OpenWorkspace, client: Client) -> Sequence[WatchedWiki]:
-        asked, uploads_new = CycleOptions(), self.request.uploads_new
-        return [
-            WatchedWiki(opened, section, client, asked, uploads_new=uploads_new)
-            for section in opened.workspace.synced
-        ]
 
     @asynccontextmanager
     async def _previewing(self, workspace: ConfiguredWorkspace) -> AsyncIterator[None]:

@@ -21,7 +21,7 @@ from wikisync.core.layout import CACHE_FOLDER, STATE_FILE
 from wikisync.core.messages import Progress
 from wikisync.core.model import Slug, is_named
 from wikisync.core.system.private import make_private_folder
-from wikisync.errors import FolderError, SyncError
+from wikisync.errors import SyncError
 from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.loose import LooseFiles
@@ -248,7 +248,10 @@ class OpenWorkspace:
         known.end_sync()  # of a run that was killed
         folder = self.folder_of(wiki)
         if not self.is_read_only and self._is_made(wiki):
-            _make_folder(folder)
+            try:
+                make_folder(folder)
+            except OSError as exc:
+                raise folder_error("make the folder", str(folder), exc) from exc
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
         behind = Wiki(client, owner, found.id)
@@ -408,15 +411,3 @@ def open_workspace(
 
 def _earlier(state: State) -> list[str]:
     return (state.recalled(EARLIER) or "").splitlines()
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        make_folder(folder)
-    except OSError as exc:
-        is_taken = isinstance(exc, FileExistsError | NotADirectoryError)
-        why = "something else has this name" if is_taken else exc.strerror
-        raise FolderError(
-            f"the folder {folder} cannot be made: {why}",
-            hint="move it, or set another folder in wikisync.toml",
-        ) from exc

@@ -175,11 +175,9 @@ class WikiRows:
 
     # -- rows ----------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def together(self) -> Iterator[None]:
+    def together(self) -> contextlib.AbstractContextManager[object]:
         """Join the writes made inside, where nothing may be awaited: all or none."""
-        with self._database.transaction():
-            yield
+        return self._database.transaction()
 
     def _rows(self, query: str, *more: object) -> list[tuple[Any, ...]]:
         return self._database.rows(query, self._number, *more)

@@ -458,7 +458,8 @@ def describe(action: Action) -> str:
         case Push():
             return f"update  {action.slug} on the wiki"
         case Merge():
-            return f"merge   {action.slug}: {_edited(action)}"
+            what = "saved here over an older text" if action.is_stale else None
+            return f"merge   {action.slug}: {what or HoldReason.EDITED_BOTH}"
         case DeleteRemote():
             return f"remove  {action.slug} from the wiki"
         case Hold():
@@ -468,12 +469,6 @@ def describe(action: Action) -> str:
         case Skip():
             return f"skip    {action.slug}: {action.reason}"
     assert_never(action)
-
-
-def _edited(action: Merge) -> str:
-    return (
-        "saved here over an older text" if action.is_stale else HoldReason.EDITED_BOTH
-    )
 
 
 def _because(notice: Notice | None) -> str:

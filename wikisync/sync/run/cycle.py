@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from msgspec.structs import replace
 
@@ -23,7 +23,7 @@ from wikisync.sync.decide import plan as actions
 from wikisync.sync.decide.decided import Decided, has_texts_to_send, is_saved_enough
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.decide.plan import Action, Base, Hold, Plan, Send, Skip, describe
+from wikisync.sync.decide.plan import Base, Plan, Send, describe
 from wikisync.sync.decide.safety import NO_ID, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run import parts, pull
@@ -91,6 +91,10 @@ async def run_cycle(
             known.end_sync()
             known.save()
             raise
+
+
+_Single: TypeAlias = actions.Rebase | actions.Move | actions.Merge | actions.Delete
+"""What is carried out one after the other; all else many at a time."""
 
 
 class _Run:
@@ -314,7 +318,7 @@ class _Run:
             if action.slug not in self._waiting:
                 await self._one(action, decided, push)
 
-    async def _one(self, action: Action, decided: Decided, push: Pushing) -> None:
+    async def _one(self, action: _Single, decided: Decided, push: Pushing) -> None:
         match action:
             case actions.MoveLocal() | actions.Rebind():
                 await pull.move_here(self._cycle, action)
@@ -326,12 +330,6 @@ class _Run:
                 await pull.rebase_here(self._cycle, action, decided.there)
             case actions.MoveRemote() | actions.DeleteRemote():
                 await push(action)
-            case actions.CreateLocal() | actions.Pull() | actions.Adopt():
-                pass  # many at a time, as are those below
-            case actions.CreateRemote() | actions.Push():
-                pass
-            case actions.DropRecord() | Hold() | Skip():
-                pass
             case _:
                 assert_never(action)
 
