@@ -43,9 +43,9 @@ def test_commit_is_one_version_of_each_page(tmp_path: Path) -> None:
         ("created", "home", ""),
     ]
     row = versions.rows[1]
-    assert (row.author, row.added, row.removed, row.commit) == ("Bob", 1, 0, edit)
-    texts = read_blobs(tmp_path, [row.blob, "", "0" * 40])
-    assert texts == [f"{TEXT}more\n", None, None]
+    assert (row.author, row.commit) == ("Bob", edit)
+    texts = read_blobs(tmp_path, [row.blob, row.old, "", "0" * 40])
+    assert texts == [f"{TEXT}more\n", TEXT, None, None]
     assert versions.since == 0
 
 
@@ -54,7 +54,7 @@ def test_renamed_and_edited_page_is_one_version(tmp_path: Path) -> None:
     commit(tmp_path, 2, home=None, **{"a/b.org": f"{TEXT}x\n"})
     versions = read_log(tmp_path)
     assert kinds(versions)[0] == ("renamed", "a/b", "home")
-    assert versions.rows[0].added == 1
+    assert versions.rows[0].old == versions.rows[1].blob
 
 
 def test_page_in_another_format_is_edited(tmp_path: Path) -> None:

@@ -435,13 +435,19 @@ def _show_events(
 
 def _show_revisions(console: Console, found: Revisions, limit: int) -> None:
     rows = found.rows[:limit]
+    counts = [found.line_counts(row) for row in rows]
     if console.as_json:
-        names = "commit at author kind slug was added removed"
-        console.json([fields(row, names) for row in rows])
+        names = "commit at author kind slug was"
+        console.json(
+            [
+                fields(row, names) | {"added": added, "removed": removed}
+                for row, (added, removed) in zip(rows, counts, strict=True)
+            ]
+        )
         return
-    for row in rows:
+    for row, (added, removed) in zip(rows, counts, strict=True):
         what = f"renamed from {row.was}" if row.kind == "renamed" else row.kind
-        lines = f" +{row.added} -{row.removed}" if row.added or row.removed else ""
+        lines = f" +{added} -{removed}" if added or removed else ""
         console.lines(
             f"{row.commit[:DIGITS]}  {local_time(row.at)}  {row.author}: {what}{lines}"
         )

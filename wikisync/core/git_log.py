@@ -8,7 +8,7 @@ Imported by who needs it, since git's library is large.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,11 +91,10 @@ def read_log(
 def read_blobs(folder: Path, blobs: list[str]) -> list[str | None]:
     """Texts by git's ids; None for one that is not here, or no text."""
     texts: list[str | None] = []
-    repository = _opened(str(folder))
     for blob in blobs:
         kind, data = 0, b""
-        with suppress(KeyError, ValueError):
-            kind, data = repository.read(blob)
+        with suppress(pygit2.GitError, KeyError, ValueError):
+            kind, data = _opened(str(folder)).read(blob)
         is_text = kind == ObjectType.BLOB and len(data) <= TEXT_BYTES_MAX
         texts.append(data.decode("utf-8", "replace") if is_text else None)
     return texts
@@ -154,12 +153,10 @@ def _changes(
             kind = "created" if after else "deleted"
         else:
             continue
-        added = removed = 0
-        if before and after and (patch := change.patch()) is not None:
-            _, added, removed = patch.line_stats
         yield Version(
             *(at, author, after or before or Slug(""), before or "", kind),
-            *(added, removed, name, change.blob if after else ""),
+            *(name, change.blob if after else ""),
+            change.old if before and after else "",
         )
 
 
@@ -170,8 +167,8 @@ class _FileChange(NamedTuple):
     """Its path before; empty for a new file."""
     path: bytes
     """Empty for one that is gone."""
+    old: str
     blob: str
-    patch: Callable[[], pygit2.Patch | None]
 
 
 def _differences(
@@ -202,21 +199,13 @@ def _differences(
             if modes == {_FOLDER}:
                 waiting.append((path + b"/", before, after))
             elif modes <= _PLAIN:
-                patch = partial(_patch, repository, before, after)
-                change = path if before else b"", path if after else b"", after, patch
-                found.append(_FileChange(*change))
+                names = path if before else b"", path if after else b""
+                found.append(_FileChange(*names, before, after))
             else:
                 return None
     if any(not one.was for one in found) and any(not one.path for one in found):
         return None
     return sorted(found, key=lambda one: one.path or one.was)
-
-
-def _patch(repository: pygit2.Repository, old: str, new: str) -> pygit2.Patch:
-    before, after = repository[old], repository[new]
-    assert isinstance(before, pygit2.Blob)
-    assert isinstance(after, pygit2.Blob)
-    return before.diff(after)
 
 
 def _compared(
@@ -225,16 +214,16 @@ def _compared(
     """The same by git's library, which knows renamed files."""
     empty = repository.get(repository.TreeBuilder().write())
     assert isinstance(empty, pygit2.Tree)
-    diff = (old or empty).diff_to_tree(new or empty, context_lines=0)
+    diff = (old or empty).diff_to_tree(new or empty)
     kinds = {delta.status for delta in diff.deltas}
     if {DeltaStatus.ADDED, DeltaStatus.DELETED} <= kinds:
         diff.find_similar(DiffFind.FIND_RENAMES, rename_limit=RENAMES_MAX)
-    for index, delta in enumerate(list(diff.deltas)):
+    for delta in diff.deltas:
         yield _FileChange(
             b"" if delta.status == DeltaStatus.ADDED else delta.old_file.raw_path,
             b"" if delta.status == DeltaStatus.DELETED else delta.new_file.raw_path,
+            str(delta.old_file.id),
             str(delta.new_file.id),
-            partial(diff.__getitem__, index),
         )
 
 

@@ -36,13 +36,12 @@ class Version(Struct, frozen=True, array_like=True, gc=False):
     was: str
     """What the page was called before; empty for one that was created."""
     kind: VersionKind
-    added: int = 0
-    """Lines; only of a page that was there before and is still."""
-    removed: int = 0
     commit: str = ""
     """Empty for what we saw ourselves."""
     blob: str = ""
     """Git's id of the text since; empty for a page that was deleted."""
+    old: str = ""
+    """That of the text before; empty for a page that was created or deleted."""
 
 
 class Versions(Struct, frozen=True, array_like=True):

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise, takewhile
-from operator import eq
+from operator import eq, itemgetter
 
 from msgspec import Struct
 
@@ -67,6 +67,9 @@ def word_changes(old: str, new: str) -> Iterator[tuple[str, str]]:
 
     The old ones (``-``) come before the new ones (``+``) that took their place.
     """
+    if not (old and new):
+        yield from filter(itemgetter(1), (("-", old), ("+", new)))
+        return
     a, b = _WORDS.findall(old), _WORDS.findall(new)
     hunks = [Hunk(0, len(a), 0, len(b))]
     if len(a) + len(b) <= WORDS_MAX:

@@ -1,4 +1,4 @@
-"""What changed last in the wikis of a site: lists and Atom feeds (RFC 4287).  Pure."""
+"""What changed last in the wikis of a site: lists and Atom feeds (RFC 4287)."""
 
 import re
 import uuid
@@ -10,6 +10,7 @@ from wikisync.core.model import Slug
 from wikisync.core.versions import Version, Versions, iso_time
 from wikisync.site.addresses import FOOTER, SIDEBAR, absolute_url, relative_url
 from wikisync.site.context import ListingItem
+from wikisync.site.history import line_counts
 from wikisync.site.navigation import folder_title
 from wikisync.site.pages import WikiPages
 from wikisync.site.sources import is_template
@@ -26,7 +27,7 @@ def changed_pages(
     wiki: WikiPages, translate: Callable[[str], str]
 ) -> Iterator[ListingItem]:
     """The last changes of a wiki, the newest first."""
-    scanned = wiki.wiki.scanned
+    scanned, texts = wiki.wiki.scanned, wiki.wiki.scanned.texts
     seed = scanned.source.origin.service + scanned.source.owner.full_path
     count = 0
     for row, now in _named_now(scanned.versions):
@@ -39,7 +40,7 @@ def changed_pages(
         yield ListingItem(
             title,
             wiki.urls[now] if now else None,
-            note=_note(row, translate),
+            note=_note(row, translate, line_counts(texts, row.old, row.blob)),
             id=str(uuid.uuid5(uuid.NAMESPACE_URL, name)),
             changed=iso_time(row.at),
             by=row.author,
@@ -121,7 +122,7 @@ def _title(slug: str) -> str:
     return shortened(title, TITLE_CHARS_MAX)
 
 
-def _note(row: Version, translate: Callable[[str], str]) -> str:
-    lines = f" +{row.added} \u2212{row.removed}" if row.added or row.removed else ""
+def _note(row: Version, translate: Callable[[str], str], counts: Sequence[int]) -> str:
+    lines = " +{} \u2212{}".format(*counts) if any(counts) else ""
     note = translate(f"change_{row.kind}").format(was=_title(row.was))
     return note + lines

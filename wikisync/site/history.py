@@ -4,12 +4,13 @@ Pure but for their texts, which a git repository has.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from html import escape
 from itertools import zip_longest
 from pathlib import Path
 
 from wikisync.core.versions import Version, iso_time
-from wikisync.merging.diff import changes, word_changes
+from wikisync.merging.diff import Hunk, changes, word_changes
 from wikisync.site.addresses import HISTORY_FOLDER
 from wikisync.site.context import VersionContext
 from wikisync.site.model import SourcePage
@@ -17,6 +18,8 @@ from wikisync.site.model import SourcePage
 DIFF_CHARS_MAX = 20_000
 """Shown of what is different between two versions."""
 COMMIT_DIGITS = 8
+COUNTS_CACHED = 1024
+"""A list of changes is made up to three times in one build."""
 _TAGS = {"-": "del", "+": "ins"}
 
 
@@ -37,9 +40,10 @@ def shown_versions(
     for row, new, old in zip_longest(
         rows[:count], contents[:count], contents[1 : count + 1]
     ):
-        html, is_cut = "", False
+        html, is_cut, hunks = "", False, list[Hunk]()
         if new is not None and old is not None:
-            html, is_cut = difference(old, new)
+            html, is_cut, hunks = difference(old, new)
+        added, removed = _counted(hunks)
         shown.append(
             VersionContext(
                 kind=row.kind,
@@ -47,8 +51,8 @@ def shown_versions(
                 by=row.author,
                 was=row.was,
                 commit=row.commit[:COMMIT_DIGITS],
-                added=row.added,
-                removed=row.removed,
+                added=added,
+                removed=removed,
                 html=html,
                 is_cut=is_cut,
             )
@@ -56,20 +60,43 @@ def shown_versions(
     return shown
 
 
-def difference(old: str, new: str) -> tuple[str, bool]:
-    """What is different between two texts, as HTML, and whether there is more."""
+@lru_cache(COUNTS_CACHED)
+def line_counts(texts: Path, old: str, blob: str) -> tuple[int, int]:
+    """Lines added and removed between two texts by git's ids, as far as there are."""
+    if not old:
+        return 0, 0
+    from wikisync.core.git_log import read_blobs  # slow to load: see above
+
+    was, now = read_blobs(texts, [old, blob])
+    if was is None or now is None:
+        return 0, 0
+    return _counted(changes(was.splitlines(), now.splitlines()))
+
+
+def _counted(hunks: Sequence[Hunk]) -> tuple[int, int]:
+    return (
+        sum(one.new_end - one.new_start for one in hunks),
+        sum(one.old_end - one.old_start for one in hunks),
+    )
+
+
+def difference(old: str, new: str) -> tuple[str, bool, list[Hunk]]:
+    """What is different between two texts, as HTML; whether there is more; where."""
+    was, now, size = old.splitlines(), new.splitlines(), 0
     parts: list[str] = []
-    size = 0
-    for hunk in _hunks(old.splitlines(), new.splitlines()):
-        size += len(hunk)
+    hunks = changes(was, now)
+    for shown in _shown(hunks, was, now):
+        size += len(shown)
         if size > DIFF_CHARS_MAX:
-            return "".join(parts), True
-        parts.append(f'<div class="diff" dir="auto">{hunk}</div>')
-    return "".join(parts), False
+            return "".join(parts), True, hunks
+        parts.append(f'<div class="diff" dir="auto">{shown}</div>')
+    return "".join(parts), False, hunks
 
 
-def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    for hunk in changes(old, new):
+def _shown(
+    hunks: Sequence[Hunk], old: Sequence[str], new: Sequence[str]
+) -> Iterator[str]:
+    for hunk in hunks:
         before = filter(None, new[max(hunk.new_start - 1, 0) : hunk.new_start])
         after = filter(None, new[hunk.new_end : hunk.new_end + 1])
         was = "\n".join(old[hunk.old_start : hunk.old_end])

@@ -31,7 +31,7 @@ from wikisync.folder.safe_open import folder_error
 
 STORE = "mirror.db"
 FILES = "files"
-VERSION = 2
+VERSION = 3
 READERS_MAX = 4
 """Stores that one process holds open to read."""
 

@@ -231,10 +231,10 @@ class WorkspaceDecisions:
             found = versions_of(opened, section, page)[: TEXTS_MAX + 1]
         shown = []
         for one, older in list(zip_longest(found, found[1:]))[:TEXTS_MAX]:
-            html, is_cut = difference(older.text, one.text) if older else ("", False)
+            shows = difference(older.text, one.text)[:2] if older else ("", False)
             until = "the last sync" if one.at is None else f"until {local_time(one.at)}"
             where = "" if one.at is None else one.where
-            shown.append(EarlierText(_id(one), until, where, html, is_cut))
+            shown.append(EarlierText(_id(one), until, where, *shows))
         return shown
 
     def _of_wiki(

@@ -17,6 +17,7 @@ from wikisync.core.model import Format, Page, Slug, is_named, path_of_title
 from wikisync.errors import UsageError
 from wikisync.folder.naming import decode_page, page_of_conflict, parse_path
 from wikisync.folder.trash import Trash, Trashed
+from wikisync.site.history import line_counts
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.replica import LocalReplica
@@ -355,6 +356,10 @@ class Revisions(Struct, frozen=True):
     since: int
     """Nothing before is known; 0 where everything is."""
     texts: Path
+
+    def line_counts(self, row: versions.Version) -> tuple[int, int]:
+        """Lines that a revision added and removed."""
+        return line_counts(self.texts, row.old, row.blob)
 
 
 async def read_revisions(
