@@ -28,20 +28,32 @@ def test_manifest_declares_options_with_type_and_bounds() -> None:
     ("text", "message"),
     [
         ("name = ", "mine/theme.toml is not TOML"),
-        ('version = "1"\napi = 1', "name must be a string, it is None"),
+        (
+            'version = "1"\napi = 1',
+            "mine/theme.toml: Object missing required field `name`",
+        ),
         (HEAD.replace("api = 1", "api = 2"), "api is 2, this version knows 1"),
         (HEAD.replace("api = 1", ""), "api is None"),
-        (HEAD + 'extend = "default"', "unknown key 'extend'"),
-        (HEAD + "extends = 1", "extends must be a string"),
-        (HEAD + "options = 1", "options must be a table"),
-        (HEAD + "[options]\nsize = 1", "options.size is not a table"),
-        (OPTION.replace("integer", "number"), "options.size.type is 'number'"),
+        (HEAD + 'extend = "default"', "unknown field `extend`"),
+        (HEAD + "extends = 1", "`str | null`, got `int` - at `$.extends`"),
+        (HEAD + "options = 1", "options: Expected `object`, got `int`"),
+        (HEAD + "[options]\nsize = 1", "options.size: Expected `object`, got `int`"),
+        (
+            OPTION.replace("integer", "number"),
+            "options.size: Invalid enum value 'number' - at `$.type`",
+        ),
         (OPTION.replace("= 3", "= '3'"), "options.size.default is not of type"),
-        (OPTION + "choices = 1", "options.size: choices must be a list"),
+        (
+            OPTION + "choices = 1",
+            "options.size: Expected `array`, got `int` - at `$.choices`",
+        ),
         (OPTION + "choices = [1, 2]", "theme option 'size' is 3, it must be one of"),
         (OPTION + "minimum = 5", "theme option 'size' is 3, it must be at least 5"),
-        (OPTION + "maximum = 'x'", "options.size: maximum must be an integer"),
-        (OPTION + "hlep = 'x'", "options.size: unknown key 'hlep'"),
+        (
+            OPTION + "maximum = 'x'",
+            "options.size: Expected `int | null`, got `str` - at `$.maximum`",
+        ),
+        (OPTION + "hlep = 'x'", "options.size: Object contains unknown field `hlep`"),
     ],
 )
 def test_wrong_manifest_names_the_key(text: str, message: str) -> None:

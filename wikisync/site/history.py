@@ -43,18 +43,13 @@ def shown_versions(
         html, is_cut, hunks = "", False, list[Hunk]()
         if new is not None and old is not None:
             html, is_cut, hunks = difference(old, new)
-        added, removed = _counted(hunks)
         shown.append(
             VersionContext(
-                kind=row.kind,
-                changed=iso_time(row.at),
-                by=row.author,
-                was=row.was,
-                commit=row.commit[:COMMIT_DIGITS],
-                added=added,
-                removed=removed,
-                html=html,
-                is_cut=is_cut,
+                *(row.kind, iso_time(row.at), row.author, row.was),
+                row.commit[:COMMIT_DIGITS],
+                *_counted(hunks),
+                html,
+                is_cut,
             )
         )
     return shown

@@ -9,58 +9,47 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from operator import gt, lt
-from typing import Any
+from typing import Literal, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct, ValidationError, field
+from msgspec.structs import replace
 
+from wikisync.core.decoding import convert
 from wikisync.errors import SiteError, UnknownTheme
 
 THEME_API = 1
 """Version of the contract between themes and builds (``docs/themes.md``)."""
 
+T = TypeVar("T")
 OptionValue = str | int | bool | tuple[str, ...]
 
-_KINDS = ("string", "integer", "boolean", "strings", "color")
 _COLOR = re.compile(r"(#[0-9a-fA-F]{3}|#[0-9a-fA-F]{6})?")
 _WANTED = {
     "integer": "an integer",
     "strings": "a list of strings",
     "color": "a colour such as #2553c4, or empty",
 }
-_MANIFEST: Mapping[str, type] = {
-    **dict.fromkeys(("name", "version", "extends", "license", "description"), str),
-    "api": object,
-    "options": dict,
-}
-_OPTION: Mapping[str, type] = {
-    "type": object,
-    "default": object,
-    "choices": list,
-    "help": str,
-    "minimum": int,
-    "maximum": int,
-}
-_NAMES = {str: "a string", int: "an integer", list: "a list", dict: "a table"}
+Kind = Literal["string", "integer", "boolean", "strings", "color"]
 
 
-class ThemeOption(Struct, frozen=True):
+class ThemeOption(Struct, frozen=True, forbid_unknown_fields=True):
     """One knob of a theme."""
 
-    name: str
-    kind: str
-    """``string``, ``integer``, ``boolean``, ``strings`` (a list) or ``color``."""
+    kind: Kind = field(name="type")
     default: OptionValue
     help: str = ""
     choices: tuple[OptionValue, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
+    name: str = ""
 
 
-class ThemeManifest(Struct, frozen=True):
+class ThemeManifest(Struct, frozen=True, forbid_unknown_fields=True):
     """A parsed ``theme.toml``."""
 
     name: str
     version: str
+    api: object = None
     extends: str | None = None
     license: str = ""
     description: str = ""
@@ -75,16 +64,17 @@ def parse_manifest(text: str, source: str) -> ThemeManifest:
         raise SiteError(
             f"{source} is not TOML: {exc}", hint="correct the line it names"
         ) from exc
-    _check(table, _MANIFEST, source, required=("name", "version"))
-    if table.get("api") != THEME_API:
+    given = _converted(
+        table.pop("options", {}), dict[str, object], f"{source}: options"
+    )
+    manifest = _converted(table, ThemeManifest, source)
+    if manifest.api != THEME_API:
         raise SiteError(
-            f"{source}: api is {table.get('api')!r}, this version knows {THEME_API}",
+            f"{source}: api is {manifest.api!r}, this version knows {THEME_API}",
             hint=f"write api = {THEME_API}, or use a theme made for this version",
         )
-    fields = {key: table[key] for key in table.keys() - {"api", "options"}}
-    options = table.get("options", {})
-    fields["options"] = {name: _option(name, options[name], source) for name in options}
-    return ThemeManifest(**fields)
+    options = {name: _option(name, given[name], source) for name in given}
+    return replace(manifest, options=options)
 
 
 def resolve_options(
@@ -156,38 +146,20 @@ def _typed(kind: str, value: object) -> OptionValue | None:
             return None
 
 
-def _option(name: str, table: object, source: str) -> ThemeOption:
+def _option(name: str, given: object, source: str) -> ThemeOption:
     where = f"{source}: options.{name}"
-    given = _check(table, _OPTION, where)
-    kind = given.get("type")
-    if kind not in _KINDS:
-        raise SiteError(
-            f"{where}.type is {kind!r}", hint="it is one of " + ", ".join(_KINDS)
-        )
-    default = _typed(kind, given.get("default"))
+    option = replace(_converted(given, ThemeOption, where), name=name)
+    default = _typed(option.kind, option.default)
     if default is None:
-        raise SiteError(f"{where}.default is not of type {kind}")
-    rest = {key: given[key] for key in given.keys() - {"type", "default", "choices"}}
-    choices = tuple(given.get("choices", ()))
-    option = ThemeOption(name, kind, default, choices=choices, **rest)
+        raise SiteError(f"{where}.default is not of type {option.kind}")
     checked_value(option, default)
     return option
 
 
-def _check(
-    table: object, kinds: Mapping[str, type], source: str, required: Sequence[str] = ()
-) -> dict[str, Any]:
+def _converted(table: object, kind: type[T], source: str) -> T:
     """A table, none of whose keys is unknown or has a value of another type."""
-    if not isinstance(table, dict):
-        raise SiteError(f"{source} is not a table", hint="write [options.NAME]")
-    for key in table:
-        if key not in kinds:
-            raise SiteError(
-                f"{source}: unknown key {key!r}", hint=did_you_mean(key, kinds)
-            )
-    for key in (*required, *table):
-        value = table.get(key)
-        if not isinstance(value, kinds[key]):
-            wanted = _NAMES[kinds[key]]
-            raise SiteError(f"{source}: {key} must be {wanted}, it is {value!r}")
-    return table
+    try:
+        return convert(table, kind)
+    except ValidationError as exc:
+        hint = "docs/themes.md lists the keys"
+        raise SiteError(f"{source}: {exc}", hint=hint) from exc
