@@ -161,6 +161,7 @@ async def test_github_wiki_is_fetched_from_its_address(
     assert (tmp_path / "made/home.md").read_text() == "[the team](team/People)\n"
 
 
+LONG = " ".join(["pump"] * 99)
 DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">
 <siteinfo><base>https://wiki.example.com/wiki/Main_Page</base><namespaces>
 <namespace key="0" /><namespace key="10">Template</namespace>
@@ -179,8 +180,10 @@ DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">
 <page><title>Old name</title><ns>0</ns><redirect title="Setup guide" />
 <revision><text>#REDIRECT [[Setup guide]]</text></revision></page>
 <page><title>Template:Infobox</title><ns>10</ns><revision><text>t</text></revision>
-</page></mediawiki>
-"""
+</page><page><title>Manual:Pumps</title><ns>3000</ns><revision><text>{{Infobox|
+LONG}}</text></revision></page><page><title>Manual talk:Pumps</title><ns>3001</ns>
+<revision><text>t</text></revision></page></mediawiki>
+""".replace("LONG", LONG)
 
 
 def test_dump_becomes_pages_whose_links_work(
@@ -203,11 +206,14 @@ def test_dump_becomes_pages_whose_links_work(
     )
     assert "```\n[[no]]\n```" in files["Setup-guide.md"]
     assert "files/A_b.png" in files
+    assert files["Manual/Pumps.md"].endswith(f"`{{{{Infobox| {LONG}}}}}`\n")
     assert lost == [
+        ("dump.xml", 1, "1 page of the namespace 3001"),
         ("dump.xml", 1, "1 page of the namespace Template"),
         ("dump.xml", 7, "a link to another wiki: de:Seite"),
         ("dump.xml", 8, "template Infobox"),
         ("dump.xml", 8, "the file Gone.png, which no dump has"),
+        ("dump.xml", 19, "template Infobox"),
     ]
     assert broken_links(tmp_path / "made", capsys) == ["files/Gone.png"]
 

@@ -27,7 +27,6 @@ NAME = re.compile(r"""name\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s/"'>]+))""")
 MERGED = re.compile(r"\b(?:col|row)span\b", re.IGNORECASE)
 NESTED_MAX = 4
 """Links in the captions of files, one in the other."""
-TEMPLATE_CHARS_MAX = 200
 QUOTES = (("'''''", "***"), ("'''", "**"), ("''", "*"))
 
 Link = Callable[[str, str, int], str]
@@ -131,10 +130,7 @@ class _Page:
         text = self.put_back(text)
         name = text[2:-2].partition("|")[0].strip().split("\n")[0]
         self.lose(line + 1, f"template {name[:80]}")
-        shown = " ".join(text.split())
-        if len(shown) > TEMPLATE_CHARS_MAX:
-            shown = f"{shown[:TEMPLATE_CHARS_MAX]} …}}}}"
-        return self.keep(_code(shown), text.count("\n"))
+        return self.keep(_code(" ".join(text.split())), text.count("\n"))
 
     def _tag(self, tag: str, attributes: str, body: str, line: int, lines: int) -> str:
         match tag:

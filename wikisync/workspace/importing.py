@@ -36,8 +36,11 @@ from wikisync.workspace.sentences import counted
 DUMP_BYTES_MAX = 16 * 1024 * 1024 * 1024
 PAGE_CHARS_MAX = 4 * 1024 * 1024
 CHUNK_BYTES = 1024 * 1024
-CARRIED = frozenset({"0", "4", "12", "14"})
-"""Pages, project pages, help and categories; no talk, users, files and templates."""
+CARRIED = re.compile(r"0|4|12|14|[1-9]\d+[02468]")
+"""Pages, project pages, help, categories and namespaces that a wiki has made.
+
+No talk, which has the odd numbers, users, files and templates.
+"""
 PICTURE_WORDS = frozenset(
     {"thumb", "thumbnail", "frame", "frameless", "border", "upright"}
     | {"left", "right", "center", "none"}
@@ -71,7 +74,7 @@ def import_dump(source: Path, files: Path | None, imported: Imported) -> None:
     def note(page: _DumpPage) -> None:
         if page.redirect:
             dump.redirects[folded(page.title)] = page.redirect
-        elif page.space in CARRIED:
+        elif CARRIED.fullmatch(page.space):
             slug = slug_of(page.title.replace("_", " ").replace(":", "/"))
             is_main = folded(page.title) == folded(dump.main)
             dump.slugs[folded(page.title)] = Slug("home") if is_main else slug
@@ -106,7 +109,7 @@ class _Importer:
         self._page, self._slug = _DumpPage(), Slug("")
 
     def write(self, page: _DumpPage) -> None:
-        if page.redirect or page.space not in CARRIED:
+        if page.redirect or not CARRIED.fullmatch(page.space):
             return
         if page.is_long or page.model != "wikitext":
             what = "is too long" if page.is_long else f"is {page.model}"
