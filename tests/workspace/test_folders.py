@@ -10,6 +10,7 @@ from wikisync.errors import ConfigError, UsageError
 from wikisync.site.build import build_site
 from wikisync.workspace.folders import cache_folder, find_shown
 
+SOMEBODY = 4242
 CONFIG = """\
 [service]
 url = "https://gitlab.example.com"
@@ -140,6 +141,27 @@ def test_a_workspace_keeps_its_cache_itself(workspace: Path, tmp_path: Path) -> 
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     other = cache_folder(find_shown(tmp_path), "preview", environment)
     assert other.is_relative_to(tmp_path / "cache")
+
+
+def test_a_workspace_that_is_read_only_is_not_written_to(
+    workspace: Path, tmp_path: Path
+) -> None:
+    shown = find_shown(workspace)
+    cache = tmp_path / "cache"
+    workspace.chmod(0o555)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            if os.geteuid() == 0:  # who may write everywhere
+                os.setresuid(SOMEBODY, SOMEBODY, SOMEBODY)
+            kept = cache_folder(shown, "preview", {"XDG_CACHE_HOME": str(cache)})
+            code = int(not kept.is_relative_to(cache))
+        finally:
+            os._exit(code)
+    _child, status = os.waitpid(child, 0)
+    workspace.chmod(0o755)
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 def test_folder_whose_name_is_not_text_becomes_a_site(tmp_path: Path) -> None:
