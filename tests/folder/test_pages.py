@@ -69,14 +69,6 @@ def test_case_twins_get_two_files_on_a_disk_that_folds(
     assert set(folder.snapshot().pages) == {"Home", "home"}
 
 
-def test_page_in_another_format_replaces_its_file(
-    folder: PageFolder, tmp_path: Path
-) -> None:
-    folder.write_many([(page("a", "old"), None)])
-    folder.write_many([(page("a", "new", Format.ORG), digest_of("old"))])
-    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"a.org": "new"}
-
-
 def test_page_in_another_format_does_not_replace_an_edited_file(
     folder: PageFolder, tmp_path: Path
 ) -> None:
@@ -210,14 +202,6 @@ def test_file_that_goes_while_we_scan_is_simply_not_there(
     snapshot = folder.snapshot()
     assert not snapshot.pages
     assert not snapshot.problems
-
-
-def test_deleted_page_takes_its_empty_folder_along(
-    folder: PageFolder, tmp_path: Path
-) -> None:
-    folder.write_many([(page("a/b"), None)])
-    folder.delete(Slug("a/b"), expected=digest_of("text"))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_page_deleted_and_written_again_gets_its_plain_name(

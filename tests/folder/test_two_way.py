@@ -304,12 +304,6 @@ async def test_name_of_a_page_in_another_format_is_taken(desk: Desk) -> None:
     assert desk.files == {"a.md": "old", "b.org": "B"}
 
 
-async def test_page_written_twice_keeps_its_name(desk: Desk) -> None:
-    await desk.replica.write(page("home", "old"), expected=None)
-    await desk.replica.write(page("home", "new"), expected=OLD)
-    assert desk.files == {"home.md": "new"}
-
-
 async def test_page_may_not_move_where_patterns_hide_it(desk: Desk) -> None:
     desk.put(".wikisyncignore", "drafts/\n")
     desk.put("home.md")

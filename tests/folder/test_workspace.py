@@ -149,20 +149,11 @@ def test_workspace_that_comes_back_to_a_machine_is_shared(
         patch.setattr(workspace_module, "MACHINE_IDS", (tmp_path / "machine-id",))
         there = adopt(private)
         assert state_match(private, here, []) is StateMatch.COPIED
+    assert "0123456789abcdef" not in str(there)
     earlier = replace(here, place="0:1")
     assert state_match(private, there, [earlier]) is StateMatch.SHARED
     assert state_match(private, here, [earlier]) is StateMatch.SAME
     assert state_match(private, earlier, [earlier]) is StateMatch.COPIED
-
-
-def test_workspace_of_another_machine_is_known(
-    private: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    identity = adopt(private)
-    (tmp_path / "machine-id").write_text("0123456789abcdef\n")
-    monkeypatch.setattr(workspace_module, "MACHINE_IDS", (tmp_path / "machine-id",))
-    assert state_match(private, identity) is StateMatch.COPIED
-    assert "0123456789abcdef" not in str(adopt(private))
 
 
 def test_other_marker_is_another_workspace(private: Path) -> None:

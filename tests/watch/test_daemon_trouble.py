@@ -333,27 +333,17 @@ def test_page_that_could_not_be_carried_over_is_tried_again_ever_more_rarely() -
         work = watch.works[0]
         await watch.at(30)
         work.cycles.clear()
-        work.outcomes = [CycleOutcome(is_quiet=True, problem="503")] * 8
+        work.outcomes = [CycleOutcome(is_quiet=True, problem="503", hint="wait")] * 8
         watch.runner.request_cycle("docs", ScanScope.FOLDER)
+        await watch.at(33)
+        wiki_status = watch.runner.wikis["docs"]
+        assert (wiki_status.problem, wiki_status.hint) == ("503", "wait")
         await watch.at(HOUR_S)
         tries = gaps([at for at, _ in work.cycles[:9]])
         assert tries[0] <= failures.BACK_OFF_MIN_S * 2 + 1
         assert max(tries) > 20
         assert ("docs", Condition.PARTLY, "503") in watch.told
         assert watch.told[-1] == ("docs", Condition.IN_SYNC, "")
-
-    watched(test)
-
-
-def test_what_to_do_about_a_page_that_is_kept_back_is_told_with_it() -> None:
-    async def test(watch: Watch) -> None:
-        await watch.at(30)
-        outcome = CycleOutcome(is_quiet=True, problem="read-only", hint="mount it")
-        watch.works[0].outcomes = [outcome] * 8
-        watch.runner.request_cycle("docs", ScanScope.FOLDER)
-        await watch.at(33)
-        wiki_status = watch.runner.wikis["docs"]
-        assert (wiki_status.problem, wiki_status.hint) == ("read-only", "mount it")
 
     watched(test)
 

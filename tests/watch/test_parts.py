@@ -173,28 +173,30 @@ def test_secret_that_cannot_be_had_is_an_error_of_usage(tmp_path: Path) -> None:
 # -- the report -------------------------------------------------
 
 
-def fake_wiki() -> Any:
-    """A watched wiki after a cycle."""
-    synced = SimpleNamespace(held=(), batches=())
-    return SimpleNamespace(section=SECTION, name="handbook", synced=synced)
-
-
 def run_of(name: str, condition: Condition, **values: Any) -> WikiRun:
     values["failures"] = int("failure" in values)
     return WikiRun(name, cast("Any", None), condition, **values)
 
 
-def report_of(*runs: WikiRun) -> WatchReport:
+def report_of(*runs: WikiRun, outage: Outage | None = None) -> WatchReport:
     runner = SimpleNamespace(
         wikis={one.name: one for one in runs},
-        outage=None,
+        outage=outage,
         clock=lambda: 100.0,
         condition_of=lambda one: one.condition,
     )
     wikis: list[Any] = [
         SimpleNamespace(name=one.name, synced=Synced(SECTION)) for one in runs
     ]
-    return WatchReport(cast("Any", runner), wikis, budget_at(lambda: 100.0))
+    budget = budget_at(lambda: 100.0, wall=lambda: 5000.0)
+    budget.note_refusal(Area("git"), 3600.0, 0.0)
+    return WatchReport(cast("Any", runner), wikis, budget)
+
+
+def report(
+    condition: Condition, outage: Outage | None = None, **values: Any
+) -> WatchReport:
+    return report_of(run_of("handbook", condition, **values), outage=outage)
 
 
 def test_one_lost_wiki_of_two_is_named_and_is_no_reason_to_start_anew() -> None:
@@ -209,21 +211,6 @@ def test_one_lost_wiki_of_two_is_named_and_is_no_reason_to_start_anew() -> None:
     assert not report_of(lost).health()["is_healthy"]
     assert not report_of(lost, run_of("rest", Condition.PAUSED)).health()["is_healthy"]
     assert report_of(run_of("rest", Condition.PAUSED)).health()["is_healthy"]
-
-
-def report(
-    condition: Condition, outage: Outage | None = None, **values: Any
-) -> WatchReport:
-    run = run_of("handbook", condition, **values)
-    runner = SimpleNamespace(
-        wikis={"handbook": run},
-        outage=outage,
-        clock=lambda: 100.0,
-        condition_of=lambda one: one.condition,
-    )
-    budget = budget_at(lambda: 100.0, wall=lambda: 5000.0)
-    budget.note_refusal(Area("git"), 3600.0, 0.0)
-    return WatchReport(cast("Any", runner), [fake_wiki()], budget)
 
 
 @pytest.mark.parametrize(
@@ -294,16 +281,8 @@ def test_health_that_cannot_be_read_is_none(tmp_path: Path) -> None:
 
 
 def test_names_in_metrics_cannot_break_their_line() -> None:
-    found = report(Condition.IN_SYNC, cycles=3)
-    runner = cast("Any", found)._runner
-    runner.wikis["handbook"].name = 'a"b\nc\\'
-    cast("Any", found)._wikis['a"b\nc\\'] = fake_wiki()
+    found = report_of(run_of('a"b\nc\\', Condition.IN_SYNC, cycles=3))
     assert 'wikisync_cycles_total{wiki="a\\"b\\nc\\\\"} 3\n' in metrics(found.health())
-
-
-def offline() -> Outage:
-    error = Unavailable("no route")
-    return Outage(error, Condition.OFFLINE, 40.0, 90.0, 160.0, 3)
 
 
 def test_a_preview_alone_reads_what_a_watch_beside_it_wrote(tmp_path: Path) -> None:

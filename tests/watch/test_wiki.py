@@ -252,14 +252,6 @@ async def test_project_whose_whole_record_comes_each_time_is_a_costly_hint(
     assert hint.is_costly
 
 
-async def test_group_without_git_has_no_hint(
-    service: EmbeddedService, client: Client, tmp_path: Path
-) -> None:
-    service.quirks = {Quirk.NO_GIT}
-    with watched(client, tmp_path, GROUP) as wiki:
-        assert await wiki.hint() is None
-
-
 async def test_git_that_was_refused_is_tried_again_only_after_minutes(
     service: EmbeddedService, client: Client, tmp_path: Path, time: FakeTime
 ) -> None:
