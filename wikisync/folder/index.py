@@ -247,17 +247,12 @@ class FolderIndex:
         return None
 
     def _place(self) -> tuple[str, str, int, int]:
-        status = self.root.stat()
-        return __version__, _boot(), status.st_dev, status.st_ino
+        status, boot = self.root.stat(), ""
+        # this start of the machine; the same for all where it has no name
+        with suppress(OSError):
+            boot = _BOOT.read_text("ascii").strip()
+        return __version__, boot, status.st_dev, status.st_ino
 
 
 def _sum(content: bytes | memoryview) -> bytes:
     return zlib.crc32(content).to_bytes(SUM_BYTES, "big")
-
-
-def _boot() -> str:
-    """This start of the machine; the same for all where it has no name."""
-    try:
-        return _BOOT.read_text("ascii").strip()
-    except OSError:
-        return ""

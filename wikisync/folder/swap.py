@@ -205,7 +205,8 @@ class FolderWriter:
                     except (FolderError, PreconditionFailed) as exc:
                         # This name has what it had, or what a person saved; the names
                         # before it have whole files and stay.
-                        _raise_if_whole_disk(exc)
+                        if getattr(exc.__cause__, "errno", 0) in safe_open.WHOLE_DISK:
+                            raise
                         results[index] = exc
                 # Names are on the disk only now.  A crash before loses entries, never
                 # contents: the next scan finds the old file or the new one.
@@ -483,9 +484,3 @@ def _opened_parent(folders: safe_open.Folders, parts: list[str], path: str) -> i
         return folders.open(parts, makes=False)
     except FileNotFoundError as exc:
         raise PreconditionFailed(f"{path} is gone") from exc
-
-
-def _raise_if_whole_disk(error: FolderError | PreconditionFailed) -> None:
-    cause = error.__cause__
-    if isinstance(cause, OSError) and cause.errno in safe_open.WHOLE_DISK:
-        raise error

@@ -92,7 +92,7 @@ def has_any_marker(text: str) -> bool:
 def write_conflict_file(pieces: Sequence[Piece], *, remote_by: str = "") -> str:
     """The conflict file's file."""
     count = sum(isinstance(piece, Clash) for piece in pieces)
-    by = f", {_one_line(remote_by)}" if remote_by else ""
+    by = f", {' '.join(remote_by.replace('%', '').split())}" if remote_by else ""
     parts = [f"{NOTE}\n"]
     number = 0
     for piece in pieces:
@@ -193,7 +193,3 @@ class _Reader:
 
 def _whole_lines(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.replace("%", "").split())

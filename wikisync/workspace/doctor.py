@@ -10,7 +10,6 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -199,7 +198,9 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
     for problem in here.problems:
         grade = Grade.FINE if problem.is_note else Grade.LOOK
         yield Finding(grade, f"{name}: {problem}", problem.hint)
-    yield from _check_writable(opened, folder, name)
+    for path in (folder, opened.workspace.private):
+        if path.exists() and (refused := refused_write(path)):
+            yield Finding.of(folder_error("write in", str(path), refused), at=name)
     if known.memory.paused is not None:
         because = f" ({known.memory.paused})" if known.memory.paused else ""
         resume = command_line("resume", name)
@@ -228,15 +229,6 @@ def _lost(
         sentence = "no pages here; the next sync downloads them again"
         return Finding(Grade.FINE, f"{wiki.folder}: {sentence}")
     return Finding.of(error, at=wiki.folder)
-
-
-def _check_writable(
-    opened: OpenWorkspace, folder: Path, name: str
-) -> Iterator[Finding]:
-    for path in (folder, opened.workspace.private):
-        if path.exists() and (refused := refused_write(path)):
-            error = folder_error("write in", str(path), refused)
-            yield Finding.of(error, at=name)
 
 
 # -- the service -------------------------------------------------------------------

@@ -148,13 +148,15 @@ async def _once(
     session: aiohttp.ClientSession, method: str, address: str, host: _Host
 ) -> tuple[Checked, float | None]:
     """What one request finds, and when another one may find something else, if any."""
+    parts = urlsplit(address)
+    proxy = named_proxy(parts.scheme, parts.netloc)
     try:
         async with session.request(
             method,
             address,
             allow_redirects=True,
             max_redirects=REDIRECTS_MAX,
-            proxy=_proxy_for(address),
+            proxy=proxy.address if proxy else None,
         ) as answer:
             host.silent = 0
             status, after = answer.status, answer.headers.get("Retry-After", "")
@@ -173,12 +175,6 @@ async def _once(
     if status in UNSURE:
         return Checked(is_unsure=True), wait_s
     return Checked(f"status-{status}"), wait_s
-
-
-def _proxy_for(address: str) -> str | None:
-    parts = urlsplit(address)
-    proxy = named_proxy(parts.scheme, parts.netloc)
-    return proxy.address if proxy else None
 
 
 def _reason_of(error: Exception) -> str:

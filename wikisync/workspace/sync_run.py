@@ -205,9 +205,13 @@ class _OneSync(WikiCycles):
         if self._adopt == "push":
             wiki.known.remember(left_out=None)
         is_first = not wiki.known.base() and wiki.known.memory.left_out is not None
-        if is_first and not self._is_answered:
-            self.only_here = await _only_here(self._opened, wiki, self.options)
-            if self.only_here:
+        # the wiki is not scanned for an empty folder: texts come with the first list
+        # alone, and after it each page would be read by itself
+        if is_first and not self._is_answered and (await wiki.local.snapshot()).pages:
+            seen = await self._opened.cycle(wiki, self.options, is_planned=True)
+            left = [a for a in seen.waiting if a.reason is SkipReason.NOT_ASKED]
+            if left:
+                self.only_here = [action.slug for action in left]
                 raise _Asks(f"pages are only in {self.name}")
 
     def ask(self, messages: Messages) -> None:
@@ -283,14 +287,3 @@ def missing_from(names: frozenset[Slug], slugs: Set[object]) -> frozenset[Slug]:
         for name in names - found
         if not any(is_named(slug, {name}) for slug in found)
     )
-
-
-async def _only_here(
-    opened: OpenWorkspace, wiki: SyncedWiki, asked: CycleOptions
-) -> Sequence[Slug]:
-    # the wiki is not scanned for an empty folder: texts come with the first list alone,
-    # and after it each page would be read by itself
-    if not (await wiki.local.snapshot()).pages:
-        return ()
-    seen = await opened.cycle(wiki, asked, is_planned=True)
-    return [one.slug for one in seen.waiting if one.reason is SkipReason.NOT_ASKED]

@@ -448,9 +448,9 @@ def describe(action: Action) -> str:
         case MoveLocal():
             return f"rename  {action.slug} -> {action.target}"
         case MoveRemote():
-            return (
-                f"rename  {action.slug} -> {action.target} on the wiki{_along(action)}"
-            )
+            count = len(action.carried)
+            along = f", with {count} page{'s' * (count > 1)} below it" if count else ""
+            return f"rename  {action.slug} -> {action.target} on the wiki{along}"
         case Rebind():
             return f"adopt   {action.file or action.slug} -> {action.target}"
         case CreateRemote():
@@ -473,11 +473,6 @@ def describe(action: Action) -> str:
 
 def _because(notice: Notice | None) -> str:
     return f": {notice}" if notice else ""
-
-
-def _along(action: MoveRemote) -> str:
-    count = len(action.carried)
-    return f", with {count} page{'s' * (count > 1)} below it" if count else ""
 
 
 _RANK: dict[type[Action], int] = {

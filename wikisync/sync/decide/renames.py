@@ -176,7 +176,8 @@ class _Matching:
                     self._match(slug, model.Slug(target + rest))
                 elif len(targets := folders.get(folder, set())) == 1:
                     target = model.Slug(next(iter(targets)) + rest)
-                    if self._has_same_text(slug, target):
+                    there = self._new.get(target) if target in self._come else None
+                    if there and _text_of(self._old[slug]) == _text_of(there):
                         self._match(slug, target)
         return self._found
 
@@ -194,11 +195,6 @@ class _Matching:
             for old, new in _folders_moved(*pair):
                 folders.setdefault(old, set()).add(new)
         return {str(old): str(new) for old, new in self._found.items()}, folders
-
-    def _has_same_text(self, old: model.Slug, new: model.Slug) -> bool:
-        return new in self._come and _text_of(self._old[old]) == _text_of(
-            self._new[new]
-        )
 
     def _match(self, old: model.Slug, new: model.Slug) -> None:
         if old not in self._gone or new not in self._come:
