@@ -499,10 +499,12 @@ async def test_the_editor_is_left_by_keyboard(chromium: Browser, desk: Desk) -> 
         await author.edit()
         await author.source.click()
         await author.page.keyboard.press("Tab")
-        inside = "document.activeElement.shadowRoot?.activeElement?.className ?? ''"
-        assert "cm-content" not in await author.page.evaluate(inside)
+        inside = "document.activeElement.shadowRoot?.activeElement"
+        name = f"{inside}?.className ?? ''"
+        assert "cm-content" not in await author.page.evaluate(name)
         await author.button("Close the editor").click()
         assert await author.page.locator("main").get_by_text("First words").count() == 1
+        assert await author.page.evaluate(f"{inside}.textContent") == "Edit"
         assert (
             await author.page.evaluate("document.querySelectorAll('[inert]').length")
             == 0

@@ -288,6 +288,7 @@
 	function left() {
 		writer = null;
 		edit.hidden = false;
+		edit.focus({ preventScroll: true });
 		renewing = renewing.then(renew);
 	}
 

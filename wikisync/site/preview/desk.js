@@ -18,7 +18,7 @@ const SHEET = `
 	.mine mark { background: var(--mark); color: inherit; } .other mark { background: var(--gone); color: inherit; }
 	.diff { white-space: pre-wrap; overflow-wrap: anywhere; font: 0.8125rem/1.4 ui-monospace, monospace; border-left: 3px solid var(--line); padding: 4px 10px; margin: 8px 0; }
 	.diff ins { background: var(--own); } .diff del { background: var(--other); }
-	.row { display: flex; flex-wrap: wrap; gap: 8px; margin-top: 12px; }
+	.row { display: flex; flex-wrap: wrap; align-items: center; gap: 8px; margin-top: 12px; }
 	h2 { font-size: 1rem; margin: 0 0 8px; } p { margin: 6px 0; } .soft { color: var(--soft); }
 	dialog button { font: inherit; color: inherit; background: var(--button); border: 1px solid var(--line); border-radius: 5px; padding: 3px 7px; min-height: 28px; min-width: 28px; cursor: pointer; }
 	dialog :is(button, input, select, textarea, summary, pre, a):focus-visible { outline: 2px solid var(--link); outline-offset: 1px; }
