@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -379,9 +380,16 @@ async def test_a_red_link_creates_its_page_by_keyboard(
         await author.source.get_by_text("# next").wait_for()
         await author.button("More: new page, rename, delete").click()
         await author.button("New page…").click()
-        await author.page.get_by_label("Name, with the folder").fill("plans/last")
+        name = author.page.get_by_label("Name, with the folder")
+        assert re.fullmatch(
+            r"plans/\d{4}-\d\d-\d\d",
+            await name.evaluate("(it) => it.list.options[0].value"),
+        )
+        await name.fill("plans/last")
+        begin = author.page.get_by_label("Begin with")
+        await begin.select_option("templates/minutes")
         await author.button("Create").click()
-        await author.source.get_by_text("# last").wait_for()
+        await author.source.get_by_text("# Minutes of today").wait_for()
     plans = (desk.root / "handbook" / "plans").iterdir()
     assert sorted(one.name for one in plans) == ["last.md", "next.md"]
 
@@ -399,6 +407,7 @@ async def test_a_page_is_renamed_with_its_links_and_followed(
         await author.button("Rename").click()
         await author.page.wait_for_url("**/manual/first.html")
         await author.source.get_by_text("First words").wait_for()
+        await author.page.locator("main .backlinks a", has_text="Welcome").wait_for()
     home = (desk.root / "handbook" / "home.md").read_text()
     assert "[the guide](manual/first)" in home
 

@@ -177,6 +177,7 @@ async def test_an_earlier_text_is_compared_and_restored_in_the_page(
         await author.button("History of the wiki").click()
         dialog = author.dialog("Revisions of this page on the wiki")
         first, last = dialog.locator("summary").first, dialog.locator("summary").last
+        assert "edited by" in await first.inner_text()
         await first.click()
         await dialog.locator("ins", has_text="of mine").wait_for()
         assert await visit.axe() == []

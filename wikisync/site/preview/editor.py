@@ -1,8 +1,8 @@
 """Opening a page's file in the author's own editor.
 
 The editor outlives the preview and is waited for only so long that one which does not
-come up is told.  Which one it is was chosen
-by who started the preview; what a browser sends only names a page.
+come up is told.  Which one it is, who started the preview chose; what a browser sends
+only names a page.
 """
 
 import tempfile
@@ -18,8 +18,6 @@ START_S = 1.0
 LINE_CHARS_MAX = 200
 EDITORS_MAX = 20
 """Editors open at once; a person has fewer, a page gone wild has more."""
-
-
 _HINT = "set VISUAL, or start with --editor COMMAND"
 
 

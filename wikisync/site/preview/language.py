@@ -168,9 +168,9 @@ class Asked(LanguageServer):
         typed = found["href"] if found["emoji"] is None else found["emoji"]
         start = document.client_position_at_offset(offset - len(typed))
         offers = [
-            (text, detail)
-            for text, detail in await self._offers(page, typed, found["emoji"])
-            if typed.lower() in f"{text} {detail}".lower()
+            one
+            for one in await self._offers(page, typed, found["emoji"])
+            if typed.lower() in " ".join(one).lower()
         ]
         return lsp.CompletionList(
             is_incomplete=len(offers) > OFFERED_MAX,
@@ -228,7 +228,7 @@ class Asked(LanguageServer):
             # the library counts them as ends of lines, and editors do not
             raise JsonRpcInvalidParams(f"{path} has odd line ends: use wikisync mv")
         edits = [
-            lsp.TextEdit(_line_range(document, number), new.rstrip("\r\n"))
+            lsp.TextEdit(_range_in(document, number), new.rstrip("\r\n"))
             for number, (old, new) in enumerate(
                 zip(document.lines, after.splitlines(keepends=True), strict=True)
             )
@@ -339,28 +339,23 @@ def _uri_of(file: Path) -> str:
 def _diagnostic(document: TextDocument, mark: Mark) -> lsp.Diagnostic:
     """A mark at its address in its line, or at the whole line."""
     number = min(max(mark.line, 1), max(len(document.lines), 1)) - 1
-    where = _line_range(document, number)
     line = document.lines[number] if document.lines else ""
     at = line.find(mark.href) if mark.href else -1
-    if at >= 0:
-        start = sum(map(len, document.lines[:number])) + at
-        where = lsp.Range(
-            document.client_position_at_offset(start),
-            document.client_position_at_offset(start + len(mark.href)),
-        )
+    part = (at, len(mark.href)) if at >= 0 else ()
+    where = _range_in(document, number, *part)
     said = f"broken link {mark.href}: {mark.message}" if mark.href else mark.message
     kind = lsp.DiagnosticSeverity.Warning if mark.href else lsp.DiagnosticSeverity.Error
     return lsp.Diagnostic(where, said, kind, source="wikisync")
 
 
-def _line_range(document: TextDocument, number: int) -> lsp.Range:
-    """A line without its end."""
-    start = sum(map(len, document.lines[:number]))
-    text = document.lines[number].rstrip("\r\n") if document.lines else ""
-    return lsp.Range(
-        document.client_position_at_offset(start),
-        document.client_position_at_offset(start + len(text)),
-    )
+def _range_in(
+    document: TextDocument, number: int, at: int = 0, length: int | None = None
+) -> lsp.Range:
+    """A part of a line, or all of it without its end."""
+    line = document.lines[number].rstrip("\r\n") if document.lines else ""
+    start = sum(map(len, document.lines[:number])) + at
+    ends = (start, start + (len(line) if length is None else length))
+    return lsp.Range(*map(document.client_position_at_offset, ends))
 
 
 def _hrefs_at(document: TextDocument, position: lsp.Position) -> Iterator[str]:

@@ -255,6 +255,7 @@ class WriteRoutes:
             "format": page.format,
             "text": text,
             "is_conflict": bool(page.conflict),
+            "templates": sorted(page.wiki.templates),
             "bytes_max": FILE_BYTES_MAX,
         }
 

@@ -807,13 +807,18 @@ class Editor extends Desk {
 		location.assign(href(address));
 	}
 
+	// What a new page may begin with, if there is a choice.
+	beginnings(templates, drafts = new Map()) {
+		const { make } = this;
+		const options = [...[...drafts].map(([key, draft]) => [key, `the ${named(draft)}`]), ["", "an empty page"], ...templates.map((one) => [one, one])];
+		return options.length > 1 ? [make("label", {}, "Begin with", make("select", { name: "template" }, ...options.map(([value, textContent]) => make("option", { value, textContent }))))] : [];
+	}
+
 	async begin(source, href = "") {
 		const { make } = this;
 		const drafts = new Map((await closedDrafts()).filter(([, { page, wiki }]) => page === source.address && wiki === source.wiki));
-		const options = [...[...drafts].map(([key, draft]) => [key, `the ${named(draft)}`]), ["", "an empty page"], ...source.templates.map((one) => [one, one])];
-		const templates = options.length > 1 ? [make("label", {}, "Begin with", make("select", { name: "template" }, ...options.map(([value, textContent]) => make("option", { value, textContent }))))] : [];
 		const buttons = source.is_trashed ? { create: "Create", restore: "Restore the deleted page" } : { create: "Create" };
-		const answer = await this.dialog(`Create ${source.new}`, [make("p", { className: "soft", textContent: "There is no such page yet." }), ...templates], buttons);
+		const answer = await this.dialog(`Create ${source.new}`, [make("p", { className: "soft", textContent: "There is no such page yet." }), ...this.beginnings(source.templates, drafts)], buttons);
 		if (!answer) return;
 		const { template = "" } = answer;
 		const draft = answer.did === "create" && drafts.get(template);
@@ -832,9 +837,13 @@ class Editor extends Desk {
 
 	async newPage() {
 		const folder = this.slug.slice(0, this.slug.lastIndexOf("/") + 1);
-		const answer = await this.dialog("New page", [this.field("Name, with the folder", { name: "name", value: folder, required: true })], { create: "Create" });
+		const name = this.field("Name, with the folder", { name: "name", value: folder, required: true });
+		// the day in local time, for those who write a page a day
+		name.append(this.make("datalist", { id: "days" }, this.make("option", { value: folder + new Date().toLocaleDateString("sv") })));
+		name.querySelector("input").setAttribute("list", "days");
+		const answer = await this.dialog("New page", [name, ...this.beginnings(this.templates)], { create: "Create" });
 		if (!answer?.name) return;
-		const made = await this.ask("create", { name: answer.name });
+		const made = await this.ask("create", { name: answer.name, template: answer.template });
 		if (!this.keep()) return;
 		this.goTo(made.address);
 	}
