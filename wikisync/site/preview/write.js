@@ -16,6 +16,8 @@ const LOCK_MS = 1000;
 // A page with more characters is kept and measured in a rest.
 const BIG = 100_000;
 const REST_MS = 1500;
+// So many blocks a key may change; those of a page that is loaded are more.
+const FEW = 10;
 
 const SHEET = `
 	.write { position: fixed; inset: 0 50% 0 0; contain: strict; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 0.875rem/1.45 system-ui, sans-serif;
@@ -360,6 +362,8 @@ class Editor extends Desk {
 		for (; at && at.data !== "end"; at = at.nextSibling) if (at.localName) there.push(at);
 		// a script of the theme may have done more than to wrap them
 		if (!at || there.length !== count) return false;
+		// else the browser looks whether it is in view, and lays all out once more
+		if (this.view.state.doc.length > BIG && come.length < FEW) for (const one of come) one.style.contentVisibility = "visible";
 		(there[count - end] ?? at).before(...come);
 		for (const one of there.slice(start, count - end)) one.remove();
 		return true;
