@@ -15,7 +15,7 @@ EVERY = [(one, row) for one in ENDPOINTS for row in parameters_of(one).values()]
 
 
 def test_every_endpoint_has_a_route_of_its_own() -> None:
-    routes = {(one.route.method, one.route.template) for one in ENDPOINTS}
+    routes = {(one.method, one.template) for one in ENDPOINTS}
 
     assert len(routes) == len(ENDPOINTS)
 

@@ -47,20 +47,19 @@ BODIES = st.dictionaries(
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
     endpoint = draw(st.sampled_from(Endpoint))
-    route = endpoint.route
     names = ("id", "user_id", "group_id", "source_id")
     segments = {name: quote(draw(SEGMENTS), safe="") for name in names}
-    path = "/api/v4" + route.template.format_map(segments)
+    path = "/api/v4" + endpoint.template.format_map(segments)
     own = st.dictionaries(
         st.sampled_from(list(parameters_of(endpoint)) or ["none"]), VALUES, max_size=5
     )
     body = draw(own | BODIES)
-    if route.method == "GET":
-        return route.method, f"{path}?{_query(body)}", {}
+    if endpoint.method == "GET":
+        return endpoint.method, f"{path}?{_query(body)}", {}
     if draw(st.booleans()):
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        return route.method, path, {"data": _query(body), "headers": headers}
-    return route.method, path, {"json": body}
+        return endpoint.method, path, {"data": _query(body), "headers": headers}
+    return endpoint.method, path, {"json": body}
 
 
 def _query(body: dict[str, Any]) -> str:

@@ -78,9 +78,8 @@ def test_description_names_the_address(document: Any, api: Api) -> None:
 
 def test_every_parameter_is_described(document: Any) -> None:
     for endpoint in ENDPOINTS:
-        route = endpoint.route
-        template = route.template.replace("{owner}", "projects")
-        operation = document["paths"][template][route.method.lower()]
+        template = endpoint.template.replace("{owner}", "projects")
+        operation = document["paths"][template][endpoint.method.lower()]
         bodies = operation.get("requestBody", {}).get("content", {})
         form = bodies.get("multipart/form-data", {}).get("schema", {})
         parameters = operation.get("parameters", ())

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from tests.support.page_ids import page_ids
 from tests.support.quirks import Quirk, Quirks, Turns
 from tests.support.quirky_service import OTHER_PROJECT_ID, QuirkyService
-from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.decoding import json_decoder
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.service import answers, attachments, git_http, identity, wikis
@@ -109,9 +108,9 @@ class QuirkyApp(App):
             Refusal: as the handler, and for what only quirks refuse.
         """
         on = self._quirky.quirks
-        handle = _HANDLES.get(target.function) if on else None
-        # the free edition has no wikis of groups, whatever is on
-        if handle is None or (target.kind == "group" and call.service.is_free):
+        function = getattr(target.handler, "func", target.handler)
+        handle = _HANDLES.get(function) if on else None
+        if handle is None:
             return await super().handle(call, target)
         return await handle(on, call, target)
 
@@ -263,8 +262,7 @@ async def _file(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     if Quirk.FILES_NEED_SESSION in on:
         await call.caller()
         # the real route knows browser sessions only, so any token is nobody
-        assert target.kind is not None, "the file routes are those of wikis"
-        if await attachments.readable_owner(call, target.kind, Caller()) is None:
+        if await attachments.readable_owner(call, Caller()) is None:
             location = {"Location": attachments.SIGN_IN_PATH}
             return web.Response(status=302, headers=location)
     return await target.handler(call)
@@ -281,31 +279,31 @@ async def _list(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     pages = _PAGES.decode(body)
     if Quirk.HALF_LIST in on:
         pages = pages[::2]
-    ids = await _ids(on, call, target, [str(page["slug"]) for page in pages])
+    ids = await _ids(on, call, [str(page["slug"]) for page in pages])
     # without the tag of the list as it should be
     return answers.bytes_answer(await asyncio.to_thread(_altered_list, on, pages, ids))
 
 
 async def _show(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     if Quirk.EXTRA_FORMATS in on and call.segments["slug"] == FOREIGN_PAGE["slug"]:
-        call.values(OtherEndpoint.PAGE)
-        await _enter(call, target, Operation.READ)
+        call.values()
+        await _enter(call, Operation.READ)
         page = {**FOREIGN_PAGE, "content": FOREIGN_TEXT, "encoding": "UTF-8"}
         return answers.json_answer(page)
     return await _page_answer(on, call, target)
 
 
 async def _create(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
-    values = call.values(OtherEndpoint.PAGE_CREATE)
-    await _enter(call, target, Operation.WRITE)
+    values = call.values()
+    await _enter(call, Operation.WRITE)
     _check_new_title(on, values["title"])
     raw = {**call.raw, "content": _altered_text(on, values["content"])}
     return await _page_answer(on, replace(call, raw=raw), target)
 
 
 async def _edit(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
-    values = call.values(OtherEndpoint.PAGE_EDIT)
-    wiki = await _enter(call, target, Operation.WRITE)
+    values = call.values()
+    wiki = await _enter(call, Operation.WRITE)
     title = values.get("title")
     raw = dict(call.raw)
     if title is not None:
@@ -345,10 +343,9 @@ _HANDLES: Mapping[object, Handle] = {
 }
 
 
-async def _enter(call: Call, target: Target, operation: Operation) -> WikiStorage:
+async def _enter(call: Call, operation: Operation) -> WikiStorage:
     """The wiki, for who may do this; refused as by the handler itself."""
-    assert target.kind is not None, "only wikis are entered"
-    _caller, _owner, wiki = await call.wiki(target.kind, operation)
+    _caller, _owner, wiki = await call.wiki(operation)
     return wiki
 
 
@@ -358,19 +355,16 @@ async def _page_answer(on: Quirks, call: Call, target: Target) -> web.StreamResp
     if not on & BEND_PAGES:
         return response
     page = _RECORD.decode(_body(response))
-    ids = await _ids(on, call, target, [str(page["slug"])])
+    ids = await _ids(on, call, [str(page["slug"])])
     return answers.json_answer(_altered_page(on, page, ids), status=response.status)
 
 
-async def _ids(
-    on: Quirks, call: Call, target: Target, slugs: Sequence[str]
-) -> Mapping[str, int]:
+async def _ids(on: Quirks, call: Call, slugs: Sequence[str]) -> Mapping[str, int]:
     """``wiki_page_meta_id`` by slug."""
     if Quirk.META_ID not in on:
         return {}
-    assert target.kind is not None, "only pages of wikis have one"
-    _caller, owner, _wiki = await call.wiki(target.kind, Operation.READ)
-    return await call.service.records.ask(page_ids, target.kind, owner.id, slugs)
+    _caller, owner, _wiki = await call.wiki(Operation.READ)
+    return await call.service.records.ask(page_ids, call.kind, owner.id, slugs)
 
 
 def _body(response: web.StreamResponse) -> bytes:

@@ -84,7 +84,7 @@ class GroupActivity:
         purpose = self._client.purpose(
             f"list the active projects of group {self._group}", "group", self._group
         )
-        path = Other.GROUP_PROJECTS.route.path(id=self._group)
+        path = Other.GROUP_PROJECTS.path(id=self._group)
         request = Request("GET", path, purpose, query, etag=etag, waits=False)
         answer = await self._client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:

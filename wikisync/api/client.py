@@ -27,9 +27,9 @@ from wikisync.api.refusals import in_words
 from wikisync.api.request import Request
 from wikisync.api.secret import Secret
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
-from wikisync.contract import routes, schema
+from wikisync.contract import schema
 from wikisync.contract.project_schema import ProjectRecord
-from wikisync.contract.routes import Endpoint
+from wikisync.contract.routes import AnyEndpoint, Endpoint
 from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.core.model import OwnerKind
 
@@ -112,17 +112,17 @@ class Client:
 
     async def version(self) -> schema.VersionRecord:
         """The service's version; needs a token."""
-        return await self._one(routes.VERSION, schema.VersionRecord, "read the version")
+        return await self._one(Other.VERSION, schema.VersionRecord, "read the version")
 
     async def current_user(self) -> schema.CurrentUserRecord:
         """The user that the token belongs to."""
         action = "read who the token belongs to"
-        return await self._one(routes.CURRENT_USER, schema.CurrentUserRecord, action)
+        return await self._one(Other.CURRENT_USER, schema.CurrentUserRecord, action)
 
     async def current_token(self) -> schema.TokenRecord:
         """The token itself: scopes and expiry; services before 15.5 lack it."""
         action = "read what the token may do"
-        return await self._one(routes.CURRENT_TOKEN, schema.TokenRecord, action)
+        return await self._one(Other.CURRENT_TOKEN, schema.TokenRecord, action)
 
     async def project(self, project: Id) -> ProjectRecord:
         """One project by numeric id or full path; NotFound if absent or hidden."""
@@ -136,7 +136,7 @@ class Client:
         return await self.fetch(ask(owner, name), schema.AddressRecord)
 
     def _project(self, project: Id, name: str = "") -> Request:
-        path = Endpoint.SHOW.route.path(id=project)
+        path = Endpoint.SHOW.path(id=project)
         purpose = self.purpose(f"read project {name or project}", "project", project)
         return Request("GET", path, purpose)
 
@@ -156,7 +156,7 @@ class Client:
         return await self.fetch(self._group(group), schema.GroupRecord)
 
     def _group(self, group: Id, name: str = "") -> Request:
-        path = routes.GROUP.path(id=group)
+        path = Other.GROUP.path(id=group)
         # a group can hold thousands of projects, which have a list of their own
         query = listing.encode_query({"with_projects": False})
         purpose = self.purpose(f"read group {name or group}", "group", group)
@@ -174,7 +174,7 @@ class Client:
         Keyset paging, because offset paging ends at 50,000 records.
         """
         return self._paged(
-            Endpoint.LIST.route,
+            Endpoint.LIST,
             ProjectRecord,
             "list the projects",
             pagination="keyset",
@@ -190,7 +190,7 @@ class Client:
     ) -> listing.Listing[schema.GroupRecord]:
         """Every group the token may see, by name."""
         return self._paged(
-            Other.GROUPS.route, schema.GroupRecord, "list the groups", search=search
+            Other.GROUPS, schema.GroupRecord, "list the groups", search=search
         )
 
     def group_projects(
@@ -198,7 +198,7 @@ class Client:
     ) -> listing.Listing[ProjectRecord]:
         """Every project of a group, without those that are only shared with it."""
         return self._paged(
-            Other.GROUP_PROJECTS.route,
+            Other.GROUP_PROJECTS,
             ProjectRecord,
             f"list the projects of group {group}",
             group,
@@ -211,13 +211,11 @@ class Client:
     def group_descendants(self, group: Id) -> listing.Listing[schema.GroupRecord]:
         """Every group below a group, at any depth."""
         action = f"list the groups below {group}"
-        return self._paged(
-            Other.DESCENDANT_GROUPS.route, schema.GroupRecord, action, group
-        )
+        return self._paged(Other.DESCENDANT_GROUPS, schema.GroupRecord, action, group)
 
     def _paged(
         self,
-        route: routes.Route,
+        endpoint: AnyEndpoint,
         kind: type[T],
         action: str,
         group: Id = "",
@@ -225,10 +223,10 @@ class Client:
     ) -> listing.Listing[T]:
         query = listing.encode_query({**filters, "per_page": self.settings.per_page})
         purpose = self.purpose(action, "group" if group else None, group)
-        return self.walk(Request("GET", route.path(id=group), purpose, query), kind)
+        return self.walk(Request("GET", endpoint.path(id=group), purpose, query), kind)
 
-    async def _one(self, route: routes.Route, kind: type[T], action: str) -> T:
-        request = Request("GET", route.path(), self.purpose(action))
+    async def _one(self, endpoint: AnyEndpoint, kind: type[T], action: str) -> T:
+        request = Request("GET", endpoint.path(), self.purpose(action))
         return await self.fetch(request, kind)
 
     def purpose(

@@ -152,10 +152,10 @@ class Projects:
             given.setdefault("order_by", "updated_at" if is_timed else "id")
         given.setdefault("per_page", self.client.settings.per_page)
         values = _values(endpoint, given)
-        is_of_user = "{user_id}" in endpoint.route.template
+        is_of_user = "{user_id}" in endpoint.template
         what = _LISTED[endpoint].format(owner)
         about: About = "user" if is_of_user else "project" if owner else "service"
-        path = endpoint.route.path(**{"user_id" if is_of_user else "id": owner})
+        path = endpoint.path(**{"user_id" if is_of_user else "id": owner})
         purpose = self._purpose(f"list {what}", owner, about=about)
         return Listing(
             self.client,
@@ -188,7 +188,7 @@ class Projects:
         options: Values,
     ) -> T:
         query = query_of(_values(endpoint, options))
-        path, purpose = endpoint.route.path(id=project), self._purpose(action, project)
+        path, purpose = endpoint.path(id=project), self._purpose(action, project)
         return await self.client.fetch(Request("GET", path, purpose, query), kind)
 
     async def create_project(
@@ -468,7 +468,7 @@ class Projects:
         purpose = self._purpose(
             action, owner, about=about, others=others, is_write=True
         )
-        return Request(endpoint.route.method, endpoint.route.path(**segments), purpose)
+        return Request(endpoint.method, endpoint.path(**segments), purpose)
 
     def _writing(
         self,

@@ -16,7 +16,7 @@ from wikisync.errors import UsageError
 
 def named(endpoint: Endpoint) -> str:
     """An endpoint as its method and path, for messages."""
-    return f"{endpoint.route.method} {endpoint.route.template}"
+    return f"{endpoint.method} {endpoint.template}"
 
 
 def check_values(

@@ -137,7 +137,7 @@ class Wiki:
             message=message,
             front_matter_title=front_matter_title,
         )
-        path = Other.PAGE_CREATE.route.path(owner=self._plural, id=self.id)
+        path = Other.PAGE_CREATE.path(owner=self._plural, id=self.id)
         return await self._write_page("POST", path, purpose, body)
 
     async def edit_page(
@@ -205,7 +205,7 @@ class Wiki:
                 f"cannot {purpose.action}: this is not a valid attachment name",
                 hint="give the file a name without line breaks or control characters",
             )
-        path = Other.ATTACHMENT.route.path(owner=self._plural, id=self.id)
+        path = Other.ATTACHMENT.path(owner=self._plural, id=self.id)
         fields = [] if branch is None else [("branch", branch)]
         form = upload_form("file", file, name, fields)
         async with self.client.writing(str(self.owner)):
@@ -240,9 +240,7 @@ class Wiki:
                 "activity_filter": "only_comments",
             }
         )
-        path = Other.COMMENTS.route.path(
-            owner=self._plural, id=self.id, page_id=page_id
-        )
+        path = Other.COMMENTS.path(owner=self._plural, id=self.id, page_id=page_id)
         purpose = self._purpose(f"list the comments on page {page_id}", "page")
         listing = self.client.walk(Request("GET", path, purpose, query), CommentRecord)
         return tuple([one async for one in listing if not one.system])
@@ -252,7 +250,7 @@ class Wiki:
         return f"{self.owner.kind}s"
 
     def _list_request(self, *, with_content: bool, etag: str | None = None) -> Request:
-        path = Other.PAGES.route.path(owner=self._plural, id=self.id)
+        path = Other.PAGES.path(owner=self._plural, id=self.id)
         query = encode_query({"with_content": with_content or None})
         purpose = self._purpose("list the pages", "wiki")
         return Request("GET", path, purpose, query, etag=etag)
@@ -292,8 +290,8 @@ class Wiki:
                 f"cannot {purpose.action}: this is not a valid page slug",
                 hint="list the pages to see the slugs",
             )
-        pages = Other.PAGES.route.path(owner=self._plural, id=self.id)
-        whole = Other.PAGE.route.path(owner=self._plural, id=self.id, slug=slug)
+        pages = Other.PAGES.path(owner=self._plural, id=self.id)
+        whole = Other.PAGE.path(owner=self._plural, id=self.id, slug=slug)
         if "/" not in slug:
             return (whole,)
         raw = f"{pages}/{encode_path(slug)}"

@@ -106,7 +106,7 @@ def parameters_of(
         every = parameters_of(endpoint)
         free = {name: row for name, row in every.items() if row.tier == "free"}
         return MappingProxyType(free)
-    is_filter = endpoint.route.method == "GET"
+    is_filter = endpoint.method == "GET"
     rows: dict[str, Parameter] = {}
     for group in rules_of(endpoint).takes:
         rows |= {

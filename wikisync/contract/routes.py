@@ -8,27 +8,9 @@ from enum import StrEnum
 from typing import Literal, Self
 from urllib.parse import quote
 
-from msgspec import Struct
-
 API_PREFIX = "/api/v4"
 
 Method = Literal["GET", "POST", "PUT", "DELETE"]
-
-
-class Route(Struct, frozen=True):
-    """One operation: its method and its path template."""
-
-    method: Method
-    template: str
-
-    def path(self, **segments: str | int) -> str:
-        """The percent-encoded path, ``/api/v4`` included.
-
-        Each value is encoded completely, so that no library takes ``..`` or ``%2F``
-        apart.
-        """
-        encoded = {name: encode_segment(value) for name, value in segments.items()}
-        return API_PREFIX + self.template.format_map(encoded)
 
 
 def encode_segment(value: str | int) -> str:
@@ -40,43 +22,34 @@ def encode_segment(value: str | int) -> str:
     return encoded
 
 
+_ATTRIBUTES = "/projects/{id}/custom_attributes"
 _ATTRIBUTE = "/projects/{id}/custom_attributes/{key}"
 _CONTRIBUTED = "/users/{user_id}/contributed_projects"
 _DESCENDANTS = "/groups/{id}/descendant_groups"
 _IMPORT_MEMBERS = "/projects/{id}/import_project_members/{source_id}"
 _NOTES = "/{owner}/{id}/wiki_pages/{page_id}/notes"
-DESCRIPTION = Route("GET", "/openapi.json")
-VERSION = Route("GET", "/version")
-METADATA = Route("GET", "/metadata")
-CURRENT_USER = Route("GET", "/user")
-CURRENT_TOKEN = Route("GET", "/personal_access_tokens/self")
-
-PROJECT_IMPORT = Route("GET", "/projects/{id}/import")
-PROJECT_UPLOAD_GET = Route("GET", "/projects/{id}/uploads/{secret}/{file_name}")
-PROJECT_CUSTOM_ATTRIBUTES = Route("GET", "/projects/{id}/custom_attributes")
-PROJECT_CUSTOM_ATTRIBUTE = Route("GET", _ATTRIBUTE)
-PROJECT_DELETE_CUSTOM_ATTRIBUTE = Route("DELETE", _ATTRIBUTE)
-USER = Route("GET", "/users/{user_id}")
-GROUP = Route("GET", "/groups/{id}")
-
-# an owner is written "projects" or "groups"
-ANY_MEMBER = Route("GET", "/{owner}/{id}/members/all/{user_id}")
-MEMBER = Route("GET", "/{owner}/{id}/members/{user_id}")
-MEMBER_REMOVE = Route("DELETE", "/{owner}/{id}/members/{user_id}")
-WIKI_DELETE = Route("DELETE", "/{owner}/{id}/wikis/{slug}")
-COMMENT = Route("GET", "/{owner}/{id}/wiki_pages/{page_id}/notes/{note_id}")
 
 
 class _Operation(StrEnum):
-    """A name, and where it is."""
+    """A name, and where it is: a method, and a template of paths."""
 
-    route: Route
+    method: Method
+    template: str
 
     def __new__(cls, name: str, method: Method, template: str) -> Self:
         made = str.__new__(cls, name)
         made._value_ = name
-        made.route = Route(method, template)
+        made.method, made.template = method, template
         return made
+
+    def path(self, **segments: str | int) -> str:
+        """The percent-encoded path, ``/api/v4`` included.
+
+        Each value is encoded completely, so that no library takes ``..`` or ``%2F``
+        apart.
+        """
+        encoded = {name: encode_segment(value) for name, value in segments.items()}
+        return API_PREFIX + self.template.format_map(encoded)
 
 
 class Endpoint(_Operation):
@@ -110,24 +83,36 @@ class Endpoint(_Operation):
 
 
 class OtherEndpoint(_Operation):
-    """The operations on wikis and groups, and some that the client does not need."""
+    """The other operations; an owner is written "projects" or "groups"."""
 
+    DESCRIPTION = "show_description", "GET", "/openapi.json"
+    VERSION = "show_version", "GET", "/version"
+    METADATA = "show_metadata", "GET", "/metadata"
+    CURRENT_USER = "show_user", "GET", "/user"
+    CURRENT_TOKEN = "show_token", "GET", "/personal_access_tokens/self"
     PAGES = "list_pages", "GET", "/{owner}/{id}/wikis"
     PAGE = "show_page", "GET", "/{owner}/{id}/wikis/{slug}"
     PAGE_CREATE = "create_page", "POST", "/{owner}/{id}/wikis"
     PAGE_EDIT = "edit_page", "PUT", "/{owner}/{id}/wikis/{slug}"
+    PAGE_DELETE = "delete_page", "DELETE", "/{owner}/{id}/wikis/{slug}"
     ATTACHMENT = "upload_attachment", "POST", "/{owner}/{id}/wikis/attachments"
     COMMENTS = "list_comments", "GET", _NOTES
+    COMMENT = "show_comment", "GET", f"{_NOTES}/{{note_id}}"
     COMMENT_CREATE = "create_comment", "POST", _NOTES
     GROUPS = "list_groups", "GET", "/groups"
+    GROUP = "show_group", "GET", "/groups/{id}"
     SUBGROUPS = "list_subgroups", "GET", "/groups/{id}/subgroups"
     DESCENDANT_GROUPS = "list_descendant_groups", "GET", _DESCENDANTS
     GROUP_PROJECTS = "list_group_projects", "GET", "/groups/{id}/projects"
     MEMBERS = "list_members", "GET", "/{owner}/{id}/members"
     ALL_MEMBERS = "list_all_members", "GET", "/{owner}/{id}/members/all"
+    MEMBER = "show_member", "GET", "/{owner}/{id}/members/{user_id}"
+    ANY_MEMBER = "show_any_member", "GET", "/{owner}/{id}/members/all/{user_id}"
     MEMBER_ADD = "add_member", "POST", "/{owner}/{id}/members"
     MEMBER_EDIT = "edit_member", "PUT", "/{owner}/{id}/members/{user_id}"
+    MEMBER_REMOVE = "remove_member", "DELETE", "/{owner}/{id}/members/{user_id}"
     USERS = "list_users", "GET", "/users"
+    USER = "show_user_of_id", "GET", "/users/{user_id}"
     SEARCH = "search_everywhere", "GET", "/search"
     OWNER_SEARCH = "search_owner", "GET", "/{owner}/{id}/search"
     GROUP_CREATE = "create_group", "POST", "/groups"
@@ -138,7 +123,12 @@ class OtherEndpoint(_Operation):
     LABELS = "list_labels", "GET", "/projects/{id}/labels"
     CLUSTER_AGENTS = "list_cluster_agents", "GET", "/projects/{id}/cluster_agents"
     TRANSFER = "transfer_project", "PUT", "/projects/{id}/transfer"
+    IMPORT = "show_import", "GET", "/projects/{id}/import"
+    UPLOADED = "show_upload", "GET", "/projects/{id}/uploads/{secret}/{file_name}"
+    CUSTOM_ATTRIBUTES = "list_custom_attributes", "GET", _ATTRIBUTES
+    CUSTOM_ATTRIBUTE = "show_custom_attribute", "GET", _ATTRIBUTE
     SET_CUSTOM_ATTRIBUTE = "set_custom_attribute", "PUT", _ATTRIBUTE
+    DELETE_CUSTOM_ATTRIBUTE = "delete_custom_attribute", "DELETE", _ATTRIBUTE
 
 
 AnyEndpoint = Endpoint | OtherEndpoint

@@ -71,6 +71,8 @@ class App:
 
     async def handle(self, call: Call, target: Target) -> web.StreamResponse:
         """What the handler answers."""
+        if target.is_for_signed_in:
+            await call.signed_in()
         return await target.handler(call)
 
     async def _dispatch(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -84,7 +86,10 @@ class App:
                 raise answers.wrong_method(allowed)
             case Match(target, segments):
                 raw = bodies.read_query(request, limits)
-                call = Call(self.service, request, segments, raw)
+                if target.is_paid and self.service.is_free:
+                    raise answers.unmatched_route()
+                about = target.endpoint, target.kind
+                call = Call(self.service, request, segments, raw, *about)
                 if not request.can_read_body or target.reads_own_body:
                     return await self.handle(call, target)
                 bytes_max = await _admit(call, target, limits)

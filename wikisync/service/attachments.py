@@ -10,9 +10,8 @@ from urllib.parse import quote
 import msgspec
 from aiohttp import web
 
-from wikisync.contract.routes import OtherEndpoint
 from wikisync.contract.schema import AttachmentLink, AttachmentRecord
-from wikisync.core.model import OwnerKind, split_extension
+from wikisync.core.model import split_extension
 from wikisync.service import answers
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.call import Call, Caller, Owner, judge
@@ -29,11 +28,11 @@ _MEDIA = _IMAGES | frozenset(
 )
 
 
-async def upload(call: Call, kind: OwnerKind) -> web.Response:
+async def upload(call: Call) -> web.Response:
     """``POST .../wikis/attachments``."""
-    values = call.values(OtherEndpoint.ATTACHMENT)
+    values = call.values()
     file, branch = values["file"], values.get("branch") or None
-    caller, _owner, wiki = await call.wiki(kind, Operation.WRITE)
+    caller, _owner, wiki = await call.wiki(Operation.WRITE)
     name = clean_name(file.name, call.service.settings.limits.attachment_name_chars_max)
     if not name:
         raise answers.bad_request("The file name cannot be empty")
@@ -56,12 +55,12 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
     return answers.json_answer(msgspec.to_builtins(record), status=201)
 
 
-async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
+async def show_file(call: Call) -> web.StreamResponse:
     """The bytes of any file but pages, for whoever may read the wiki; else 404."""
-    owner = await readable_owner(call, kind, await call.caller())
+    owner = await readable_owner(call, await call.caller())
     if owner is None:
         raise answers.unmatched_route()
-    wiki = call.service.wiki(kind, owner.id)
+    wiki = call.service.wiki(call.kind, owner.id)
     tree = await wiki.tree()
     assert tree is not None, "there is always a present tree"
     path = call.segments["path"]
@@ -74,9 +73,9 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
     return web.Response(body=content, headers=file_headers(file.path) | {"ETag": etag})
 
 
-async def readable_owner(call: Call, kind: OwnerKind, caller: Caller) -> Owner | None:
+async def readable_owner(call: Call, caller: Caller) -> Owner | None:
     """The owner named in the path, if the caller may read its wiki."""
-    question = Tables.project if kind == "project" else Tables.group
+    question = Tables.project if call.kind == "project" else Tables.group
     owner: Owner | None = await call.ask(
         question, call.segments["full_path"], caller.user_id
     )

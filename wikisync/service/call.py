@@ -74,6 +74,10 @@ class Call(Struct, frozen=True):
     segments: Mapping[str, str]
     raw: Mapping[str, object]
     """Query and body fields, untyped."""
+    endpoint: AnyEndpoint | None = None
+    """What the API has at its address; None outside of the API."""
+    kind: OwnerKind = "project"
+    """Whose wiki or members it is about."""
 
     @property
     def is_reading(self) -> bool:
@@ -94,16 +98,16 @@ class Call(Struct, frozen=True):
         """Ask the service's records."""
         return await self.service.records.ask(question, *args, **kwargs)
 
-    def parameters(self) -> Parameters:
-        """A typed reader of the fields."""
-        return Parameters(self.raw)
-
-    def values(self, endpoint: AnyEndpoint) -> Mapping[str, Any]:
+    def values(self) -> Mapping[str, Any]:
         """What was sent of all that the endpoint takes, typed; 400 if some is wrong."""
-        parameters = self.parameters()
-        values = parameters.of(endpoint, is_free=self.service.is_free)
+        parameters = Parameters(self.raw)
+        values = self._typed(parameters)
         parameters.check()
         return values
+
+    def _typed(self, parameters: Parameters) -> dict[str, object]:
+        assert self.endpoint is not None, "only operations of the API take values"
+        return parameters.of(self.endpoint, is_free=self.service.is_free)
 
     async def caller(self, need: Need = "api") -> Caller:
         """Who calls; 401 for an unknown or dead token, 403 for who may not call so."""
@@ -145,9 +149,9 @@ class Call(Struct, frozen=True):
         named.check()
         return found or 0
 
-    def list_values(self, endpoint: AnyEndpoint) -> tuple[Mapping[str, Any], Window]:
+    def list_values(self) -> tuple[Mapping[str, Any], Window]:
         """What a list is asked for: its typed parameters and its page."""
-        parameters = self.parameters()
+        parameters = Parameters(self.raw)
         window = read_window(parameters, self.service.settings.limits)
         # the reader above has its own text for pages that are none
         # and any way of paging but by id is the one by offset
@@ -155,7 +159,7 @@ class Call(Struct, frozen=True):
         if raw.get("pagination") not in {None, "keyset"}:
             raw["pagination"] = "legacy"
         rest = Parameters(raw)
-        values = rest.of(endpoint, is_free=self.service.is_free)
+        values = self._typed(rest)
         parameters.take_problems(rest)
         parameters.check()
         return values, window
@@ -222,18 +226,20 @@ class Call(Struct, frozen=True):
         answers.refuse(caller.judge(found), "Group")
         return found
 
-    async def owner(self, caller: Caller, kind: OwnerKind) -> Owner:
+    async def owner(self, caller: Caller) -> Owner:
         """The project or group named in the path, if the caller may know of it."""
-        return await (self.project(caller) if kind == "project" else self.group(caller))
+        find = self.project if self.kind == "project" else self.group
+        return await find(caller)
 
     async def wiki(
-        self, kind: OwnerKind, operation: access.Operation
+        self, operation: access.Operation
     ) -> tuple[Caller, Owner, WikiStorage]:
         """The wiki named in the path, if the caller may do this to it."""
         caller = await self.caller()
-        owner = await self.owner(caller, kind)
-        answers.refuse(judge(self.service, owner, caller, operation), kind.capitalize())
-        return caller, owner, self.service.wiki(kind, owner.id)
+        owner = await self.owner(caller)
+        verdict = judge(self.service, owner, caller, operation)
+        answers.refuse(verdict, self.kind.capitalize())
+        return caller, owner, self.service.wiki(self.kind, owner.id)
 
 
 def judge(

@@ -5,7 +5,6 @@ from typing import Any
 from aiohttp import web
 
 from wikisync.contract.project_schema import AccessLevel
-from wikisync.contract.routes import OtherEndpoint
 from wikisync.contract.schema import CommentRecord
 from wikisync.core.model import OwnerKind
 from wikisync.service import answers
@@ -24,12 +23,12 @@ _COMMENTS = (
 _PAGE = "SELECT 1 FROM page_id WHERE id = ? AND kind = ? AND owner_id = ?"
 
 
-async def list_comments(call: Call, kind: OwnerKind) -> web.Response:
+async def list_comments(call: Call) -> web.Response:
     """``GET .../wiki_pages/:page_id/notes``, the latest first."""
     await call.signed_in()
-    values, window = call.list_values(OtherEndpoint.COMMENTS)
+    values, window = call.list_values()
     order = values.get("order_by") or "created_at"
-    found = await _read(call, kind)
+    found = await _read(call)
     found.sort(
         key=lambda one: (getattr(one, order), one.id),
         reverse=values.get("sort") != "asc",
@@ -37,21 +36,21 @@ async def list_comments(call: Call, kind: OwnerKind) -> web.Response:
     return answer_part(call, found, window)
 
 
-async def show_comment(call: Call, kind: OwnerKind) -> web.Response:
+async def show_comment(call: Call) -> web.Response:
     """``GET .../wiki_pages/:page_id/notes/:note_id``."""
     await call.signed_in()
     comment_id = call.number("note_id")
-    for one in await _read(call, kind):
+    for one in await _read(call):
         if one.id == comment_id:
             return answers.json_answer(one)
     raise answers.Refusal(404, {"message": "404 Not found"})
 
 
-async def create_comment(call: Call, kind: OwnerKind) -> web.Response:
+async def create_comment(call: Call) -> web.Response:
     """``POST .../wiki_pages/:page_id/notes``, by whoever may read the page."""
     await call.signed_in()
-    values = call.values(OtherEndpoint.COMMENT_CREATE)
-    caller, owner, page_id = await _page(call, kind)
+    values = call.values()
+    caller, owner, page_id = await _page(call)
     is_internal = bool(values.get("internal"))
     is_archived = isinstance(owner, Project) and owner.is_archived
     if is_archived or (is_internal and not _reads_internal(caller, owner)):
@@ -62,7 +61,7 @@ async def create_comment(call: Call, kind: OwnerKind) -> web.Response:
     await call.ask(
         add_comment, page_id, caller.person.id, body, is_internal=is_internal
     )
-    return answers.json_answer((await _read(call, kind))[-1], status=201)
+    return answers.json_answer((await _read(call))[-1], status=201)
 
 
 def add_comment(
@@ -83,22 +82,22 @@ def _is_page(tables: Tables, page_id: int, kind: OwnerKind, owner_id: int) -> bo
     return tables.one(_PAGE, (page_id, kind, owner_id)) is not None
 
 
-async def _page(call: Call, kind: OwnerKind) -> tuple[Caller, Owner, int]:
+async def _page(call: Call) -> tuple[Caller, Owner, int]:
     """Who calls, and the page that is named; one that is hidden is not there."""
     page_id = call.number("page_id", "noteable_id")
     try:
-        caller, owner, _wiki = await call.wiki(kind, Operation.READ)
+        caller, owner, _wiki = await call.wiki(Operation.READ)
     except answers.Refusal as refusal:
         if refusal.status != 403:
             raise
         raise answers.not_found("WikiPage::Meta") from None
-    if not await call.ask(_is_page, page_id, kind, owner.id):
+    if not await call.ask(_is_page, page_id, call.kind, owner.id):
         raise answers.not_found("WikiPage::Meta")
     return caller, owner, page_id
 
 
-async def _read(call: Call, kind: OwnerKind) -> list[CommentRecord]:
-    caller, owner, page_id = await _page(call, kind)
+async def _read(call: Call) -> list[CommentRecord]:
+    caller, owner, page_id = await _page(call)
     found = await call.ask(_comments, page_id)
     return [
         CommentRecord(
@@ -109,7 +108,7 @@ async def _read(call: Call, kind: OwnerKind) -> list[CommentRecord]:
             updated_at=row["updated_at"],
             noteable_id=page_id,
             noteable_type="WikiPage::Meta",
-            project_id=owner.id if kind == "project" else None,
+            project_id=owner.id if call.kind == "project" else None,
             internal=bool(row["is_internal"]),
             confidential=bool(row["is_internal"]),
         )

@@ -30,12 +30,12 @@ async def list_groups(call: Call) -> web.Response:
     """``GET /groups``: every group that the caller may know of."""
     caller = await call.caller()
     groups = await call.ask(Tables.groups, caller.user_id)
-    return _answer(call, caller, groups, OtherEndpoint.GROUPS)
+    return _answer(call, caller, groups)
 
 
 async def create_group(call: Call) -> web.Response:
     """``POST /groups``: its creator is its owner; in another for its maintainers."""
-    values = call.values(OtherEndpoint.GROUP_CREATE)
+    values = call.values()
     caller = await call.signed_in()
     parent: Group | None = None
     if values.get("parent_id") is not None:
@@ -94,23 +94,24 @@ def _add_group(
     return group_id
 
 
-async def list_descendant_groups(call: Call) -> web.Response:
-    """``GET /groups/:id/descendant_groups``."""
-    return await _list_below(call, OtherEndpoint.DESCENDANT_GROUPS)
-
-
-async def list_subgroups(call: Call) -> web.Response:
-    """``GET /groups/:id/subgroups``."""
-    return await _list_below(call, OtherEndpoint.SUBGROUPS)
+async def list_groups_below(call: Call) -> web.Response:
+    """``GET /groups/:id/subgroups``, or all below it: ``/descendant_groups``."""
+    caller = await call.caller()
+    group = await call.group(caller)
+    is_deep = call.endpoint is OtherEndpoint.DESCENDANT_GROUPS
+    groups = await call.ask(
+        Tables.groups, caller.user_id, below=group.id, is_deep=is_deep
+    )
+    return _answer(call, caller, groups)
 
 
 async def list_group_projects(call: Call) -> web.Response:
     """``GET /groups/:id/projects``, with those of subgroups when asked."""
-    values, _window = call.list_values(OtherEndpoint.GROUP_PROJECTS)
+    values, _window = call.list_values()
     caller = await call.caller()
     group = await call.group(caller)
     base: Base = "subtree" if values.get("include_subgroups") else "group"
-    return await answer_list(call, OtherEndpoint.GROUP_PROJECTS, base, group.id)
+    return await answer_list(call, base, group.id)
 
 
 def group_view(call: Call, group: Group) -> dict[str, object]:
@@ -119,22 +120,8 @@ def group_view(call: Call, group: Group) -> dict[str, object]:
     return project_group_view(call, group) | answers.fields_of(group, own)
 
 
-async def _list_below(call: Call, endpoint: OtherEndpoint) -> web.Response:
-    caller = await call.caller()
-    group = await call.group(caller)
-    groups = await call.ask(
-        Tables.groups,
-        caller.user_id,
-        below=group.id,
-        is_deep=endpoint is OtherEndpoint.DESCENDANT_GROUPS,
-    )
-    return _answer(call, caller, groups, endpoint)
-
-
-def _answer(
-    call: Call, caller: Caller, groups: Sequence[Group], endpoint: OtherEndpoint
-) -> web.Response:
-    values, window = call.list_values(endpoint)
+def _answer(call: Call, caller: Caller, groups: Sequence[Group]) -> web.Response:
+    values, window = call.list_values()
     search = str(values.get("search") or "").lower()
     # no group here is archived or marked for deletion
     seen = [

@@ -6,7 +6,6 @@ from msgspec.structs import asdict
 
 from wikisync.contract import schema
 from wikisync.contract.project_schema import OwnerRecord
-from wikisync.contract.routes import OtherEndpoint
 from wikisync.service.answers import fields_of, forbidden, json_answer, unmatched_route
 from wikisync.service.call import Call
 from wikisync.service.projects.reading import answer_part
@@ -66,7 +65,7 @@ async def show_token(call: Call) -> web.Response:
 
 async def list_users(call: Call) -> web.Response:
     """``GET /users``, the latest first; without a token one by its username."""
-    values, window = call.list_values(OtherEndpoint.USERS)
+    values, window = call.list_values()
     caller = await call.caller("user")
     username = values.get("username")
     if caller.user is None and not username:

@@ -21,30 +21,35 @@ _ADMIN: dict[OwnerKind, AccessLevel] = {
 """Least level of who changes members."""
 
 
-async def list_members(call: Call, kind: OwnerKind) -> web.Response:
-    """``GET .../members``: by the project or group itself, not by groups above."""
-    return await _answer_list(call, kind, is_deep=False)
+async def list_members(call: Call) -> web.Response:
+    """``GET .../members``: its own; ``.../all``: by groups above and shares, too."""
+    values, window = call.list_values()
+    owner = await call.owner(await call.caller())
+    wanted = str(values.get("query") or "").casefold()
+    ids = values.get("user_ids")
+    found = [
+        one
+        for one in await _members(call, owner)
+        if wanted in f"{one.username}\n{one.name}".casefold()
+        and (ids is None or one.id in ids)
+    ]
+    return answer_part(call, found, window)
 
 
-async def list_all_members(call: Call, kind: OwnerKind) -> web.Response:
-    """``GET .../members/all``: by groups above and by shares, too."""
-    return await _answer_list(call, kind, is_deep=True)
+async def show_member(call: Call) -> web.Response:
+    """``GET .../members/:user_id``: one of its own, or of ``.../all``."""
+    user_id = call.number("user_id")
+    owner = await call.owner(await call.caller())
+    for one in await _members(call, owner):
+        if one.id == user_id:
+            return answers.json_answer(one)
+    raise _absent()
 
 
-async def show_member(call: Call, kind: OwnerKind) -> web.Response:
-    """``GET .../members/:user_id``."""
-    return await _answer_one(call, kind, is_deep=False)
-
-
-async def show_any_member(call: Call, kind: OwnerKind) -> web.Response:
-    """``GET .../members/all/:user_id``."""
-    return await _answer_one(call, kind, is_deep=True)
-
-
-async def add_member(call: Call, kind: OwnerKind) -> web.Response:
+async def add_member(call: Call) -> web.Response:
     """``POST .../members``; nobody makes somebody more than it is itself."""
-    values = call.values(OtherEndpoint.MEMBER_ADD)
-    caller, owner = await _admin(call, kind)
+    values = call.values()
+    caller, owner = await _admin(call)
     level = int(str(values["access_level"]))
     _check_level(caller, owner, level)
     user: User | None
@@ -54,77 +59,50 @@ async def add_member(call: Call, kind: OwnerKind) -> web.Response:
         user = await call.ask(Tables.user_named, str(values.get("username")))
     if user is None:
         raise answers.not_found("User")
-    direct = await call.ask(people.direct_members, kind, owner.id)
+    direct = await call.ask(people.direct_members, call.kind, owner.id)
     if any(one.id == user.id for one, _level, _day in direct):
         raise answers.Refusal(409, {"message": "Member already exists"})
     last_day = values.get("expires_at")
-    await _set(call, kind, owner, user, level, last_day)
+    await _set(call, owner, user, level, last_day)
     return answers.json_answer(_record(call, user, level, last_day), status=201)
 
 
-async def edit_member(call: Call, kind: OwnerKind) -> web.Response:
+async def edit_member(call: Call) -> web.Response:
     """``PUT .../members/:user_id``: another level, another last day."""
-    values = call.values(OtherEndpoint.MEMBER_EDIT)
+    values = call.values()
     user_id = call.number("user_id")
-    caller, owner = await _admin(call, kind)
-    user, before, last_day = await _direct(call, kind, owner, user_id)
+    caller, owner = await _admin(call)
+    user, before, last_day = await _direct(call, owner, user_id)
     level = int(str(values["access_level"]))
     _check_level(caller, owner, max(level, before))
     if level < AccessLevel.OWNER:
-        await _check_owner_left(call, kind, owner, user_id)
+        await _check_owner_left(call, owner, user_id)
     if "expires_at" in values:
         last_day = values["expires_at"]
-    await _set(call, kind, owner, user, level, last_day)
+    await _set(call, owner, user, level, last_day)
     return answers.json_answer(_record(call, user, level, last_day))
 
 
-async def remove_member(call: Call, kind: OwnerKind) -> web.Response:
+async def remove_member(call: Call) -> web.Response:
     """``DELETE .../members/:user_id``; members may remove themselves."""
     user_id = call.number("user_id")
     caller = await call.signed_in()
     if user_id == caller.user_id:
-        owner = await call.owner(caller, kind)
-        await _direct(call, kind, owner, user_id)
+        owner = await call.owner(caller)
+        await _direct(call, owner, user_id)
     else:
-        caller, owner = await _admin(call, kind)
-        _user, level, _day = await _direct(call, kind, owner, user_id)
+        caller, owner = await _admin(call)
+        _user, level, _day = await _direct(call, owner, user_id)
         _check_level(caller, owner, level)
-    await _check_owner_left(call, kind, owner, user_id)
-    await call.ask(people.remove_member, kind, owner.id, user_id)
+    await _check_owner_left(call, owner, user_id)
+    await call.ask(people.remove_member, call.kind, owner.id, user_id)
     return answers.no_content()
 
 
-async def _answer_list(call: Call, kind: OwnerKind, *, is_deep: bool) -> web.Response:
-    values, window = call.list_values(
-        OtherEndpoint.ALL_MEMBERS if is_deep else OtherEndpoint.MEMBERS
-    )
-    owner = await call.owner(await call.caller(), kind)
-    wanted = str(values.get("query") or "").casefold()
-    ids = values.get("user_ids")
-    found = [
-        one
-        for one in await _members(call, kind, owner, is_deep=is_deep)
-        if wanted in f"{one.username}\n{one.name}".casefold()
-        and (ids is None or one.id in ids)
-    ]
-    return answer_part(call, found, window)
-
-
-async def _answer_one(call: Call, kind: OwnerKind, *, is_deep: bool) -> web.Response:
-    user_id = call.number("user_id")
-    owner = await call.owner(await call.caller(), kind)
-    for one in await _members(call, kind, owner, is_deep=is_deep):
-        if one.id == user_id:
-            return answers.json_answer(one)
-    raise _absent()
-
-
-async def _members(
-    call: Call, kind: OwnerKind, owner: Owner, *, is_deep: bool
-) -> list[MemberRecord]:
+async def _members(call: Call, owner: Owner) -> list[MemberRecord]:
     ask = call.ask
-    direct = await ask(people.direct_members, kind, owner.id)
-    if not is_deep:
+    direct = await ask(people.direct_members, call.kind, owner.id)
+    if call.endpoint not in {OtherEndpoint.ALL_MEMBERS, OtherEndpoint.ANY_MEMBER}:
         return [_record(call, *one) for one in direct]
     last_days = {user.id: last_day for user, _level, last_day in direct}
     of_project = isinstance(owner, Project)
@@ -141,10 +119,10 @@ def _record(call: Call, user: User, level: int, last_day: str | None) -> MemberR
     return MemberRecord(**shown, access_level=level, expires_at=last_day)
 
 
-async def _admin(call: Call, kind: OwnerKind) -> tuple[Caller, Owner]:
+async def _admin(call: Call) -> tuple[Caller, Owner]:
     caller = await call.signed_in()
-    owner = await call.owner(caller, kind)
-    _check_level(caller, owner, _ADMIN[kind])
+    owner = await call.owner(caller)
+    _check_level(caller, owner, _ADMIN[call.kind])
     return caller, owner
 
 
@@ -154,31 +132,24 @@ def _check_level(caller: Caller, owner: Owner, level: int) -> None:
 
 
 async def _direct(
-    call: Call, kind: OwnerKind, owner: Owner, user_id: int
+    call: Call, owner: Owner, user_id: int
 ) -> tuple[User, int, str | None]:
     ask = call.ask
-    for user, level, last_day in await ask(people.direct_members, kind, owner.id):
+    for user, level, last_day in await ask(people.direct_members, call.kind, owner.id):
         if user.id == user_id:
             return user, level, last_day
     raise _absent()
 
 
-async def _check_owner_left(
-    call: Call, kind: OwnerKind, owner: Owner, user_id: int
-) -> None:
-    direct = await call.ask(people.direct_members, kind, owner.id)
+async def _check_owner_left(call: Call, owner: Owner, user_id: int) -> None:
+    direct = await call.ask(people.direct_members, call.kind, owner.id)
     owners = {user.id for user, level, _ in direct if level == AccessLevel.OWNER}
-    if kind == "group" and owners == {user_id}:
+    if call.kind == "group" and owners == {user_id}:
         raise answers.forbidden()
 
 
 async def _set(
-    call: Call,
-    kind: OwnerKind,
-    owner: Owner,
-    user: User,
-    level: int,
-    last_day: str | None,
+    call: Call, owner: Owner, user: User, level: int, last_day: str | None
 ) -> None:
     """Note a membership; 400 for less than a group above gives, or a past day."""
     if last_day is not None and last_day < call.service.records.today():
@@ -193,7 +164,7 @@ async def _set(
             f" group {inherited[1]}",
         )
     await call.ask(
-        Tables.add_member, kind, owner.id, user.id, level, expires_on=last_day
+        Tables.add_member, call.kind, owner.id, user.id, level, expires_on=last_day
     )
 
 

@@ -15,7 +15,7 @@ from wikisync.contract.parameters import (
     project_attributes,
     rules_of,
 )
-from wikisync.contract.routes import API_PREFIX, AnyEndpoint, Endpoint, Method
+from wikisync.contract.routes import API_PREFIX, AnyEndpoint, Endpoint
 from wikisync.contract.schema import ErrorRecord
 
 Schema = dict[str, Any]
@@ -85,20 +85,22 @@ _ADDRESS = re.compile(r"``[A-Z]+ [^`]*``[:;,.]?\s*")
 class Operation(Struct, frozen=True, kw_only=True):
     """One operation of the API."""
 
-    method: Method
-    template: str
-    """Path below the prefix; ``{name}`` stands for a part of it."""
-    name: str
+    endpoint: AnyEndpoint
+    owner: str
+    """``projects`` or ``groups``, where it is of both; else empty."""
     about: str
     """The docstring of what answers it."""
-    endpoint: AnyEndpoint | None
-    """Where its parameters are; None if it has none."""
     answer: object
     """Type of the answer's JSON, ``FILE`` or ``NOTHING``."""
     status: int
     may_be_unchanged: bool
     is_free: bool
     """In the free edition."""
+
+    @property
+    def template(self) -> str:
+        """Path below the prefix; ``{name}`` stands for a part of it."""
+        return self.endpoint.template.replace("{owner}", self.owner)
 
 
 def describe(operations: Iterable[Operation], url: str, version: str) -> bytes:
@@ -118,7 +120,7 @@ def describe(operations: Iterable[Operation], url: str, version: str) -> bytes:
         has_json = not isinstance(one.answer, File | Nothing)
         schema = next(schemas) if has_json else None
         path = paths.setdefault(one.template, {"parameters": _segments(one.template)})
-        path[one.method.lower()] = _operation(one, schema)
+        path[one.endpoint.method.lower()] = _operation(one, schema)
     document = {
         "openapi": "3.1.0",
         "info": {"title": "wikisync serve", "version": version},
@@ -180,18 +182,17 @@ def _segments(template: str) -> list[Schema]:
 
 
 def _operation(one: Operation, schema: Schema | None) -> Schema:
+    name = f"{one.owner}_{one.endpoint}".lstrip("_")
     described: Schema = {
-        "operationId": one.name,
-        "summary": one.name.replace("_", " ").capitalize(),
+        "operationId": name,
+        "summary": name.replace("_", " ").capitalize(),
         "description": _description(one.about),
         "responses": _responses(one, schema),
     }
-    rows: tuple[Parameter, ...] = ()
-    if one.endpoint is not None:
-        rows = tuple(parameters_of(one.endpoint, is_free=one.is_free).values())
-    if one.method in {"GET", "DELETE"}:
+    rows = tuple(parameters_of(one.endpoint, is_free=one.is_free).values())
+    if one.endpoint.method in {"GET", "DELETE"}:
         described["parameters"] = [_in_query(row) for row in rows]
-    elif one.endpoint is not None and rows:
+    elif rows:
         described["requestBody"] = _body(one.endpoint, rows)
     return described
 
@@ -208,13 +209,13 @@ def _responses(one: Operation, schema: Schema | None) -> Schema:
         success["content"] = {JSON: {"schema": schema}}
     elif isinstance(one.answer, File):
         success["content"] = {"*/*": {"schema": {}}}
-    if one.endpoint is not None and "per_page" in parameters_of(one.endpoint):
+    if "per_page" in parameters_of(one.endpoint):
         text = {"schema": {"type": "string"}}
         success["headers"] = dict.fromkeys(_PAGING, text)
     responses: Schema = {str(one.status): success, "4XX": _ERRORS, "503": _BUSY}
     if one.may_be_unchanged:
         responses["304"] = {"description": "Nothing changed."}
-    if one.method == "GET" and "{id}" in one.template:
+    if one.endpoint.method == "GET" and "{id}" in one.template:
         headers = {"Location": {"required": True, "schema": {"type": "string"}}}
         responses["301"] = {
             "description": "The project has another path now.",

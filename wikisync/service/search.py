@@ -26,21 +26,11 @@ PAGES_AT_ONCE = 100
 """Read by a thread before others have their turn."""
 
 
-async def search_everywhere(call: Call) -> web.Response:
-    """``GET /search``: in every wiki that the caller may read."""
-    return await _search(call, OtherEndpoint.SEARCH, None)
-
-
-async def search_owner(call: Call, kind: OwnerKind) -> web.Response:
-    """``GET .../search``: in one wiki, or in those of a group and what is in it."""
-    return await _search(call, OtherEndpoint.OWNER_SEARCH, kind)
-
-
-async def _search(
-    call: Call, endpoint: OtherEndpoint, kind: OwnerKind | None
-) -> web.Response:
+async def search_wikis(call: Call) -> web.Response:
+    """``GET .../search``: in one wiki, in those of a group, or in all there are."""
+    kind = None if call.endpoint is OtherEndpoint.SEARCH else call.kind
     caller = await call.signed_in()
-    values, window = call.list_values(endpoint)
+    values, window = call.list_values()
     if kind != "project" and call.service.is_free:
         text = "Scope supported only with advanced search or exact code search"
         raise Refusal(400, {"message": {"error": text}})

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.decoding import json_decoder
-from wikisync.core.model import REDIRECTS_PATH, Format, OwnerKind
+from wikisync.core.model import REDIRECTS_PATH, Format
 from wikisync.core.packaged import packaged_text
 from wikisync.markup import frontmatter
 from wikisync.service import answers, attachments, editing
@@ -46,16 +46,15 @@ class _Visit(Struct, frozen=True):
     """A caller who may do what it asks of a wiki."""
 
     call: Call
-    kind: OwnerKind
     caller: Caller
     owner: Owner
     wiki: WikiStorage
 
 
-async def list_pages(call: Call, kind: OwnerKind) -> web.Response:
+async def list_pages(call: Call) -> web.Response:
     """``GET .../wikis``: every page in one answer, in byte order of paths."""
-    with_content = call.values(OtherEndpoint.PAGES).get("with_content")
-    visit = await _visit(call, kind, Operation.READ)
+    with_content = call.values().get("with_content")
+    visit = await _visit(call, Operation.READ)
     service = call.service
     tree = await visit.wiki.tree()
     assert tree is not None, "there is always a present tree"
@@ -82,10 +81,10 @@ async def _parts(first: bytes, full: FullList) -> AsyncIterator[bytes]:
         yield await asyncio.to_thread(full.part)
 
 
-async def show_page(call: Call, kind: OwnerKind) -> web.Response:
+async def show_page(call: Call) -> web.Response:
     """``GET .../wikis/:slug``, as source or as HTML, now or at a commit."""
-    values = call.values(OtherEndpoint.PAGE)
-    visit = await _visit(call, kind, Operation.READ)
+    values = call.values()
+    visit = await _visit(call, Operation.READ)
     tree = await visit.wiki.tree(values.get("version") or None)
     if tree is None:
         raise answers.not_found("Wiki Page")
@@ -96,7 +95,7 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
         await _read(visit, page),
         str(visit.wiki.repository.path),
         tree.commit or "",
-        kind,
+        call.kind,
         visit.owner.full_path,
         call.service.url,
     )
@@ -105,12 +104,12 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
     return await _show(visit, page, html=html)
 
 
-async def create_page(call: Call, kind: OwnerKind) -> web.Response:
+async def create_page(call: Call) -> web.Response:
     """``POST .../wikis``."""
-    values = call.values(OtherEndpoint.PAGE_CREATE)
+    values = call.values()
     title, message = values["title"], values.get("message")
     content = _front_matter(values) + values["content"]
-    visit = await _visit(call, kind, Operation.WRITE)
+    visit = await _visit(call, Operation.WRITE)
 
     def decide(tree: WikiTree) -> editing.CommitPlan:
         return editing.plan_create(
@@ -127,13 +126,13 @@ async def create_page(call: Call, kind: OwnerKind) -> web.Response:
     return await _show(visit, page, sent, status=201)
 
 
-async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
+async def edit_page(call: Call) -> web.Response:
     """``PUT .../wikis/:slug``: new text, title or format; children move along."""
-    values = call.values(OtherEndpoint.PAGE_EDIT)
+    values = call.values()
     title, content = values.get("title"), values.get("content")
     markup, message = values.get("format"), values.get("message")
     front_matter, known = _front_matter(values), values.get("last_commit_sha")
-    visit = await _visit(call, kind, Operation.WRITE)
+    visit = await _visit(call, Operation.WRITE)
     repository = visit.wiki.repository
 
     def decide(tree: WikiTree) -> editing.CommitPlan:
@@ -163,9 +162,9 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
     return await _show(visit, page, sent)
 
 
-async def delete_page(call: Call, kind: OwnerKind) -> web.Response:
+async def delete_page(call: Call) -> web.Response:
     """``DELETE .../wikis/:slug``: one file; what is below it stays."""
-    visit = await _visit(call, kind, Operation.DELETE)
+    visit = await _visit(call, Operation.DELETE)
 
     def decide(tree: WikiTree) -> editing.CommitPlan:
         page = editing.find_page(tree, call.segments["slug"])
@@ -177,8 +176,8 @@ async def delete_page(call: Call, kind: OwnerKind) -> web.Response:
     return answers.no_content()
 
 
-async def _visit(call: Call, kind: OwnerKind, operation: Operation) -> _Visit:
-    return _Visit(call, kind, *await call.wiki(kind, operation))
+async def _visit(call: Call, operation: Operation) -> _Visit:
+    return _Visit(call, *await call.wiki(operation))
 
 
 async def _write(
@@ -207,7 +206,7 @@ async def _write(
         gone = frozenset({page.slug})
     if moved or gone:
         await service.records.ask(
-            update_page_ids, visit.kind, visit.owner.id, moved, gone
+            update_page_ids, visit.call.kind, visit.owner.id, moved, gone
         )
     visit.wiki.note_write(visit.caller.person.id)
     _announce(visit, action, page, change.message, shown.commit)
@@ -268,17 +267,19 @@ def _message(caller: Caller, verb: str, title: str) -> str:
     return f"{caller.person.username} {verb} page: {title}"
 
 
-async def show_for_browser(call: Call, kind: OwnerKind) -> web.StreamResponse:
+async def show_for_browser(call: Call) -> web.StreamResponse:
     """``GET .../-/wikis/:path``: a file as it is, or a page; else 404."""
     path, owner = call.segments.get("path", HOME), call.segments["full_path"]
     if "path" in call.segments:
         with suppress(answers.Refusal):
-            return await attachments.show_file(call, kind)
+            return await attachments.show_file(call)
     segments = {"id": owner, "slug": path.removesuffix(EDIT)}
     raw = {**call.raw, "render_html": "true"}
-    asked = msgspec.structs.replace(call, segments=segments, raw=raw)
+    asked = msgspec.structs.replace(
+        call, segments=segments, raw=raw, endpoint=OtherEndpoint.PAGE
+    )
     try:
-        answer = await show_page(asked, kind)
+        answer = await show_page(asked)
     except answers.Refusal as refusal:
         if refusal.status in {401, 403, 404}:
             raise answers.unmatched_route() from None

@@ -16,7 +16,7 @@ from msgspec import Struct
 from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.config import WikiSection
-from wikisync.contract import routes
+from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.layout import TRASH_FOLDER
 from wikisync.core.system.libc import check_watches_left
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
@@ -270,7 +270,9 @@ async def _check_clock(url: str, token: str | None) -> AsyncIterator[Finding]:
     async with Client(url, token) as client:
         try:
             purpose = client.purpose("read the version")
-            answer = await client.send(Request("GET", routes.VERSION.path(), purpose))
+            answer = await client.send(
+                Request("GET", OtherEndpoint.VERSION.path(), purpose)
+            )
         except WikisyncError:
             return  # what is wrong was reported by the checks before
     try:

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from aiohttp import web
 
 from wikisync.contract.project_schema import AccessLevel
-from wikisync.contract.routes import Endpoint, OtherEndpoint
+from wikisync.contract.routes import Endpoint
 from wikisync.service import answers, validation
 from wikisync.service.access import Act, Visibility
 from wikisync.service.answers import not_found, refuse
@@ -22,28 +22,27 @@ from wikisync.service.tables import Tables
 
 
 async def star_project(call: Call) -> web.Response:
-    """``POST /projects/:id/star``; 304 when the caller has starred it already."""
-    return await _star(call, is_starred=True)
-
-
-async def unstar_project(call: Call) -> web.Response:
-    """``POST /projects/:id/unstar``; 304 when there is no star to take away."""
-    return await _star(call, is_starred=False)
+    """``POST /projects/:id/star`` and ``/unstar``; 304 when it is so already."""
+    caller, project = await call.project_for(Act.STAR, is_archived_too=True)
+    question = people.star if call.endpoint is Endpoint.STAR else people.unstar
+    if not await call.ask(question, caller.person.id, project.id):
+        return web.Response(status=304)
+    return await answer_project(call, caller, project.id, status=201)
 
 
 async def archive_project(call: Call) -> web.Response:
-    """``POST /projects/:id/archive``; again changes nothing."""
-    return await _archive(call, is_archived=True)
-
-
-async def unarchive_project(call: Call) -> web.Response:
-    """``POST /projects/:id/unarchive``; again changes nothing."""
-    return await _archive(call, is_archived=False)
+    """``POST /projects/:id/archive`` and ``/unarchive``; again changes nothing."""
+    caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
+    is_archived = call.endpoint is Endpoint.ARCHIVE
+    if project.is_archived is not is_archived:
+        change = ProjectChange({"is_archived": int(is_archived)}, {})
+        await call.ask(project_tables.change_project, project.id, change)
+    return await answer_project(call, caller, project.id, status=201)
 
 
 async def delete_project(call: Call) -> web.Response:
     """``DELETE /projects/:id``: mark it, or remove it when it is marked."""
-    values = call.values(Endpoint.DELETE)
+    values = call.values()
     _caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
     check_unmodified(call, project)
     service = call.service
@@ -74,7 +73,7 @@ async def restore_project(call: Call) -> web.Response:
 
 async def share_project(call: Call) -> web.Response:
     """``POST /projects/:id/share``: let a group's members in."""
-    values = call.values(Endpoint.SHARE)
+    values = call.values()
     caller, project = await call.project_for(Act.EDIT)
     group_id = int(str(values["group_id"]))
     level = int(str(values["group_access"]))
@@ -160,7 +159,7 @@ async def show_custom_attribute(call: Call) -> web.Response:
 
 async def set_custom_attribute(call: Call) -> web.Response:
     """``PUT /projects/:id/custom_attributes/:key``."""
-    value = str(call.values(OtherEndpoint.SET_CUSTOM_ATTRIBUTE)["value"])
+    value = str(call.values()["value"])
     project = await _for_admin(call)
     key = call.segments["key"]
     await call.ask(project_tables.set_custom_attribute, project.id, key, value)
@@ -196,23 +195,6 @@ def _check_may_grant(caller: Caller, project: Project, level: int) -> None:
     membership = project.membership(caller.user)
     if level >= AccessLevel.OWNER and not membership.has(AccessLevel.OWNER):
         raise answers.forbidden()
-
-
-async def _star(call: Call, *, is_starred: bool) -> web.Response:
-    caller, project = await call.project_for(Act.STAR, is_archived_too=True)
-    question = people.star if is_starred else people.unstar
-    is_changed = await call.ask(question, caller.person.id, project.id)
-    if not is_changed:
-        return web.Response(status=304)
-    return await answer_project(call, caller, project.id, status=201)
-
-
-async def _archive(call: Call, *, is_archived: bool) -> web.Response:
-    caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
-    if project.is_archived is not is_archived:
-        change = ProjectChange({"is_archived": int(is_archived)}, {})
-        await call.ask(project_tables.change_project, project.id, change)
-    return await answer_project(call, caller, project.id, status=201)
 
 
 async def _remove(call: Call, project: Project) -> None:
@@ -251,7 +233,7 @@ _COPIED = frozenset(
 
 async def fork_project(call: Call) -> web.Response:
     """``POST /projects/:id/fork``: at once a project, later its repository."""
-    values = edits.read_attributes(call, Endpoint.FORK)
+    values = edits.read_attributes(call)
     caller, source = await call.project_for(Act.STAR, is_archived_too=True)
     if not _may_fork(source, caller):
         raise answers.Refusal(404, {"message": "404 Not Found"})

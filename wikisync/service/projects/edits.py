@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from wikisync.contract.parameters import parameters_of, replace_deprecated
 from wikisync.contract.project_schema import AccessLevel
-from wikisync.contract.routes import Endpoint, OtherEndpoint
+from wikisync.contract.routes import Endpoint
 from wikisync.service import answers, jobs, validation
 from wikisync.service.access import Act, Visibility
 from wikisync.service.call import Call, Caller
@@ -49,7 +49,7 @@ class _Source(Struct, frozen=True):
 
 async def create_project(call: Call) -> web.Response:
     """``POST /projects``: a project of the caller's, or in a group."""
-    values = read_attributes(call, Endpoint.CREATE)
+    values = read_attributes(call)
     caller = await call.signed_in()
     user = caller.person
     held = await call.ask(project_tables.count_personal_projects, user.id)
@@ -66,7 +66,7 @@ async def create_project(call: Call) -> web.Response:
 async def create_project_for_user(call: Call) -> web.Response:
     """``POST /projects/user/:user_id``: administrators only."""
     owner_id = call.number("user_id")
-    values = read_attributes(call, Endpoint.CREATE_FOR_USER)
+    values = read_attributes(call)
     caller = await call.signed_in()
     if not caller.is_admin:
         raise answers.forbidden()
@@ -89,7 +89,7 @@ async def edit_project(call: Call) -> web.Response:
         raise answers.bad_parameters(
             [f"{every} are missing, at least one parameter must be provided"]
         )
-    values = read_attributes(call, Endpoint.EDIT)
+    values = read_attributes(call)
     caller, project = await call.project_for(Act.EDIT)
     if values.get("visibility") not in {None, project.visibility}:
         await call.project_for(Act.RELEASE)
@@ -124,7 +124,7 @@ async def edit_project(call: Call) -> web.Response:
 
 async def transfer_project(call: Call) -> web.Response:
     """``PUT /projects/:id/transfer``: to another namespace; the id stays."""
-    wanted = str(call.values(OtherEndpoint.TRANSFER)["namespace"])
+    wanted = str(call.values()["namespace"])
     caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
     named = id_of(wanted) if is_number(wanted) else wanted
     space = await call.ask(project_tables.namespace, named)
@@ -140,9 +140,10 @@ async def transfer_project(call: Call) -> web.Response:
     return await answer_project(call, caller, project.id)
 
 
-def read_attributes(call: Call, endpoint: Endpoint) -> Values:
+def read_attributes(call: Call) -> Values:
     """The attributes sent, under their present names."""
-    values = call.values(endpoint)
+    endpoint, values = call.endpoint, call.values()
+    assert isinstance(endpoint, Endpoint), "projects alone have attributes"
     # a value of null says nothing, but for texts, where it takes them away
     sent = {
         name: value

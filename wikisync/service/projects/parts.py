@@ -6,13 +6,12 @@ This service has no events, issues, merge requests, labels or agents, and says s
 import asyncio
 import secrets
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from aiohttp import web
 
 from wikisync.contract.project_schema import BranchRecord, CommitRecord
-from wikisync.contract.routes import Endpoint, OtherEndpoint
 from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.service import answers, attachments
 from wikisync.service.access import Act, Verdict, judge_code
@@ -35,7 +34,7 @@ SHORT_ID_CHARS = 8
 
 async def list_branches(call: Call) -> web.Response:
     """``GET /projects/:id/repository/branches``, for who may read the code."""
-    values, caller, project, window = await read_part(call, OtherEndpoint.BRANCHES)
+    values, caller, project, window = await read_part(call)
     if judge_repository(project, caller, is_push=False) is not Verdict.ALLOWED:
         raise answers.forbidden()
     can_push = judge_repository(project, caller, is_push=True) is Verdict.ALLOWED
@@ -45,15 +44,10 @@ async def list_branches(call: Call) -> web.Response:
     return answer_part(call, found, window)
 
 
-def empty_list(endpoint: OtherEndpoint) -> Callable[[Call], Awaitable[web.Response]]:
-    """What answers a list of things that this service has not."""
-
-    async def answer(call: Call) -> web.Response:
-        """A list that is always empty."""
-        _values, _caller, _project, window = await read_part(call, endpoint)
-        return answer_part(call, (), window)
-
-    return answer
+async def show_empty_list(call: Call) -> web.Response:
+    """A list of things that this service has not: always empty."""
+    _values, _caller, _project, window = await read_part(call)
+    return answer_part(call, (), window)
 
 
 async def show_code_file(call: Call) -> web.StreamResponse:
@@ -143,7 +137,7 @@ def _is_text(content: bytes) -> bool:
 
 async def upload_file(call: Call) -> web.Response:
     """``POST /projects/:id/uploads``."""
-    sent = call.values(Endpoint.UPLOAD)["file"]
+    sent = call.values()["file"]
     assert isinstance(sent, SentFile), "check refuses a missing file"
     caller, project = await call.project_for(Act.UPLOAD)
     service = call.service

@@ -43,35 +43,36 @@ _OFFSET = (
 
 async def list_projects(call: Call) -> web.Response:
     """``GET /projects``; anonymous callers get public ones in the simple view."""
-    return await answer_list(call, Endpoint.LIST)
+    return await answer_list(call)
 
 
 async def list_user_projects(call: Call) -> web.Response:
-    """``GET /users/:user_id/projects``: those in the user's own namespace."""
-    return await _answer_user_list(call, Endpoint.USER_LIST, "user")
-
-
-async def list_contributed_projects(call: Call) -> web.Response:
-    """``GET /users/:user_id/contributed_projects``."""
-    return await _answer_user_list(call, Endpoint.CONTRIBUTED_LIST, "contributed")
-
-
-async def list_starred_projects(call: Call) -> web.Response:
-    """``GET /users/:user_id/starred_projects``."""
-    return await _answer_user_list(call, Endpoint.STARRED_LIST, "starred")
+    """``GET /users/:user_id/projects``: the user's own, contributed or starred ones."""
+    call.list_values()
+    caller = await call.caller()
+    user = await call.user()
+    is_self = caller.user_id == user.id
+    if user.has_private_profile and not (caller.is_admin or is_self):
+        # the same answer, headers too, as for someone without projects
+        return await answer_list(call, "none")
+    base: Base = "user"
+    if call.endpoint is not Endpoint.USER_LIST:
+        is_starred = call.endpoint is Endpoint.STARRED_LIST
+        base = "starred" if is_starred else "contributed"
+    return await answer_list(call, base, user.id)
 
 
 async def list_forks(call: Call) -> web.Response:
     """``GET /projects/:id/forks``: those that the caller may see."""
-    call.list_values(Endpoint.FORK_LIST)
+    call.list_values()
     caller = await call.caller()
     project = await call.project(caller)
-    return await answer_list(call, Endpoint.FORK_LIST, "forks", project.id)
+    return await answer_list(call, "forks", project.id)
 
 
 async def show_project(call: Call) -> web.Response:
     """``GET /projects/:id``; open to everyone for a public project."""
-    values = call.values(Endpoint.SHOW)
+    values = call.values()
     caller = await call.caller()
     project = await call.project(caller)
     return await answer_project(call, caller, project.id, values)
@@ -99,7 +100,7 @@ async def answer_project(
 
 async def list_users(call: Call) -> web.Response:
     """``GET /projects/:id/users``: its members, inherited ones too."""
-    values, _caller, project, window = await read_part(call, Endpoint.USERS)
+    values, _caller, project, window = await read_part(call)
     found = await call.ask(
         people.members,
         project.id,
@@ -113,7 +114,7 @@ async def list_users(call: Call) -> web.Response:
 
 async def list_groups(call: Call) -> web.Response:
     """``GET /projects/:id/groups``: those above it, and shared ones when asked."""
-    values, caller, project, window = await read_part(call, Endpoint.GROUPS)
+    values, caller, project, window = await read_part(call)
     groups = list(
         await call.ask(people.ancestors, project.namespace.id, caller.user_id)
     )
@@ -135,7 +136,7 @@ async def list_groups(call: Call) -> web.Response:
 
 async def list_share_locations(call: Call) -> web.Response:
     """``GET /projects/:id/share_locations``: the caller's groups to share with."""
-    values, caller, project, window = await read_part(call, Endpoint.SHARE_LOCATIONS)
+    values, caller, project, window = await read_part(call)
     if caller.user is None:
         raise answers.unauthorized()
     membership = project.membership(caller.user)
@@ -158,7 +159,7 @@ async def list_share_locations(call: Call) -> web.Response:
 
 async def list_starrers(call: Call) -> web.Response:
     """``GET /projects/:id/starrers``."""
-    values, caller, project, window = await read_part(call, Endpoint.STARRERS)
+    values, caller, project, window = await read_part(call)
     found = await call.ask(
         people.starrers, project.id, str(values.get("search") or ""), caller.user
     )
@@ -184,13 +185,12 @@ async def show_import(call: Call) -> web.Response:
     return answers.json_answer(import_view(project, project.membership(caller.user)))
 
 
-async def answer_list(
-    call: Call, endpoint: AnyEndpoint, base: Base = "all", base_id: int = 0
-) -> web.Response:
+async def answer_list(call: Call, base: Base = "all", base_id: int = 0) -> web.Response:
     """One page of the projects that the caller may see and the filters leave."""
-    values, window = call.list_values(endpoint)
+    values, window = call.list_values()
     caller = await call.caller()
-    query = read_query(endpoint, values, caller)
+    assert call.endpoint is not None, "lists are of the API"
+    query = read_query(call.endpoint, values, caller)
     query = replace(query, base=base, base_id=base_id)
     service, limits = call.service, call.service.settings.limits
     check_filters(query, limits.filters_max)
@@ -338,17 +338,6 @@ async def read_extras(
     )
 
 
-async def _answer_user_list(call: Call, endpoint: Endpoint, base: Base) -> web.Response:
-    call.list_values(endpoint)
-    caller = await call.caller()
-    user = await call.user()
-    is_self = caller.user_id == user.id
-    if user.has_private_profile and not (caller.is_admin or is_self):
-        # the same answer, headers too, as for someone without projects
-        return await answer_list(call, endpoint, "none")
-    return await answer_list(call, endpoint, base, user.id)
-
-
 async def _answer_ids(
     call: Call,
     caller: Caller,
@@ -368,11 +357,9 @@ async def _answer_ids(
     return answers.json_answer(bodies, headers=headers)
 
 
-async def read_part(
-    call: Call, endpoint: AnyEndpoint
-) -> tuple[Values, Caller, Project, Window]:
+async def read_part(call: Call) -> tuple[Values, Caller, Project, Window]:
     """Parameters, caller and project of a list of what belongs to a project."""
-    values, window = call.list_values(endpoint)
+    values, window = call.list_values()
     caller = await call.caller()
     return values, caller, await call.project(caller), window
 

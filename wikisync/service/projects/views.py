@@ -34,14 +34,14 @@ from wikisync.service.validation import (
 )
 
 _LINKED = {
-    "self": Endpoint.SHOW.route,
-    "issues": Other.ISSUES.route,
-    "merge_requests": Other.MERGE_REQUESTS.route,
-    "repo_branches": Other.BRANCHES.route,
-    "labels": Other.LABELS.route,
-    "events": Other.EVENTS.route,
-    "members": Other.MEMBERS.route,
-    "cluster_agents": Other.CLUSTER_AGENTS.route,
+    "self": Endpoint.SHOW,
+    "issues": Other.ISSUES,
+    "merge_requests": Other.MERGE_REQUESTS,
+    "repo_branches": Other.BRANCHES,
+    "labels": Other.LABELS,
+    "events": Other.EVENTS,
+    "members": Other.MEMBERS,
+    "cluster_agents": Other.CLUSTER_AGENTS,
 }
 _PAID = frozenset(
     {
@@ -280,8 +280,8 @@ def _links(
     call: Call, project: Project, features: Mapping[str, object]
 ) -> dict[str, str]:
     return {
-        name: call.service.url + route.path(owner="projects", id=project.id)
-        for name, route in _LINKED.items()
+        name: call.service.url + endpoint.path(owner="projects", id=project.id)
+        for name, endpoint in _LINKED.items()
         if features.get(f"{name}_enabled", True)
     }
 
