@@ -14,8 +14,7 @@ from msgspec.structs import asdict, replace
 from wikisync.api.address import ServiceAddress
 from wikisync.api.wikis import Wiki
 from wikisync.cli import project_lists, service_command
-from wikisync.cli.console import Console
-from wikisync.cli.options import InputPath, decorated, flag, give_examples
+from wikisync.cli.options import InputPath, flag, give_examples
 from wikisync.cli.project import YES, confirm, report
 from wikisync.contract.schema import CommentRecord, WikiPageRecord
 from wikisync.core.model import WRITABLE_FORMATS, Format, WikiOwner
@@ -120,9 +119,10 @@ class WikiConnection(service_command.Connection, frozen=True, kw_only=True):
 
 
 def _on_wiki(
-    connection: service_command.Connection, project: str | None, group: str | None
+    connection: service_command.Connection, options: dict[str, Any]
 ) -> WikiConnection:
     """The wiki that is meant, and its service, which its address may name as well."""
+    project, group = options.pop("project"), options.pop("group")
     here, url = service_command.wiki_here(), connection.url
     if project is None and group is None and here is not None:
         return WikiConnection(**asdict(connection), owner=here)
@@ -181,31 +181,17 @@ def _add(
     *,
     is_write: bool = False,
 ) -> None:
-
-    @click.pass_obj
-    def callback(
-        console: Console, /, project: str | None, group: str | None, **options: Any
-    ) -> int | None:
-        connection = project_lists.connection_of(console, options)
-        for common in ("url", "credentials", "dry_run"):
-            options.pop(common, None)
-        return run(_on_wiki(connection, project, group), **options)
-
-    callback.__doc__ = text = run.__doc__ or ""
     where = [
         click.option("--project", metavar="PATH", help="Wiki of this project."),
         click.option("--group", metavar="PATH", help="Wiki of this group."),
     ]
-    made = decorated(
-        callback,
-        [
-            click.command(project_lists.name_of(run), cls=PageCommand, short_help=text),
-            *parameters,
-            *where,
-            *service_command.connection_options(is_write=is_write),
-        ],
+    made = project_lists.command_of(
+        run,
+        [*parameters, *where],
+        is_write=is_write,
+        prepare=_on_wiki,
+        kind=PageCommand,
     )
-    assert isinstance(made, click.Command), "the outermost decorator makes one"
     command.add_command(made)
 
 

@@ -88,14 +88,14 @@ def _run_fork(
     report(connection, fork, _line(fork, "forked into"))
 
 
-def _run_restore(connection: Connection, project: str, **_options: Any) -> None:
+def _run_restore(connection: Connection, project: str) -> None:
     """Cancel the deletion of PROJECT."""
     kept = change(connection, lambda p: p.restore_project(project))
     report(connection, kept, _line(kept, "restored"))
 
 
 def _toggle_command(name: str, endpoint: Endpoint, text: str) -> click.Command:
-    def run(connection: Connection, project: str, **_options: Any) -> None:
+    def run(connection: Connection, project: str) -> None:
         toggled: Toggle = change(connection, lambda p: getattr(p, endpoint)(project))
         word = DONE_WORDS[endpoint][0 if toggled.has_changed else 1]
         plain = {
@@ -178,9 +178,7 @@ def _run_share(
     report(connection, shared, f"shared project {project} with group {group}")
 
 
-def _run_unshare(
-    connection: Connection, project: str, group: str, **_options: Any
-) -> None:
+def _run_unshare(connection: Connection, project: str, group: str) -> None:
     """Stop sharing PROJECT with GROUP, given by path or id."""
 
     async def unshare(projects: Projects) -> dict[str, object]:
@@ -193,9 +191,7 @@ def _run_unshare(
     report(connection, done, line)
 
 
-def _run_upload(
-    connection: Connection, project: str, file: Path, **_options: Any
-) -> None:
+def _run_upload(connection: Connection, project: str, file: Path) -> None:
     """Upload FILE for issues and comments of PROJECT; prints its Markdown link."""
     with connection.console.progress() as progress:
         uploaded = change(
@@ -205,12 +201,7 @@ def _run_upload(
 
 
 def _run_avatar(
-    connection: Connection,
-    project: str,
-    file: Path | None,
-    *,
-    remove: bool,
-    **_options: Any,
+    connection: Connection, project: str, file: Path | None, *, remove: bool
 ) -> None:
     """Set the avatar of PROJECT to FILE, or remove it."""
     if remove == (file is not None):
@@ -229,9 +220,7 @@ def _run_avatar(
     report(connection, avatar, f"avatar of project {project}: {what}")
 
 
-def _run_import_members(
-    connection: Connection, project: str, source: str, **_options: Any
-) -> int:
+def _run_import_members(connection: Connection, project: str, source: str) -> int:
     """Add the members of project SOURCE to PROJECT."""
     imported = change(connection, lambda p: p.import_project_members(project, source))
     for name, reason in imported.refused.items():

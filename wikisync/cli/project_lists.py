@@ -24,11 +24,12 @@ from wikisync.cli.service_command import (
 from wikisync.contract.routes import Endpoint
 from wikisync.core.messages import Progress
 from wikisync.errors import UsageError
+from wikisync.workspace.service import Credentials
 
 ROWS_SHOWN = 100
 PROJECT = click.argument("project", required=True, default=project_here)
 """The project that is read; else that of the workspace's wiki."""
-NAMED = ("project", "group", "source")
+NAMED = frozenset({"project", "group", "source"})
 """Arguments that name a project or a group."""
 SECRET_KEYS = frozenset({"runners_token"})
 
@@ -108,17 +109,6 @@ def show_records(
         console.note(f"the first {len(records)}{of}; --limit 0 shows all")
 
 
-def list_command(
-    name: str, endpoint: Endpoint, text: str, columns: Columns
-) -> click.Command:
-    """A command that shows a list about one project."""
-
-    def run(connection: Connection, project: str, **options: Any) -> None:
-        show_list(connection, endpoint, columns, [project], options)
-
-    return _listing(run, [PROJECT], [endpoint], name, text)
-
-
 def show_list(
     connection: Connection,
     endpoint: Endpoint,
@@ -141,21 +131,11 @@ def show_list(
     show_records(connection, columns, records, total)
 
 
-def connection_of(console: Console, options: Mapping[str, Any]) -> Connection:
-    """The service that the options name."""
-    return Connection(
-        console,
-        options["url"],
-        options["credentials"],
-        options.get("dry_run", False),
-        named_by(),
-    )
-
-
-def paths_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """The projects and groups named as arguments, by their paths."""
-    address = ServiceAddress.parse(options["url"])
-    return {name: address.path_of(options[name]) for name in NAMED if name in options}
+def with_paths(connection: Connection, options: dict[str, Any]) -> Connection:
+    """Take the projects and groups named as arguments by their paths."""
+    address = ServiceAddress.parse(connection.url)
+    options |= {name: address.path_of(options[name]) for name in NAMED & options.keys()}
+    return connection
 
 
 def _listing(
@@ -184,19 +164,32 @@ def command_of(
     text: str = "",
     is_write: bool = False,
     takes_newer: bool = False,
+    prepare: Callable[[Connection, dict[str, Any]], Connection] = with_paths,
+    kind: type[click.Command] = WorkspaceCommand,
 ) -> click.Command:
     """A command on a service, with its own parameters before the common ones.
 
     Without a name and a text they are those of ``run``: ``_run_show`` is ``show``.
+    ``prepare`` makes of connection and options what ``run`` gets.
     """
 
     @click.pass_obj
-    def callback(console: Console, /, **options: Any) -> int | None:
-        return run(connection_of(console, options), **{**options, **paths_of(options)})
+    def callback(
+        console: Console,
+        /,
+        url: str,
+        credentials: Credentials,
+        *,
+        dry_run: bool = False,
+        **options: Any,
+    ) -> int | None:
+        connection = Connection(console, url, credentials, dry_run, named_by())
+        return run(prepare(connection, options), **options)
 
     callback.__doc__ = text = text or run.__doc__ or ""
+    name = name or run.__name__.removeprefix("_run_").replace("_", "-")
     decorators = [
-        click.command(name or name_of(run), cls=WorkspaceCommand, short_help=text),
+        click.command(name, cls=kind, short_help=text),
         *parameters,
         *([attributes.newer_option()] if takes_newer else []),
         *connection_options(is_write=is_write),
@@ -204,11 +197,6 @@ def command_of(
     made = decorated(callback, decorators)
     assert isinstance(made, click.Command), "the outermost decorator makes one"
     return made
-
-
-def name_of(run: Callable[..., int | None]) -> str:
-    """The command that a function carries out: ``_run_share`` is ``share``."""
-    return run.__name__.removeprefix("_run_").replace("_", "-")
 
 
 # -- the commands ------------------------------------------------------------------
@@ -305,22 +293,29 @@ def commands() -> list[click.Command]:
             takes_newer=True,
         ),
         command_of(_run_languages, [PROJECT]),
-        list_command(
-            "users", Endpoint.USERS, "List the users of PROJECT.", USER_COLUMNS
-        ),
-        list_command(
-            "groups", Endpoint.GROUPS, "List the groups above PROJECT.", GROUP_COLUMNS
-        ),
-        list_command(
-            "share-locations",
-            Endpoint.SHARE_LOCATIONS,
-            "List the groups that PROJECT can be shared with.",
-            GROUP_COLUMNS,
-        ),
-        list_command(
-            "starrers", Endpoint.STARRERS, "List who starred PROJECT.", STARRER_COLUMNS
-        ),
-        list_command(
-            "forks", Endpoint.FORK_LIST, "List the forks of PROJECT.", PROJECT_COLUMNS
+        *(
+            _listing(_lister(endpoint, columns), [PROJECT], [endpoint], name, text)
+            for name, endpoint, text, columns in _LISTS
         ),
     ]
+
+
+_LISTS = (
+    ("users", Endpoint.USERS, "List the users of PROJECT.", USER_COLUMNS),
+    ("groups", Endpoint.GROUPS, "List the groups above PROJECT.", GROUP_COLUMNS),
+    (
+        "share-locations",
+        Endpoint.SHARE_LOCATIONS,
+        "List the groups that PROJECT can be shared with.",
+        GROUP_COLUMNS,
+    ),
+    ("starrers", Endpoint.STARRERS, "List who starred PROJECT.", STARRER_COLUMNS),
+    ("forks", Endpoint.FORK_LIST, "List the forks of PROJECT.", PROJECT_COLUMNS),
+)
+
+
+def _lister(endpoint: Endpoint, columns: Columns) -> Callable[..., None]:
+    def run(connection: Connection, project: str, **options: Any) -> None:
+        show_list(connection, endpoint, columns, [project], options)
+
+    return run

@@ -5,6 +5,7 @@ What each key is for is said to people in ``new.toml``.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -44,11 +45,6 @@ def check_url(value: str, example: str = URL_EXAMPLE) -> str:
     if url.query or url.fragment:
         return "must not have a query or a fragment"
     return ""
-
-
-def check_site(value: str) -> str:
-    """The address of a published site."""
-    return check_url(value, "https://docs.example.com")
 
 
 def check_kroki(value: str) -> str:
@@ -176,6 +172,9 @@ class SyncSection(Struct, frozen=True):
     attention_command: Command = ()
 
 
+_check_site = partial(check_url, example="https://docs.example.com")
+
+
 class SiteSection(Struct, frozen=True):
     """The website."""
 
@@ -192,7 +191,7 @@ class SiteSection(Struct, frozen=True):
     report: bool = True
     sources: bool | None = None
     page_templates: bool = False
-    url: Annotated[str, Key(check=check_site)] = ""
+    url: Annotated[str, Key(check=_check_site)] = ""
     language: Annotated[str, Key(check=check_language)] = "en"
     description: str = ""
     theme: Annotated[str, Key(check=check_not_empty)] = "default"
