@@ -2,7 +2,8 @@
 
 import pytest
 
-from wikisync.api.values import check_values, fields_of, json_of, query_of
+from wikisync.api.listing import fields_of, query_of
+from wikisync.api.values import check_values
 from wikisync.contract.routes import Endpoint
 from wikisync.errors import UsageError
 
@@ -104,9 +105,3 @@ def test_form_fields_of_a_hash_bear_its_name() -> None:
     values = {"policy": {"keep_n": 1, "enabled": False}}
 
     assert fields_of(values) == [("policy[keep_n]", "1"), ("policy[enabled]", "false")]
-
-
-def test_json_keeps_kinds() -> None:
-    assert json_of({"a": True, "b": [1], "c": {"d": ""}}) == (
-        b'{"a":true,"b":[1],"c":{"d":""}}'
-    )

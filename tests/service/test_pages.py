@@ -1,6 +1,5 @@
 """Pages as JSON: decoding, cutting, and the cache behind long lists."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,7 +10,7 @@ from wikisync.core.model import Format
 from wikisync.service import pages as pages_module
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
-from wikisync.service.pages import FullList, decode_text, encode_list, front_matter_of
+from wikisync.service.pages import decode_text, encode_list, front_matter_of, full_list
 from wikisync.service.repository import WikiRepository
 from wikisync.service.tree import PageFile
 
@@ -20,19 +19,6 @@ AUTHOR = Author("n", "e")
 
 def page(name: str, blob: bytes = b"0") -> PageFile:
     return PageFile(f"{name}.md", blob, name, Format.MARKDOWN)
-
-
-def parts_of(full: FullList) -> list[bytes]:
-    parts: list[bytes] = []
-    while not full.is_done:
-        parts.append(full.part())
-    return parts
-
-
-def encode_full_list(
-    repository: WikiRepository, pages: Sequence[PageFile], shown_bytes_max: int
-) -> bytes:
-    return b"".join(parts_of(FullList(repository, pages, shown_bytes_max)))
 
 
 @pytest.fixture
@@ -47,7 +33,7 @@ def test_lists_are_what_the_client_reads(repository: WikiRepository) -> None:
     pages = repository.tree().pages
 
     short = encode_list(pages)
-    full = encode_full_list(repository, pages, 1000)
+    full = b"".join(full_list(repository, pages, 1000))
 
     records = msgspec.json.decode(full, type=list[WikiPageRecord])
     assert [record.content for record in records] == [f"text {n}" for n in range(5)]
@@ -67,7 +53,7 @@ def test_list_in_parts_is_the_whole_list(
     pages = repository.tree().pages[:count]
     monkeypatch.setattr(pages_module, "PART_BYTES", part_bytes)
 
-    parts = parts_of(FullList(repository, pages, 1000))
+    parts = list(full_list(repository, pages, 1000))
 
     records = msgspec.json.decode(b"".join(parts), type=list[WikiPageRecord])
     assert [record.slug for record in records] == [page.slug for page in pages]

@@ -11,7 +11,7 @@ import msgspec
 
 from wikisync.api.answers import decode
 from wikisync.api.client import Client
-from wikisync.api.listing import encode_query
+from wikisync.api.listing import query_of
 from wikisync.api.request import Request
 from wikisync.contract.routes import OtherEndpoint as Other
 
@@ -71,7 +71,7 @@ class GroupActivity:
 
     async def _listed(self, records: int, etag: str | None = None) -> _Listed | None:
         """The projects that were active last; None where they are those of the ETag."""
-        query = encode_query(
+        query = query_of(
             {
                 "include_subgroups": True,
                 "with_shared": False,

@@ -158,7 +158,7 @@ class Client:
     def _group(self, group: Id, name: str = "") -> Request:
         path = Other.GROUP.path(id=group)
         # a group can hold thousands of projects, which have a list of their own
-        query = listing.encode_query({"with_projects": False})
+        query = listing.query_of({"with_projects": False})
         purpose = self.purpose(f"read group {name or group}", "group", group)
         return Request("GET", path, purpose, query)
 
@@ -221,7 +221,8 @@ class Client:
         group: Id = "",
         **filters: str | bool | None,
     ) -> listing.Listing[T]:
-        query = listing.encode_query({**filters, "per_page": self.settings.per_page})
+        given = {name: value for name, value in filters.items() if value is not None}
+        query = listing.query_of({**given, "per_page": self.settings.per_page})
         purpose = self.purpose(action, "group" if group else None, group)
         return self.walk(Request("GET", endpoint.path(id=group), purpose, query), kind)
 

@@ -246,15 +246,21 @@ class RemoteRepository:
             await self._renew(is_known=True, waits=False)
             if not self._folder.is_dir():
                 return UNKNOWN
-            found = await asyncio.to_thread(_read_log, self._folder, known)
+            from wikisync.api.git_fetch import read_versions
+
+            found = await asyncio.to_thread(read_versions, self._folder, known)
             return replace(found, texts=self._folder.name)
 
     async def _read(
         self, path: AttachmentPath, version: str, *, removes_damaged: bool
     ) -> bytes | None:
         """Read a file that is here; a damaged one is removed by the turn's holder."""
+        if not self._folder.is_dir():
+            return None
+        from wikisync.api.git_fetch import read_file
+
         return await asyncio.to_thread(
-            _read_file, self._folder, path, version, removes_damaged=removes_damaged
+            read_file, self._folder, path, version, removes_damaged=removes_damaged
         )
 
     async def _renew(self, *, is_known: bool, waits: bool = True) -> None:
@@ -267,7 +273,11 @@ class RemoteRepository:
         self._checked_at = self._client.now()
         try:
             head = (await _advertised(self._client, self._owner, waits=waits)).head
-            held = await asyncio.to_thread(_held_commit, self._folder)
+            held = None
+            if self._folder.is_dir():
+                from wikisync.api.git_fetch import held_commit
+
+                held = await asyncio.to_thread(held_commit, self._folder)
             if head is not None and head != held:
                 await self._fetch()
         except (NoRepository, errors.Unavailable) as error:
@@ -349,30 +359,6 @@ def refuse_pointer(
             url=url,
             hint="download the file in a browser",
         )
-
-
-def _read_file(
-    folder: Path, path: AttachmentPath, version: str, *, removes_damaged: bool
-) -> bytes | None:
-    if not folder.is_dir():
-        return None
-    from wikisync.api.git_fetch import read_file
-
-    return read_file(folder, path, version, removes_damaged=removes_damaged)
-
-
-def _read_log(folder: Path, known: Versions) -> Versions:
-    from wikisync.api.git_fetch import read_versions
-
-    return read_versions(folder, known)
-
-
-def _held_commit(folder: Path) -> str | None:
-    if not folder.is_dir():
-        return None
-    from wikisync.api.git_fetch import held_commit
-
-    return held_commit(folder)
 
 
 # -- HEAD --------------------------------------------------------------------------

@@ -6,10 +6,12 @@ for the whole list unless it is too small to be one of several.  Links of keyset
 are followed, never made (``docs/service.md`` "Paging").
 """
 
+from __future__ import annotations
+
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
 from msgspec import Struct
@@ -17,8 +19,10 @@ from msgspec.structs import replace
 
 from wikisync.api.answers import NOT_THE_API_HINT
 from wikisync.api.request import Request
-from wikisync.api.settings import ClientSettings
 from wikisync.errors import ProtocolViolation
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
 
 COUNT_DIGITS_MAX = 16
 PART_RECORDS_MIN = 20
@@ -81,16 +85,32 @@ def total_of(headers: Mapping[str, str]) -> int | None:
     return int(text) if is_count else None
 
 
-def encode_query(values: Mapping[str, str | int | bool | None]) -> str:
-    """A percent-encoded query; None is left out, booleans are ``true``/``false``."""
-    pairs = [
-        (name, _shown(value)) for name, value in values.items() if value is not None
-    ]
-    return urlencode(pairs, quote_via=quote)
+def query_of(values: Mapping[str, object]) -> str:
+    """The values as a percent-encoded query; one that is None is empty."""
+    return urlencode(fields_of(values), quote_via=quote)
 
 
-def _shown(value: str | int | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def fields_of(values: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The values as fields of a form: ``a[]`` for lists, ``a[key]`` for hashes."""
+    fields: list[tuple[str, str]] = []
+    for name, value in values.items():
+        match value:
+            case Mapping():
+                inner = {f"{name}[{key}]": held for key, held in value.items()}
+                fields += fields_of(inner)
+            case list() | tuple() if not value:
+                fields.append((name, ""))
+            case list() | tuple():
+                fields += [(f"{name}[]", _written(item)) for item in value]
+            case _:
+                fields.append((name, _written(value)))
+    return fields
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
 
 
 log = logging.getLogger(__name__)
@@ -110,24 +130,12 @@ class Part(Struct, Generic[T], frozen=True):
     """Whether the service says that this was the last, where nothing follows."""
 
 
-class PartSource(Protocol):
-    """What parts are asked of: the client."""
-
-    settings: ClientSettings
-
-    async def part(self, request: Request, kind: type[T]) -> Part[T]:
-        """One part of a list."""
-
-    def shown(self, request: Request) -> str:
-        """The URL of a request for messages."""
-
-
 class Listing(AsyncIterator[T]):
     """The records of a paged list; nothing is asked before the first is wanted."""
 
     def __init__(
         self,
-        source: PartSource,
+        source: Client,
         request: Request,
         kind: type[T],
         *,

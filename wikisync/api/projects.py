@@ -13,15 +13,16 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.answers import About, Purpose, decode
 from wikisync.api.client import Client, Id
-from wikisync.api.listing import Listing
+from wikisync.api.listing import Listing, fields_of, query_of
 from wikisync.api.request import Request
 from wikisync.api.upload import upload_form
-from wikisync.api.values import check_values, fields_of, json_of, query_of
+from wikisync.api.values import check_values
 from wikisync.contract import project_schema
 from wikisync.contract.parameters import parameters_of
 from wikisync.contract.project_schema import ProjectRecord
@@ -490,7 +491,7 @@ class Projects:
                 return _uploading(request, name, value, value.name, rest)
         return replace(
             request,
-            json=json_of(values) if values else None,
+            json=msgspec.json.encode(values) if values else None,
             may_change_nothing=may_change_nothing,
         )
 

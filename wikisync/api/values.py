@@ -1,11 +1,10 @@
-"""Parameters: their names checked against the table, their values on the wire.  Pure.
+"""Parameters: their names checked against the table.  Pure.
 
 What a value may be, the service says.
 """
 
 import difflib
 from collections.abc import Mapping
-from urllib.parse import quote, urlencode
 
 import msgspec
 
@@ -76,39 +75,3 @@ def _unknown(endpoint: Endpoint, name: str) -> UsageError:
     else:
         hint = f"it takes: {', '.join(known) or 'no parameters'}"
     return UsageError(f"{named(endpoint)} takes no parameter {name}", hint=hint)
-
-
-# -- on the wire -------------------------------------------------------------------
-
-
-def query_of(values: Mapping[str, object]) -> str:
-    """The values as a percent-encoded query."""
-    return urlencode(fields_of(values), quote_via=quote)
-
-
-def fields_of(values: Mapping[str, object]) -> list[tuple[str, str]]:
-    """The values as fields of a form: ``a[]`` for lists, ``a[key]`` for hashes."""
-    fields: list[tuple[str, str]] = []
-    for name, value in values.items():
-        match value:
-            case Mapping():
-                inner = {f"{name}[{key}]": held for key, held in value.items()}
-                fields += fields_of(inner)
-            case list() | tuple() if not value:
-                fields.append((name, ""))
-            case list() | tuple():
-                fields += [(f"{name}[]", _written(item)) for item in value]
-            case _:
-                fields.append((name, _written(value)))
-    return fields
-
-
-def json_of(values: Mapping[str, object]) -> bytes:
-    """The values as a JSON object."""
-    return msgspec.json.encode(values)
-
-
-def _written(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value)

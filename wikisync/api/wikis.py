@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from wikisync.api import answers
 from wikisync.api.address import encode_path
 from wikisync.api.client import Client, Id
-from wikisync.api.listing import encode_query
+from wikisync.api.listing import query_of
 from wikisync.api.request import Request
 from wikisync.api.upload import Spool, upload_form
 from wikisync.contract.routes import Method
@@ -101,7 +101,8 @@ class Wiki:
         The service finds a slug without regard to case, so the answer's slug may differ
         from the one asked.
         """
-        query = encode_query({"render_html": render_html or None, "version": version})
+        asked = {"render_html": render_html, "version": version}
+        query = query_of({name: value for name, value in asked.items() if value})
         purpose = self._purpose(f"read page {one_line(slug)}", "page")
 
         async def ask(path: str) -> WikiPageRecord:
@@ -233,7 +234,7 @@ class Wiki:
         out; ``internal`` comments are in it as far as the token may read them.  Raises
         NotFound, and AuthenticationFailed without a token.
         """
-        query = encode_query(
+        query = query_of(
             {
                 "per_page": self.client.settings.per_page,
                 "sort": "asc",
@@ -251,7 +252,7 @@ class Wiki:
 
     def _list_request(self, *, with_content: bool, etag: str | None = None) -> Request:
         path = Other.PAGES.path(owner=self._plural, id=self.id)
-        query = encode_query({"with_content": with_content or None})
+        query = query_of({"with_content": True} if with_content else {})
         purpose = self._purpose("list the pages", "wiki")
         return Request("GET", path, purpose, query, etag=etag)
 

@@ -1,6 +1,6 @@
 """Pages as the API shows them: bytes of a file to the JSON of a page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -38,43 +38,19 @@ def encode_list(pages: Sequence[PageFile]) -> bytes:
     )
 
 
-class FullList:
+def full_list(
+    repository: WikiRepository, pages: Sequence[PageFile], shown_bytes_max: int
+) -> Iterator[bytes]:
     """The JSON list of pages with their texts, in parts, so that it takes no memory."""
-
-    def __init__(
-        self,
-        repository: WikiRepository,
-        pages: Sequence[PageFile],
-        shown_bytes_max: int,
-    ) -> None:
-        self._repository = repository
-        self._pages = pages
-        self._shown_bytes_max = shown_bytes_max
-        self._next = 0
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the last part was given."""
-        return self._next > len(self._pages)
-
-    def part(self) -> bytes:
-        """The next part; together they are the list."""
-        out = bytearray(b"," if self._next else b"[")
-        begun = self._next
-        while self._next < len(self._pages):
-            if len(out) >= PART_BYTES and self._next > begun:
-                break
-            page = self._pages[self._next]
-            content = self._repository.read(page.blob)
-            out += _ENCODER.encode(shown_page(page, content, self._shown_bytes_max))
-            out += b","
-            self._next += 1
-        if self._next < len(self._pages):
-            return bytes(out[:-1])
-        # a list without pages has no comma at its end
-        last = out[:-1] if self._pages else out
-        self._next = len(self._pages) + 1
-        return bytes(last + b"]")
+    out = bytearray(b"[")
+    for at, page in enumerate(pages):
+        if len(out) >= PART_BYTES and at:
+            yield bytes(out)
+            out.clear()
+        content = repository.read(page.blob)
+        out += b"," if at else b""
+        out += _ENCODER.encode(shown_page(page, content, shown_bytes_max))
+    yield bytes(out + b"]")
 
 
 def shown_page(page: PageFile, content: bytes, shown_bytes_max: int) -> ShownPage:

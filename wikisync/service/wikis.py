@@ -4,7 +4,7 @@ A browser may read them where *Edit* and *View* of a website lead.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import suppress
 from html import escape
 from typing import Any
@@ -24,7 +24,7 @@ from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.hooks import Action, WikiEvent
 from wikisync.service.page_ids import moves_of_rename, update_page_ids
-from wikisync.service.pages import FullList, ShownPage, encode_list, shown_page
+from wikisync.service.pages import ShownPage, encode_list, full_list, shown_page
 from wikisync.service.render_pool import RenderJob
 from wikisync.service.repository import WikiStorage
 from wikisync.service.rows import Project
@@ -68,17 +68,20 @@ async def list_pages(call: Call) -> web.Response:
         body = await asyncio.to_thread(encode_list, tree.pages)
         return answers.bytes_answer(body, headers=headers)
     most = service.settings.limits.shown_bytes_max
-    full = FullList(visit.wiki.repository, tree.pages, most)
-    body = await asyncio.to_thread(full.part)
-    if full.is_done:
-        return answers.bytes_answer(body, headers=headers)
-    return answers.PartsAnswer(_parts(body, full), headers)
+    parts = full_list(visit.wiki.repository, tree.pages, most)
+    first = await asyncio.to_thread(next, parts)
+    if second := await asyncio.to_thread(next, parts, b""):
+        return answers.PartsAnswer(_sent(first, second, parts), headers)
+    return answers.bytes_answer(first, headers=headers)
 
 
-async def _parts(first: bytes, full: FullList) -> AsyncIterator[bytes]:
+async def _sent(
+    first: bytes, part: bytes, others: Iterator[bytes]
+) -> AsyncIterator[bytes]:
     yield first
-    while not full.is_done:
-        yield await asyncio.to_thread(full.part)
+    while part:
+        yield part
+        part = await asyncio.to_thread(next, others, b"")
 
 
 async def show_page(call: Call) -> web.Response:
