@@ -60,7 +60,6 @@ async def test_folder_with_a_manifest_becomes_groups_and_projects(
     loaded = await service.load_folder(folder)
 
     assert loaded.owners == (GROUP, PROJECT)
-    assert loaded.token == service.token
     assert (loaded.ignored, loaded.kept) == ((), ())
     assert await service.files(GROUP) == {"home.md": b"group"}
     assert await service.files(PROJECT) == {

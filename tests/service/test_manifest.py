@@ -2,9 +2,8 @@
 
 import pytest
 
-from wikisync.contract.project_schema import AccessLevel
 from wikisync.errors import ServiceError
-from wikisync.service.loading import level_of, parse_manifest
+from wikisync.service.loading import parse_manifest
 
 GOOD = """
 [[user]]
@@ -35,10 +34,6 @@ def test_manifest_is_read() -> None:
         "private",
         "handbook",
     )
-
-
-def test_role_is_a_level() -> None:
-    assert level_of("maintainer") == AccessLevel.MAINTAINER
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ async def serve_and_pull(
     """Run the service as long as it takes to read all its wikis."""
     progress.start("start the service", None)
     async with running_service(data) as running:
-        loaded = await running.load_folder(guide_folder())
-        client = Client(running.url, loaded.token)
+        await running.load_folder(guide_folder())
+        client = Client(running.url, running.first_token)
         pulled = await pull(
             client, Selection(is_all=True), Mirroring(client, mirror), progress=progress
         )

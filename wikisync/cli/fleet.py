@@ -355,8 +355,8 @@ async def _tried(
         running_service(folder / "service") as service,
         AsyncExitStack() as stack,
     ):
-        loaded = await service.load_folder(guide_folder())
-        token.write_text(loaded.token or "")
+        await service.load_folder(guide_folder())
+        token.write_text(service.first_token or "")
         server = await asyncio.wrap_future(bucket)
         os.environ.update(server.environment)
         url = (await asyncio.wrap_future(database)).url

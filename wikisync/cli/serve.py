@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.cli import serve_admin
@@ -27,19 +26,6 @@ PORT_FILE = "port"
 PORT_BYTES_MAX = 16
 PORT_MAX = 65_535
 DELETION_DAYS_MAX = 90
-
-
-class ServeOptions(Struct, frozen=True):
-    """One command line of ``serve``."""
-
-    data: Path
-    folder: Path | None
-    host: str
-    port: int | None
-    """None for the one that the data folder keeps."""
-    is_remote_allowed: bool
-    is_token_wanted: bool
-    settings: Settings
 
 
 @click.group(
@@ -147,9 +133,22 @@ def command(
         connections=connections,
         hooks=parse_hooks(hook_urls, hook_secret_file),
     )
-    options = ServeOptions(data, folder, host, port, allow_remote, new_token, settings)
-    check_host(options)
-    return asyncio.run(serve(console, options))
+    if not (allow_remote or is_loopback(host)):
+        raise UsageError(
+            f"{host} can be reached from other machines",
+            hint="add --allow-remote if this is intended, or omit --host",
+        )
+    if port is None:
+        port = kept_port(console, data, host)
+
+    async def serve() -> None:
+        async with running_service(
+            data, host=host, port=port, settings=settings
+        ) as service:
+            await run(console, data, folder, service, wants_token=new_token)
+
+    asyncio.run(serve())
+    return int(ExitCode.DONE)
 
 
 command.add_command(serve_admin.command)
@@ -177,47 +176,45 @@ def is_web_address(url: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and has_port
 
 
-def check_host(options: ServeOptions) -> None:
-    """Refuse an address that others can reach, unless that was asked for."""
-    if options.is_remote_allowed or is_loopback(options.host):
-        return
-    raise UsageError(
-        f"{options.host} can be reached from other machines",
-        hint="add --allow-remote if this is intended, or omit --host",
-    )
-
-
-async def serve(console: Console, options: ServeOptions) -> int:
-    """Run the service until the first SIGINT or SIGTERM; a second one ends at once."""
-    port = options.port
-    if port is None:
-        port = kept_port(console, options.data, options.host)
-    async with running_service(
-        options.data, host=options.host, port=port, settings=options.settings
-    ) as service:
-        keep_port(options.data, service.url)
-        if service.was_open:
-            console.warn(
-                f"other users of this machine could read {options.data} until now; now"
-                f" only you can"
-            )
-        token = service.first_token
-        if token is None and options.is_token_wanted:
-            token = await service.new_token()
-        # first of all: if loading fails, the token must not be lost unseen
-        announce_token(console, options, token)
-        loaded = None
-        if options.folder is not None:
-            loaded = await service.load_folder(options.folder)
-        stopped = stop_signal()
-        announce(console, options, service)
-        if loaded is not None:
-            describe_load(console, loaded, service.url)
-        console.note("stop it with Ctrl-C")
-        async with beside(give_back_memory()):
-            await stopped.wait()
-        console.note("stopping")
-    return int(ExitCode.DONE)
+async def run(
+    console: Console,
+    data: Path,
+    folder: Path | None,
+    service: RunningService,
+    *,
+    wants_token: bool,
+) -> None:
+    """Serve until the first SIGINT or SIGTERM; a second one ends at once."""
+    keep_port(data, service.url)
+    if service.was_open:
+        console.warn(
+            f"other users of this machine could read {data} until now; now only you can"
+        )
+    token = service.first_token
+    if token is None and wants_token:
+        token = await service.new_token()
+    # first of all: if loading fails, the token must not be lost unseen
+    if token is not None:
+        console.result(f"token: {token}")
+        console.note("save the token: it is not stored and will not be shown again")
+    else:
+        console.note(
+            "the token was shown when it was created; for a new one, run "
+            + command_line("serve", "--data", data, "--new-token")
+        )
+    loaded = await service.load_folder(folder) if folder is not None else None
+    stopped = stop_signal()
+    console.result(f"url: {service.url}")
+    if not is_loopback(urlsplit(service.url).hostname or ""):
+        console.warn(
+            "other machines can reach this service, and connections are not encrypted"
+        )
+    if loaded is not None:
+        describe_load(console, loaded, service.url)
+    console.note("stop it with Ctrl-C")
+    async with beside(give_back_memory()):
+        await stopped.wait()
+    console.note("stopping")
 
 
 def kept_port(console: Console, data: Path, host: str) -> int:
@@ -247,27 +244,6 @@ def keep_port(data: Path, url: str) -> None:
     path = data / PORT_FILE
     make_private_file(path)
     path.write_text(f"{urlsplit(url).port or ''}\n", encoding="ascii")
-
-
-def announce_token(console: Console, options: ServeOptions, token: str | None) -> None:
-    """Print a token that was just made, or say how to get one."""
-    if token is not None:
-        console.result(f"token: {token}")
-        console.note("save the token: it is not stored and will not be shown again")
-    else:
-        console.note(
-            "the token was shown when it was created; for a new one, run "
-            + command_line("serve", "--data", options.data, "--new-token")
-        )
-
-
-def announce(console: Console, options: ServeOptions, service: RunningService) -> None:
-    """Print where the service answers, now that it does."""
-    console.result(f"url: {service.url}")
-    if options.is_remote_allowed and not is_loopback(options.host):
-        console.warn(
-            "other machines can reach this service, and connections are not encrypted"
-        )
 
 
 def describe_load(console: Console, loaded: LoadedFolder, url: str) -> None:

@@ -75,8 +75,10 @@ class ServiceManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     project: tuple[ProjectEntry, ...] = ()
 
 
-def parse_manifest(text: str, source: str) -> ServiceManifest:
-    """Read a manifest; ServiceError names the key path that is wrong."""
+def parse_manifest(
+    text: str, source: str, folder: Path | None = None
+) -> ServiceManifest:
+    """Read a manifest, of a folder if given; ServiceError names the wrong key path."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -85,16 +87,13 @@ def parse_manifest(text: str, source: str) -> ServiceManifest:
         manifest = convert(values, ServiceManifest)
     except msgspec.ValidationError as error:
         raise ServiceError(f"{source}: {error}") from error
-    _check_manifest(manifest, source)
+    _check_manifest(manifest, source, folder)
     return manifest
 
 
-def level_of(role: Role) -> AccessLevel:
-    """The access level that a role stands for."""
-    return AccessLevel[role.upper()]
-
-
-def _check_manifest(manifest: ServiceManifest, source: str) -> None:
+def _check_manifest(
+    manifest: ServiceManifest, source: str, folder: Path | None
+) -> None:
     usernames = {user.username for user in manifest.user}
     seen: set[str] = set()
     tables = (("group", manifest.group), ("project", manifest.project))
@@ -115,6 +114,8 @@ def _check_manifest(manifest: ServiceManifest, source: str) -> None:
                         f"{source}: {path}.members.{username}: no such user",
                         hint=f'add [[user]] with username = "{username}"',
                     )
+            if folder is not None and entry.wiki is not None:
+                _check_wiki_folder(folder, entry.wiki, f"{source}: {path}.wiki")
 
 
 LOCAL_GROUP = "local"
@@ -123,8 +124,6 @@ LOCAL_GROUP = "local"
 class LoadedFolder(Struct, frozen=True):
     """What came of a load."""
 
-    token: str | None
-    """The administrator's token, if this run of the service made it."""
     owners: tuple[model.WikiOwner, ...]
     """The wikis in the folder, groups first."""
     ignored: tuple[str, ...] = ()
@@ -134,22 +133,12 @@ class LoadedFolder(Struct, frozen=True):
     in the service."""
 
 
-class WikiFiles(Struct, frozen=True):
-    """The files of one wiki in a folder."""
-
-    files: dict[str, Path]
-    """Path in the repository to the file on disk."""
-    ignored: tuple[str, ...]
-
-
-async def load_folder(
-    service: Service, folder: Path, *, creator: str, token: str | None = None
-) -> LoadedFolder:
+async def load_folder(service: Service, folder: Path, *, creator: str) -> LoadedFolder:
     """Put a folder's users, groups, projects and wikis into the service.
 
     ServiceError for no such folder, nothing in it, or a wrong service.toml.
     """
-    manifest, root = await asyncio.to_thread(read_manifest, folder)
+    manifest = await asyncio.to_thread(read_manifest, folder)
     records = service.records
     author = await records.ask(Tables.user_named, creator)
     assert author is not None, "the first start makes the administrator"
@@ -169,25 +158,25 @@ async def load_folder(
         if entry.wiki is None:
             continue
         owners.append(model.WikiOwner(kind, entry.path))
-        source = await asyncio.to_thread(scan_wiki, root / entry.wiki)
-        ignored.extend(source.ignored)
+        files, others = await asyncio.to_thread(scan_wiki, folder / entry.wiki)
+        ignored += others
         wiki = service.wiki(kind, owner_id)
         name = Author(author.name, author.email)
         try:
             edited, is_changed = await asyncio.to_thread(
-                load_wiki, wiki.repository, source.files, name
+                load_wiki, wiki.repository, files, name
             )
         except (OSError, GitRefused) as error:
-            raise ServiceError(f"cannot load {root / entry.wiki}: {error}") from error
+            raise ServiceError(f"cannot load {folder / entry.wiki}: {error}") from error
         service.grown.add(wiki.repository)
         if is_changed:
             wiki.note_write(author.id)
         kept += [f"{entry.path}: {path}" for path in edited]
-    return LoadedFolder(token, tuple(owners), tuple(ignored), tuple(kept))
+    return LoadedFolder(tuple(owners), tuple(ignored), tuple(kept))
 
 
-def read_manifest(folder: Path) -> tuple[ServiceManifest, Path]:
-    """The manifest of a folder (of one project without), and where its paths begin."""
+def read_manifest(folder: Path) -> ServiceManifest:
+    """The manifest of a folder; of one project without."""
     if not folder.is_dir():
         raise ServiceError(
             f"no folder {folder} to load",
@@ -195,14 +184,7 @@ def read_manifest(folder: Path) -> tuple[ServiceManifest, Path]:
         )
     file = folder / MANIFEST
     if file.exists():
-        manifest = parse_manifest(_read_text(file), str(file))
-        for table, entries in (
-            ("group", manifest.group),
-            ("project", manifest.project),
-        ):
-            for at, entry in enumerate(entries):
-                _check_wiki_folder(folder, entry, f"{file}: {table}[{at}].wiki")
-        return manifest, folder
+        return parse_manifest(_read_text(file), str(file), folder)
     if not any(_page_path(path) for path, _file in _walk(folder)):
         raise ServiceError(
             f"nothing to load in {folder}: no {MANIFEST} and no page files",
@@ -210,11 +192,14 @@ def read_manifest(folder: Path) -> tuple[ServiceManifest, Path]:
         )
     name = re.sub(r"[^A-Za-z0-9_.]+", "-", folder.resolve().name).strip("-.") or "wiki"
     project = ProjectEntry(path=f"{LOCAL_GROUP}/{name}", wiki=".")
-    return ServiceManifest(project=(project,)), folder
+    return ServiceManifest(project=(project,))
 
 
-def scan_wiki(folder: Path) -> WikiFiles:
-    """The pages in a wiki's folder, with the files that they link to or uploaded."""
+def scan_wiki(folder: Path) -> tuple[dict[str, Path], list[str]]:
+    """The pages in a wiki's folder, with the files that they link to or uploaded.
+
+    Path in the repository to the file on disk, and the files that are neither.
+    """
     files: dict[str, Path] = {}
     ignored: list[str] = []
     linked = _linked_paths(folder)
@@ -228,7 +213,7 @@ def scan_wiki(folder: Path) -> WikiFiles:
                 ignored.append(str(file))
         else:
             files[target] = file
-    return WikiFiles(files, tuple(ignored))
+    return files, ignored
 
 
 def load_wiki(
@@ -282,18 +267,18 @@ async def _add_owner(
     for username, role in entry.members.items():
         user = await records.ask(Tables.user_named, username)
         assert user is not None, "the manifest names its members as users"
-        await records.ask(Tables.add_member, kind, owner_id, user.id, level_of(role))
+        await records.ask(
+            Tables.add_member, kind, owner_id, user.id, AccessLevel[role.upper()]
+        )
     return kind, owner_id
 
 
-def _check_wiki_folder(folder: Path, entry: GroupEntry, key: str) -> None:
-    if entry.wiki is None:
-        return
-    wiki = (folder / entry.wiki).resolve()
+def _check_wiki_folder(folder: Path, name: str, key: str) -> None:
+    wiki = (folder / name).resolve()
     if not wiki.is_relative_to(folder.resolve()):
-        raise ServiceError(f"{key}: {entry.wiki} is outside the folder")
+        raise ServiceError(f"{key}: {name} is outside the folder")
     if not wiki.is_dir():
-        raise ServiceError(f"{key}: there is no folder {entry.wiki}")
+        raise ServiceError(f"{key}: there is no folder {name}")
 
 
 def _linked_paths(folder: Path) -> frozenset[str]:

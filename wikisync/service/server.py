@@ -65,9 +65,7 @@ class RunningService:
 
     async def load_folder(self, path: Path) -> LoadedFolder:
         """Load a folder of wikis; again is idempotent.  Raises ServiceError."""
-        return await load_folder(
-            self.service, path, creator=ADMIN, token=self.first_token
-        )
+        return await load_folder(self.service, path, creator=ADMIN)
 
 
 @asynccontextmanager
