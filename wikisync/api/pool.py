@@ -19,7 +19,6 @@ from contextlib import (
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
-from typing import TypeVar
 
 import aiohttp
 from msgspec.structs import replace
@@ -45,9 +44,13 @@ from wikisync.core.terminal import one_line
 from wikisync.errors import NoAnswerInTime, ProtocolViolation, RemoteError, Unavailable
 
 _OF_PROXIES = (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)
-_LATE = "no answer in time"
-U = TypeVar("U", bound=Unavailable)
 WRITE_HINT = "it is unknown whether the change was made; check before repeating it"
+_CERTIFICATE_HINT = (
+    "set SSL_CERT_FILE to a file with the certificate of its certificate authority"
+)
+_PORT_HINT = "check the port of the URL, and http against https"
+_Why = tuple[type[RemoteError], str, str | None, bool]
+"""Error, reason, next step, and whether it may be over when asked again."""
 
 
 @contextmanager
@@ -62,115 +65,77 @@ def translating(
         yield
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
         if proxy is not None and isinstance(exc, _OF_PROXIES):
-            raise _refused_by(proxy, exc, purpose, url) from exc
-        raise _translated(exc, purpose, url, is_known_host=is_known_host) from exc
+            kind, reason, hint, is_transient = _why_of_proxy(proxy, exc)
+        else:
+            kind, reason, hint, is_transient = _why(
+                exc, purpose, url, is_known_host=is_known_host
+            )
+        error = kind(f"cannot {purpose.action}: {reason}", url=url, hint=hint)
+        raise (TransientFailure(error) if is_transient else error) from exc
 
 
-def _translated(
-    exc: Exception, purpose: Purpose, url: str, *, is_known_host: bool
-) -> RemoteError | TransientFailure:
+def _why(exc: Exception, purpose: Purpose, url: str, *, is_known_host: bool) -> _Why:
+    again = WRITE_HINT if purpose.is_write else "try again later"
     match exc:
-        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
-            return _untrusted(exc, purpose, url)
+        case aiohttp.ClientConnectorCertificateError():
+            reason = f"the certificate of {exc.host} is not trusted"
+            return Unavailable, reason, _CERTIFICATE_HINT, False
+        case aiohttp.ClientSSLError():
+            return Unavailable, f"no secure connection to {url}", _PORT_HINT, False
         case aiohttp.ClientConnectorError():
-            error = _unreachable(exc, purpose, url)
-            return TransientFailure(error) if is_known_host else error
-        case aiohttp.ConnectionTimeoutError() if not is_known_host:
-            return _unanswered(NoAnswerInTime, purpose, url, _LATE)
+            return Unavailable, *_unreachable(exc), is_known_host
         case TimeoutError():
-            return TransientFailure(_unanswered(NoAnswerInTime, purpose, url, _LATE))
+            is_transient = is_known_host or not isinstance(
+                exc, aiohttp.ConnectionTimeoutError
+            )
+            return NoAnswerInTime, f"no answer in time ({url})", again, is_transient
         case aiohttp.ClientPayloadError():
-            return TransientFailure(
-                CutAnswer(
-                    f"cannot {purpose.action}: the response was truncated ({url})",
-                    url=url,
-                    hint=cut_hint(purpose),
-                )
-            )
+            reason = f"the response was truncated ({url})"
+            return CutAnswer, reason, cut_hint(purpose), True
         case aiohttp.ClientResponseError():
-            return ProtocolViolation(
-                f"cannot {purpose.action}: the server at {url} does not speak HTTP",
-                url=url,
-                hint="check the port of the URL, and http against https",
-            )
+            reason = f"the server at {url} does not speak HTTP"
+            return ProtocolViolation, reason, _PORT_HINT, False
         case aiohttp.ClientConnectionError() | OSError():
-            broken = "the connection broke"
-            return TransientFailure(_unanswered(Unavailable, purpose, url, broken))
+            return Unavailable, f"the connection broke ({url})", again, True
         case _:
-            return ProtocolViolation(
-                f"cannot {purpose.action}: {url} cannot be requested or read:"
-                f" {type(exc).__name__}",
-                url=url,
-            )
+            reason = f"{url} cannot be requested or read: {type(exc).__name__}"
+            return ProtocolViolation, reason, None, False
 
 
-def _refused_by(
-    proxy: Proxy, exc: Exception, purpose: Purpose, url: str
-) -> Unavailable | TransientFailure:
+def _why_of_proxy(proxy: Proxy, exc: Exception) -> _Why:
     """The proxy cannot be reached, or makes no connection with the service."""
     named = f"the proxy {proxy.url} ({proxy.variable})"
     if not isinstance(exc, aiohttp.ClientHttpProxyError):
-        return Unavailable(
-            f"cannot {purpose.action}: {named} cannot be reached",
-            url=url,
-            hint=f"check {proxy.variable}, or add the service's host to NO_PROXY",
-        )
+        hint = f"check {proxy.variable}, or add the service's host to NO_PROXY"
+        return Unavailable, f"{named} cannot be reached", hint, False
     if exc.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
-        return password_wanted(proxy, purpose, url)
-    error = Unavailable(
-        f"cannot {purpose.action}: {named} does not connect to the service"
-        f" ({exc.status})",
-        url=url,
-        hint="check the URL of the service, or add its host to NO_PROXY",
-    )
+        return Unavailable, *_password_wanted(proxy), False
+    reason = f"{named} does not connect to the service ({exc.status})"
+    hint = "check the URL of the service, or add its host to NO_PROXY"
     is_fault = exc.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    return TransientFailure(error) if is_fault else error
+    return Unavailable, reason, hint, is_fault
 
 
-def password_wanted(proxy: Proxy, purpose: Purpose, url: str) -> Unavailable:
-    """What a proxy's 407 is raised as, through a tunnel or not."""
-    return Unavailable(
-        f"cannot {purpose.action}: the proxy {proxy.url} ({proxy.variable}) requires a"
-        f" user name and a password",
-        url=url,
-        hint=f"write them into {proxy.variable}, as http://USER:PASSWORD@HOST:PORT",
+def _password_wanted(proxy: Proxy) -> tuple[str, str]:
+    """What a proxy's 407 means, through a tunnel or not, and the next step."""
+    return (
+        f"the proxy {proxy.url} ({proxy.variable}) requires a user name and a password",
+        f"write them into {proxy.variable}, as http://USER:PASSWORD@HOST:PORT",
     )
 
 
-def _untrusted(exc: Exception, purpose: Purpose, url: str) -> Unavailable:
-    if isinstance(exc, aiohttp.ClientConnectorCertificateError):
-        return Unavailable(
-            f"cannot {purpose.action}: the certificate of {exc.host} is not trusted",
-            url=url,
-            hint="set SSL_CERT_FILE to a file with the certificate of its certificate"
-            " authority",
-        )
-    return Unavailable(
-        f"cannot {purpose.action}: no secure connection to {url}",
-        url=url,
-        hint="check the port of the URL, and http against https",
-    )
-
-
-def _unreachable(
-    exc: aiohttp.ClientConnectorError, purpose: Purpose, url: str
-) -> Unavailable:
+def _unreachable(exc: aiohttp.ClientConnectorError) -> tuple[str, str]:
     host = f"{exc.host}:{exc.port}"
     if isinstance(exc, aiohttp.ClientConnectorDNSError):
-        reason = f"the host name {exc.host} is not known"
-        hint = "check the spelling of the URL and the network"
-    elif exc.errno == errno.ECONNREFUSED:
-        reason = f"nothing listens at {host}"
+        return (
+            f"the host name {exc.host} is not known",
+            "check the spelling of the URL and the network",
+        )
+    if exc.errno == errno.ECONNREFUSED:
         hint = "check the port of the URL and that the service runs"
-    else:
-        reason = f"{host} cannot be reached"
-        hint = "check the URL (http against https, the port) and the network"
-    return Unavailable(f"cannot {purpose.action}: {reason}", url=url, hint=hint)
-
-
-def _unanswered(kind: type[U], purpose: Purpose, url: str, reason: str) -> U:
-    hint = WRITE_HINT if purpose.is_write else "try again later"
-    return kind(f"cannot {purpose.action}: {reason} ({url})", url=url, hint=hint)
+        return f"nothing listens at {host}", hint
+    hint = "check the URL (http against https, the port) and the network"
+    return f"{host} cannot be reached", hint
 
 
 log = logging.getLogger(__name__)
@@ -271,7 +236,9 @@ class Pool:
             if response.status != HTTPStatus.OK:
                 await self._answer(response, request, url)
                 raise AssertionError("a file's answer other than 200 was accepted")
-            self._require_file(response, purpose, url)
+            is_page = response.content_type in HTML_TYPES
+            if is_page and not url.path.lower().endswith(HTML_NAMES):
+                raise _not_handed_out(purpose, url, "answers with a web page instead")
             limit = self._settings.attachment_bytes_max
             async for chunk in self._chunks(response, limit, purpose, url):
                 yield chunk
@@ -344,7 +311,10 @@ class Pool:
             return Answer(status, headers, body, shown)
         is_proxys = status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
         if self._proxy is not None and is_proxys:
-            raise password_wanted(self._proxy, purpose, shown)
+            reason, hint = _password_wanted(self._proxy)
+            raise Unavailable(
+                f"cannot {purpose.action}: {reason}", url=shown, hint=hint
+            )
         answer = Answer(status, headers, await self._error_body(response), shown)
         raise failure_of(answer, purpose, self._token)
 
@@ -466,13 +436,6 @@ class Pool:
     def _shown_target(self, target: URL) -> str:
         shown = without_secrets(target)
         return self._token.redact(shown) if self._token else shown
-
-    def _require_file(
-        self, response: aiohttp.ClientResponse, purpose: Purpose, url: URL
-    ) -> None:
-        name = url.path.lower()
-        if response.content_type in HTML_TYPES and not name.endswith(HTML_NAMES):
-            raise _not_handed_out(purpose, url, "answers with a web page instead")
 
 
 def failure_of(
