@@ -1,7 +1,7 @@
 """Who may do what: every role at every endpoint of projects, as one table.
 
-Each row that changes something is asked by each role of a project of its own, so
-that no answer depends on another.
+Each row is asked by each role of projects of its own.  What a row changes is nothing to
+the rows behind it: those that it would be something to are asked of another service.
 """
 
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ ROWS = (
         "/projects/user/1",
         "401 403 403 403 403 403 403 201",
         "401 403 403 403 403 403 403 201",
-        {"name": "fresh"},
+        {"name": "given"},
     ),
     write("PUT", "/projects/{id}", MAINTAINERS, 200, {"description": "new"}),
     write(
@@ -265,14 +265,20 @@ def table(statuses: str) -> dict[str, int]:
     return dict(zip(ROLES, map(int, statuses.split()), strict=True))
 
 
-CHANGES = [[row] for row in ROWS if row.method != "GET"]
+def is_second(row: Row) -> bool:
+    """Whether a row before this one has done already what it asks for."""
+    is_owner = isinstance(row.body, dict) and 50 in row.body.values()
+    return is_owner or row.path.endswith("/unstar")
 
 
 @pytest.mark.parametrize("visibility", ["private", "public"])
 @pytest.mark.parametrize(
     "rows",
-    [[row for row in ROWS if row.method == "GET"], *CHANGES],
-    ids=["GET", *(name_of(row) for [row] in CHANGES)],
+    [
+        [row for row in ROWS if not is_second(row)],
+        [row for row in ROWS if is_second(row)],
+    ],
+    ids=["first", "second"],
 )
 async def test_role_may_do_to_a_project(
     service: EmbeddedService, api: Api, visibility: str, rows: list[Row]
@@ -284,57 +290,63 @@ async def test_role_may_do_to_a_project(
     assert answers == {name_of(row): table(getattr(row, visibility)) for row in rows}
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", ""),
-        ("POST", "/user/x"),
-        ("PUT", "/1"),
-        ("POST", "/1/share"),
-        ("DELETE", "/1/share/x"),
-        ("POST", "/1/fork"),
-        ("POST", "/1/uploads"),
-        ("DELETE", "/1?permanently_remove=maybe"),
-        ("POST", "/1/import_project_members/x"),
-        ("PUT", "/1/custom_attributes/x"),
-    ],
+UNFINISHED = (
+    ("POST", ""),
+    ("POST", "/user/x"),
+    ("PUT", "/1"),
+    ("POST", "/1/share"),
+    ("DELETE", "/1/share/x"),
+    ("POST", "/1/fork"),
+    ("POST", "/1/uploads"),
+    ("DELETE", "/1?permanently_remove=maybe"),
+    ("POST", "/1/import_project_members/x"),
+    ("PUT", "/1/custom_attributes/x"),
 )
+"""Each of these lacks something that it would say to someone signed in."""
+
+
 async def test_change_tells_nobody_what_it_takes_without_a_token(
-    service: EmbeddedService, api: Api, method: str, path: str
+    service: EmbeddedService, api: Api
 ) -> None:
-    """Each of these lacks something that it would say to someone signed in."""
     await service.add_project("docs/book", visibility="public")
     reader = await service.add_user("dana", scopes=("read_api",))
 
-    nobody = await api.as_user(None)(method, f"/api/v4/projects{path}")
-    somebody = await api.as_user(reader)(method, f"/api/v4/projects{path}")
+    for method, path in UNFINISHED:
+        nobody = await api.as_user(None)(method, f"/api/v4/projects{path}")
+        somebody = await api.as_user(reader)(method, f"/api/v4/projects{path}")
 
-    assert (nobody.status, nobody.json) == (401, {"message": "401 Unauthorized"})
-    assert (somebody.status, somebody.json["error"]) == (403, "insufficient_scope")
+        assert (nobody.status, nobody.json) == (401, {"message": "401 Unauthorized"})
+        assert (somebody.status, somebody.json["error"]) == (403, "insufficient_scope")
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in ROWS if "{" in row.path and row.method != "GET"], ids=name_of
-)
 async def test_private_project_answers_like_one_that_is_not_there(
-    service: EmbeddedService, api: Api, row: Row
+    service: EmbeddedService, api: Api
 ) -> None:
     stage = await stage_with(service, api, "private")
     outsider = api.as_user(stage.tokens["outsider"])
     places = stage.places["outsider"]
     absent = dict.fromkeys(places, 999_999) | {"crew": places["crew"]}
-    body = None if row.body in (None, "file") else dict.fromkeys(row.body, "30")
-    form = {"data": {"file": "x"}} if row.body == "file" else {"json": body}
+    for row in ROWS:
+        if "{" not in row.path or row.method == "GET":
+            continue
+        body = None if row.body in (None, "file") else dict.fromkeys(row.body, "30")
+        form = {"data": {"file": "x"}} if row.body == "file" else {"json": body}
+        hidden, missing = [
+            await outsider(row.method, "/api/v4" + row.path.format(**at), **form)
+            for at in (places, absent)
+        ]
 
-    hidden = await outsider(row.method, "/api/v4" + row.path.format(**places), **form)
-    missing = await outsider(row.method, "/api/v4" + row.path.format(**absent), **form)
-
-    assert (hidden.status, hidden.json) == (missing.status, missing.json)
+        assert (hidden.status, hidden.json) == (missing.status, missing.json), row
 
 
-@pytest.mark.parametrize(
-    ("row", "status"),
-    [
+async def test_archived_project_takes_no_writes_but_of_its_state(
+    service: EmbeddedService, api: Api
+) -> None:
+    stage = await stage_with(service, api, "private")
+    project = stage.places["owner"]["id"]
+    await api.post(f"/api/v4/projects/{project}/archive")
+
+    for row, status in (
         (ROWS[4], 200),
         (write("PUT", "/projects/{id}", "", 0, {"description": "x"}), 403),
         (Row("POST", "/projects/{id}/uploads", "", "", "file"), 403),
@@ -343,14 +355,5 @@ async def test_private_project_answers_like_one_that_is_not_there(
         (Row("POST", "/projects/{id}/star", "", ""), 201),
         (Row("POST", "/projects/{id}/unarchive", "", ""), 201),
         (Row("DELETE", "/projects/{id}", "", ""), 202),
-    ],
-    ids=lambda value: name_of(value) if isinstance(value, Row) else str(value),
-)
-async def test_archived_project_takes_no_writes_but_of_its_state(
-    service: EmbeddedService, api: Api, row: Row, status: int
-) -> None:
-    stage = await stage_with(service, api, "private")
-    project = stage.places["owner"]["id"]
-    await api.post(f"/api/v4/projects/{project}/archive")
-
-    assert await stage.ask(row, "owner") == status
+    ):
+        assert await stage.ask(row, "owner") == status, row
