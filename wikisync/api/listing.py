@@ -6,12 +6,10 @@ for the whole list unless it is too small to be one of several.  Links of keyset
 are followed, never made (``docs/service.md`` "Paging").
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
 from msgspec import Struct
@@ -19,10 +17,8 @@ from msgspec.structs import replace
 
 from wikisync.api.answers import NOT_THE_API_HINT
 from wikisync.api.request import Request
+from wikisync.api.settings import ClientSettings
 from wikisync.errors import ProtocolViolation
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
 
 COUNT_DIGITS_MAX = 16
 PART_RECORDS_MIN = 20
@@ -130,12 +126,24 @@ class Part(Struct, Generic[T], frozen=True):
     """Whether the service says that this was the last, where nothing follows."""
 
 
+class PartSource(Protocol):
+    """What parts are asked of: the client."""
+
+    settings: ClientSettings
+
+    async def part(self, request: Request, kind: type[T]) -> Part[T]:
+        """One part of a list."""
+
+    def shown(self, request: Request) -> str:
+        """The URL of a request for messages."""
+
+
 class Listing(AsyncIterator[T]):
     """The records of a paged list; nothing is asked before the first is wanted."""
 
     def __init__(
         self,
-        source: Client,
+        source: PartSource,
         request: Request,
         kind: type[T],
         *,
