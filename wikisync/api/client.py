@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from wikisync.api import listing
 from wikisync.api.address import ServiceAddress
-from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, decode_each
+from wikisync.api.answers import About, Answer, CutAnswer, Purpose, decode, decode_each
 from wikisync.api.budget import Budget, Clock, Random, Sleep, TransientFailure
 from wikisync.api.pool import Pool
 from wikisync.api.proxy import proxy_for
@@ -31,7 +31,7 @@ from wikisync.contract import schema
 from wikisync.contract.project_schema import ProjectRecord
 from wikisync.contract.routes import AnyEndpoint, Endpoint
 from wikisync.contract.routes import OtherEndpoint as Other
-from wikisync.core.model import OwnerKind
+from wikisync.core.model import OwnerKind, WikiOwner
 
 log = logging.getLogger(__name__)
 
@@ -223,7 +223,7 @@ class Client:
     ) -> listing.Listing[T]:
         given = {name: value for name, value in filters.items() if value is not None}
         query = listing.query_of({**given, "per_page": self.settings.per_page})
-        purpose = self.purpose(action, "group" if group else None, group)
+        purpose = self.purpose(action, "group" if group else "service", group)
         return self.walk(Request("GET", endpoint.path(id=group), purpose, query), kind)
 
     async def _one(self, endpoint: AnyEndpoint, kind: type[T], action: str) -> T:
@@ -231,16 +231,22 @@ class Client:
         return await self.fetch(request, kind)
 
     def purpose(
-        self, action: str, kind: OwnerKind | None = None, owner: Id = ""
+        self,
+        action: str,
+        about: About = "service",
+        owner: WikiOwner | Id = "",
+        others: str = "",
+        *,
+        is_write: bool = False,
     ) -> Purpose:
-        """What a read is for, in the words of its errors."""
-        return Purpose(
-            action=action,
-            about=kind or "service",
-            owner_kind=kind,
-            owner=str(owner),
-            has_token=self.has_token,
-        )
+        """What a request is for, in the words of its errors."""
+        kind: OwnerKind | None = None
+        if isinstance(owner, WikiOwner):
+            kind, owner = owner.kind, owner.full_path
+        elif about == "project" or about == "group":
+            kind = about
+        owner = str(owner)
+        return Purpose(action, about, kind, owner, others, is_write, self.has_token)
 
     async def fetch(self, request: Request, kind: type[T]) -> T:
         """Ask for one JSON value and decode it."""

@@ -369,13 +369,8 @@ def _path(owner: WikiOwner) -> str:
 
 
 def _purpose(client: Client, owner: WikiOwner) -> Purpose:
-    return Purpose(
-        action=f"read the git repository of the wiki of {owner}",
-        about="attachment",
-        owner_kind=owner.kind,
-        owner=owner.full_path,
-        has_token=client.has_token,
-    )
+    action = f"read the git repository of the wiki of {owner}"
+    return client.purpose(action, "attachment", owner)
 
 
 async def _advertised_now(client: Client, owner: WikiOwner) -> Advertised:

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.api.answers import About, Purpose, decode
+from wikisync.api.answers import About, decode
 from wikisync.api.client import Client, Id
 from wikisync.api.listing import Listing, fields_of, query_of
 from wikisync.api.request import Request
@@ -157,7 +157,7 @@ class Projects:
         what = _LISTED[endpoint].format(owner)
         about: About = "user" if is_of_user else "project" if owner else "service"
         path = endpoint.path(**{"user_id" if is_of_user else "id": owner})
-        purpose = self._purpose(f"list {what}", owner, about=about)
+        purpose = self.client.purpose(f"list {what}", about, owner)
         return Listing(
             self.client,
             Request("GET", path, purpose, query_of(values)),
@@ -189,8 +189,9 @@ class Projects:
         options: Values,
     ) -> T:
         query = query_of(_values(endpoint, options))
-        path, purpose = endpoint.path(id=project), self._purpose(action, project)
-        return await self.client.fetch(Request("GET", path, purpose, query), kind)
+        purpose = self.client.purpose(action, "project", project)
+        request = Request("GET", endpoint.path(id=project), purpose, query)
+        return await self.client.fetch(request, kind)
 
     async def create_project(
         self, **attributes: Unpack[arguments.CreateProject]
@@ -432,25 +433,6 @@ class Projects:
 
     # -- requests --------------------------------------------------------------------
 
-    def _purpose(
-        self,
-        action: str,
-        owner: Id,
-        *,
-        about: About = "project",
-        others: str = "",
-        is_write: bool = False,
-    ) -> Purpose:
-        return Purpose(
-            action=action,
-            about=about,
-            owner_kind="project" if about == "project" else None,
-            owner=str(owner),
-            others=others,
-            is_write=is_write,
-            has_token=self.client.has_token,
-        )
-
     def _request(
         self,
         endpoint: Endpoint,
@@ -466,9 +448,7 @@ class Projects:
         The first of the segments names what is changed where ``owner`` does not.
         """
         owner = owner or next(iter(segments.values()), "")
-        purpose = self._purpose(
-            action, owner, about=about, others=others, is_write=True
-        )
+        purpose = self.client.purpose(action, about, owner, others, is_write=True)
         return Request(endpoint.method, endpoint.path(**segments), purpose)
 
     def _writing(

@@ -259,14 +259,8 @@ class Wiki:
     def _purpose(
         self, action: str, about: answers.About, *, is_write: bool = False
     ) -> answers.Purpose:
-        return answers.Purpose(
-            action=f"{action} of {self.owner}",
-            about=about,
-            owner_kind=self.owner.kind,
-            owner=self.owner.full_path,
-            is_write=is_write,
-            has_token=self.client.has_token,
-        )
+        action = f"{action} of {self.owner}"
+        return self.client.purpose(action, about, self.owner, is_write=is_write)
 
     async def _with_slug(
         self, slug: str, purpose: answers.Purpose, ask: Callable[[str], Awaitable[T]]
