@@ -7,12 +7,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.fleet import PATH, Died, Fleet
+from tests.support.fleet import PATH, Died, Fleet, dies_at
 from wikisync.api.projects import Projects
 from wikisync.core.model import WikiOwner
 from wikisync.errors import SiteError
 from wikisync.fleet import worker as worker_module
-from wikisync.fleet.rows import Rows
 
 OTHER = "docs/team/other"
 AWAY = 'class="external"'
@@ -109,7 +108,8 @@ async def test_only_wikis_that_name_another_are_due_as_its_pages_change(
     owner = WikiOwner("project", OTHER)
     await linking.service.add_pages(owner, {"plan/first": "Changed."})
     await linking.discover()
-    await linking.rows._do("UPDATE fleet_wiki SET answered_at = hint_at")
+    answered = "UPDATE fleet_wiki SET begun_at = hint_at, answered_at = hint_at"
+    await linking.rows._do(answered)
     await linking.rows.retry([OTHER])
     await linking.work()
     assert await linking.due() == []
@@ -134,21 +134,13 @@ async def test_link_leads_to_the_page_whose_name_it_has(linking: Fleet) -> None:
         assert text in (linking.page(path.removesuffix(".html"), OTHER) or "")
 
 
-async def test_wikis_are_told_of_a_page_though_a_worker_dies(
-    linking: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It has noted the page, and nobody was told."""
+async def test_wikis_are_told_of_a_page_though_a_worker_dies(linking: Fleet) -> None:
+    """It has put the page there."""
     owner = WikiOwner("project", OTHER)
     await linking.service.add_pages(owner, {"later": "Late words."})
     await linking.rows.retry([OTHER])
-
-    async def die(*_: object) -> None:
-        raise Died
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Rows, "tell", die)
-        with pytest.raises(Died):
-            await linking.work()
+    with pytest.raises(Died):
+        await linking.work(linking.worker(dies_at("row")))
     await wait_no_longer(linking)
     while await linking.due():
         await linking.work()

@@ -368,6 +368,14 @@ async def test_project_that_is_gone_takes_its_site_along(
     await fleet.work()
     assert PATH not in [one.path for one in await fleet.rows.shown()]
     assert fleet.page() is None
+    # what was on its way from a worker that was killed
+    late = open_bucket(f"{fleet.settings.site}/{PATH}/-/wikis")
+    await late.put("guide.html", b"Words of ONE.", "")
+    for _ in range(2):
+        await fleet.discover()
+        await fleet.work()
+    assert fleet.page() is None
+    assert await fleet.rows._do("SELECT FROM fleet_wiki WHERE is_gone") == []
 
 
 async def test_path_that_another_project_took_keeps_its_site(

@@ -156,7 +156,7 @@ class Cycle(Struct, frozen=True):
         if place:
             await self.at("pull")
             read = await self._read(row, place, states, generation)
-        if row.links is None or {*read.links} != {*row.links}:
+        if {*read.links} - {*(row.links or ())}:
             # before the pages there are read: a cycle that brings pages reads links
             await self.rows.note(row, "links", [*read.links])
         if read.pulled:
@@ -176,13 +176,15 @@ class Cycle(Struct, frozen=True):
         names = await self._publish(row, place, seen, read)
         if row.is_gone:
             await states.clear()
-            await self.rows.forget(row)
+            if row.place:
+                # what a killed worker's last writes left is removed by another cycle
+                await self.rows.move(
+                    row, generation=row.generation, state="", pages=0, problem=""
+                )
+            else:
+                await self.rows.forget(row)
             return
-        if names != row.names or row.attempts > 1:
-            # an attempt before may have noted them and died before it told
-            await self.rows.note(row, "names", names)
-            await self.rows.tell([place])
-        await self._note(row, states, generation, read)
+        await self._note(row, states, generation, read, names)
 
     async def _read(
         self, row: Row, place: str, states: States, generation: int
@@ -226,7 +228,7 @@ class Cycle(Struct, frozen=True):
         """Make its place hold the site, and the old one nothing; gives its pages."""
         # without pages, it removes what another wiki left that had its path
         old = {row.place or (place if seen.record.files else "")}
-        if row.wiki.visibility != "public":
+        if row.is_gone or row.wiki.visibility != "public":
             # a late write may have come there, of a worker that died of it
             old.add(f"{self.settings.site}/{row.wiki.owner.full_path}/-/wikis")
         place = place if read.pulled else ""
@@ -249,7 +251,7 @@ class Cycle(Struct, frozen=True):
         return site_pages(site)
 
     async def _note(
-        self, row: Row, states: States, generation: int, read: Read
+        self, row: Row, states: States, generation: int, read: Read, names: list[str]
     ) -> None:
         """Put the state beside the one before, and name it in the row."""
         name = row.state
@@ -265,6 +267,8 @@ class Cycle(Struct, frozen=True):
             state=name,
             pages=read.pulled.pages if read.pulled else 0,
             problem=read.problem,
+            links=sorted(read.links),
+            names=names,
             is_settled=read.is_settled,
             listed=self._listed(row, name, read),
         )

@@ -98,6 +98,21 @@ _FREE = (
     f"{_UNANSWERED} AND due_at <= clock_timestamp()"
     f" AND NOT (is_busy AND worker IN {_LIVE})"
 )
+_HELD = "key = %(key)s AND claim = %(claim)s AND generation = %(before)s"
+_TELLING = """
+WITH found AS (
+    SELECT key, hint_at <= begun_at AND key <> %(key)s AS is_new FROM fleet_wiki
+    WHERE key IN (%(key)s, %(landing)s) OR links @> ARRAY[(SELECT place
+        FROM fleet_wiki WHERE key = %(key)s AND names <> %(names)s)]
+    ORDER BY key FOR UPDATE),
+told AS (UPDATE fleet_wiki SET hint_at = clock_timestamp()
+    WHERE key IN (SELECT key FROM found WHERE is_new))
+"""
+"""Lets others have a cycle that need to know of a change.
+
+All are locked in the order of keys, so that no two statements wait for each other.
+Who had a hint since its cycle began has the next one after this: a claim passes over
+what is locked."""
 _FAILING = "attempts > 0 AND (problem <> '' OR attempts > 2)"
 
 
@@ -140,8 +155,6 @@ class Row(Struct, frozen=True):
     """Places of the sites that its pages name; None: nobody looked."""
     names: Sequence[str]
     """Slug and path of each page of its site, one behind the other."""
-    attempts: int
-    """Since its last cycle that ended well, this one among them."""
 
 
 class Shown(Struct, frozen=True):
@@ -324,7 +337,7 @@ class Rows:
             f" LATERAL (SELECT key FROM fleet_wiki WHERE key = next.key AND {_FREE}"
             " FOR UPDATE SKIP LOCKED) AS taken LIMIT 1)"
             " RETURNING key, wiki::text, is_gone, claim, generation, state, place,"
-            " may_empty, listed, links, names, attempts",
+            " may_empty, listed, links, names",
             {"me": worker},
         )
         if row is None:
@@ -333,13 +346,13 @@ class Rows:
 
     async def check(self, row: Row) -> None:
         """See that nobody claimed the wiki since."""
-        await self._moved(row, "claim = claim", ())
+        await self._held(row, f"SELECT key FROM fleet_wiki WHERE {_HELD}", {})
 
     async def note(
-        self, row: Row, name: Literal["place", "links", "names"], value: object
+        self, row: Row, name: Literal["place", "links"], value: object
     ) -> None:
-        """Note where the site is about to lie, what it names, or its pages."""
-        await self._moved(row, f"{name} = %s", (value,))
+        """Note where the site is about to lie, or what it names."""
+        await self._changed(row, f"{name} = %(value)s", {"value": value})
 
     async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
         """Whether a wiki other than a row's has, or will have, a place."""
@@ -362,36 +375,38 @@ class Rows:
         state: str,
         pages: int,
         problem: str,
+        links: Sequence[str] = (),
+        names: Sequence[str] = (),
         is_settled: bool = True,
         listed: str = "",
         rests_s: float = 0.0,
     ) -> None:
         """Note a cycle that ended well, and what the landing page lists of the wiki.
 
-        Not settled, the wiki stays due, else it has no cycle for ``rests_s``.
+        Not settled, the wiki stays due, else it has no cycle for ``rests_s``.  Wikis
+        that name its site become due with that, where it has other pages than before.
         """
         listed = _NUL.sub(r"\1", listed)
-        change = (
-            "is_busy = false, may_empty = false, generation = %s, state = %s,"
-            " pages = %s, problem = %s, listed = %s, answered_at = begun_at"
+        moved = {"generation": generation, "state": state, "pages": pages}
+        moved |= {"problem": problem, "listed": listed, "links": [*links]}
+        change = "is_busy = false, may_empty = false, answered_at = begun_at, " + (
+            "attempts = 0, due_at = now() + %(rests_s)s * interval '1 second'"
+            if is_settled
+            else "hint_at = clock_timestamp()"
         )
-        values = [generation, state, pages, problem, listed]
-        if is_settled:
-            change += ", attempts = 0, due_at = now() + %s * interval '1 second'"
-            values.append(rests_s)
-        else:
-            change += ", hint_at = clock_timestamp()"
-        await self._moved(row, change, values)
-        if listed != row.listed:
-            await self.hint(LANDING)
+        is_told = listed != row.listed or [*names] != [*row.names]
+        if is_told:
+            moved["names"] = [*names]
+        change = ", ".join([change, *(f"{name} = %({name})s" for name in moved)])
+        landing = LANDING if listed != row.listed else row.key
+        values = {**moved, "rests_s": rests_s, "landing": landing}
+        await self._changed(row, change, values, _TELLING if is_told else "")
 
     async def forget(self, row: Row) -> None:
         """Remove a wiki that is no more and has no site."""
         await self._do(
             "DELETE FROM fleet_wiki WHERE key = %s AND claim = %s", (row.key, row.claim)
         )
-        if row.listed:
-            await self.hint(LANDING)
 
     async def tell(self, places: Collection[str]) -> None:
         """Let the wikis that name places have a cycle, as pages came or went there."""
@@ -419,16 +434,19 @@ class Rows:
 
     async def fail(self, row: Row, problem: str, *, is_halted: bool = False) -> None:
         """Note why a cycle failed; halted, the wiki waits until a person approves."""
-        change = "is_busy = false, problem = %s, is_halted = %s"
-        await self._moved(row, change, (problem.replace("\0", ""), is_halted))
+        change = "is_busy = false, problem = %(problem)s, is_halted = %(is_halted)s"
+        values = {"problem": problem.replace("\0", ""), "is_halted": is_halted}
+        await self._changed(row, change, values)
 
-    async def _moved(self, row: Row, change: str, values: Sequence[object]) -> None:
-        found = await self._one(
-            f"UPDATE fleet_wiki SET {change}"
-            " WHERE key = %s AND claim = %s AND generation = %s RETURNING key",
-            (*values, row.key, row.claim, row.generation),
-        )
-        if found is None:
+    async def _changed(
+        self, row: Row, change: str, values: Mapping[str, object], before: str = ""
+    ) -> None:
+        text = f"{before}UPDATE fleet_wiki SET {change} WHERE {_HELD} RETURNING key"
+        await self._held(row, text, values)
+
+    async def _held(self, row: Row, text: str, values: Mapping[str, object]) -> None:
+        own = {"key": row.key, "claim": row.claim, "before": row.generation}
+        if await self._one(text, {**values, **own}) is None:
             raise LostClaim(row.key)
 
     async def put(
@@ -472,7 +490,8 @@ class Rows:
                 # what has no pages, as nearly all, costs nothing until they do
                 await cursor.execute(
                     "UPDATE fleet_wiki SET hint_at = now() WHERE hint_at <= answered_at"
-                    f" AND (pages > 0 OR key LIKE 'group-%' OR key = '{LANDING}')"
+                    " AND (pages > 0 OR is_gone"
+                    f" OR key LIKE 'group-%' OR key = '{LANDING}')"
                 )
                 await cursor.execute("UPDATE fleet SET swept_at = now()")
 
@@ -535,7 +554,8 @@ class Rows:
     async def counts(self) -> Counts:
         """The fleet in numbers."""
         row = await self._one(
-            f"SELECT count(*) FILTER (WHERE key <> '{LANDING}') AS wikis,"
+            f"SELECT count(*) FILTER (WHERE NOT is_gone AND key <> '{LANDING}')"
+            " AS wikis,"
             " coalesce(sum(pages), 0)::int AS pages,"
             f" count(*) FILTER (WHERE {_UNANSWERED}) AS due,"
             f" count(*) FILTER (WHERE is_busy AND worker IN {_LIVE}) AS running,"
@@ -560,7 +580,8 @@ class Rows:
             "SELECT key, path, pages, generation, place, problem, is_halted,"
             f" {_FAILING} AS is_failing, CASE WHEN {_UNANSWERED}"
             " THEN extract(epoch FROM now() - hint_at)::float8 ELSE 0 END AS waits_s"
-            " FROM fleet_wiki ORDER BY is_halted DESC, is_failing DESC, path"
+            " FROM fleet_wiki WHERE NOT is_gone OR place <> ''"
+            " ORDER BY is_halted DESC, is_failing DESC, path"
         )
         return [Shown(**row) for row in rows]
 
