@@ -113,8 +113,30 @@ async def test_place_belongs_to_one_fleet(
     assert not (await fleet.rows.counts()).is_draining
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [("in", "in/a/place"), ("over/a/place", "over")]
+)
+async def test_places_of_two_fleets_do_not_lie_in_each_other(
+    fleet: Fleet, first: str, second: str
+) -> None:
+    one, two = (
+        replace(
+            fleet.settings,
+            site=f"{fleet.settings.site}-{site}",
+            state=f"{fleet.settings.state}-{number}",
+            fleet=number,
+        )
+        for number, site in (("1", first), ("2", second))
+    )
+    await own(one)
+    with pytest.raises(PlaceTaken, match=f"^{one.site} belongs to fleet 1 of"):
+        await own(two)
+    assert await open_bucket(two.site).read(OWNER) is None
+    await own(replace(two, fleet="1"))
+
+
 async def test_strange_name_of_an_owner_is_one_short_line(fleet: Fleet) -> None:
-    state = f"{fleet.settings.state}/strange"
+    state = f"{fleet.settings.state}-strange"
     content = b"\x1b[2J\nfleet\xff" + 1_000_000 * b" a"
     await open_bucket(state).put(OWNER, content, "")
     with pytest.raises(PlaceTaken) as refused:
@@ -154,7 +176,7 @@ async def test_places_are_owned_all_or_none(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch, before: bytes, error: BaseException
 ) -> None:
     """The place of the states refuses; who takes over, gives back what was there."""
-    settings = replace(fleet.settings, site=f"{fleet.settings.site}/new", fleet="new")
+    settings = replace(fleet.settings, site=f"{fleet.settings.site}-new", fleet="new")
     site, put = open_bucket(settings.site), Bucket.put
     if before:
         await site.put(OWNER, before, "")
@@ -175,9 +197,9 @@ async def test_fleet_that_comes_second_is_told_of_the_first(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two fleets with places of their own for sites want one for their states."""
-    state = f"{fleet.settings.state}/new"
+    state = f"{fleet.settings.state}-new"
     one, two = (
-        replace(fleet.settings, site=f"s3://site/{fleet.name}/{name}", state=state)
+        replace(fleet.settings, site=f"{fleet.settings.site}-{name}", state=state)
         for name in ("one", "two")
     )
     put = Bucket.put

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from wikisync.core.system.parallel import gather
 from wikisync.core.terminal import one_line
-from wikisync.errors import PreconditionFailed, UsageError, WikisyncError
+from wikisync.errors import PreconditionFailed, SiteError, UsageError, WikisyncError
 from wikisync.fleet.rows import Rows, Settings
 from wikisync.site.bucket import Bucket, open_bucket
 from wikisync.workspace.doctor import Finding, Grade
@@ -56,16 +56,32 @@ async def _foreign(
     for place in filter(None, (settings.site, settings.state, settings.protected)):
         bucket = open_bucket(place)
         content, etag = await bucket.read(OWNER) or (b"", "")
-        if content and not content.startswith(name.encode()) and not takes_over:
-            owner = one_line(content.decode(errors="replace"))
+        owners = {place: content} if content else await _nested(bucket)
+        for taken, owner in owners.items():
+            if owner.startswith(name.encode()) or takes_over:
+                continue
+            said = one_line(owner.decode(errors="replace"))
             raise PlaceTaken(
-                f"{place} belongs to {owner}, not to {name}{settings.service}",
-                hint="name another place, or if that fleet is no more: wikisync fleet"
-                " init --take-over, which ends its workers",
+                f"{taken} belongs to {said}, not to {name}{settings.service}",
+                hint="name a place apart from it, or if that fleet is no more: wikisync"
+                " fleet init --take-over, which ends its workers",
             )
         if content != mine:
             foreign.append((bucket, content, etag))
     return foreign
+
+
+async def _nested(bucket: Bucket) -> dict[str, bytes]:
+    """Who owns the places that lie in a new one, and those that it lies in."""
+    below = [path for path in await bucket.etags() if path.endswith(f"/{OWNER}")]
+    owners = [(f"{bucket.url}/{path}", await bucket.read(path)) for path in below]
+    above = bucket.url
+    while (above := above.rpartition("/")[0]) != "s3:/":
+        # a key that is for this place alone reads nothing above it
+        with suppress(SiteError):
+            path = f"{above}/{OWNER}"
+            owners.append((path, await open_bucket(above).read(OWNER)))
+    return {path[: -len(OWNER) - 1]: found[0] for path, found in owners if found}
 
 
 async def examine(rows: Rows, settings: Settings) -> AsyncIterator[Finding]:
