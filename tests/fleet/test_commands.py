@@ -233,14 +233,13 @@ async def test_workers_share_the_requests_of_a_minute(fleet: Fleet) -> None:
     assert 1 < len(made) <= 48
     await fleet.rows._do("UPDATE fleet SET asked_at = '-infinity'")
     budget = FleetBudget(fleet.rows, 1200)
-    budget.refused(0.05)
+    await budget.refused(0.05)
 
     async def is_over() -> bool:
         return not await budget.take()
 
     await until(is_over)
-    budget.refused(30)
-    await budget.take()
+    await budget.refused(30)
     assert await FleetBudget(fleet.rows, 1200).take() > 20
 
 
@@ -252,6 +251,21 @@ async def test_requests_of_a_worker_are_taken_from_the_shared_ones(
     begun = time.monotonic()
     await fleet.client.version()
     assert time.monotonic() - begun > 0.5
+
+
+async def test_limit_that_one_worker_met_is_known_to_the_others(fleet: Fleet) -> None:
+    other = FleetBudget(fleet.rows, 6000)
+
+    async def is_known() -> bool:
+        return await other.take() > 20
+
+    async with counted(fleet) as proxy:
+        fleet.client.budget.shared = FleetBudget(fleet.rows, 6000)
+        proxy.bend(count=1, status=429, headers={"Retry-After": "30"})
+        async with asyncio.TaskGroup() as group:
+            limited = group.create_task(fleet.client.version())
+            await until(is_known)
+            limited.cancel()
 
 
 async def test_quiet_instance_costs_two_requests_a_minute(fleet: Fleet) -> None:

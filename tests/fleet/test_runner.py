@@ -9,13 +9,16 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
 from msgspec.structs import replace
 
 from tests.support.fleet import claim, due
+from tests.support.relaying import relay
 from tests.support.waiting import until
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.rows import LATE, LostClaim, Row, Rows, Settings, key_of, pool_for
@@ -496,6 +499,36 @@ async def test_queue_that_goes_and_comes_back_is_worked_on(
         await asyncio.to_thread(postgres.start)
         await fleet.poke(KEYS[0])
         await until(lambda: fleet.cycles.ended[KEYS[0]] > before)
+
+
+async def test_worker_whose_cable_to_the_database_is_cut_ends_its_cycles(
+    fleet: FleetBench,
+) -> None:
+    """It alone: the bucket takes what it writes, and another worker has the wiki."""
+    (place,) = parse_qs(urlsplit(fleet.database).query)["host"]
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def cycle(_row: Row) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with AsyncExitStack() as stack:
+        cable = await stack.enter_async_context(AsyncExitStack())
+        passes = await cable.enter_async_context(
+            relay(Path(place, ".s.PGSQL.5432"), "127.0.0.1")
+        )
+        url = f"postgresql://fleet@127.0.0.1:{passes.port}/postgres"
+        rows = Rows(await stack.enter_async_context(pool_for(url)))
+        cut = FleetRunner(rows, beat_s=0.1, poll_s=0.1, silent_max_s=1, dead_s=2)
+        await stack.enter_async_context(running(cut.run(cycle, idle)))
+        await begun.wait()
+        await cable.aclose()
+        await ended.wait()
+        await stack.enter_async_context(fleet.running())
+        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
 
 
 async def test_runner_whose_loop_stood_still_begins_a_new_life(

@@ -120,7 +120,7 @@ class SharedBudget(Protocol):
     async def take(self) -> float:
         """Seconds to wait before it is asked again; 0: one request may be made now."""
 
-    def refused(self, pause_s: float) -> None:
+    async def refused(self, pause_s: float) -> None:
         """The service made this client pause; the others had better pause, too."""
 
 
@@ -168,6 +168,9 @@ class Budget:
             if isinstance(failure.error, RateLimited):
                 failure.after_s = self.note_refusal(area, failure.after_s, sent_at)
                 failure.error.is_everywhere = self.is_everywhere(area)
+                if self.shared:
+                    most_s = self._settings.limit_wait_max_s
+                    await self.shared.refused(min(failure.after_s, most_s))
             raise
         except RemoteError:
             self.note_answer(area)
@@ -352,8 +355,6 @@ class Budget:
         refusals = (before.refusals if before else 0) + is_new
         pause_s = self._pause_s(asked_s, refusals)
         self._pace.refused(sent_at, now)
-        if self.shared:
-            self.shared.refused(pause_s)
         if before is None or before.asked_until <= now:
             before = Wait(str(area), pause_s, now + pause_s, self._wall() + pause_s, 0)
         until = now + min(pause_s, self._settings.limit_wait_max_s)

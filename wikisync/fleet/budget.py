@@ -17,15 +17,12 @@ class FleetBudget:
 
     def __init__(self, rows: Rows, per_minute: int) -> None:
         """Nothing is taken yet."""
-        self._rows, self._left, self._until, self._paused = rows, 0, 0.0, 0.0
+        self._rows, self._left, self._until = rows, 0, 0.0
         self._count = max(1, int(per_minute / 60 * TAKEN_S))
         self._seconds = self._count * 60 / (per_minute * SPARED)
 
     async def take(self) -> float:
         """Seconds to wait before it is asked again; 0: one request may be made now."""
-        if (pause_s := self._paused - time.monotonic()) > 0:
-            self._paused = 0.0
-            await self._rows.pause(pause_s)
         if not self._left or time.monotonic() > self._until:
             if wait_s := await self._rows.take_requests(self._seconds):
                 return wait_s
@@ -33,6 +30,7 @@ class FleetBudget:
         self._left -= 1
         return 0.0
 
-    def refused(self, pause_s: float) -> None:
+    async def refused(self, pause_s: float) -> None:
         """The service made this worker pause; the others do, too."""
-        self._paused = max(self._paused, time.monotonic() + pause_s)
+        self._left = 0
+        await self._rows.pause(pause_s)
