@@ -184,7 +184,7 @@ class Cycle(Struct, frozen=True):
             else:
                 await self.rows.forget(row)
             return
-        await self._note(row, states, generation, read, names)
+        await self._note(row, place, states, generation, read, names)
 
     async def _read(
         self, row: Row, place: str, states: States, generation: int
@@ -238,10 +238,10 @@ class Cycle(Struct, frozen=True):
                 found = await look(left, is_audit=True)
                 await upload(None, left, found, check=self._put)
         if row.place != place:
-            # a death after this leaves a site that the row knows of
-            await self.rows.note(row, "place", place)
-            if row.place:  # the pages of a new site are told of once they are there
-                await self.rows.tell([row.place, place])
+            # a death after this leaves a site that the row knows of; the pages of a
+            # new one are told of once they are there
+            told = [row.place, place] if row.place else []
+            await self.rows.note(row, "place", place, told)
         await self.at("upload")
         if not place:
             return []
@@ -251,7 +251,13 @@ class Cycle(Struct, frozen=True):
         return site_pages(site)
 
     async def _note(
-        self, row: Row, states: States, generation: int, read: Read, names: list[str]
+        self,
+        row: Row,
+        place: str,
+        states: States,
+        generation: int,
+        read: Read,
+        names: list[str],
     ) -> None:
         """Put the state beside the one before, and name it in the row."""
         name = row.state
@@ -267,6 +273,7 @@ class Cycle(Struct, frozen=True):
             state=name,
             pages=read.pulled.pages if read.pulled else 0,
             problem=read.problem,
+            place=place,
             links=sorted(read.links),
             names=names,
             is_settled=read.is_settled,

@@ -100,18 +100,15 @@ _FREE = (
 )
 _HELD = "key = %(key)s AND claim = %(claim)s AND generation = %(before)s"
 _TELLING = """
-WITH found AS (
-    SELECT key, hint_at <= begun_at AND key <> %(key)s AS is_new FROM fleet_wiki
-    WHERE key IN (%(key)s, %(landing)s) OR links @> ARRAY[(SELECT place
-        FROM fleet_wiki WHERE key = %(key)s AND names <> %(names)s)]
+WITH found AS (SELECT key, hint_at <= begun_at AND key <> %(key)s AS is_new
+    FROM fleet_wiki WHERE key = ANY(%(keys)s) OR links && %(places)s
     ORDER BY key FOR UPDATE),
 told AS (UPDATE fleet_wiki SET hint_at = clock_timestamp()
     WHERE key IN (SELECT key FROM found WHERE is_new))
 """
-"""Lets others have a cycle that need to know of a change.
+"""Lets others have a cycle, in the order of keys, so that nobody waits in a circle.
 
-All are locked in the order of keys, so that no two statements wait for each other.
-Who had a hint since its cycle began has the next one after this: a claim passes over
+Who had a hint since its cycle began has its next one after this: a claim passes over
 what is locked."""
 _FAILING = "attempts > 0 AND (problem <> '' OR attempts > 2)"
 
@@ -168,8 +165,6 @@ class Shown(Struct, frozen=True):
     problem: str
     is_halted: bool
     is_failing: bool
-    waits_s: float
-    """How long it is due; 0 where it is not."""
 
 
 class Counts(Struct, frozen=True):
@@ -349,10 +344,17 @@ class Rows:
         await self._held(row, f"SELECT key FROM fleet_wiki WHERE {_HELD}", {})
 
     async def note(
-        self, row: Row, name: Literal["place", "links"], value: object
+        self,
+        row: Row,
+        name: Literal["place", "links"],
+        value: object,
+        places: Collection[str] = (),
     ) -> None:
-        """Note where the site is about to lie, or what it names."""
-        await self._changed(row, f"{name} = %(value)s", {"value": value})
+        """Note where the site is about to lie, or what it names.
+
+        Let the wikis that name ``places`` have a cycle, as pages come or go there.
+        """
+        await self._changed(row, f"{name} = %(value)s", {"value": value}, (), places)
 
     async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
         """Whether a wiki other than a row's has, or will have, a place."""
@@ -375,6 +377,7 @@ class Rows:
         state: str,
         pages: int,
         problem: str,
+        place: str = "",
         links: Sequence[str] = (),
         names: Sequence[str] = (),
         is_settled: bool = True,
@@ -384,37 +387,32 @@ class Rows:
         """Note a cycle that ended well, and what the landing page lists of the wiki.
 
         Not settled, the wiki stays due, else it has no cycle for ``rests_s``.  Wikis
-        that name its site become due with that, where it has other pages than before.
+        that name its ``place`` become due with that, where its pages are other ones.
         """
         listed = _NUL.sub(r"\1", listed)
         moved = {"generation": generation, "state": state, "pages": pages}
         moved |= {"problem": problem, "listed": listed, "links": [*links]}
-        change = "is_busy = false, may_empty = false, answered_at = begun_at, " + (
-            "attempts = 0, due_at = now() + %(rests_s)s * interval '1 second'"
-            if is_settled
-            else "hint_at = clock_timestamp()"
-        )
-        is_told = listed != row.listed or [*names] != [*row.names]
-        if is_told:
+        if is_told := [*names] != [*row.names]:
             moved["names"] = [*names]
-        change = ", ".join([change, *(f"{name} = %({name})s" for name in moved)])
-        landing = LANDING if listed != row.listed else row.key
-        values = {**moved, "rests_s": rests_s, "landing": landing}
-        await self._changed(row, change, values, _TELLING if is_told else "")
+        change = ", ".join(f"{name} = %({name})s" for name in moved) + (
+            ", is_busy = false, may_empty = false, answered_at = begun_at, "
+        )
+        if is_settled:
+            change += "attempts = 0, due_at = now() + %(rests_s)s * interval '1 second'"
+        else:
+            change += "hint_at = clock_timestamp()"
+        await self._changed(
+            row,
+            change,
+            {**moved, "rests_s": rests_s},
+            [LANDING] * (listed != row.listed),
+            [place] * is_told,
+        )
 
     async def forget(self, row: Row) -> None:
         """Remove a wiki that is no more and has no site."""
         await self._do(
             "DELETE FROM fleet_wiki WHERE key = %s AND claim = %s", (row.key, row.claim)
-        )
-
-    async def tell(self, places: Collection[str]) -> None:
-        """Let the wikis that name places have a cycle, as pages came or went there."""
-        # in the order of keys, so that no two statements wait for each other
-        await self._do(
-            "UPDATE fleet_wiki SET hint_at = clock_timestamp() WHERE key IN"
-            " (SELECT key FROM fleet_wiki WHERE links && %s ORDER BY key FOR UPDATE)",
-            (list(places),),
         )
 
     async def beside(self, places: Collection[str]) -> dict[str, list[str]]:
@@ -439,10 +437,17 @@ class Rows:
         await self._changed(row, change, values)
 
     async def _changed(
-        self, row: Row, change: str, values: Mapping[str, object], before: str = ""
+        self,
+        row: Row,
+        change: str,
+        values: Mapping[str, object],
+        keys: Collection[str] = (),
+        places: Collection[str] = (),
     ) -> None:
-        text = f"{before}UPDATE fleet_wiki SET {change} WHERE {_HELD} RETURNING key"
-        await self._held(row, text, values)
+        told = _TELLING if keys or places else ""
+        text = f"{told}UPDATE fleet_wiki SET {change} WHERE {_HELD} RETURNING key"
+        others = {"keys": [row.key, *keys], "places": [*places]}
+        await self._held(row, text, {**values, **others})
 
     async def _held(self, row: Row, text: str, values: Mapping[str, object]) -> None:
         own = {"key": row.key, "claim": row.claim, "before": row.generation}
@@ -531,17 +536,14 @@ class Rows:
         Seconds to wait where others took them; 0: these may be made now.
         """
         row = await self._one(
-            "UPDATE fleet SET asked_at = clock_timestamp() + %s * interval '1 second'"
-            " WHERE asked_at <= clock_timestamp() RETURNING number",
+            "WITH taken AS (UPDATE fleet SET asked_at = clock_timestamp()"
+            " + %s * interval '1 second' WHERE asked_at <= clock_timestamp()"
+            " RETURNING 0.0::float8 AS wait) SELECT coalesce((SELECT wait FROM taken),"
+            " greatest(0.01, extract(epoch FROM asked_at - clock_timestamp())::float8))"
+            " AS wait FROM fleet",
             (seconds,),
         )
-        if row:
-            return 0.0
-        row = await self._one(
-            "SELECT extract(epoch FROM asked_at - clock_timestamp())::float8 AS wait"
-            " FROM fleet"
-        )
-        return max(0.01, row["wait"]) if row else 0.0
+        return float(row["wait"]) if row else 0.0
 
     async def pause(self, seconds: float) -> None:
         """Let no worker ask the service for a while."""
@@ -578,9 +580,8 @@ class Rows:
         """Every wiki, those with problems first."""
         rows = await self._do(
             "SELECT key, path, pages, generation, place, problem, is_halted,"
-            f" {_FAILING} AS is_failing, CASE WHEN {_UNANSWERED}"
-            " THEN extract(epoch FROM now() - hint_at)::float8 ELSE 0 END AS waits_s"
-            " FROM fleet_wiki WHERE NOT is_gone OR place <> ''"
+            f" {_FAILING} AS is_failing FROM fleet_wiki"
+            " WHERE NOT is_gone OR place <> ''"
             " ORDER BY is_halted DESC, is_failing DESC, path"
         )
         return [Shown(**row) for row in rows]

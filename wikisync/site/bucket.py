@@ -100,7 +100,6 @@ class Seen(Struct, frozen=True):
 class Uploaded(Struct, frozen=True):
     """What one upload did."""
 
-    seen: Seen
     put: int = 0
     removed: int = 0
 
@@ -325,7 +324,7 @@ async def upload(
     ]
     gone = sorted(files.keys() - wanted.keys())
     if not changed and not gone:
-        return Uploaded(seen)
+        return Uploaded()
     etags = {**seen.strange, **{path: one.etag for path, one in files.items()}}
     files |= {one.path: Stored("", etags.get(one.path, "")) for one in changed}
     begun = Record(seen.record.number + 1, files)
@@ -376,8 +375,8 @@ async def upload(
     await each(gone, remove, in_flight=AT_ONCE)
     done = Record(begun.number + 1, files)
     await check()
-    record_tag = await bucket.put(RECORD, msgspec.json.encode(done), record_tag)
-    return Uploaded(Seen(done, record_tag), len(changed), len(gone))
+    await bucket.put(RECORD, msgspec.json.encode(done), record_tag)
+    return Uploaded(len(changed), len(gone))
 
 
 async def send(folder: Path, bucket: Bucket) -> Uploaded:
