@@ -26,33 +26,12 @@ class PlaceTaken(UsageError):
 
 
 async def own(settings: Settings, *, takes_over: bool = False) -> None:
-    """Make the places of a fleet its own, all or none; or PlaceTaken, SiteError.
+    """Make the places of a fleet its own; or PlaceTaken, SiteError.
 
     A fleet that lost a place so finds it out as a worker begins, or lists wikis.
     """
-    mine = f"fleet {settings.fleet} of {settings.service}".encode()
-    foreign = await _foreign(settings, mine, takes_over=takes_over)
-    try:
-        for bucket, _, etag in foreign:
-            await bucket.put(OWNER, mine, etag)
-    except BaseException as error:
-        for bucket, before, _ in foreign:
-            with suppress(WikisyncError):
-                now, etag = await bucket.read(OWNER) or (b"", "")
-                if now == mine and before:
-                    await bucket.put(OWNER, before, etag)
-                elif now == mine:
-                    await bucket.remove(OWNER, etag)
-        if isinstance(error, PreconditionFailed):
-            await _foreign(settings, mine)  # names the fleet that came between
-        raise
-
-
-async def _foreign(
-    settings: Settings, mine: bytes, *, takes_over: bool = False
-) -> list[tuple[Bucket, bytes, str]]:
-    """The places whose owner is not named so, what names it, and the tag of that."""
     name, foreign = f"fleet {settings.fleet} of ", []
+    mine = f"{name}{settings.service}".encode()
     for place in filter(None, (settings.site, settings.state, settings.protected)):
         bucket = open_bucket(place)
         content, etag = await bucket.read(OWNER) or (b"", "")
@@ -67,8 +46,12 @@ async def _foreign(
                 " fleet init --take-over, which ends its workers",
             )
         if content != mine:
-            foreign.append((bucket, content, etag))
-    return foreign
+            foreign.append((bucket, etag))
+    for bucket, etag in foreign:
+        try:
+            await bucket.put(OWNER, mine, etag)
+        except PreconditionFailed:  # another fleet came between
+            await own(settings, takes_over=takes_over)
 
 
 async def _nested(bucket: Bucket) -> dict[str, bytes]:

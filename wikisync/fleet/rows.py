@@ -98,7 +98,7 @@ _FREE = (
     f"{_UNANSWERED} AND due_at <= clock_timestamp()"
     f" AND NOT (is_busy AND worker IN {_LIVE})"
 )
-_HELD = "key = %(key)s AND claim = %(claim)s AND generation = %(before)s"
+_HELD = "key = %(key)s AND claim = %(claim)s AND generation = %(held)s"
 _TELLING = """
 WITH found AS (SELECT key, hint_at <= begun_at AND key <> %(key)s AS is_new
     FROM fleet_wiki WHERE key = ANY(%(keys)s) OR links && %(places)s
@@ -207,11 +207,17 @@ class Rows:
     ) -> None:
         """Make the tables, or change what the fleet works on; wikis stay.
 
-        A fleet that is there keeps its name.  Nothing changes if ``own`` raises, which
-        keeps no worker waiting.
+        A fleet that is there keeps its name, and one whose ``own`` raised, which keeps
+        no worker waiting; nothing else changes then.
         """
+        named = msgspec.json.encode(settings).decode()
         async with self.pool.connection() as connection:
             await connection.execute(SCHEMA, prepare=False)
+            await connection.execute(
+                "INSERT INTO fleet (number, version, settings) VALUES (1, 0, %s)"
+                " ON CONFLICT DO NOTHING",
+                (named,),
+            )
         async with self.pool.connection() as connection, connection.transaction():
             await connection.execute(ALONE)
             cursor = await connection.execute("SELECT settings->>'fleet' FROM fleet")
@@ -219,10 +225,8 @@ class Rows:
                 settings = replace(settings, fleet=name or settings.fleet)
             await own(settings)
             await connection.execute(
-                "INSERT INTO fleet (number, version, settings) VALUES (1, %s, %s)"
-                " ON CONFLICT (number) DO UPDATE SET settings = excluded.settings,"
-                " version = excluded.version, listed_at = '-infinity',"
-                " swept_at = '-infinity'",
+                "UPDATE fleet SET version = %s, settings = %s,"
+                " listed_at = '-infinity', swept_at = '-infinity'",
                 (VERSION, msgspec.json.encode(settings).decode()),
             )
             owner = WikiOwner("group", LANDING)
@@ -242,7 +246,9 @@ class Rows:
             UsageError: there is no fleet in the database, or of another version.
         """
         try:
-            row = await self._one("SELECT version, settings::text FROM fleet")
+            row = await self._one(
+                "SELECT version, settings::text FROM fleet WHERE version > 0"
+            )
         except errors.UndefinedTable:
             row = None
         if row is None:
@@ -354,7 +360,7 @@ class Rows:
 
         Let the wikis that name ``places`` have a cycle, as pages come or go there.
         """
-        await self._changed(row, f"{name} = %(value)s", {"value": value}, (), places)
+        await self._changed(row, {name: value}, places=places)
 
     async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
         """Whether a wiki other than a row's has, or will have, a place."""
@@ -394,20 +400,13 @@ class Rows:
         moved |= {"problem": problem, "listed": listed, "links": [*links]}
         if is_told := [*names] != [*row.names]:
             moved["names"] = [*names]
-        change = ", ".join(f"{name} = %({name})s" for name in moved) + (
-            ", is_busy = false, may_empty = false, answered_at = begun_at, "
-        )
+        also = ", is_busy = false, may_empty = false, answered_at = begun_at, "
         if is_settled:
-            change += "attempts = 0, due_at = now() + %(rests_s)s * interval '1 second'"
+            also += f"attempts = 0, due_at = now() + {rests_s} * interval '1 second'"
         else:
-            change += "hint_at = clock_timestamp()"
-        await self._changed(
-            row,
-            change,
-            {**moved, "rests_s": rests_s},
-            [LANDING] * (listed != row.listed),
-            [place] * is_told,
-        )
+            also += "hint_at = clock_timestamp()"
+        keys, places = [LANDING] * (listed != row.listed), [place] * is_told
+        await self._changed(row, moved, also, keys, places)
 
     async def forget(self, row: Row) -> None:
         """Remove a wiki that is no more and has no site."""
@@ -432,25 +431,25 @@ class Rows:
 
     async def fail(self, row: Row, problem: str, *, is_halted: bool = False) -> None:
         """Note why a cycle failed; halted, the wiki waits until a person approves."""
-        change = "is_busy = false, problem = %(problem)s, is_halted = %(is_halted)s"
         values = {"problem": problem.replace("\0", ""), "is_halted": is_halted}
-        await self._changed(row, change, values)
+        await self._changed(row, {**values, "is_busy": False})
 
     async def _changed(
         self,
         row: Row,
-        change: str,
         values: Mapping[str, object],
+        also: str = "",
         keys: Collection[str] = (),
         places: Collection[str] = (),
     ) -> None:
-        told = _TELLING if keys or places else ""
-        text = f"{told}UPDATE fleet_wiki SET {change} WHERE {_HELD} RETURNING key"
-        others = {"keys": [row.key, *keys], "places": [*places]}
-        await self._held(row, text, {**values, **others})
+        text = _TELLING if keys or places else ""
+        text += "UPDATE fleet_wiki SET "
+        text += ", ".join(f"{name} = %({name})s" for name in values) + also
+        told = {"keys": [row.key, *keys], "places": [*places]}
+        await self._held(row, f"{text} WHERE {_HELD} RETURNING key", {**values, **told})
 
     async def _held(self, row: Row, text: str, values: Mapping[str, object]) -> None:
-        own = {"key": row.key, "claim": row.claim, "before": row.generation}
+        own = {"key": row.key, "claim": row.claim, "held": row.generation}
         if await self._one(text, {**values, **own}) is None:
             raise LostClaim(row.key)
 
