@@ -144,7 +144,7 @@ class Cycle(Struct, frozen=True):
             with suppress(NotFound):
                 if found := await self._now(row.wiki):
                     row = replace(row, is_gone=False, wiki=found)
-        place, problem = self._place(row)
+        place = self._place(row)
         bucket = open_bucket(self.settings.state)
         states = States(self.folder / row.key / COPY, bucket, row.key)
         make_private_folder(states.folder)
@@ -152,7 +152,7 @@ class Cycle(Struct, frozen=True):
         seen = await look(open_bucket(place), is_audit=True) if place else Seen()
         await self.at("restore")
         generation = await states.restore(row)
-        read = Read(problem=problem)
+        read = Read(problem="" if row.is_gone else UNPROTECTED)
         if place:
             await self.at("pull")
             read = await self._read(row, place, states, generation)
@@ -173,7 +173,7 @@ class Cycle(Struct, frozen=True):
         await self.at("check")
         await self.check()
         await self.rows.check(row)
-        names = await self._publish(row, place, seen, read)
+        await self._publish(row, place, seen, read)
         if row.is_gone:
             await states.clear()
             if row.place:
@@ -184,7 +184,7 @@ class Cycle(Struct, frozen=True):
             else:
                 await self.rows.forget(row)
             return
-        await self._note(row, place, states, generation, read, names)
+        await self._note(row, place, states, generation, read)
 
     async def _read(
         self, row: Row, place: str, states: States, generation: int
@@ -222,10 +222,10 @@ class Cycle(Struct, frozen=True):
             return None
         found = await self._now(row.wiki)
         now = replace(row, wiki=found or replace(row.wiki, visibility="private"))
-        return now if self._place(now)[0] != place else None
+        return now if self._place(now) != place else None
 
-    async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> list[str]:
-        """Make its place hold the site, and the old one nothing; gives its pages."""
+    async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> None:
+        """Make its place hold the site, and the old one nothing."""
         # without pages, it removes what another wiki left that had its path
         old = {row.place or (place if seen.record.files else "")}
         if row.is_gone or row.wiki.visibility != "public":
@@ -243,21 +243,13 @@ class Cycle(Struct, frozen=True):
             told = [row.place, place] if row.place else []
             await self.rows.note(row, "place", place, told)
         await self.at("upload")
-        if not place:
-            return []
-        site = self.folder / row.key / SITE
-        done = await upload(site, open_bucket(place), seen, check=self._put)
-        log.info("%s: %d put, %d removed", row.wiki.owner, done.put, done.removed)
-        return site_pages(site)
+        if place:
+            bucket, site = open_bucket(place), self.folder / row.key / SITE
+            done = await upload(site, bucket, seen, check=self._put)
+            log.info("%s: %d put, %d removed", row.wiki.owner, done.put, done.removed)
 
     async def _note(
-        self,
-        row: Row,
-        place: str,
-        states: States,
-        generation: int,
-        read: Read,
-        names: list[str],
+        self, row: Row, place: str, states: States, generation: int, read: Read
     ) -> None:
         """Put the state beside the one before, and name it in the row."""
         name = row.state
@@ -275,7 +267,7 @@ class Cycle(Struct, frozen=True):
             problem=read.problem,
             place=place,
             links=sorted(read.links),
-            names=names,
+            names=site_pages(self.folder / row.key / SITE) if read.pulled else (),
             is_settled=read.is_settled,
             listed=self._listed(row, name, read),
         )
@@ -314,14 +306,10 @@ class Cycle(Struct, frozen=True):
         is_meant = self.settings.selection.means(found.owner, asked_by)
         return found if is_meant and not is_switched_off(record) else None
 
-    def _place(self, row: Row) -> tuple[str, str]:
-        """Where the site belongs, empty for nowhere, and what keeps it from there."""
-        wiki = row.wiki
-        if row.is_gone:
-            return "", ""
-        if not (top := self._top(row)):
-            return "", UNPROTECTED
-        return f"{top}/{wiki.owner.full_path}/-/wikis", ""
+    def _place(self, row: Row) -> str:
+        """Where the site belongs; empty for nowhere."""
+        top = "" if row.is_gone else self._top(row)
+        return top and f"{top}/{row.wiki.owner.full_path}/-/wikis"
 
     def _top(self, row: Row) -> str:
         """Where the sites of all wikis lie that are as public as one is."""

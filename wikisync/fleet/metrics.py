@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,8 +24,7 @@ class Meter:
         """Nothing happened yet."""
         self.seconds: Counter[str] = Counter()
         self.ends: Counter[str] = Counter(done=0, lost=0, refused=0)
-        self._steps: WeakKeyDictionary[asyncio.Task[Any], tuple[str, float]]
-        self._steps = WeakKeyDictionary()
+        self._steps: MutableMapping[Any, tuple[str, float]] = WeakKeyDictionary()
 
     async def at(self, step: str) -> None:
         """Note that a cycle came to a step."""

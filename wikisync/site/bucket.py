@@ -24,7 +24,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
@@ -185,6 +185,7 @@ class Bucket:
         """Remove an object, if it is the one with this tag; whether it was."""
         import aiohttp
         from obstore import sign_async
+        from yarl import URL
 
         # obstore knows no condition for it, and its signature admits a header more
         lasts, name = timedelta(seconds=SIGNED_S), self._prefix + path
@@ -193,8 +194,10 @@ class Bucket:
             timeout = aiohttp.ClientTimeout(total=RETRY_S)
             async with (
                 aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
-                session.delete(
-                    _exact(url), headers={"If-Match": etag}, allow_redirects=False
+                session.delete(  # as it was signed
+                    URL(url, encoded=True),
+                    headers={"If-Match": etag},
+                    allow_redirects=False,
                 ) as answer,
             ):
                 # gone already, or another one by now, which stays
@@ -213,13 +216,6 @@ class Bucket:
         said = said.splitlines()[0]
         name = f"{self.url}/{path}".rstrip("/")
         return SiteError(f"cannot {act} {name}: {said.strip(' :')}", hint=ACCESS_HINT)
-
-
-def _exact(url: str) -> Any:
-    """An address whose spelling was signed."""
-    from yarl import URL
-
-    return URL(url, encoded=True)
 
 
 def open_bucket(url: str) -> Bucket:
