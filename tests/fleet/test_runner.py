@@ -297,7 +297,7 @@ async def test_wiki_that_is_not_settled_waits_for_the_worker_that_has_its_copy(
             await rows.join(name, 60)
         done = {"state": "", "pages": 1, "problem": "a page is limited"}
         while row := await rows.claim("one"):
-            await rows.move(row, generation=1, is_settled=False, **done)  # type: ignore[arg-type]
+            await rows.move(row, generation=1, rests_s=None, **done)  # type: ignore[arg-type]
         await rows._do("UPDATE fleet_wiki SET due_at = now()")
         assert await rows.claim("two") is None
         assert await rows.claim("one")

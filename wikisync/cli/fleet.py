@@ -395,7 +395,5 @@ async def _two_workers(folder: Path, token: Path) -> AsyncIterator[None]:
         yield
     finally:
         for worker in workers:
-            worker.terminate()
-        for worker in workers:
             # the service answers them meanwhile
             await finish_in_thread(end_server, worker, signal.SIGTERM, ENDS_WITHIN_S)

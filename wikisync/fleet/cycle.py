@@ -174,17 +174,12 @@ class Cycle(Struct, frozen=True):
         await self.check()
         await self.rows.check(row)
         await self._publish(row, place, seen, read)
-        if row.is_gone:
+        if row.is_gone and not row.place:
             await states.clear()
-            if row.place:
-                # what a killed worker's last writes left is removed by another cycle
-                await self.rows.move(
-                    row, generation=row.generation, state="", pages=0, problem=""
-                )
-            else:
-                await self.rows.forget(row)
-            return
-        await self._note(row, place, states, generation, read)
+            await self.rows.forget(row)
+        else:
+            # a killed worker's last writes may come yet: what is gone has one more
+            await self._note(row, place, states, generation, read)
 
     async def _read(
         self, row: Row, place: str, states: States, generation: int
@@ -268,7 +263,7 @@ class Cycle(Struct, frozen=True):
             place=place,
             links=sorted(read.links),
             names=site_pages(self.folder / row.key / SITE) if read.pulled else (),
-            is_settled=read.is_settled,
+            rests_s=0.0 if read.is_settled else None,
             listed=self._listed(row, name, read),
         )
         await self.at("tidy")

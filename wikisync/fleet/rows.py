@@ -160,7 +160,6 @@ class Shown(Struct, frozen=True):
     key: str
     path: str
     pages: int
-    generation: int
     place: str
     problem: str
     is_halted: bool
@@ -386,14 +385,13 @@ class Rows:
         place: str = "",
         links: Sequence[str] = (),
         names: Sequence[str] = (),
-        is_settled: bool = True,
         listed: str = "",
-        rests_s: float = 0.0,
+        rests_s: float | None = 0.0,
     ) -> None:
         """Note a cycle that ended well, and what the landing page lists of the wiki.
 
-        Not settled, the wiki stays due, else it has no cycle for ``rests_s``.  Wikis
-        that name its ``place`` become due with that, where its pages are other ones.
+        It has no cycle for ``rests_s`` seconds, or with None stays due.  Wikis that
+        name its ``place`` become due with that, where its pages are other ones.
         """
         listed = _NUL.sub(r"\1", listed)
         moved = {"generation": generation, "state": state, "pages": pages}
@@ -401,7 +399,7 @@ class Rows:
         if is_told := [*names] != [*row.names]:
             moved["names"] = [*names]
         also = ", is_busy = false, may_empty = false, answered_at = begun_at, "
-        if is_settled:
+        if rests_s is not None:
             also += f"attempts = 0, due_at = now() + {rests_s} * interval '1 second'"
         else:
             also += "hint_at = clock_timestamp()"
@@ -578,10 +576,9 @@ class Rows:
     async def shown(self) -> list[Shown]:
         """Every wiki, those with problems first."""
         rows = await self._do(
-            "SELECT key, path, pages, generation, place, problem, is_halted,"
+            "SELECT key, path, pages, place, problem, is_halted,"
             f" {_FAILING} AS is_failing FROM fleet_wiki"
-            " WHERE NOT is_gone OR place <> ''"
-            " ORDER BY is_halted DESC, is_failing DESC, path"
+            " WHERE NOT is_gone OR place <> '' ORDER BY is_halted DESC, 7 DESC, path"
         )
         return [Shown(**row) for row in rows]
 

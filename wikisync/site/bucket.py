@@ -55,7 +55,6 @@ RETRY_S = 15
 """How long a request is made again that the bucket does not answer well; a writer that
 lost its place must not go on for longer."""
 SIGNED_S = 60
-SCHEMES = ("http://", "https://")
 EXTRA_HINT = "install wikisync with its extra bucket"
 ACCESS_HINT = (
     "check AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -234,7 +233,9 @@ def open_bucket(url: str) -> Bucket:
         raise SiteError(f"{url} has a part that is empty or only dots")
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
     # messages of obstore have the whole of it
-    if endpoint and ("@" in endpoint or not endpoint.startswith(SCHEMES)):
+    if endpoint and (
+        "@" in endpoint or not endpoint.startswith(("http://", "https://"))
+    ):
         raise SiteError(
             "AWS_ENDPOINT_URL is no address of a server, or has a password in it",
             hint="set it to an address like https://s3.example.com",
