@@ -209,14 +209,13 @@ class Rows:
         A fleet that is there keeps its name, and one whose ``own`` raised, which keeps
         no worker waiting; nothing else changes then.
         """
-        named = msgspec.json.encode(settings).decode()
         async with self.pool.connection() as connection:
             await connection.execute(SCHEMA, prepare=False)
-            await connection.execute(
-                "INSERT INTO fleet (number, version, settings) VALUES (1, 0, %s)"
-                " ON CONFLICT DO NOTHING",
-                (named,),
-            )
+        await self._do(
+            "INSERT INTO fleet (number, version, settings) VALUES (1, 0, %s)"
+            " ON CONFLICT DO NOTHING",
+            (msgspec.json.encode(settings).decode(),),
+        )
         async with self.pool.connection() as connection, connection.transaction():
             await connection.execute(ALONE)
             cursor = await connection.execute("SELECT settings->>'fleet' FROM fleet")
@@ -300,15 +299,13 @@ class Rows:
         )
         return bool(rows)
 
-    async def _again(
-        self, condition: str, paths: Collection[str], also: str
-    ) -> list[str]:
+    async def _again(self, which: str, paths: Collection[str], also: str) -> list[str]:
         rows = await self._do(
             # without an activity, the wiki itself is asked
             f"UPDATE fleet_wiki SET {also} is_halted = false, attempts = 0,"
             " begun_at = answered_at, due_at = '-infinity', wiki = wiki - 'activity',"
             " hint_at = clock_timestamp()"
-            f" WHERE {condition} AND (cardinality(%s::text[]) = 0 OR path = ANY(%s))"
+            f" WHERE {which} AND (cardinality(%s::text[]) = 0 OR path = ANY(%s))"
             " RETURNING key",
             (list(paths), list(paths)),
         )

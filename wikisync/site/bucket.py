@@ -54,8 +54,6 @@ TRIES_MAX = 3
 RETRY_S = 15
 """How long a request is made again that the bucket does not answer well; a writer that
 lost its place must not go on for longer."""
-SIGNED_S = 60
-EXTRA_HINT = "install wikisync with its extra bucket"
 ACCESS_HINT = (
     "check AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 )
@@ -187,7 +185,7 @@ class Bucket:
         from yarl import URL
 
         # obstore knows no condition for it, and its signature admits a header more
-        lasts, name = timedelta(seconds=SIGNED_S), self._prefix + path
+        lasts, name = timedelta(minutes=1), self._prefix + path
         url = await sign_async(self._store, "DELETE", name, lasts)
         try:
             timeout = aiohttp.ClientTimeout(total=RETRY_S)
@@ -245,7 +243,8 @@ def open_bucket(url: str) -> Bucket:
         store = _store(parts.netloc, tuple(sorted(given.items())))
     except ImportError as exc:
         raise SiteError(
-            f"cannot use {url}: obstore is not installed", hint=EXTRA_HINT
+            f"cannot use {url}: obstore is not installed",
+            hint="install wikisync with its extra bucket",
         ) from exc
     except ValueError as exc:
         raise SiteError(f"cannot use {url}: {exc}", hint=ACCESS_HINT) from exc
