@@ -235,8 +235,8 @@ class Cycle(Struct, frozen=True):
         if row.place != place:
             # a death after this leaves a site that the row knows of; the pages of a
             # new one are told of once they are there
-            told = [row.place, place] if row.place else []
-            await self.rows.note(row, "place", place, told)
+            places = [row.place, place] if row.place else []
+            await self.rows.note(row, "place", place, places)
         await self.at("upload")
         if place:
             bucket, site = open_bucket(place), self.folder / row.key / SITE

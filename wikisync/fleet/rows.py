@@ -103,7 +103,7 @@ _TELLING = """
 WITH found AS (SELECT key, hint_at <= begun_at AND key <> %(key)s AS is_new
     FROM fleet_wiki WHERE key = ANY(%(keys)s) OR links && %(places)s
     ORDER BY key FOR UPDATE),
-told AS (UPDATE fleet_wiki SET hint_at = clock_timestamp()
+others AS (UPDATE fleet_wiki SET hint_at = clock_timestamp()
     WHERE key IN (SELECT key FROM found WHERE is_new))
 """
 """Lets others have a cycle, in the order of keys, so that nobody waits in a circle.
@@ -393,14 +393,14 @@ class Rows:
         listed = _NUL.sub(r"\1", listed)
         moved = {"generation": generation, "state": state, "pages": pages}
         moved |= {"problem": problem, "listed": listed, "links": [*links]}
-        if is_told := [*names] != [*row.names]:
+        if differs := [*names] != [*row.names]:
             moved["names"] = [*names]
         also = ", is_busy = false, may_empty = false, answered_at = begun_at, "
         if rests_s is not None:
             also += f"attempts = 0, due_at = now() + {rests_s} * interval '1 second'"
         else:
             also += "hint_at = clock_timestamp()"
-        keys, places = [LANDING] * (listed != row.listed), [place] * is_told
+        keys, places = [LANDING] * (listed != row.listed), [place] * differs
         await self._changed(row, moved, also, keys, places)
 
     async def forget(self, row: Row) -> None:
@@ -440,8 +440,10 @@ class Rows:
         text = _TELLING if keys or places else ""
         text += "UPDATE fleet_wiki SET "
         text += ", ".join(f"{name} = %({name})s" for name in values) + also
-        told = {"keys": [row.key, *keys], "places": [*places]}
-        await self._held(row, f"{text} WHERE {_HELD} RETURNING key", {**values, **told})
+        others = {"keys": [row.key, *keys], "places": [*places]}
+        await self._held(
+            row, f"{text} WHERE {_HELD} RETURNING key", {**values, **others}
+        )
 
     async def _held(self, row: Row, text: str, values: Mapping[str, object]) -> None:
         own = {"key": row.key, "claim": row.claim, "held": row.generation}
