@@ -17,13 +17,11 @@ GZIP = {"Accept-Encoding": "gzip"}
 PLAIN = {"Accept-Encoding": "identity"}
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/api/v4", "/api/v4/nothing", "/api/v5/projects", "/%0A", "/docs/x"]
-)
-async def test_unknown_route_is_told_in_json(api: Api, path: str) -> None:
-    answer = await api.get(path)
+async def test_unknown_route_is_told_in_json(api: Api) -> None:
+    for path in ("/", "/api/v4", "/api/v4/nothing", "/api/v5/x", "/%0A", "/docs/x"):
+        answer = await api.get(path)
 
-    assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
+        assert (answer.status, answer.json) == (404, {"error": "404 Not Found"}), path
 
 
 async def test_answer_is_json_without_charset_and_has_an_id(api: Api) -> None:

@@ -61,22 +61,19 @@ async def test_hits_that_touch_are_one(service: EmbeddedService, api: Api) -> No
     ] == [("a.md", 1, 4), ("a.md", 11, 2), ("x.md", 1, 0)]
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("search", [(None, "home.md"), (1, "dir/page.md"), (2, "a.md"), (3, "b.md")]),
-        ("groups/docs/search", [(None, "home.md"), (1, "dir/page.md"), (2, "a.md")]),
-        ("groups/docs%2Flow/search", [(2, "a.md")]),
-        ("projects/docs%2Flow%2Fnotes/search", [(2, "a.md")]),
-        ("projects/1/search", [(1, "dir/page.md")]),
-    ],
-)
 @pytest.mark.usefixtures("wikis")
-async def test_search_is_in_what_is_named(
-    api: Api, path: str, expected: list[Any]
-) -> None:
-    assert await found(api, f"{path}?{SCOPE}four+words") == expected
-    assert await found(api, f"{path}?{SCOPE}nothing") == []
+async def test_search_is_in_what_is_named(api: Api) -> None:
+    expected = {
+        "search": [(None, "home.md"), (1, "dir/page.md"), (2, "a.md"), (3, "b.md")],
+        "groups/docs/search": [(None, "home.md"), (1, "dir/page.md"), (2, "a.md")],
+        "groups/docs%2Flow/search": [(2, "a.md")],
+        "projects/docs%2Flow%2Fnotes/search": [(2, "a.md")],
+        "projects/1/search": [(1, "dir/page.md")],
+    }
+
+    for path, hits in expected.items():
+        assert await found(api, f"{path}?{SCOPE}four+words") == hits
+        assert await found(api, f"{path}?{SCOPE}nothing") == []
 
 
 async def test_nobody_finds_what_he_may_not_read(
@@ -94,22 +91,19 @@ async def test_nobody_finds_what_he_may_not_read(
     assert (await api.as_user(None).get(f"/api/v4/search{query}")).status == 401
 
 
-@pytest.mark.parametrize(
-    ("query", "error"),
-    [
-        ("search=x", "scope is missing"),
-        ("scope=wiki_blobs", "search is missing"),
-        ("scope=blobs&search=x", "scope does not have a valid value"),
-    ],
-)
 @pytest.mark.parametrize("base", ["search", "groups/docs/search", "projects/1/search"])
 @pytest.mark.usefixtures("wikis")
-async def test_scope_and_words_are_needed(
-    api: Api, base: str, query: str, error: str
-) -> None:
-    answer = await api.get(f"/api/v4/{base}?{query}")
+async def test_scope_and_words_are_needed(api: Api, base: str) -> None:
+    errors = {
+        "search=x": "scope is missing",
+        "scope=wiki_blobs": "search is missing",
+        "scope=blobs&search=x": "scope does not have a valid value",
+    }
 
-    assert (answer.status, answer.json) == (400, {"error": error})
+    for query, error in errors.items():
+        answer = await api.get(f"/api/v4/{base}?{query}")
+
+        assert (answer.status, answer.json) == (400, {"error": error})
 
 
 async def test_free_edition_searches_single_projects(

@@ -201,19 +201,15 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("body", "error"),
-    REFUSALS,
-    ids=["no-title", "no-content", "format", "blank", "long", "duplicate"],
-)
 async def test_create_is_refused_in_the_services_words(
-    service: EmbeddedService, api: Api, body: dict[str, str], error: dict[str, object]
+    service: EmbeddedService, api: Api
 ) -> None:
     await service.add_project("docs/handbook", {"home": "x"})
 
-    answer = await api.post(WIKIS, json=body)
+    for body, error in REFUSALS:
+        answer = await api.post(WIKIS, json=body)
 
-    assert (answer.status, answer.json) == (400, error)
+        assert (answer.status, answer.json) == (400, error), body
 
 
 async def test_page_of_six_megabytes_is_refused(
@@ -245,16 +241,16 @@ async def test_null_byte_in_json_is_refused(service: EmbeddedService, api: Api) 
     assert "error" in answer.json
 
 
-@pytest.mark.parametrize("title", [".git/config", "a/.git/b", ".GIT/x"])
 async def test_path_that_git_refuses_is_a_plain_refusal(
-    service: EmbeddedService, api: Api, title: str
+    service: EmbeddedService, api: Api
 ) -> None:
     await service.add_project("docs/handbook", {"home": "x"})
 
-    answer = await api.post(WIKIS, json={"title": title, "content": "x"})
+    for title in (".git/config", "a/.git/b", ".GIT/x"):
+        answer = await api.post(WIKIS, json={"title": title, "content": "x"})
 
-    assert answer.status == 400
-    assert list(answer.json["message"]) == ["base"]
+        assert answer.status == 400, title
+        assert list(answer.json["message"]) == ["base"]
     assert await service.files(PROJECT) == {"home.md": b"x"}
 
 

@@ -273,54 +273,49 @@ async def test_share_ends_on_its_last_day(service: EmbeddedService, api: Api) ->
     assert (await person.get(BOOK)).status == 404
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "answer"),
-    [
-        ({}, 400, {"error": "group_id is missing, group_access is missing"}),
-        ({"group_id": "x", "group_access": 30}, 400, {"error": "group_id is invalid"}),
-        (
-            {"group_id": None, "group_access": [30]},
-            400,
-            {"error": "group_id is missing, group_access is invalid"},
-        ),
-        (
-            {"group_id": 3, "group_access": 35},
-            400,
-            {"error": "group_access does not have a valid value"},
-        ),
-        (
-            {"group_id": 3, "group_access": 30, "expires_at": "soon"},
-            400,
-            {"error": "expires_at is invalid"},
-        ),
-        ({"group_id": 99, "group_access": 30}, 404, {"message": "404 Not Found"}),
-        (
-            {"group_id": 3, "group_access": 30},
-            409,
-            {"message": "Project already shared with this group"},
-        ),
-        (
-            {"group_id": 2, "group_access": 30},
-            409,
-            {
-                "message": "Project cannot be shared with the group it is in or one of"
-                " its ancestors."
-            },
-        ),
-    ],
-)
+NO_SHARES: list[tuple[dict[str, Any], int, dict[str, Any]]] = [
+    ({}, 400, {"error": "group_id is missing, group_access is missing"}),
+    ({"group_id": "x", "group_access": 30}, 400, {"error": "group_id is invalid"}),
+    (
+        {"group_id": None, "group_access": [30]},
+        400,
+        {"error": "group_id is missing, group_access is invalid"},
+    ),
+    (
+        {"group_id": 3, "group_access": 35},
+        400,
+        {"error": "group_access does not have a valid value"},
+    ),
+    (
+        {"group_id": 3, "group_access": 30, "expires_at": "soon"},
+        400,
+        {"error": "expires_at is invalid"},
+    ),
+    ({"group_id": 99, "group_access": 30}, 404, {"message": "404 Not Found"}),
+    (
+        {"group_id": 3, "group_access": 30},
+        409,
+        {"message": "Project already shared with this group"},
+    ),
+    (
+        {"group_id": 2, "group_access": 30},
+        409,
+        {
+            "message": "Project cannot be shared with the group it is in or one of"
+            " its ancestors."
+        },
+    ),
+]
+
+
 async def test_share_that_cannot_be_is_refused(
-    service: EmbeddedService,
-    api: Api,
-    body: dict[str, Any],
-    status: int,
-    answer: dict[str, Any],
+    service: EmbeddedService, api: Api
 ) -> None:
     await shared(service, api, 30)
+    for body, status, answer in NO_SHARES:
+        refused = await api.post(f"{BOOK}/share", json=body)
 
-    refused = await api.post(f"{BOOK}/share", json=body)
-
-    assert (refused.status, refused.json) == (status, answer)
+        assert (refused.status, refused.json) == (status, answer), body
 
 
 async def test_share_that_is_none_cannot_end(

@@ -58,100 +58,87 @@ async def test_name_is_the_path_where_there_is_none(api: Api) -> None:
     assert (made.status, made.json["name"]) == (201, "only-a-path")
 
 
-@pytest.mark.parametrize(
-    ("attributes", "message"),
-    [
-        (
-            {"name": "x", "path": "-a"},
-            {"path": SPECIAL, "project_namespace.path": SPECIAL},
-        ),
-        ({"path": "a-"}, {"path": SPECIAL, "project_namespace.path": SPECIAL}),
-        ({"path": "a--b"}, {"path": SPECIAL, "project_namespace.path": SPECIAL}),
-        ({"path": "a.-b"}, {"path": SPECIAL, "project_namespace.path": SPECIAL}),
-        (
-            {"name": "x", "path": "a/b"},
-            {"path": SPECIAL, "project_namespace.path": SPECIAL},
-        ),
-        ({"path": "a.git"}, {"path": ENDING, "project_namespace.path": ENDING}),
-        ({"path": "a.atom"}, {"path": ENDING, "project_namespace.path": ENDING}),
-        (
-            {"path": "wikis"},
-            {
-                "path": ["wikis is a reserved name"],
-                "project_namespace.path": ["wikis is a reserved name"],
-            },
-        ),
-        ({"path": "a", "name": "(a)"}, {"name": NAME}),
-        ({"path": "a", "name": "a/b"}, {"name": NAME}),
-        (
-            {"path": "a", "name": "n" * 256},
-            {"name": ["is too long (maximum is 255 characters)"]},
-        ),
-        (
-            {"name": "a", "description": "d" * 2001},
-            {"description": ["is too long (maximum is 2000 characters)"]},
-        ),
-        (
-            {"name": "a", "ci_config_path": "/x"},
-            {
-                "ci_config_path": [
-                    "cannot include leading slash or directory traversal."
-                ]
-            },
-        ),
-        (
-            {"name": "a", "ci_config_path": "x/../../y"},
-            {
-                "ci_config_path": [
-                    "cannot include leading slash or directory traversal."
-                ]
-            },
-        ),
-        (
-            {"name": "a", "build_timeout": 1},
-            {"build_timeout": ["needs to be between 10 minutes and 1 month"]},
-        ),
-        (
-            {"name": "a", "topics": ["t" * 256]},
-            {"topics": ["is too long (maximum is 255 characters)"]},
-        ),
-        ({"name": "a", "namespace_id": 999}, {"namespace": ["is not valid"]}),
-        (
-            {"name": "a", "template_name": "cobol"},
-            {"template_name": ["'cobol' is unknown or invalid"]},
-        ),
-        (
-            {"name": "a", "template_project_id": 999},
-            {"template_project_id": ["999 is unknown or invalid"]},
-        ),
-        (
-            {"name": "a", "use_custom_template": True},
-            {
-                "use_custom_template": [
-                    "must be used with template_name or template_project_id"
-                ]
-            },
-        ),
-        (
-            {
-                "name": "a",
-                "import_url": "https://example.com/x.git",
-                "initialize_with_readme": True,
-            },
-            "not a git repository",
-        ),
-        (
-            {"name": "a", "template_name": "x", "initialize_with_readme": True},
-            "not a git repository",
-        ),
-    ],
-)
-async def test_rule_that_is_broken_is_told(
-    api: Api, attributes: dict[str, object], message: object
-) -> None:
-    answer = await create(api, **attributes)
+BROKEN: list[tuple[dict[str, Any], object]] = [
+    ({"name": "x", "path": "-a"}, {"path": SPECIAL, "project_namespace.path": SPECIAL}),
+    ({"path": "a-"}, {"path": SPECIAL, "project_namespace.path": SPECIAL}),
+    ({"path": "a--b"}, {"path": SPECIAL, "project_namespace.path": SPECIAL}),
+    ({"path": "a.-b"}, {"path": SPECIAL, "project_namespace.path": SPECIAL}),
+    (
+        {"name": "x", "path": "a/b"},
+        {"path": SPECIAL, "project_namespace.path": SPECIAL},
+    ),
+    ({"path": "a.git"}, {"path": ENDING, "project_namespace.path": ENDING}),
+    ({"path": "a.atom"}, {"path": ENDING, "project_namespace.path": ENDING}),
+    (
+        {"path": "wikis"},
+        {
+            "path": ["wikis is a reserved name"],
+            "project_namespace.path": ["wikis is a reserved name"],
+        },
+    ),
+    ({"path": "a", "name": "(a)"}, {"name": NAME}),
+    ({"path": "a", "name": "a/b"}, {"name": NAME}),
+    (
+        {"path": "a", "name": "n" * 256},
+        {"name": ["is too long (maximum is 255 characters)"]},
+    ),
+    (
+        {"name": "a", "description": "d" * 2001},
+        {"description": ["is too long (maximum is 2000 characters)"]},
+    ),
+    (
+        {"name": "a", "ci_config_path": "/x"},
+        {"ci_config_path": ["cannot include leading slash or directory traversal."]},
+    ),
+    (
+        {"name": "a", "ci_config_path": "x/../../y"},
+        {"ci_config_path": ["cannot include leading slash or directory traversal."]},
+    ),
+    (
+        {"name": "a", "build_timeout": 1},
+        {"build_timeout": ["needs to be between 10 minutes and 1 month"]},
+    ),
+    (
+        {"name": "a", "topics": ["t" * 256]},
+        {"topics": ["is too long (maximum is 255 characters)"]},
+    ),
+    ({"name": "a", "namespace_id": 999}, {"namespace": ["is not valid"]}),
+    (
+        {"name": "a", "template_name": "cobol"},
+        {"template_name": ["'cobol' is unknown or invalid"]},
+    ),
+    (
+        {"name": "a", "template_project_id": 999},
+        {"template_project_id": ["999 is unknown or invalid"]},
+    ),
+    (
+        {"name": "a", "use_custom_template": True},
+        {
+            "use_custom_template": [
+                "must be used with template_name or template_project_id"
+            ]
+        },
+    ),
+    (
+        {
+            "name": "a",
+            "import_url": "https://example.com/x.git",
+            "initialize_with_readme": True,
+        },
+        "not a git repository",
+    ),
+    (
+        {"name": "a", "template_name": "x", "initialize_with_readme": True},
+        "not a git repository",
+    ),
+]
 
-    assert (answer.status, answer.json) == (400, {"message": message})
+
+async def test_rule_that_is_broken_is_told(api: Api) -> None:
+    for attributes, message in BROKEN:
+        answer = await create(api, **attributes)
+
+        assert (answer.status, answer.json) == (400, {"message": message}), attributes
 
 
 @pytest.mark.parametrize("name", ["Ä b", "日本語", "🎉 party", "_x", "a+b.c-d – e"])
