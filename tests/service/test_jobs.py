@@ -81,22 +81,16 @@ async def test_import_is_off_unless_allowed(api: Api) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("address", "text"),
-    [
-        ("ssh://example.com/x", "is blocked: Only allowed schemes are file, http"),
-        ("http://[", "is blocked: URI is invalid"),
-        ("http:///x", "is blocked: Hostname or IP address invalid"),
-    ],
-)
 async def test_import_from_what_is_no_address_is_refused(
-    service: EmbeddedService, api: Api, address: str, text: str
+    service: EmbeddedService, api: Api
 ) -> None:
+    """The texts of every other one: ``test_import_address``."""
     allow_imports(service)
 
-    answer = await create(api, name="a", import_url=address)
+    answer = await create(api, name="a", import_url="http://[")
 
-    assert (answer.status, answer.json) == (400, {"message": {"import_url": [text]}})
+    text = {"import_url": ["is blocked: URI is invalid"]}
+    assert (answer.status, answer.json) == (400, {"message": text})
 
 
 async def test_import_brings_a_repository(service: EmbeddedService, api: Api) -> None:

@@ -374,25 +374,24 @@ async def test_maintainer_makes_nobody_an_owner(
     assert own["project_access"]["access_level"] == importer
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "body"),
-    [
-        ("99", 404, {"message": "404 Project Not Found"}),
-        ("docs%2Fbook", 400, {"error": "project_id is invalid"}),
-        ("2", 403, {"message": "403 Forbidden - Project"}),
-    ],
-)
 async def test_members_that_cannot_be_imported(
-    service: EmbeddedService, api: Api, path: str, status: int, body: Any
+    service: EmbeddedService, api: Api
 ) -> None:
     await book(service)
     await service.add_project("docs/other", visibility="public")
     person = api.as_user(await service.add_user("dana"))
     await service.add_member("docs/book", "dana", AccessLevel.OWNER)
 
-    answer = await person.post(f"{PROJECTS}/1/import_project_members/{path}")
+    expected = {
+        "99": (404, {"message": "404 Project Not Found"}),
+        "docs%2Fbook": (400, {"error": "project_id is invalid"}),
+        "2": (403, {"message": "403 Forbidden - Project"}),
+    }
 
-    assert (answer.status, answer.json) == (status, body)
+    for path, refusal in expected.items():
+        answer = await person.post(f"{PROJECTS}/1/import_project_members/{path}")
+
+        assert (answer.status, answer.json) == refusal
 
 
 async def test_users_of_a_project_are_its_members(

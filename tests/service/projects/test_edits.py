@@ -141,11 +141,12 @@ async def test_rule_that_is_broken_is_told(api: Api) -> None:
         assert (answer.status, answer.json) == (400, {"message": message}), attributes
 
 
-@pytest.mark.parametrize("name", ["Ä b", "日本語", "🎉 party", "_x", "a+b.c-d – e"])
-async def test_names_of_every_script_are_taken(api: Api, name: str) -> None:
-    answer = await create(api, name=name, path="x")
+async def test_names_of_every_script_are_taken(api: Api) -> None:
+    names = ("Ä b", "日本語", "🎉 party", "_x", "a+b.c-d – e")
+    for number, name in enumerate(names):
+        answer = await create(api, name=name, path=f"x{number}")
 
-    assert (answer.status, answer.json["name"]) == (201, name)
+        assert (answer.status, answer.json["name"]) == (201, name)
 
 
 async def test_same_name_and_path_are_taken_once(api: Api) -> None:
@@ -241,14 +242,16 @@ async def test_readme_makes_a_real_repository(
     assert await code.read(tree.files[0].blob) == b"# Sea\n\nDeep.\n"
 
 
-@pytest.mark.parametrize("name", ["a..b", "../x", "-x", "x.lock", "b" * 245, "a b"])
 async def test_branch_that_git_cannot_hold_is_refused_and_leaves_no_project(
-    api: Api, name: str
+    api: Api,
 ) -> None:
-    made = await create(api, name="a", initialize_with_readme=True, default_branch=name)
+    readme = {"name": "a", "initialize_with_readme": True}
+    text = {"message": {"default_branch": ["is not a valid branch name"]}}
 
-    text = "is not a valid branch name"
-    assert (made.status, made.json) == (400, {"message": {"default_branch": [text]}})
+    for name in ("a..b", "../x", "-x", "x.lock", "b" * 245, "a b"):
+        made = await create(api, **readme, default_branch=name)
+
+        assert (made.status, made.json) == (400, text), name
     assert (await api.get(PROJECTS)).json == []
 
 
@@ -398,18 +401,16 @@ async def test_policy_that_can_be_is_kept(api: Api) -> None:
     assert {name: shown[name] for name in policy} == policy
 
 
-@pytest.mark.parametrize("nothing", [None, ""])
-async def test_count_of_approvals_is_a_number(api: Api, nothing: object) -> None:
+async def test_count_of_approvals_is_a_number(api: Api) -> None:
     made = (await create(api, name="a")).json
+    text = {"message": {"approvals_before_merge": ["is not a number"]}}
 
-    answer = await api.put(
-        f"{PROJECTS}/{made['id']}", json={"approvals_before_merge": nothing}
-    )
+    for nothing in (None, ""):
+        answer = await api.put(
+            f"{PROJECTS}/{made['id']}", json={"approvals_before_merge": nothing}
+        )
 
-    assert (answer.status, answer.json) == (
-        400,
-        {"message": {"approvals_before_merge": ["is not a number"]}},
-    )
+        assert (answer.status, answer.json) == (400, text)
 
 
 # pictures
