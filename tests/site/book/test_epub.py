@@ -95,6 +95,13 @@ def test_the_same_pages_are_the_same_bytes(wiki: Studio) -> None:
             '<svg viewBox="0 0 1 1"><path d="M0"/></svg>',
             f'<svg viewBox="0 0 1 1" xmlns="{SVG}"><path d="M0"/></svg>',
         ),
+        ('<a id="x"></a><p id="x">t</p>', '<a id="x"></a><p>t</p>'),
+        ("<details>t <b>u</b>", "<details><summary/>t <b>u</b>"),
+        ("<details> <summary>t</summary>", "<details> <summary>t</summary>"),
+        (
+            '<a href="https://x.test/#/#é?q=&quot;">t</a>',
+            '<a href="https://x.test/#/%23%C3%A9?q=%22">t</a>',
+        ),
         ("\x0c&#11;\ufffe", ""),
     ],
 )

@@ -7,24 +7,19 @@ still have but books may not.
 
 import re
 from html import unescape
+from urllib.parse import quote
 
 from wikisync.markup.tokens import TAG, VOID, escape_marks
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
 SVG = "http://www.w3.org/2000/svg"
 _NAMESPACES = {"math": MATHML, "svg": SVG}
-_NAMES = {
-    "h7": "h6",
-    "h8": "h6",
-    "big": "span",
-    "font": "span",
-    "strike": "s",
-    "tt": "code",
-    "center": "div",
-}
+_NAMES = {"h7": "h6", "h8": "h6", "big": "span", "font": "span", "strike": "s"}
+_NAMES |= {"tt": "code", "center": "div"}
 _ATTRIBUTE = re.compile(r"""\s+([a-zA-Z_][\w:.-]*)(?:="([^"]*)")?""")
 _TAG_NAME = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_URL_SIGNS = "!$%&'()*+,/:;=?@~"
 _ALIGNED = frozenset({"left", "right", "center", "justify"})
 _GLOBAL = frozenset({"class", "dir", "hidden", "id", "lang", "role", "style", "title"})
 _OWN = {
@@ -52,27 +47,29 @@ _NUMBERS = frozenset(
 def as_xhtml(html: str) -> str:
     """The same text in the notation of XML."""
     pieces = TAG.split(html)
+    texts, tags = pieces[::3], [*pieces[1::3], ""]
     out: list[str] = []
+    ids: set[str] = set()
     foreign: list[str] = []
     """The outermost element of MathML or SVG that is open."""
-    for text, tag in zip(pieces[::3], [*pieces[1::3], ""], strict=True):
+    for number, (text, tag) in enumerate(zip(texts, tags, strict=True), start=1):
         out.append(_text(text))
         found = _TAG_NAME.match(tag)
         if found is None:
             continue
         name = found[1]
-        is_end = tag[1] == "/"
+        is_end, is_empty = tag[1] == "/", name in VOID or tag.endswith("/>")
         if is_end:
             out.append(f"</{_NAMES.get(name, name)}>")
-            if foreign and name == foreign[-1]:
-                foreign.pop()
-            continue
-        if name in _NAMESPACES:
-            foreign.append(name)
-        is_empty = name in VOID or tag.endswith("/>")
-        given = _given(name, tag[found.end() :], is_foreign=bool(foreign))
-        out.append(f"<{_NAMES.get(name, name)}{given}{'/' if is_empty else ''}>")
-        if is_empty and foreign and name == foreign[-1]:
+        else:
+            if name in _NAMESPACES:
+                foreign.append(name)
+            given = _given(name, tag[found.end() :], ids, is_foreign=bool(foreign))
+            out.append(f"<{_NAMES.get(name, name)}{given}{'/' if is_empty else ''}>")
+            has_summary = not texts[number].strip() and tags[number][1:8] == "summary"
+            if name == "details" and not has_summary:
+                out.append("<summary/>")
+        if (is_end or is_empty) and foreign and name == foreign[-1]:
             foreign.pop()
     return "".join(out)
 
@@ -81,12 +78,15 @@ def _text(text: str) -> str:
     return escape_marks(_NO_XML.sub("", unescape(text)))
 
 
-def _given(name: str, rest: str, *, is_foreign: bool) -> str:
+def _given(name: str, rest: str, ids: set[str], *, is_foreign: bool) -> str:
     given = {key: unescape(value) for key, value in _ATTRIBUTE.findall(rest)}
     if not is_foreign:
         given = _kept(name, given)
     elif name in _NAMESPACES:
         given["xmlns"] = _NAMESPACES[name]
+    if given.get("id") in ids:  # a browser takes the first one
+        del given["id"]
+    ids |= {given["id"]} if "id" in given else set()
     return "".join(f' {key}="{_text(value)}"' for key, value in given.items())
 
 
@@ -106,6 +106,9 @@ def _kept(name: str, given: dict[str, str]) -> dict[str, str]:
         kept.setdefault("id", given["name"])
     if name == "img":
         kept.setdefault("alt", "")
+    if "href" in kept:  # a browser takes any sign, a reader of books what RFC 3986 has
+        parts = kept["href"].split("#", 1)
+        kept["href"] = "#".join([quote(part, safe=_URL_SIGNS) for part in parts])
     return {
         key: value for key, value in kept.items() if value or key not in {"id", "lang"}
     }
