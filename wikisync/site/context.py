@@ -1,4 +1,4 @@
-"""The values that templates see; the contract of themes, version ``API``.  Pure.
+"""The values that templates see; the contract of themes.  Pure.
 
 Names are fixed by the theme documentation: a field may be added, never renamed.
 Every ``url`` is a path from the top of the site, not quoted; the filter ``url``
@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct, field
-
-API = 1
 
 ListingKind = Literal[
     "all", "changes", "wanted", "orphans", "broken", "wikis", "tags", "tag"
