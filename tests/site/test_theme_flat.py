@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import CodeType
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
@@ -21,6 +22,10 @@ from wikisync.errors import SiteError
 from wikisync.site import theme_compiled, theme_flat
 from wikisync.site.context import (
     CommentContext,
+    Listing,
+    ListingItem,
+    ListingKind,
+    ListingPart,
     NavNode,
     PageRef,
     TocNode,
@@ -28,6 +33,7 @@ from wikisync.site.context import (
 )
 from wikisync.site.theme import (
     HISTORY_TEMPLATE,
+    LIST_TEMPLATE,
     PAGE_TEMPLATE,
     PAGES_APART,
     Theme,
@@ -117,6 +123,26 @@ def test_one_template_makes_what_its_parts_make(
     monkeypatch.setattr("wikisync.site.theme.PAGES_APART", 1000)
     apart = load_theme(kind, options=OPTIONS[name])
     assert made == [apart.render(PAGE_TEMPLATE, one, at=at) for one, at in pages]
+    assert not apart._flat_pages
+
+
+def test_long_list_is_made_of_the_template_as_one() -> None:
+    items = [
+        ListingItem("A & B", HERE, note="<x>", id="a", changed="2026-02-03T04:05:06Z"),
+        ListingItem("b", None, "w/v", count=2, sources=(PageRef("c", HOME),) * 2),
+    ] * PAGES_APART
+    parts = (ListingPart(1, HERE, current=True), ListingPart(2, HOME, current=False))
+    flat, apart = load_theme("default"), load_theme("default")
+    for kind in get_args(ListingKind):
+        shown = items[::2] if kind == "changes" else items  # these have dates
+        listing = Listing(kind, "L", tuple(shown), 9, parts, ("p", "q"), "2026-01-01")
+        short = replace(listing, items=(), pages=(), problems=())
+        for one in (listing, short):
+            context = full_context(page=page_context(), listing=one)
+            apart._page_count = -len(items)
+            made = apart.render(LIST_TEMPLATE, context, at=HERE)
+            assert flat.render(LIST_TEMPLATE, context, at=HERE) == made
+    assert set(flat._flat_pages) == {(LIST_TEMPLATE, "en")}
     assert not apart._flat_pages
 
 

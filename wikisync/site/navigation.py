@@ -225,24 +225,24 @@ class Tree:
         node = self.node(slug)
         return bool(node and node.children)
 
-    def changed_since(self, last: Tree) -> frozenset[Slug] | None:
-        """Pages whose navigation or neighbours are others; None: all."""
-        waiting = []
-        for path, node in self._by_path.items():
-            old = last._by_path.get(path)
-            now, was = node.children, old.children if old else node.children
-            if len(now) != len(was) or not all(map(_is_shown_alike, now, was)):
-                waiting.append(node)
-        if waiting[:1] == [self.root]:
-            return None
+    def changed_since(self, last: Tree, limit: int) -> frozenset[Slug]:
+        """Pages whose navigation, entries below or neighbours are others."""
         before = set(last._neighbours())
         new = [pair for pair in self._neighbours() if pair not in before]
         changed = {slug for pair in new for slug, _, _ in pair if slug}
-        while waiting:
-            node = waiting.pop()
-            if node.slug is not None:
-                changed.add(node.slug)
-            waiting += node.children
+        around: set[Node] = set()
+        for path, node in self._by_path.items():
+            slug, old = node.slug, last._by_path.get(path)
+            now, was = node.children, old.children if old else node.children
+            is_other = len(now) != len(was) or not all(map(_is_shown_alike, now, was))
+            if is_other or node.parent in around:
+                around.add(node)
+                # most pages below a level show another part of it
+                if slug and (
+                    is_other
+                    or self.branch_key(slug, limit) != last.branch_key(slug, limit)
+                ):
+                    changed.add(slug)
         return frozenset(changed)
 
     def _neighbours(self) -> Iterator[tuple[_Shown, _Shown]]:

@@ -316,13 +316,10 @@ class WikiPages:
             return frozenset()
         if self.wiki.scanned.sidebars:
             return None
-        in_tree = {
-            slug: title
-            for slug, title in titles.items()
-            if slug not in self.wiki.scanned.beside
-        }
+        beside = self.wiki.scanned.beside
+        in_tree = {slug: title for slug, title in titles.items() if slug not in beside}
         before = structs.replace(self.wiki_frame, titles=in_tree, urls=urls)
-        return self.tree.changed_since(before.tree)
+        return self.tree.changed_since(before.tree, before.nav_limit) | beside
 
     def shown(self, slug: Slug, backlinks: tuple[contexts.PageRef, ...]) -> bytes:
         """The packed ``ShownPage`` of a page."""

@@ -52,8 +52,9 @@ _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 _PROJECT = "project"
 PAGE_TEMPLATE = "page.html"
 HISTORY_TEMPLATE = "history.html"
-FLAT_TEMPLATES = (PAGE_TEMPLATE, HISTORY_TEMPLATE)
-"""Those of which a site has many pages."""
+LIST_TEMPLATE = "list.html"
+FLAT_TEMPLATES = (PAGE_TEMPLATE, HISTORY_TEMPLATE, LIST_TEMPLATE)
+"""Those of which a site has many pages, or long ones."""
 PAGES_APART = 300 if sys.dont_write_bytecode else 20
 """Are rendered before their templates are put together, which takes as long: less where
 the code is kept."""
@@ -138,7 +139,8 @@ class Theme:
         errors = _errors_of_templates()
         with contextlib.suppress(*errors):  # only the template itself has its lines
             if template in FLAT_TEMPLATES and self._is_ours:
-                self._page_count += 1
+                listing = values["listing"]
+                self._page_count += len(listing.items) if listing else 1
                 if self._page_count > PAGES_APART:
                     lang = str(values["site"].lang)
                     return self._flat_page(template, lang).render(values)
