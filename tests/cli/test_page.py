@@ -42,20 +42,19 @@ async def test_list(page: Run) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("address", "text"),
-    [
-        ("docs/handbook/-/wikis/home", "welcome\n"),
-        ("docs/handbook/-/wikis/dir/page%2Done?view=x#a", "= one\n"),
-        ("groups/docs/-/wikis/dir/page-one", "= one\n"),
-    ],
-)
 async def test_address_of_a_page_names_service_wiki_and_page(
-    handbook: EmbeddedService, run: Run, address: str, text: str
+    handbook: EmbeddedService, run: Run
 ) -> None:
-    ran = await run("page", "get", f"{handbook.url}/{address}")
+    texts = {
+        "docs/handbook/-/wikis/home": "welcome\n",
+        "docs/handbook/-/wikis/dir/page%2Done?view=x#a": "= one\n",
+        "groups/docs/-/wikis/dir/page-one": "= one\n",
+    }
 
-    assert (ran.code, ran.out, ran.err) == (0, text, "")
+    for address, text in texts.items():
+        ran = await run("page", "get", f"{handbook.url}/{address}")
+
+        assert (ran.code, ran.out, ran.err) == (0, text, "")
 
 
 async def test_address_of_a_page_names_what_is_edited(
@@ -102,18 +101,14 @@ async def test_list_of_a_group_as_json(handbook: EmbeddedService, run: Run) -> N
     }
 
 
-async def test_get_prints_the_text(page: Run) -> None:
-    assert (await page("get", "dir/page-one")).out == "= one\n"
-
-
-async def test_get_as_json(page: Run) -> None:
+async def test_get_prints_text_json_or_html(page: Run) -> None:
+    text = await page("get", "dir/page-one")
     found = (await page("get", "dir/page-one", "--json")).json
+    html = await page("get", "home", "--html")
 
+    assert text.out == "= one\n"
     assert (found["slug"], found["format"]) == ("dir/page-one", "asciidoc")
-
-
-async def test_get_as_html(page: Run) -> None:
-    assert "<p" in (await page("get", "home", "--html")).out
+    assert "<p" in html.out
 
 
 async def test_get_of_a_missing_page_names_it(page: Run) -> None:
@@ -145,18 +140,25 @@ async def test_create_from_standard_input(
     assert (await page("get", "new")).out == "piped\n"
 
 
-async def test_create_without_a_text_is_refused(page: Run) -> None:
-    ran = await page("create", "new")
+REFUSED: list[tuple[tuple[str, ...], str]] = [
+    (("create", "new"), "page new has no text"),
+    (
+        ("create", "new", "--content", "a", "--file", "-"),
+        "--content and --file cannot be given together",
+    ),
+    (("create", "new", "--file", "gone.txt"), "there is no file gone.txt"),
+    (("attach", "gone.txt"), "there is no file gone.txt"),
+    (("edit", "home"), "no change is given for page home"),
+    (("delete", "home"), "deleting page home needs confirmation"),
+]
 
-    assert ran.code == 2
-    assert "page new has no text" in ran.err
 
+async def test_wrong_arguments_are_told(page: Run) -> None:
+    for words, message in REFUSED:
+        ran = await page(*words)
 
-async def test_create_with_two_texts_is_refused(page: Run) -> None:
-    ran = await page("create", "new", "--content", "a", "--file", "-")
-
-    assert ran.code == 2
-    assert "--content and --file cannot be given together" in ran.err
+        assert ran.code == 2
+        assert message in ran.err
 
 
 async def test_create_from_what_is_no_text_is_refused(
@@ -168,16 +170,6 @@ async def test_create_from_what_is_no_text_is_refused(
 
     assert ran.code == 1
     assert "is not UTF-8 text" in ran.err
-
-
-@pytest.mark.parametrize("command", [("create", "new", "--file"), ("attach",)])
-async def test_missing_file_is_a_wrong_argument(
-    page: Run, command: tuple[str, ...]
-) -> None:
-    ran = await page(*command, "gone.txt")
-
-    assert ran.code == 2
-    assert "there is no file gone.txt" in ran.err
 
 
 async def test_edit_keeps_place_and_format(page: Run) -> None:
@@ -251,25 +243,11 @@ async def test_edit_of_a_page_that_changed_meanwhile_is_refused(
     assert (await handbook.files(HANDBOOK))["home.md"] == b"a"
 
 
-async def test_edit_of_nothing_is_refused(page: Run) -> None:
-    ran = await page("edit", "home")
-
-    assert ran.code == 2
-    assert "no change is given for page home" in ran.err
-
-
 async def test_delete(page: Run, handbook: EmbeddedService) -> None:
     ran = await page("delete", "home", "--yes")
 
     assert ran.out == "deleted page home of project docs/handbook\n"
     assert set(await handbook.files(HANDBOOK)) == {"dir/page-one.asciidoc"}
-
-
-async def test_delete_without_a_person_wants_yes(page: Run) -> None:
-    ran = await page("delete", "home")
-
-    assert ran.code == 2
-    assert "deleting page home needs confirmation" in ran.err
 
 
 async def test_attach_prints_the_mention(
@@ -284,34 +262,28 @@ async def test_attach_prints_the_mention(
     assert (await page("attach", tmp_path / "dk.png")).out.startswith("![dk](uploads/")
 
 
-@pytest.mark.parametrize(
-    ("words", "shown"),
-    [
-        (("create", "new", "--content", "x"), "POST /api/v4/projects/docs%2Fhandbook"),
-        (("edit", "home", "--content", "x"), "PUT /api/v4/projects/docs%2Fhandbook"),
-        (("delete", "home"), "DELETE /api/v4/projects/docs%2Fhandbook/wikis/home\n"),
-        (("attach", __file__), "POST /api/v4/projects/docs%2Fhandbook/wikis/attach"),
-    ],
-)
-async def test_every_write_has_a_dry_run(
-    words: tuple[str, ...], shown: str, page: Run, handbook: EmbeddedService
-) -> None:
+DRY = [
+    (("create", "new", "--content", "x"), "POST /api/v4/projects/docs%2Fhandbook"),
+    (("edit", "home", "--content", "x"), "PUT /api/v4/projects/docs%2Fhandbook"),
+    (("delete", "home"), "DELETE /api/v4/projects/docs%2Fhandbook/wikis/home\n"),
+    (("attach", __file__), "POST /api/v4/projects/docs%2Fhandbook/wikis/attach"),
+]
+
+
+async def test_every_write_has_a_dry_run(page: Run, handbook: EmbeddedService) -> None:
     before = await handbook.files(HANDBOOK)
 
-    ran = await page(*words, "--dry-run")
+    for words, shown in DRY:
+        ran = await page(*words, "--dry-run")
 
-    assert ran.code == 0
-    assert ran.out.startswith(shown)
+        assert ran.code == 0
+        assert ran.out.startswith(shown)
     assert await handbook.files(HANDBOOK) == before
 
 
-@pytest.mark.parametrize(
-    "words", [(), ("--project", "a/b", "--group", "a"), ("--project", "/")]
-)
-async def test_one_wiki_is_needed(
-    words: tuple[str, ...], handbook: EmbeddedService, run: Run
-) -> None:
-    ran = await run("page", "list", handbook.url, *words)
+async def test_one_wiki_is_needed(handbook: EmbeddedService, run: Run) -> None:
+    for words in ((), ("--project", "a/b", "--group", "a"), ("--project", "/")):
+        ran = await run("page", "list", handbook.url, *words)
 
-    assert ran.code == 2
-    assert "hint: " in ran.err
+        assert ran.code == 2
+        assert "hint: " in ran.err

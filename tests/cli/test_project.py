@@ -49,11 +49,16 @@ def rows(ran: Ran) -> list[list[str]]:
 
 async def test_list_shows_a_table(project: Run) -> None:
     ran = await project("list", "--sort", "asc")
+    first = await project("list", "--limit", "1")
+    every = await project("list", "--limit", "0", "--per-page", "1")
 
     assert ran.code == 0
     assert ran.out.startswith("id\tpath\tvisibility\tstars\tactive\tdescription\n")
     assert [row[1] for row in rows(ran)] == [HANDBOOK, "docs/other"]
     assert "how we [bold]work" in ran.out
+    assert len(rows(first)) == 1
+    assert "the first 1 of 2; --limit 0 shows all" in first.err
+    assert (len(rows(every)), every.err) == (2, "")
 
 
 async def test_list_as_json_holds_what_the_service_said(project: Run) -> None:
@@ -61,6 +66,7 @@ async def test_list_as_json_holds_what_the_service_said(project: Run) -> None:
 
     assert [found["path_with_namespace"] for found in ran.json] == [HANDBOOK]
     assert ran.json[0]["readme_url"] is None
+    assert "runners_token" not in (await project("list", "--json")).out
 
 
 def test_json_holds_null_and_unknown_attributes_as_they_came(
@@ -94,46 +100,41 @@ def test_json_holds_null_and_unknown_attributes_as_they_came(
     assert json.loads(every) == [newer]
 
 
-async def test_list_shows_no_secret(project: Run) -> None:
-    ran = await project("list", "--json")
-
-    assert "runners_token" not in ran.out
-
-
-async def test_list_up_to_a_limit_says_how_many_there_are(project: Run) -> None:
-    ran = await project("list", "--limit", "1")
-
-    assert len(rows(ran)) == 1
-    assert "the first 1 of 2; --limit 0 shows all" in ran.err
-
-
-async def test_list_without_a_limit_shows_all(project: Run) -> None:
-    ran = await project("list", "--limit", "0", "--per-page", "1")
-
-    assert (len(rows(ran)), ran.err) == (2, "")
-
-
-async def test_list_of_what_a_user_starred(project: Run) -> None:
+async def test_lists_of_a_user(project: Run) -> None:
     await project("star", "docs/other")
-
-    ran = await project("list", "--starred-by", "root")
-
-    assert [row[1] for row in rows(ran)] == ["docs/other"]
-
-
-async def test_list_of_a_users_own_projects(project: Run) -> None:
     await project("create", "--name", "Own one")
 
-    ran = await project("list", "--user", "root")
+    starred = await project("list", "--starred-by", "root")
+    own = await project("list", "--user", "root")
 
-    assert [row[1] for row in rows(ran)] == ["root/own-one"]
+    assert [row[1] for row in rows(starred)] == ["docs/other"]
+    assert [row[1] for row in rows(own)] == ["root/own-one"]
 
 
-async def test_list_about_two_users_is_refused(project: Run) -> None:
-    ran = await project("list", "--user", "a", "--starred-by", "b")
+REFUSED: list[tuple[tuple[str, ...], str]] = [
+    (
+        ("list", "--user", "a", "--starred-by", "b"),
+        "only one of --user, --contributed-by and --starred-by",
+    ),
+    (
+        ("edit", HANDBOOK, "--name", "a", "--attribute", "name=b"),
+        "PUT /projects/{id}: name is given twice",
+    ),
+    (("share", HANDBOOK, "others"), "POST /projects/{id}/share needs group_access"),
+    (("upload", HANDBOOK, "gone.png"), "there is no file gone.png"),
+    (("avatar", HANDBOOK, "gone.png"), "there is no file gone.png"),
+    (("edit", HANDBOOK, "--avatar", "gone.png"), "there is no file gone.png"),
+    (("avatar", HANDBOOK), "give either a file or --remove"),
+    (("delete", "1"), "deleting project docs/handbook (id 1) needs confirmation"),
+]
 
-    assert ran.code == 2
-    assert "only one of --user, --contributed-by and --starred-by" in ran.err
+
+async def test_wrong_arguments_are_told(project: Run) -> None:
+    for words, message in REFUSED:
+        ran = await project(*words)
+
+        assert ran.code == 2
+        assert message in ran.err
 
 
 async def test_filter_of_another_list_is_refused_with_its_place(project: Run) -> None:
@@ -144,21 +145,16 @@ async def test_filter_of_another_list_is_refused_with_its_place(project: Run) ->
     assert "hint: it belongs to GET /projects" in ran.err
 
 
-async def test_show_shows_every_field(project: Run) -> None:
-    ran = await project("show", HANDBOOK)
-
-    shown = dict(row[:2] for row in rows(ran))
-    assert shown["path_with_namespace"] == HANDBOOK
-    assert shown["archived"] == "false"
-    assert json.loads(shown["namespace"])["full_path"] == "docs"
-
-
-async def test_show_cuts_nothing(project: Run) -> None:
+async def test_show_shows_every_field_and_cuts_nothing(project: Run) -> None:
     await project("edit", HANDBOOK, "--description", "long " * 300)
 
     ran = await project("show", HANDBOOK)
 
     assert ran.out.count("long") >= 300
+    shown = dict(row[:2] for row in rows(ran))
+    assert shown["path_with_namespace"] == HANDBOOK
+    assert shown["archived"] == "false"
+    assert json.loads(shown["namespace"])["full_path"] == "docs"
 
 
 async def test_show_of_a_missing_project_names_it(project: Run) -> None:
@@ -180,26 +176,22 @@ async def test_address_of_a_project_is_taken_for_its_path(
     assert "give only its path, like docs/handbook" in other.err
 
 
-@pytest.mark.parametrize(
-    ("verb", "shown"),
-    [("users", []), ("groups", ["docs"]), ("share-locations", ["others"])],
-)
-async def test_lists_about_a_project(verb: str, shown: list[str], project: Run) -> None:
-    ran = await project(verb, HANDBOOK)
-
-    assert ran.code == 0
-    assert [row[1] for row in rows(ran)] == shown
-
-
-async def test_starrers_and_forks(project: Run) -> None:
+async def test_lists_about_a_project(project: Run) -> None:
     await project("star", HANDBOOK)
     await project("fork", HANDBOOK, "--path", "copy", "--name", "copy", "--wait")
+    expected = {
+        "users": [],
+        "groups": ["docs"],
+        "share-locations": ["others"],
+        "starrers": ["root"],
+        "forks": ["root/copy"],
+    }
 
-    starrers = await project("starrers", HANDBOOK)
-    forks = await project("forks", HANDBOOK)
+    for verb, shown in expected.items():
+        ran = await project(verb, HANDBOOK)
 
-    assert [row[1] for row in rows(starrers)] == ["root"]
-    assert [row[1] for row in rows(forks)] == ["root/copy"]
+        assert ran.code == 0
+        assert [row[1] for row in rows(ran)] == shown
 
 
 async def test_languages(project: Run, handbook: EmbeddedService) -> None:
@@ -277,13 +269,6 @@ async def test_project_that_is_still_filled_says_so(project: Run) -> None:
 
     assert ran.out.startswith("created project root/a (id 3)")
     assert "wikisync project show root/a" in ran.err.replace("\n", " ")
-
-
-async def test_attribute_that_is_given_twice_is_refused(project: Run) -> None:
-    ran = await project("edit", HANDBOOK, "--name", "a", "--attribute", "name=b")
-
-    assert ran.code == 2
-    assert "PUT /projects/{id}: name is given twice" in ran.err
 
 
 DRY: list[tuple[tuple[str, ...], str]] = [
@@ -364,13 +349,6 @@ async def test_delete_permanently(project: Run) -> None:
     assert shown.code == 1
 
 
-async def test_delete_without_a_person_wants_yes(project: Run) -> None:
-    ran = await project("delete", "1")
-
-    assert ran.code == 2
-    assert "deleting project docs/handbook (id 1) needs confirmation" in ran.err
-
-
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 130)])
 async def test_delete_asks_with_the_projects_full_path(
     answer: str, code: int, project: Run, monkeypatch: pytest.MonkeyPatch
@@ -397,36 +375,12 @@ async def test_share_and_unshare(project: Run) -> None:
     assert ended.out == f"project {HANDBOOK} is no longer shared with group others\n"
 
 
-async def test_share_needs_an_access_level(project: Run) -> None:
-    ran = await project("share", HANDBOOK, "others")
-
-    assert ran.code == 2
-    assert "POST /projects/{id}/share needs group_access" in ran.err
-
-
 async def test_upload_prints_markdown(project: Run, tmp_path: Path) -> None:
     (tmp_path / "dk.png").write_bytes(PICTURE)
 
     ran = await project("upload", HANDBOOK, tmp_path / "dk.png")
 
     assert ran.out.startswith("![dk](/uploads/")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("upload", HANDBOOK, "gone.png"),
-        ("avatar", HANDBOOK, "gone.png"),
-        ("edit", HANDBOOK, "--avatar", "gone.png"),
-    ],
-)
-async def test_missing_file_is_a_wrong_argument(
-    project: Run, command: tuple[str, ...]
-) -> None:
-    ran = await project(*command)
-
-    assert ran.code == 2
-    assert "there is no file gone.png" in ran.err
 
 
 async def test_avatar_comes_and_goes(project: Run, tmp_path: Path) -> None:
@@ -439,13 +393,6 @@ async def test_avatar_comes_and_goes(project: Run, tmp_path: Path) -> None:
     assert given.json["avatar_url"].endswith("/dk.png")
     assert taken.out == f"avatar of project {HANDBOOK}: removed\n"
     assert again.json["avatar_url"] is None
-
-
-async def test_avatar_without_a_file_is_refused(project: Run) -> None:
-    ran = await project("avatar", HANDBOOK)
-
-    assert ran.code == 2
-    assert "give either a file or --remove" in ran.err
 
 
 async def test_import_of_members(project: Run, handbook: EmbeddedService) -> None:
