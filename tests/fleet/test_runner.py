@@ -484,6 +484,31 @@ async def test_runner_that_is_cancelled_ends_though_a_statement_was_cut_off(
         await begun.wait()
 
 
+async def test_runner_that_was_told_to_end_takes_no_other_wiki(
+    fleet: FleetBench,
+) -> None:
+    """One slot asks at a time, and the others come after it when it ends."""
+    asked: list[Row | None] = []
+
+    class AskedRows(Rows):
+        async def claim(self, worker: str) -> Row | None:
+            asked.append(await super().claim(worker))
+            return asked[-1]
+
+    async with pool_for(fleet.database) as pool:
+        rows = AskedRows(pool)
+        while row := await rows.claim("before"):
+            await fleet.cycle(rows, row)
+        asked.clear()
+        runner = FleetRunner(rows, slots=4, poll_s=WAIT_S)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(runner.run(partial(fleet.cycle, rows), idle))
+            await until(lambda: bool(asked))
+            await rows.retry(["docs/1"])
+            runner.end()
+    assert asked == [None]
+
+
 async def test_no_two_workers_have_one_name() -> None:
     rows = Rows(pool_for(""))
     assert FleetRunner(rows).name != FleetRunner(rows).name

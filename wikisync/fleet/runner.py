@@ -66,6 +66,8 @@ class FleetRunner:
         self._looped = time.monotonic()
         self._is_ending = False
         self._life_ends = asyncio.Event()
+        self._asking = asyncio.Lock()
+        """Has the one slot that asks for a wiki, and asks again."""
 
     async def check(self) -> None:
         """See that nobody may have taken this runner for dead.
@@ -135,12 +137,15 @@ class FleetRunner:
 
     async def _slot(self, cycle: Work) -> None:
         while not self._life_ends.is_set():
-            # one that thawed may have a cycle of the wiki
-            is_silent = self._silent_s > self._silent_max_s
-            row = None if is_silent else await self._rows.claim(self.name)
-            if row is None:
-                await self._wait(self._poll_s)
-                continue
+            async with self._asking:
+                # one that thawed may have a cycle of the wiki
+                is_over = self._life_ends.is_set() or (
+                    self._silent_s > self._silent_max_s
+                )
+                row = None if is_over else await self._rows.claim(self.name)
+                if row is None:
+                    await self._wait(self._poll_s)
+                    continue
             try:
                 async with asyncio.timeout(CYCLE_MAX_S):
                     await cycle(row)
