@@ -174,6 +174,28 @@ async def test_bucket_that_refuses_is_a_failure_that_is_tried_again(
     assert await fleet.problem() == ""
 
 
+async def test_place_that_another_program_writes_to_is_named(fleet: Fleet) -> None:
+    await fleet.work()
+    await fleet.write("Words of TWO.")
+    bucket, refused = open_bucket(f"s3://site/{fleet.site()}"), []
+
+    async def disturbed(step: str) -> None:
+        if step == "refused":
+            refused.append(step)
+        if step == "upload":
+            content, etag = await bucket.read(RECORD) or (b"", "")
+            await bucket.put(RECORD, content + b" ", etag)
+
+    await fleet.work(fleet.worker(disturbed))
+    assert len(refused) == 3
+    said = f"{bucket.url}/{RECORD} was changed by another program"
+    assert said in await fleet.problem()
+    await fleet.hint()
+    await fleet.work()
+    assert "Words of TWO" in (fleet.page() or "")
+    assert await fleet.problem() == ""
+
+
 async def test_defect_met_at_a_wiki_is_noted(fleet: Fleet) -> None:
     async def fails(step: str) -> None:
         if step == "build":

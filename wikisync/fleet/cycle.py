@@ -43,7 +43,7 @@ from wikisync.fleet.landing import BUILDING, land
 from wikisync.fleet.rows import LANDING, LostClaim, Row, Rows, Settings
 from wikisync.fleet.states import States
 from wikisync.site.addresses import WikiAddresses
-from wikisync.site.bucket import Check, Seen, look, open_bucket, upload
+from wikisync.site.bucket import TRIES_MAX, Check, Seen, look, open_bucket, upload
 from wikisync.site.build import build_site
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.mirror import Mirror, name_of, open_mirror
@@ -55,8 +55,6 @@ from wikisync.workspace.pulled import PulledWiki
 
 log = logging.getLogger(__name__)
 
-TRIES_MAX = 3
-"""Of a cycle that another writer came between."""
 COPY, SITE, CACHE = "copy", "site", "site-cache"
 TRANSIENT = {"page-limited", "page-unavailable"}
 """Problems for which a wiki is read again soon."""

@@ -18,7 +18,7 @@ from wikisync.core.system.parallel import each, finish_in_thread
 from wikisync.core.system.private import make_private_folder
 from wikisync.fleet.rows import Row, Rows, Settings
 from wikisync.site.addresses import SEARCH_FOLDER
-from wikisync.site.bucket import Bucket, Check, look, open_bucket, upload
+from wikisync.site.bucket import AT_ONCE, Bucket, Check, look, open_bucket, upload
 from wikisync.site.build import build_site
 from wikisync.site.kept import SEARCHED_DOCUMENTS
 from wikisync.site.model import SiteOptions
@@ -28,7 +28,6 @@ APART, SITE, CACHE = "apart", "site", "site-cache"
 MARK = "version"
 BUILDING = threading.Lock()
 """Builds of a process: they share the process that parses, and take whole cores."""
-AT_ONCE = 8
 REST_S, REST_TIMES = 5.0, 10.0
 """Between two builds: ten times what the processor did here during one."""
 

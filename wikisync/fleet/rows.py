@@ -438,12 +438,10 @@ class Rows:
         places: Collection[str] = (),
     ) -> None:
         text = _TELLING if keys or places else ""
-        text += "UPDATE fleet_wiki SET "
-        text += ", ".join(f"{name} = %({name})s" for name in values) + also
+        change = ", ".join(f"{name} = %({name})s" for name in values) + also
+        text += f"UPDATE fleet_wiki SET {change} WHERE {_HELD} RETURNING key"
         others = {"keys": [row.key, *keys], "places": [*places]}
-        await self._held(
-            row, f"{text} WHERE {_HELD} RETURNING key", {**values, **others}
-        )
+        await self._held(row, text, {**values, **others})
 
     async def _held(self, row: Row, text: str, values: Mapping[str, object]) -> None:
         own = {"key": row.key, "claim": row.claim, "held": row.generation}

@@ -15,21 +15,20 @@ import shutil
 import sqlite3
 import zlib
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from wikisync.core.system.parallel import each
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import PreconditionFailed
 from wikisync.fleet.rows import Row
-from wikisync.site.bucket import Bucket
+from wikisync.site.bucket import AT_ONCE, Bucket
 from wikisync.site.mirror import FILES, STORE
 
 log = logging.getLogger(__name__)
 
 MARK = "state"
 """Names the object that a folder holds unpacked; absent while a cycle changes it."""
-AT_ONCE = 8
 KEPT = 2
 """Newest objects of a wiki that stay."""
 
@@ -89,10 +88,8 @@ class States:
             path = f"{self._prefix}files/{file.name}"
             if path not in known:
                 content = await asyncio.to_thread(file.read_bytes)
-                try:
+                with suppress(PreconditionFailed):  # named by its bytes
                     await self._bucket.put(path, content, "")
-                except PreconditionFailed:
-                    log.debug("%s is there already", path)  # named by its bytes
 
         files = self.folder / FILES
         here = [*files.iterdir()] if files.is_dir() else []
