@@ -1,5 +1,6 @@
 """``wikisync serve admin``: people and groups of a data folder, also while it runs."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import aiohttp
@@ -10,6 +11,7 @@ from tests.support.service import EmbeddedService
 from wikisync.cli.main import main
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
+from wikisync.service.tables import Tables
 
 
 @pytest.fixture
@@ -19,12 +21,18 @@ def data(tmp_path: Path, service: EmbeddedService) -> Path:
     return tmp_path / "service"
 
 
-async def status_of(service: EmbeddedService, token: str, path: str) -> int:
+async def answer_of(
+    service: EmbeddedService, token: str, path: str
+) -> tuple[int, object]:
     async with (
         aiohttp.ClientSession(headers={"PRIVATE-TOKEN": token}) as session,
         session.get(f"{service.url}/api/v4{path}") as answer,
     ):
-        return answer.status
+        return answer.status, await answer.json()
+
+
+async def status_of(service: EmbeddedService, token: str, path: str) -> int:
+    return (await answer_of(service, token, path))[0]
 
 
 async def test_user_and_token_count_in_the_running_service(
@@ -86,28 +94,33 @@ async def test_lists_show_users_groups_and_members(
     ]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "error"),
-    [
-        (["add-token", "nobody"], 1, "there is no user nobody"),
-        (["add-user", "root"], 1, "user root already exists"),
-        (["add-user", "a b"], 2, "'a b' is not a name"),
-        (["add-group", "docs//x"], 2, "'' is not a name"),
-        (["add-group", "api"], 1, "the path api is reserved"),
-        (["add-group", "root"], 1, "root is a user's namespace"),
-        (["add-member", "docs", "root", "guest"], 1, "no group or project docs"),
-        (["add-token", "root", "--expires", "soon"], 2, "'soon' is not a date"),
-        (["revoke", "99"], 1, "there is no token 99"),
-    ],
-)
-async def test_what_cannot_be_done_is_told_with_the_next_step(
-    run: Run, data: Path, words: list[str], code: int, error: str
-) -> None:
-    ran = await run("serve", "admin", words[0], "--data", data, *words[1:])
+REFUSED: list[tuple[list[str], int, str]] = [
+    (["add-token", "nobody"], 1, "there is no user nobody"),
+    (["block", "nobody"], 1, "there is no user nobody"),
+    (["add-user", "root"], 1, "user root already exists"),
+    (["add-user", "a b"], 2, "'a b' is not a name"),
+    (["add-group", "docs//x"], 2, "'' is not a name"),
+    (["add-group", "api"], 1, "the path api is reserved"),
+    (["add-group", "root"], 1, "root is a user's namespace"),
+    (["add-member", "docs", "root", "guest"], 1, "no group or project docs"),
+    (["add-token", "root", "--expires", "soon"], 2, "'soon' is not a date"),
+    (["add-topic", " "], 2, "cannot be a topic"),
+    (["add-topic", "a\nb"], 2, "cannot be a topic"),
+    (["add-topic", "x" * 256], 2, "cannot be a topic"),
+    (["revoke", "99"], 1, "there is no token 99"),
+    (["delete", "docs", "--yes"], 1, "there is no group or project docs"),
+]
 
-    assert (ran.code, ran.out) == (code, "")
-    assert error in ran.err
-    assert "hint:" in ran.err
+
+async def test_what_cannot_be_done_is_told_with_the_next_step(
+    run: Run, data: Path
+) -> None:
+    for words, code, error in REFUSED:
+        ran = await run("serve", "admin", words[0], "--data", data, *words[1:])
+
+        assert (ran.code, ran.out) == (code, ""), words
+        assert error in ran.err
+        assert "hint:" in ran.err
 
 
 def test_folder_without_a_service_is_left_alone(
@@ -134,10 +147,6 @@ def test_broken_records_are_named(
 def test_list_for_people_is_a_line_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from datetime import UTC, datetime
-
-    from wikisync.service.tables import Tables
-
     tables = Tables(tmp_path / "records.db", lambda: datetime(2026, 1, 1, tzinfo=UTC))
     tables.add_user("dana")
     tables.close()
@@ -150,16 +159,6 @@ def test_list_for_people_is_a_line_each(
 
 
 BLOCKED = {"message": "403 Forbidden - Your account has been blocked."}
-
-
-async def answer_of(
-    service: EmbeddedService, token: str, path: str
-) -> tuple[int, object]:
-    async with (
-        aiohttp.ClientSession(headers={"PRIVATE-TOKEN": token}) as session,
-        session.get(f"{service.url}/api/v4{path}") as answer,
-    ):
-        return answer.status, await answer.json()
 
 
 async def test_blocked_user_is_shut_out_until_it_is_let_in_again(
@@ -176,12 +175,6 @@ async def test_blocked_user_is_shut_out_until_it_is_let_in_again(
     assert out == (403, BLOCKED)
     assert [user["is_blocked"] for user in listed.json] == [False, True]
     assert await status_of(service, token, "/user") == 200
-
-
-async def test_nobody_cannot_be_blocked(run: Run, data: Path) -> None:
-    ran = await run("serve", "admin", "block", "--data", data, "nobody")
-
-    assert (ran.code, "there is no user nobody" in ran.err) == (1, True)
 
 
 async def test_topic_has_a_number_that_the_filter_takes(
@@ -205,15 +198,6 @@ async def test_topic_has_a_number_that_the_filter_takes(
 def as_list(value: object) -> list[dict[str, object]]:
     assert isinstance(value, list)
     return value
-
-
-@pytest.mark.parametrize("name", [" ", "a\nb", "x" * 256])
-async def test_text_that_is_no_topic_is_refused(
-    run: Run, data: Path, name: str
-) -> None:
-    ran = await run("serve", "admin", "add-topic", "--data", data, name)
-
-    assert (ran.code, "cannot be a topic" in ran.err) == (2, True)
 
 
 async def test_deleting_says_first_what_would_go(
@@ -271,9 +255,3 @@ async def test_project_goes_at_once(
     assert await status_of(service, service.token, f"/projects/{project}") == 404
     assert await status_of(service, service.token, "/groups/docs") == 200
     assert not (data / f"repositories/{project}.git").exists()
-
-
-async def test_what_is_not_there_cannot_be_deleted(run: Run, data: Path) -> None:
-    ran = await run("serve", "admin", "delete", "--data", data, "docs", "--yes")
-
-    assert (ran.code, "there is no group or project docs" in ran.err) == (1, True)
