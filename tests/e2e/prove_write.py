@@ -69,6 +69,8 @@ async def fought(root: Path, seed: int, minutes: float) -> tuple[int, list[str]]
         context = await chromium.new_context(viewport={"width": 1280, "height": 8000})
         try:
             await fight(context, desk, chance, is_over, {"wiki": wiki})
+            # a text that is left there was offered to nobody
+            left = str((await context.storage_state())["origins"])
         finally:
             await desk.kill()
         for _ in range(CONFLICTS_MAX):
@@ -81,7 +83,7 @@ async def fought(root: Path, seed: int, minutes: float) -> tuple[int, list[str]]
         texts = [path.read_text() for path in desk.folder.glob("*.md")]
         texts += [one.decode() for one in (await service.files(OWNER)).values()]
     lost = [one for one in desk.written if not any(one in text for text in texts)]
-    return len(desk.written), lost
+    return len(desk.written), [f"{one} (in browser: {one in left})" for one in lost]
 
 
 async def edit_on_the_wiki(

@@ -442,6 +442,7 @@ async def test_a_page_that_is_loaded_again_waits_for_the_lock_of_its_draft(
             const key = Object.keys(localStorage).find((one) => one.includes("draft"));
             navigator.locks.request(key, async () => {
                 while (!(await navigator.locks.query()).pending.length);
+                await new Promise((done) => setTimeout(done, 1500));
             });
         }""")
         await author.page.reload()

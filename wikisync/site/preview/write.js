@@ -13,6 +13,8 @@ const TAB = "wikisync-tab";
 const RENDER_MS = 60;
 const KEEP_MS = 250;
 const LOCK_MS = 1000;
+// On a busy machine a page that is loaded again outlives itself for so long.
+const RELOADED_MS = 20_000;
 // A page with more characters is kept and measured in a rest.
 const BIG = 100_000;
 const REST_MS = 1500;
@@ -635,7 +637,8 @@ class Editor extends Desk {
 	lockTab(key) {
 		return new Promise((done) => {
 			// a page that is loaded again may meet the lock of the one that it was
-			navigator.locks.request(key, { signal: AbortSignal.timeout(LOCK_MS) }, (lock) => {
+			const [{ type }] = performance.getEntriesByType("navigation");
+			navigator.locks.request(key, { signal: AbortSignal.timeout(type === "reload" ? RELOADED_MS : LOCK_MS) }, (lock) => {
 				done(lock);
 				return new Promise((free) => (this.freeTab = free));
 			}).catch(() => done(null));
