@@ -83,7 +83,14 @@ async def fought(root: Path, seed: int, minutes: float) -> tuple[int, list[str]]
         texts = [path.read_text() for path in desk.folder.glob("*.md")]
         texts += [one.decode() for one in (await service.files(OWNER)).values()]
     lost = [one for one in desk.written if not any(one in text for text in texts)]
-    return len(desk.written), [f"{one} (in browser: {one in left})" for one in lost]
+    return len(desk.written), [f"{one} {remains(root, left, one)}" for one in lost]
+
+
+def remains(root: Path, left: str, sentence: str) -> list[str]:
+    """Where else a sentence is: in the browser, the trash, the service."""
+    files = (one for one in root.rglob("*") if one.is_file())
+    found = [str(one) for one in files if sentence.encode() in one.read_bytes()]
+    return [*found, *(["the browser"] if sentence in left else [])]
 
 
 async def edit_on_the_wiki(
