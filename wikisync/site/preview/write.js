@@ -702,7 +702,9 @@ class Editor extends Desk {
 	// A file that was renamed while no preview ran is known by its text.
 	async isOf(key, draft) {
 		if (this.ids.some((id) => key.startsWith(draftKey(id)))) return true;
-		return Boolean(draft.base) && draft.base === this.base && draft.wiki === this.wiki && !hasPage(key, await this.sourceOf(draft));
+		if (!draft.base || draft.base !== this.base || draft.wiki !== this.wiki) return false;
+		const source = await this.sourceOf(draft);
+		return Boolean(source) && !hasPage(key, source);
 	}
 
 	// What the toolbar does ------------------------------------------------------------
