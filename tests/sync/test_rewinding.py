@@ -1,6 +1,7 @@
 """A side that goes back in time: a backup is restored, or somebody pushes by force."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.copies import Copies
 from tests.support.history import (
@@ -16,7 +17,7 @@ from tests.support.history import (
     waiting,
     worked,
 )
-from wikisync.core.model import Slug, WikiOwner
+from wikisync.core.model import Slug, Snapshot, WikiOwner
 from wikisync.sync.base.agreements import EARLIER_MAX
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
@@ -431,3 +432,28 @@ async def test_a_sync_that_pushes_asks_once(state: State) -> None:
     copies.here.put("page1", "edited\n")
     await copies.cycle()
     assert copies.asked() == ["head"]
+
+
+@pytest.mark.parametrize("is_back", [False, True])
+async def test_a_save_put_on_a_wiki_that_went_back_hides_nothing(
+    state: State, monkeypatch: pytest.MonkeyPatch, *, is_back: bool
+) -> None:
+    """As after an outage in which a backup was restored and the saves waited."""
+    copies = await told(state)
+    seen = await copies.there.snapshot()
+    copies.asked()
+    if is_back:
+        force(copies)
+    copies.here.put("page1", "edited\n")
+
+    async def remembered() -> Snapshot:
+        return replace(seen, is_remembered=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(copies.there, "snapshot", remembered)
+        await copies.cycle()
+    assert copies.there.texts()["page1"] == "edited\n"
+    assert copies.asked() == ["head", "follows"]
+    await copies.cycle()
+    assert copies.here.texts()["page0"] == EDITED["page0"]
+    assert len(waiting(copies)) == is_back

@@ -403,6 +403,11 @@ class _Run:
         head = decided.head
         if is_sent or not head:
             head = await self._cycle.remote.head()
+        earlier = known.memory.head
+        # a save looks at nothing of the wiki, which may have gone back before it
+        is_unseen = decided.there.is_remembered and head and earlier
+        if is_unseen and not await self._cycle.remote.follows(head, earlier or ""):
+            return
         if head or is_first:
             known.remember(head=head)
 
