@@ -21,6 +21,12 @@ def moved_in(folder: Path) -> None:
     (folder.parent / "copy").rename(folder)
 
 
+def swap(one: Path, other: Path, aside: Path) -> None:
+    one.rename(aside)
+    other.rename(one)
+    aside.rename(other)
+
+
 def copied_back(folder: Path) -> None:
     """The folder is removed, and its backup is copied to where it was."""
     shutil.copytree(folder, folder.parent.parent / "backup")
@@ -176,3 +182,24 @@ async def test_copied_workspace_is_told_of_as_one(cloned: Cloned) -> None:
     )
     assert "another folder" not in (await other.run("sync")).err
     assert (await other.run("sync")).err == ""
+
+
+async def test_folders_of_two_wikis_with_each_others_names_are_refused(
+    cloned: Cloned,
+) -> None:
+    """The pages of one would become pages of the other, which others may read."""
+    await cloned.service.add_project("docs/other", {"secret": "for few\n"})
+    with (cloned.root / "wikisync.toml").open("a") as file:
+        file.write('\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n')
+    await cloned.run("sync")
+    other, aside = cloned.root / "other", cloned.root / "aside"
+    swap(cloned.folder, other, aside)
+    ran = await cloned.run("sync")
+    assert ran.code == 4
+    assert (
+        f"{other} is the folder that project docs/handbook was synced with" in ran.err
+    )
+    assert (await cloned.run("status")).code == 4
+    assert await cloned.wiki() == FILES
+    swap(cloned.folder, other, aside)
+    assert (await cloned.run("sync")).code == 0

@@ -21,7 +21,7 @@ from wikisync.core.layout import CACHE_FOLDER, STATE_FILE
 from wikisync.core.messages import Progress
 from wikisync.core.model import Slug, is_named
 from wikisync.core.system.private import make_private_folder
-from wikisync.errors import SyncError
+from wikisync.errors import Halted, SyncError
 from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.loose import LooseFiles
@@ -327,12 +327,25 @@ class OpenWorkspace:
         before = FolderIdentity.parse(self.known(wiki).memory.folder_identity)
         now = current_folder(self.folder_of(wiki), before)
         is_known = self.is_adopting or before is None or now.is_same_folder(before)
+        if not is_known:
+            self._refuse_that_of_another(wiki, now)
         match = FolderMatch.SAME if is_known else FolderMatch.OTHER
         if self.is_shared:
             match = FolderMatch.SHARED
         if self.is_adopting and is_first:
             match = FolderMatch.ADOPTED
         return match, before, now
+
+    def _refuse_that_of_another(self, wiki: WikiSection, now: FolderIdentity) -> None:
+        for other in self.workspace.config.wikis:
+            theirs = FolderIdentity.parse(self.known(other).memory.folder_identity)
+            if theirs is not None and now.is_same_folder(theirs):
+                raise Halted(
+                    f"{self.folder_of(wiki)} is the folder that {other.owner} was"
+                    " synced with; nothing was changed",
+                    hint="give the folders their names back, or correct wikisync.toml;"
+                    " to put its pages on this wiki, run: wikisync adopt",
+                )
 
     def note_adopted(self) -> None:
         """The folders were scanned as they are; from now on absences count."""
