@@ -283,8 +283,8 @@ async def test_read_only_folder_is_told_for_a_conflict_file(cloned: Cloned) -> N
     assert ran.code == 3
     assert (
         "handbook/team/people: edited here and on the wiki: cannot write"
-        " team/people.conflict.md: permission denied; make the folder writable for"
-        " this user, or run: wikisync resolve handbook/team/people"
+        " team/people.conflict.md: permission denied; check the permissions of it"
+        " and of its folder, or run: wikisync resolve handbook/team/people"
     ) in ran.err
     assert cloned.read("guide.md") == "theirs\n"
     await cloned.run("sync")

@@ -8,7 +8,12 @@ import pytest
 from wikisync.core.model import WikiOwner
 from wikisync.errors import ConfigError, UsageError
 from wikisync.site.build import build_site
-from wikisync.workspace.folders import cache_folder, find_shown
+from wikisync.workspace.folders import (
+    DEFAULT_CHOICE,
+    ShownFolder,
+    cache_folder,
+    find_shown,
+)
 
 SOMEBODY = 4242
 CONFIG = """\
@@ -143,20 +148,24 @@ def test_a_workspace_keeps_its_cache_itself(workspace: Path, tmp_path: Path) -> 
     assert other.is_relative_to(tmp_path / "cache")
 
 
+@pytest.mark.parametrize("closed", [".", ".wikisync"])
 def test_a_workspace_that_is_read_only_is_not_written_to(
-    workspace: Path, tmp_path: Path
+    workspace: Path, tmp_path: Path, closed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = find_shown(workspace)
-    cache = tmp_path / "cache"
-    workspace.chmod(0o555)
+    monkeypatch.chdir(workspace)
+    workspace.chmod(0o777)
+    Path(closed).mkdir(exist_ok=True)
+    Path(closed).chmod(0o555)
     child = os.fork()
     if child == 0:
         code = 1
         try:
             if os.geteuid() == 0:  # who may write everywhere
                 os.setresuid(SOMEBODY, SOMEBODY, SOMEBODY)
-            kept = cache_folder(shown, "preview", {"XDG_CACHE_HOME": str(cache)})
-            code = int(not kept.is_relative_to(cache))
+            shown = ShownFolder(Path("handbook"), Path(), DEFAULT_CHOICE)
+            cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+            kept = cache_folder(shown, "preview", cache)
+            code = int(not kept.is_relative_to(tmp_path / "cache"))
         finally:
             os._exit(code)
     _child, status = os.waitpid(child, 0)

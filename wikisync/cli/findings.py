@@ -86,24 +86,19 @@ def _sarif(findings: Sequence[Finding]) -> dict[str, object]:
             "ruleId": one.rule,
             "level": "error" if one.rule == BROKEN_LINK else "warning",
             "message": {"text": one.message},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": {"uri": quote(one.path)},
-                        "region": {"startLine": one.line},
-                    }
-                }
-            ],
+            "locations": [{"physicalLocation": _sarif_place(one)}],
         }
         for one in findings
     ]
-    driver = {
-        "name": "wikisync",
-        "version": __version__,
-        "rules": [{"id": rule} for rule in rules],
-    }
+    ids = [{"id": rule} for rule in rules]
+    driver = {"name": "wikisync", "version": __version__, "rules": ids}
     run = {"tool": {"driver": driver}, "results": results}
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _sarif_place(one: Finding) -> dict[str, object]:
+    artifact, region = {"uri": quote(one.path)}, {"startLine": one.line}
+    return {"artifactLocation": artifact, "region": region}
 
 
 def _annotation(one: Finding) -> str:

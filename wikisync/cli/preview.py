@@ -65,7 +65,6 @@ def command(
     """
     shown = find_shown(folder, choice)
     config = shown.config()
-
     section = config.preview if config else PreviewSection()
     options = PreviewOptions(
         host=section.host,

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from importlib.util import find_spec
 
 
 def run() -> None:
@@ -33,19 +34,11 @@ def _stopped(*_signal: object) -> None:
 
 def refuse_windows() -> None:
     """End with one line where the system lacks what every command needs."""
-    if not _has_fcntl():
+    if find_spec("fcntl") is None:
         sys.exit(
             "error: wikisync runs on Linux and macOS\n"
             "hint: on Windows, install it in WSL (the Windows Subsystem for Linux)"
         )
-
-
-def _has_fcntl() -> bool:
-    try:
-        import fcntl  # noqa: F401 - only POSIX systems have it
-    except ImportError:
-        return False
-    return True
 
 
 def run_in_utf8() -> None:

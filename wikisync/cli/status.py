@@ -222,11 +222,8 @@ def diff(
     with open_workspace(
         workspace, is_read_only=True, allows_network_disk=True
     ) as opened:
-        shown = asyncio.run(
-            _since_base(opened, wanted)
-            if base
-            else _from_wiki(opened, wanted, credentials)
-        )
+        on_wiki = None if base else _from_wiki(opened, wanted, credentials)
+        shown = asyncio.run(on_wiki or _since_base(opened, wanted))
     _show_differences(console, shown)
     return 0
 
@@ -248,14 +245,9 @@ async def _since_base(opened: OpenWorkspace, wanted: Wanted) -> list[Shown]:
                 continue
             if slugs is None or is_named(slug, slugs):
                 name = f"{section.folder}/{slug}"
-                shown.append(
-                    Shown(
-                        name,
-                        (f"{name} at the last sync", f"{name} here"),
-                        known.text(slug) or "",
-                        await _text(local, slug),
-                    )
-                )
+                names = f"{name} at the last sync", f"{name} here"
+                text = await _text(local, slug)
+                shown.append(Shown(name, names, known.text(slug) or "", text))
     return shown
 
 

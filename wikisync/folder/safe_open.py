@@ -30,8 +30,11 @@ _WORDS = {
     errno.EFBIG: ("the file is larger than allowed here", None),
     errno.EROFS: ("the disk is read-only", "mount it writable or use another folder"),
     errno.EIO: ("the disk reports an error", "check the disk first"),
-    errno.EACCES: ("permission denied", "make the folder writable for this user"),
-    errno.EPERM: ("not permitted", "make the folder writable for this user"),
+    errno.EACCES: (
+        "permission denied",
+        "check the permissions of it and of its folder",
+    ),
+    errno.EPERM: ("not permitted", "check the permissions of it and of its folder"),
     errno.ENAMETOOLONG: ("the name is too long for this disk", None),
     errno.EISDIR: ("a folder exists at this path", "rename the folder"),
     errno.ENOTDIR: ("a file exists where a folder is needed", "move the file away"),

@@ -119,8 +119,11 @@ def find_shown(folder: Path, theme: ThemeChoice = DEFAULT_CHOICE) -> ShownFolder
 
 def cache_folder(shown: ShownFolder, name: str, environment: Mapping[str, str]) -> Path:
     """Where a command keeps what costs only time to lose, if it may write there."""
-    if shown.workspace is not None and os.access(shown.workspace, os.W_OK):
-        return shown.workspace / PRIVATE_FOLDER / CACHE_FOLDER / name
+    if shown.workspace is not None:
+        private = shown.workspace / PRIVATE_FOLDER
+        is_there = os.access(private, os.F_OK)
+        if os.access(private if is_there else shown.workspace, os.W_OK):
+            return private / CACHE_FOLDER / name
     return default_cache(name, shown.folder, environment)
 
 
