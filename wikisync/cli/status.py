@@ -152,12 +152,8 @@ def _show_status(
 ) -> None:
     holder = holder_of(workspace.private)
     if console.as_json:
-        answer = {
-            "workspace": str(workspace.root),
-            "held_by": holder,
-            "wikis": [status_as_json(one) for one in found],
-        }
-        console.json(answer)
+        answer = {"workspace": str(workspace.root), "held_by": holder}
+        console.json(answer | {"wikis": [status_as_json(one) for one in found]})
         return
     for notice in notices:
         console.warn(notice)
@@ -430,12 +426,11 @@ def _show_revisions(console: Console, found: Revisions, limit: int) -> None:
     counts = [found.line_counts(row) for row in rows]
     if console.as_json:
         names = "commit at author kind slug was"
-        console.json(
-            [
-                fields(row, names) | {"added": added, "removed": removed}
-                for row, (added, removed) in zip(rows, counts, strict=True)
-            ]
+        shown = zip(rows, counts, strict=True)
+        sums = (
+            fields(row, names) | {"added": a, "removed": r} for row, (a, r) in shown
         )
+        console.json(list(sums))
         return
     for row, (added, removed) in zip(rows, counts, strict=True):
         what = f"renamed from {row.was}" if row.kind == "renamed" else row.kind
