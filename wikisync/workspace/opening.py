@@ -343,8 +343,8 @@ class OpenWorkspace:
                 raise Halted(
                     f"{self.folder_of(wiki)} is the folder that {other.owner} was"
                     " synced with; nothing was changed",
-                    hint="give the folders their names back, or correct wikisync.toml;"
-                    " to put its pages on this wiki, run: wikisync adopt",
+                    hint="give the folders their names back; to put its pages on this"
+                    " wiki instead, run: wikisync adopt",
                 )
 
     def note_adopted(self) -> None:
