@@ -231,8 +231,7 @@ class Cycle(Struct, frozen=True):
                 found = await look(left, is_audit=True)
                 await upload(None, left, found, check=self._put)
         if row.place != place:
-            # a death after this leaves a site that the row knows of; the pages of a
-            # new one are told of once they are there
+            # a site lies where its row says; its pages are told of once they are there
             places = [row.place, place] if row.place else []
             await self.rows.note(row, "place", place, places)
         await self.at("upload")

@@ -50,7 +50,9 @@ async def own(settings: Settings, *, takes_over: bool = False) -> None:
     for bucket, etag in foreign:
         try:
             await bucket.put(OWNER, mine, etag)
-        except PreconditionFailed:  # another fleet came between
+        except PreconditionFailed:
+            if (await bucket.read(OWNER) or (b"", ""))[1] == etag:
+                raise  # it is refused for nothing
             await own(settings, takes_over=takes_over)
 
 

@@ -551,8 +551,7 @@ class Rows:
         """The fleet in numbers."""
         row = await self._one(
             f"SELECT count(*) FILTER (WHERE NOT is_gone AND key <> '{LANDING}')"
-            " AS wikis,"
-            " coalesce(sum(pages), 0)::int AS pages,"
+            " AS wikis, coalesce(sum(pages), 0)::int AS pages,"
             f" count(*) FILTER (WHERE {_UNANSWERED}) AS due,"
             f" count(*) FILTER (WHERE is_busy AND worker IN {_LIVE}) AS running,"
             " count(*) FILTER (WHERE is_halted) AS halted,"
@@ -574,8 +573,8 @@ class Rows:
         """Every wiki, those with problems first."""
         rows = await self._do(
             "SELECT key, path, pages, place, problem, is_halted,"
-            f" {_FAILING} AS is_failing FROM fleet_wiki"
-            " WHERE NOT is_gone OR place <> '' ORDER BY is_halted DESC, 7 DESC, path"
+            f" {_FAILING} AS is_failing FROM fleet_wiki WHERE NOT is_gone"
+            " OR place <> '' ORDER BY is_halted DESC, is_failing DESC, path"
         )
         return [Shown(**row) for row in rows]
 
