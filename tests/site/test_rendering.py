@@ -14,8 +14,9 @@ from tests.support.archive import unpack
 from wikisync.core.system.worker import Worker
 from wikisync.errors import SiteError
 from wikisync.site import rendering, search_writing, writers
+from wikisync.site.output_place import Written
 from wikisync.site.theme import load_theme
-from wikisync.site.writers import Answer, Written
+from wikisync.site.writers import Answer
 
 MANY = "".join(f"-- p{number}.md --\n# P{number}\n\n[n](p1)\n" for number in range(40))
 

@@ -20,7 +20,7 @@ from wikisync.site.changes import NEWEST_MAX, changed_pages
 from wikisync.site.crosslinks import ItemKey
 from wikisync.site.frame import group_tree, natural_path
 from wikisync.site.navigation import natural_key
-from wikisync.site.pages import WikiPages
+from wikisync.site.pages import WikiPages, by_title
 from wikisync.site.report import LinkReport
 from wikisync.site.search import DocumentKey
 from wikisync.site.sources import ScannedWiki
@@ -197,7 +197,7 @@ class GeneratedPages:
                 names.setdefault(tag_key(tag), tag)
         items = []
         for key in sorted(tagged, key=natural_key):
-            path, pages = layout.tag_path(key), sorted(tagged[key], key=_by_title)
+            path, pages = layout.tag_path(key), sorted(tagged[key], key=by_title)
             items.append(contexts.ListingItem(names[key], path, count=len(pages)))
             name = names[key]
             yield from self._list(path, "tag", "tag", pages, self._only, name=name)
@@ -297,10 +297,6 @@ def wiki_paths(wiki: contexts.WikiContext, scanned: ScannedWiki) -> list[str]:
 def _list_paths(path: str, items: int) -> list[str]:
     count = max(-(-items // layout.LIST_ITEMS_MAX), 1)
     return [layout.numbered(path, number) for number in range(1, count + 1)]
-
-
-def _by_title(item: contexts.ListingItem) -> tuple[object, ...]:
-    return natural_key(item.title), item.wiki, item.url or ""
 
 
 def with_line(page: contexts.PageRef, line: int) -> contexts.PageRef:

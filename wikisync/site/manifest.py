@@ -47,8 +47,6 @@ class FileState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """As a build left it; 0 before that, and for a time that no clock of today has."""
     key: bytes = b""
     """Hash of what it was made from, as far as somebody asks for it."""
-    staged: int = 0
-    """Number of the new content in staging, from 1; 0 where the file stays."""
 
 
 class ManifestFile(msgspec.Struct, frozen=True):

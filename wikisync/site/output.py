@@ -17,7 +17,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
@@ -33,6 +33,7 @@ from wikisync.site import manifest as manifests
 from wikisync.site import output_place
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.manifest import FileState
+from wikisync.site.output_place import Written
 from wikisync.site.published import PublishedWiki
 from wikisync.site.sources import SourceFile
 
@@ -92,6 +93,8 @@ class Output:
         """Those between are for what is written apart (``search_apart``)."""
         self.files: dict[str, FileState] = {}
         """What the site shall have so far."""
+        self._new: dict[str, int] = {}
+        """Numbers of the files in staging."""
         self._keys: dict[str, bytes] = {}
         self._foreign: list[str] = []
         self._missing: dict[str, bool] = {"": False}
@@ -176,15 +179,15 @@ class Output:
         state = self.files.get(path)
         if state is None:
             return b""
-        if state.staged:
-            return self._place.staged.content(state.staged)
+        if path in self._new:
+            return self._place.staged.content(self._new[path])
         return read_below(self.root, path, state.size)
 
     def put(self, path: str, content: bytes, key: bytes = b"") -> None:
         """Give a file its content, staged where it differs; ``key`` as of ``keep``."""
-        number = self.new_number()
-        if self.put_staged(path, len(content), digest_of(content), number, key):
-            self.staged.put(number, content)
+        new = Written(path, len(content), digest_of(content), self.new_number())
+        if self.put_staged(new, key):
+            self.staged.put(new.number, content)
 
     @property
     def staged(self) -> output_place.Staging:
@@ -195,15 +198,17 @@ class Output:
         """A number for a new file in staging."""
         return next(self._numbers)
 
-    def put_staged(
-        self, path: str, size: int, digest: Digest, number: int, key: bytes = b""
-    ) -> bool:
+    def put_staged(self, new: Written, key: bytes = b"") -> bool:
         """Give a file staged content; whether it differs from what is there."""
+        path, size, digest, number, time = new
         noted = self._keys.pop(path, b"")
-        self.files[path] = FileState(size, digest, key=key or noted)
+        key = key or noted
+        self.files[path] = FileState(size, digest, key=key)
+        self._new.pop(path, None)
         is_wanted = self._is_to_be_written(path, digest)
         if is_wanted:
-            self.files[path] = replace(self.files[path], staged=number)
+            self.files[path] = FileState(size, digest, _known_time(time), key)
+            self._new[path] = number
         return is_wanted
 
     def put_copy(
@@ -213,10 +218,11 @@ class Output:
         self.files[path] = FileState(*known)
         if not self._is_to_be_written(path, known[1]):
             return True
+        self._new[path] = number = self.new_number()
         try:
             with (
                 opened_below(place.folder, place.name) as source,
-                self._new_staged(path) as staged,
+                self.staged.file(output_place.staged_name(number)) as staged,
             ):
                 size, digest = _copy(source, name, staged)
         except (FileNotFoundError, FolderError):
@@ -235,19 +241,23 @@ class Output:
         """Swap staged files in, remove what is gone, the manifest last."""
         manifest = self._stage_manifest(wikis)
         gone = sorted(path for path in self._known if path not in self.files)
-        unsettled = [path for path, one in self.files.items() if not one.mtime_ns]
-        new = [path for path in unsettled if self.files[path].staged]
+        new = [path for path in self._new if path in self.files]
         problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
         early = _in_the_way(gone, new) if gone else []
         removed = self._remove(early, problems)
         for path in new:
-            self._place.swap_in(output_place.staged_name(self.files[path].staged), path)
+            self._place.swap_in(output_place.staged_name(self._new[path]), path)
         removed += self._remove([path for path in gone if path not in early], problems)
         written = len(new)
         if self.current(MANIFEST) != manifest:
             self._place.swap_in(output_place.STAGED_MANIFEST, MANIFEST)
             written += 1
-        self._settle([*unsettled, MANIFEST])
+        unsettled = [path for path, one in self.files.items() if not one.mtime_ns]
+        for path in (*unsettled, MANIFEST):
+            found = os.lstat(f"{self._top}/{path}")
+            state = self.files.get(path, FileState(0, None))
+            time = _known_time(found.st_mtime_ns)
+            self.files[path] = FileState(found.st_size, state.digest, time, state.key)
         unchanged = len(self.files) - written
         return Changes(written, unchanged, removed, self.files, tuple(problems))
 
@@ -304,11 +314,6 @@ class Output:
             for entry in full.rglob("*")
         )
 
-    def _new_staged(self, path: str) -> BinaryIO:
-        number = self.new_number()
-        self.files[path] = replace(self.files[path], staged=number)
-        return self.staged.file(output_place.staged_name(number))
-
     def _remove(self, paths: list[str], problems: list[Problem]) -> int:
         removed = 0
         for path in paths:
@@ -322,13 +327,10 @@ class Output:
             removed += self._place.remove(path)
         return removed
 
-    def _settle(self, paths: Iterable[str]) -> None:
-        for path in paths:
-            found = os.lstat(f"{self._top}/{path}")
-            # a file whose time is out of bounds is read again
-            time = found.st_mtime_ns if 0 < found.st_mtime_ns < _TIMES_END else 0
-            state = self.files.get(path, FileState(0, None))
-            self.files[path] = FileState(found.st_size, state.digest, time, state.key)
+
+def _known_time(mtime_ns: int) -> int:
+    """The time of a file; 0 where it is out of bounds, so that the file is read."""
+    return mtime_ns if 0 < mtime_ns < _TIMES_END else 0
 
 
 @contextlib.contextmanager

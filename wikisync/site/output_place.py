@@ -9,8 +9,9 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
+from wikisync.core.model import Digest
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import Folders, open_file, open_folder, opened_root
 
@@ -19,6 +20,17 @@ STAGED_MANIFEST = "manifest.json"
 _STAGING_PARTS = STAGING.split("/")
 _WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
+
+
+class Written(NamedTuple):
+    """A file that is staged."""
+
+    path: str
+    size: int
+    digest: Digest
+    number: int
+    """Of the staged file; 0 for the source of a page that cannot be read any more."""
+    mtime_ns: int = 0
 
 
 class Staging:
@@ -32,8 +44,8 @@ class Staging:
         descriptor = os.open(name, _WRITE_FLAGS, 0o666, dir_fd=self._folder)
         return os.fdopen(descriptor, "wb")
 
-    def put(self, number: int, content: bytes) -> None:
-        """Write a new file; there are tens of thousands, so by few calls."""
+    def put(self, number: int, content: bytes) -> int:
+        """Write a new file, and give its time; there are many, so by few calls."""
         if self._parent not in {0, os.getppid()}:
             # the build was killed, and the next one may stage its files here
             os._exit(1)
@@ -42,6 +54,7 @@ class Staging:
         try:
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
+            return os.fstat(descriptor).st_mtime_ns
         finally:
             os.close(descriptor)
 

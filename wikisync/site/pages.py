@@ -329,7 +329,7 @@ class WikiPages:
             self.reference(before) if before else None,
             self.reference(after) if after else None,
             self.tree.children(slug, CHILDREN_MAX),
-            _sorted_references(backlinks)[:BACKLINKS_MAX],
+            tuple(sorted(backlinks, key=by_title)[:BACKLINKS_MAX]),
             max(len(backlinks) - BACKLINKS_MAX, 0),
         )
         return _PACKER.encode(shown)
@@ -431,12 +431,9 @@ class WikiPages:
         )
 
 
-def _sorted_references(
-    pages: Iterable[contexts.PageRef],
-) -> tuple[contexts.PageRef, ...]:
-    return tuple(
-        sorted(pages, key=lambda one: (natural_key(one.title), one.wiki, one.url or ""))
-    )
+def by_title(one: contexts.PageRef | contexts.ListingItem) -> tuple[object, ...]:
+    """What pages are sorted by in lists."""
+    return natural_key(one.title), one.wiki, one.url or ""
 
 
 def toc_tree(entries: Iterable[TocEntry]) -> tuple[contexts.TocNode, ...]:

@@ -16,11 +16,11 @@ from wikisync.core.system.parallel import in_order, usable_cores
 from wikisync.core.system.worker import Worker
 from wikisync.site.bodies import Bodies
 from wikisync.site.context import SiteContext
-from wikisync.site.output_place import Staging
+from wikisync.site.output_place import Staging, Written
 from wikisync.site.pages import PageJob, SourceCopy, WikiFrame
 from wikisync.site.sources import read_file
 from wikisync.site.theme import HISTORY_TEMPLATE, PAGE_TEMPLATE, Theme
-from wikisync.site.writers import AT_ONCE, Answer, Written, asked, new_writer
+from wikisync.site.writers import AT_ONCE, Answer, asked, new_writer
 
 RENDERS = "wikisync.site.render_worker"
 FEW_PAGES = 500
@@ -87,8 +87,8 @@ class Renderer:
         return self._put(copy.path, content, copy.number)
 
     def _put(self, path: str, content: bytes, number: int) -> Written:
-        self._staging.put(number, content)
-        return Written(path, len(content), digest_of(content), number)
+        time = self._staging.put(number, content)
+        return Written(path, len(content), digest_of(content), number, time)
 
 
 def rendered_pages(

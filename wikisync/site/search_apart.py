@@ -11,8 +11,8 @@ from wikisync.core.model import digest_of
 from wikisync.site import search
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import Bodies, Place
-from wikisync.site.output_place import opened_staging
-from wikisync.site.writers import Answer, Written
+from wikisync.site.output_place import Written, opened_staging
+from wikisync.site.writers import Answer
 
 
 class NewIndex(Struct, frozen=True):
@@ -32,9 +32,9 @@ def made(job: NewIndex) -> Answer:
 
         def put(name: str, content: bytes) -> None:
             number = next(numbers)
-            staging.put(number, content)
+            time = staging.put(number, content)
             path, digest = SEARCH_FOLDER + name, digest_of(content)
-            files.append(Written(path, len(content), digest, number))
+            files.append(Written(path, len(content), digest, number, time))
 
         def load(key: search.DocumentKey) -> search.SearchDocument:
             return search.search_document(key, bodies.read(places[key]))

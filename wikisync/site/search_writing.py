@@ -128,13 +128,13 @@ class _SearchFolder(IndexPlace):
     def taken(self, made: Answer) -> bytes:
         """Put all files of an index that another process staged; what to note of it."""
         whole = set()
-        for path, size, digest, number in made.files:
-            name = path.removeprefix(SEARCH_FOLDER)
+        for one in made.files:
+            name = one.path.removeprefix(SEARCH_FOLDER)
             if is_whole(name):
-                self.put(name, self._output.staged.content(number))
+                self.put(name, self._output.staged.content(one.number))
                 whole.add(name)
             else:
-                self._output.put_staged(path, size, digest, number)
+                self._output.put_staged(one)
         self.forget_others(whole)
         return made.state
 

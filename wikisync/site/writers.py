@@ -7,32 +7,22 @@ import os
 import pickle
 from collections.abc import Callable
 from threading import BoundedSemaphore
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
 from wikisync.core.decoding import msgpack_decoder
-from wikisync.core.model import Digest
 from wikisync.core.system.child import READY, read_frames, standard_streams, write_frame
 from wikisync.core.system.parallel import usable_cores
 from wikisync.core.system.processes import python_worker
 from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.site.bodies import BodyDamaged
+from wikisync.site.output_place import Written
 
 AT_ONCE = BoundedSemaphore(usable_cores())
 """Held while one of them works: each has memory of its own."""
-
-
-class Written(NamedTuple):
-    """A file that is staged."""
-
-    path: str
-    size: int
-    digest: Digest
-    number: int
-    """Of the staged file; 0 for the source of a page that cannot be read any more."""
 
 
 class Answer(Struct, frozen=True, array_like=True):

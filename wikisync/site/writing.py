@@ -45,6 +45,7 @@ from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.last_build import BuildNote, LastBuild
 from wikisync.site.model import BrokenLink, SiteOptions, SourcePage
 from wikisync.site.output import Changes, Output
+from wikisync.site.output_place import Written
 from wikisync.site.pages import PageJob, SourceCopy, WikiFrame, WikiPages
 from wikisync.site.published import PublishedWiki
 from wikisync.site.rendering import Setting, rendered_pages
@@ -52,7 +53,6 @@ from wikisync.site.search import DocumentKey
 from wikisync.site.search_writing import search_beside
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.theme import Theme
-from wikisync.site.writers import Written
 
 _NOTES = msgpack_decoder(reports.WikiNote)
 _PAGES = msgpack_decoder(IndexedPage)
@@ -315,9 +315,9 @@ class SiteWriting:
     def _put_written(self, output: Output, written: Written) -> None:
         """Put a page, or the source of one."""
         if not (copied := self._copied.pop(written.path, None)):
-            output.put_staged(*written)
+            output.put_staged(written)
         elif key := _source_key(*copied, written.digest):
-            output.put_staged(*written, key)
+            output.put_staged(written, key)
         else:
             output.leave_out(written.path, copied[1].path)
 
