@@ -95,7 +95,7 @@ def _add_group(
 
 
 async def list_groups_below(call: Call) -> web.Response:
-    """``GET /groups/:id/subgroups``, or all below it: ``/descendant_groups``."""
+    """``GET /groups/:id/subgroups``; /descendant_groups are all below it."""
     caller = await call.caller()
     group = await call.group(caller)
     is_deep = call.endpoint is OtherEndpoint.DESCENDANT_GROUPS

@@ -22,7 +22,7 @@ from wikisync.service.tables import Tables
 
 
 async def star_project(call: Call) -> web.Response:
-    """``POST /projects/:id/star`` and ``/unstar``; 304 when it is so already."""
+    """``POST /projects/:id/star, /unstar``; 304 when it is so already."""
     caller, project = await call.project_for(Act.STAR, is_archived_too=True)
     question = people.star if call.endpoint is Endpoint.STAR else people.unstar
     if not await call.ask(question, caller.person.id, project.id):
@@ -31,7 +31,7 @@ async def star_project(call: Call) -> web.Response:
 
 
 async def archive_project(call: Call) -> web.Response:
-    """``POST /projects/:id/archive`` and ``/unarchive``; again changes nothing."""
+    """``POST /projects/:id/archive, /unarchive``; again changes nothing."""
     caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
     is_archived = call.endpoint is Endpoint.ARCHIVE
     if project.is_archived is not is_archived:
