@@ -24,7 +24,7 @@ from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, WebSocketRoute
+    from playwright.async_api import Browser, BrowserContext, Locator, WebSocketRoute
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -215,9 +215,9 @@ async def test_a_draft_stays_with_its_file_where_its_page_lies_elsewhere(
 
 @asynccontextmanager
 async def left_behind(
-    chromium: Browser, desk: Desk, text: str
+    chromium: Browser, desk: Desk, text: str, name: str = "manual.md"
 ) -> AsyncIterator[Author]:
-    """A text of a closed tab; its file got another name, and this one, unseen."""
+    """A text of a closed tab; its file got another name, and this text, unseen."""
     context: BrowserContext = await chromium.new_context()
     await context.grant_permissions(["clipboard-read", "clipboard-write"])
     async with desk.previewing() as reader:
@@ -230,16 +230,53 @@ async def left_behind(
         await author.page.wait_for_function(DRAFTS)
         await author.page.close()
     (author.root / "guide.md").unlink()
-    (author.root / "manual.md").write_text(text)
+    (author.root / name).write_text(text)
     async with desk.previewing(PreviewOptions(port=port)) as reader:
         yield Author(await context.new_page(), reader.preview.url, author.root)
     await context.close()
+
+
+async def change(author: Author, old: str, new: str) -> None:
+    """Change what the browser keeps of texts that no file holds."""
+    await author.page.evaluate(
+        "(change) => { for (const [key, text] of Object.entries(localStorage))"
+        " localStorage[key] = text.replace(...change); }",
+        [old, new],
+    )
+
+
+OTHER_WIKI = ('"wiki":"', '"wiki":"x')
+"""The preview of another wiki has had the same address."""
+
+
+async def refused(author: Author, button: str) -> None:
+    """Press a button that makes a page, and the server does not."""
+    await author.page.route("**/-/preview/create", lambda route: route.abort(), times=1)
+    await (
+        author.page.locator("dialog")
+        .get_by_role("button", name=button, exact=True)
+        .click()
+    )
+    await author.page.get_by_text("the preview does not answer").first.wait_for()
+    assert await author.page.evaluate(DRAFTS)
+
+
+async def open_state(author: Author) -> Locator:
+    await author.page.get_by_title("What waits in the wiki").click()
+    await author.button("Drop it").wait_for()
+    return author.dialog("State of the wiki")
 
 
 async def test_a_text_is_offered_where_its_file_was_renamed_unseen(
     chromium: Browser, desk: Desk
 ) -> None:
     async with left_behind(chromium, desk, GUIDE) as author:
+        await author.page.goto(author.url)
+        await change(author, *OTHER_WIKI)
+        await author.edit("manual.html")
+        assert not await author.page.locator("dialog").count()
+        await author.button("Close the editor").click()
+        await change(author, *reversed(OTHER_WIKI))
         await author.edit("manual.html")
         await author.dialog("A text of guide.md").get_by_text("Never saved.").wait_for()
         await author.button("Take it").click()
@@ -256,8 +293,7 @@ async def test_a_text_whose_page_is_gone_is_found_in_the_state_of_the_wiki(
     now = GUIDE.replace("First", "Their first")
     async with left_behind(chromium, desk, now) as author:
         await author.page.goto(author.url + "manual.html")
-        await author.page.get_by_title("What waits in the wiki").click()
-        state = author.dialog("State of the wiki")
+        state = await open_state(author)
         await state.get_by_text("A text of guide.md").click()
         await state.get_by_text("Never saved.").wait_for()
         await author.button("Copy").click()
@@ -266,14 +302,14 @@ async def test_a_text_whose_page_is_gone_is_found_in_the_state_of_the_wiki(
         assert copied == f"{GUIDE}\n\nNever saved."
         assert await author.button("Write it again").is_visible()
         await author.button("Cancel").click()
-        # the preview of another wiki has the same address
-        await author.page.evaluate(
-            "() => { for (const [key, text] of Object.entries(localStorage))"
-            ' localStorage[key] = text.replace(/(?<="wiki":")./, \'x\'); }'
-        )
-        await author.page.get_by_title("What waits in the wiki").click()
-        await author.button("Put it into this page").wait_for()
+        await change(author, *OTHER_WIKI)
+        state = await open_state(author)
+        await state.get_by_text("of another wiki (").wait_for()
         assert not await author.button("Write it again").count()
+        assert not await author.button("Put it into this page").count()
+        await author.button("Cancel").click()
+        await change(author, *reversed(OTHER_WIKI))
+        await open_state(author)
         await author.button("Put it into this page").click()
         await author.said("Save merges both")
         await author.save()
@@ -282,11 +318,57 @@ async def test_a_text_whose_page_is_gone_is_found_in_the_state_of_the_wiki(
         assert not await author.page.evaluate(DRAFTS)
 
 
+@pytest.mark.parametrize("act", ["Drop it", "Write it again"])
+async def test_what_was_typed_while_a_text_was_looked_at_is_not_removed(
+    chromium: Browser, desk: Desk, act: str
+) -> None:
+    """Its tab may be opened again meanwhile, and closed."""
+    async with left_behind(chromium, desk, "# Another\n") as author:
+        await author.page.goto(author.url + "manual.html")
+        await open_state(author)
+        if act == "Write it again":
+            await refused(author, act)
+            await open_state(author)
+        await change(author, "Never saved.", "Never saved. And more.")
+        await author.button(act).click()
+        if act == "Write it again":
+            await author.page.wait_for_url("**/guide.html")
+            text = (author.root / "guide.md").read_text()
+            assert text == f"{GUIDE}\n\nNever saved."
+        state = await open_state(author)
+        await state.get_by_text("A text of guide.md").click()
+        await state.get_by_text("Never saved. And more.").wait_for()
+        await author.button("Drop it").click()
+        await author.page.wait_for_function(f"() => !({DRAFTS})()")
+
+
+async def test_a_page_that_has_its_address_in_another_format_is_not_made_twice(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with left_behind(chromium, desk, "* Guide\n", "guide.org") as author:
+        await author.page.goto(author.url)
+        state = await open_state(author)
+        assert await state.get_by_role("link", name="Open the page").count()
+        assert not await author.button("Write it again").count()
+
+
 async def test_a_text_is_offered_where_its_page_was(
     chromium: Browser, desk: Desk
 ) -> None:
     async with left_behind(chromium, desk, "# Another\n") as author:
         await author.page.goto(author.url + "guide.html")
+        await change(author, *OTHER_WIKI)
+        await author.button("Create").click()
+        begin = author.page.get_by_label("Begin with")
+        await begin.wait_for()
+        assert await begin.locator("option").all_inner_texts() == [
+            "an empty page",
+            "templates/minutes",
+        ]
+        await author.button("Cancel").click()
+        await change(author, *reversed(OTHER_WIKI))
+        await author.button("Create").click()
+        await refused(author, "Create")
         await author.button("Create").click()
         dialog = author.dialog("Create guide.md")
         begin = dialog.get_by_label("Begin with")

@@ -288,7 +288,8 @@
 	function left() {
 		writer = null;
 		edit.hidden = false;
-		edit.focus({ preventScroll: true });
+		// a link that was followed has it again
+		if (document.activeElement === document.body) edit.focus({ preventScroll: true });
 		renewing = renewing.then(renew);
 	}
 

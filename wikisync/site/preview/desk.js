@@ -151,30 +151,36 @@ export class Desk {
 		else await answer?.act?.();
 	}
 
-	// A text that no file holds, of a tab that is closed.
+	// What the browser keeps of a tab that is closed.
 	async keptText(key, draft) {
 		const { make } = this;
 		const copy = async ({ target }) => {
-			await navigator.clipboard.writeText(draft.text);
-			target.textContent = "Copied";
+			try {
+				await navigator.clipboard.writeText(draft.text);
+				target.textContent = "Copied";
+			} catch {
+				target.textContent = "The browser does not let it be copied";
+			}
 		};
 		const again = async () => {
 			const { address } = await this.ask("create", { at: draft.page, name: draft.file, text: draft.text });
-			localStorage.removeItem(key);
+			dropDraft(key, draft);
 			location.assign(href(address));
 		};
 		const acts = [make("button", { type: "button", textContent: "Copy", onclick: copy })];
 		const source = await this.sourceOf(draft);
-		if (hasPage(key, source)) acts.push(make("a", { href: href(draft.page), textContent: "Open the page" }));
-		else if (draft.wiki && draft.wiki === source?.wiki && this.own.write) acts.push(this.pick("Write it again", { act: again }));
-		if (this.page.canWrite()) acts.push(this.pick("Put it into this page", { act: () => this.page.write({ draft: key }) }));
-		acts.push(this.pick("Drop it", { act: () => localStorage.removeItem(key) }));
-		return make("li", {}, make("details", {}, make("summary", { textContent: `A ${named(draft)} is in no file` }), make("pre", { tabIndex: 0, textContent: draft.text })), make("div", { className: "row" }, ...acts));
+		const isHere = !draft.wiki || draft.wiki === source?.wiki;
+		const whose = isHere || !this.own.write ? "" : ` of another wiki${draft.title ? ` (${draft.title})` : ""}`;
+		if (isHere && source?.file) acts.push(make("a", { href: href(draft.page), textContent: "Open the page" }));
+		else if (draft.wiki && isHere && source) acts.push(this.pick("Write it again", { act: again }));
+		if (isHere && this.page.canWrite()) acts.push(this.pick("Put it into this page", { act: () => this.page.write({ draft: key }) }));
+		acts.push(this.pick("Drop it", { act: () => dropDraft(key, draft) }));
+		return make("li", {}, make("details", {}, make("summary", { textContent: `A ${named(draft)}${whose} is kept in this browser` }), make("pre", { tabIndex: 0, textContent: draft.text })), make("div", { className: "row" }, ...acts));
 	}
 
 	// What is now at the address of a text; the same port may show another wiki.
-	sourceOf({ page = "" }) {
-		return this.ask("source", { at: page }).catch(() => null);
+	async sourceOf({ page }) {
+		return page && this.own.write ? this.ask("source", { at: page }).catch(() => null) : null;
 	}
 
 	async decide(batch, is_approved) {
@@ -279,8 +285,13 @@ export function kept(key) {
 	} catch {
 		// it is no draft of ours
 	}
-	const isOurs = typeof draft?.text === "string" && typeof draft.base === "string";
+	const isOurs = typeof draft?.text === "string" && typeof draft.base === "string" && ["file", "wiki", "page", "title"].every((name) => ["string", "undefined"].includes(typeof draft[name])) && ["number", "undefined"].includes(typeof draft.at);
 	return isOurs ? draft : { text: raw, isForeign: true };
+}
+
+// Its tab may have been opened again since the text was read, and keep more by now.
+export function dropDraft(key, { text }) {
+	if (kept(key)?.text === text) localStorage.removeItem(key);
 }
 
 // Of tabs that are closed, with the key of each.

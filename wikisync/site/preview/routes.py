@@ -240,14 +240,14 @@ class WriteRoutes:
         page = None if wish.href else await self._in_thread(writable, wish.at)
         if page is None:
             return await self._beginning(wish)
-        desk = self._desk(page)
-        text = await finish_in_thread(desk.read, page.path)
+        text = await finish_in_thread(self._desk(page).read, page.path)
         if text is None:
             raise errors.NotFound(f"{page.path} is gone")
         at = await self._in_thread(self._site.address_of, page.wiki, page.path)
         earlier = await self._in_thread(self._site.earlier_paths, page)
         return {
             "file": page.path,
+            "title": page.wiki.source.title,
             "address": at,
             "slug": page.slug,
             "wiki": _id_of(page, ""),

@@ -3,7 +3,7 @@
 // page and the tab, until one does.  What the server is asked for, and what it refuses,
 // is in routes.py; how a save is merged, in writing.py.
 import { autocompletion, Compartment, completionKeymap, defaultKeymap, drawSelection, EditorSelection, EditorState, EditorView, highlightActiveLine, highlightSpecialChars, history, historyKeymap, indentLess, indentMore, keymap, openSearchPanel, redo, search, searchKeymap, syntaxHighlighting, undo } from "./codemirror.js";
-import { closedDrafts, Desk, draftKey, hasPage, href, isDark, kept, named } from "./desk.js";
+import { closedDrafts, Desk, draftKey, dropDraft, hasPage, href, isDark, kept, named } from "./desk.js";
 import { breakLinks, FORMATS, inSource, style as highlighting } from "./modes.js";
 
 // A change with this mark is left alone by undo.
@@ -15,6 +15,8 @@ const KEEP_MS = 250;
 const LOCK_MS = 1000;
 // On a busy machine a page that is loaded again outlives itself for so long.
 const RELOADED_MS = 20_000;
+// Only the first lock that a page asks for may be that of the one that it was.
+let lockMs = performance.getEntriesByType("navigation")[0].type === "reload" ? RELOADED_MS : LOCK_MS;
 // A page with more characters is kept and measured in a rest.
 const BIG = 100_000;
 const REST_MS = 1500;
@@ -636,9 +638,9 @@ class Editor extends Desk {
 
 	lockTab(key) {
 		return new Promise((done) => {
-			// a page that is loaded again may meet the lock of the one that it was
-			const [{ type }] = performance.getEntriesByType("navigation");
-			navigator.locks.request(key, { signal: AbortSignal.timeout(type === "reload" ? RELOADED_MS : LOCK_MS) }, (lock) => {
+			const signal = AbortSignal.timeout(lockMs);
+			lockMs = LOCK_MS;
+			navigator.locks.request(key, { signal }, (lock) => {
 				done(lock);
 				return new Promise((free) => (this.freeTab = free));
 			}).catch(() => done(null));
@@ -652,7 +654,7 @@ class Editor extends Desk {
 		// until then the draft is an earlier text
 		if (this.isClosed || !this.hasTakenDraft) return true;
 		try {
-			if (this.isDirty) localStorage.setItem(this.key, JSON.stringify({ text: this.text_, base: this.base, at: Date.now(), file: this.file, wiki: this.wiki, page: this.own.at }));
+			if (this.isDirty) localStorage.setItem(this.key, JSON.stringify({ text: this.text_, base: this.base, at: Date.now(), file: this.file, wiki: this.wiki, title: this.title, page: this.own.at }));
 			else this.forget();
 			return true;
 		} catch {
@@ -681,19 +683,19 @@ class Editor extends Desk {
 			// it may have been saved by a tab that did not live to hear of it
 			const { outcome, text } = await this.ask("save", { text: mine, base, is_dry: true }).catch(() => ({}));
 			if (mine === this.base || ((outcome === "saved" || outcome === "merged") && text === this.base)) {
-				localStorage.removeItem(key);
+				dropDraft(key, draft);
 				continue;
 			}
 			const isAsked = key !== this.key && key !== chosen;
 			const answer = isAsked ? await this.dialog(`A ${named(draft)} is not in the file`, [this.make("pre", { tabIndex: 0, textContent: mine.slice(0, 2000) })], { take: "Take it", drop: "Drop it", later: "Not now" }) : { did: "take" };
-			if (answer?.did === "drop") localStorage.removeItem(key);
+			if (answer?.did === "drop") dropDraft(key, draft);
 			if (answer?.did !== "take") continue;
 			const isNewer = base !== this.base;
 			this.take(mine);
 			this.base = base;
 			this.changed();
 			this.hasTakenDraft = true;
-			if (this.keep() && key !== this.key) localStorage.removeItem(key);
+			if (this.keep() && key !== this.key) dropDraft(key, draft);
 			this.say(`This is the ${named(draft)}, which is not saved yet.${isNewer ? " The file was changed since; Save merges both." : ""}`);
 			break;
 		}
@@ -833,7 +835,7 @@ class Editor extends Desk {
 		const draft = answer.did === "create" && drafts.get(template);
 		const wish = draft ? { name: draft.file, text: draft.text } : { href, template };
 		const made = answer.did === "restore" ? await this.ask("restore") : await this.ask("create", wish);
-		if (draft) localStorage.removeItem(template);
+		if (draft) dropDraft(template, draft);
 		this.goTo(made.address);
 	}
 
