@@ -182,6 +182,13 @@ def test_token_command_may_be_a_list_of_words() -> None:
             '[site]\nurl = "docs"',
             'site.url = "docs": must be an address like https://docs.example.com',
         ),
+        (
+            '[site]\nbucket = "S3://handbook"',
+            (
+                'site.bucket = "S3://handbook": must be an address like'
+                ' "s3://handbook" or "s3://sites/handbook"'
+            ),
+        ),
         ("[sync]\nreads_max = true", "sync.reads_max = true: expected a whole number"),
         ("[sync]\nreads_max = 99", "sync.reads_max = 99: must be from 1 to 32"),
         ("[sync]\nsettle_ms = 0", "sync.settle_ms = 0: must be from 50 to 10000"),

@@ -130,8 +130,10 @@ async def test_places_of_two_fleets_do_not_lie_in_each_other(
         for number, site in (("1", first), ("2", second))
     )
     await own(one)
-    with pytest.raises(PlaceTaken, match=f"^{one.site} belongs to fleet 1 of"):
-        await own(two)
+    for takes_over in (False, True):
+        with pytest.raises(PlaceTaken, match=f"^{one.site} belongs to") as refused:
+            await own(two, takes_over=takes_over)
+    assert f"remove {one.site}/{OWNER}" in refused.value.hint
     assert await open_bucket(two.site).read(OWNER) is None
     await own(replace(two, fleet="1"))
 

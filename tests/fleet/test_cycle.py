@@ -557,6 +557,56 @@ async def test_landing_page_finds_the_pages_of_the_wiki_that_has_a_path_now(
     assert [one.title async for one in searched(fleet)] == ["guide", "Home", "other"]
 
 
+async def test_deleted_wiki_leaves_the_landing_page_though_a_worker_dies(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its site was removed, and the worker said no more."""
+    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.settings = replace(fleet.settings, title="All our wikis")
+    await fleet.rows.make(fleet.settings, own)
+    await fleet.sweep()
+    await fleet.work(fleet.worker(folder="one"))
+    await Projects(fleet.client).delete_project_permanently(PATH)
+    await fleet.discover()
+    await expect_death(fleet.work(fleet.worker(dies_at("row"))))
+    for _ in range(3):
+        await fleet.rows._do(
+            "UPDATE fleet_wiki SET is_busy = false, due_at = '-infinity'"
+        )
+        await fleet.work(fleet.worker(folder="one"))
+    index = got(fleet.server, f"{fleet.name}/index.html")
+    assert PATH not in (index[0].decode() if index else "")
+
+
+async def test_cycles_that_end_at_once_do_not_wait_for_each_other(fleet: Fleet) -> None:
+    """Each lets all others have one; they lock rows in one order."""
+    paths = [f"docs/{number}" for number in range(8)]
+    for path in paths:
+        await fleet.service.add_project(path, visibility="public")
+    await fleet.discover()
+    sites = [f"{fleet.settings.site}/{path}/-/wikis" for path in paths]
+    await fleet.rows._do("UPDATE fleet_wiki SET links = %s", (sites,))
+    keys = await fleet.due()
+    for number in range(1, 41):
+        claimed = [await fleet.claim(key) for key in keys]
+        async with asyncio.TaskGroup() as group:
+            for row in claimed:
+                assert row
+                place = f"{fleet.settings.site}/{row.wiki.owner.full_path}/-/wikis"
+                end = fleet.rows.move(
+                    row,
+                    generation=number,
+                    state="",
+                    pages=1,
+                    problem="",
+                    place=place,
+                    links=sites,
+                    names=[f"{number}"],
+                )
+                group.create_task(end)
+        await fleet.hint()
+
+
 async def test_landing_page_is_due_as_all_is_listed(fleet: Fleet) -> None:
     """A worker may die before it says that the page is due."""
     await fleet.rows.make(replace(fleet.settings, title="All our wikis"), own)

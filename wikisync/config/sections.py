@@ -56,7 +56,7 @@ def check_bucket(value: str) -> str:
     """The address of a bucket, or nothing."""
     parts = urlsplit(value)
     is_plain = not (parts.query or parts.fragment or "@" in parts.netloc)
-    if not value or (parts.scheme == "s3" and parts.netloc and is_plain):
+    if not value or (value.startswith("s3://") and parts.netloc and is_plain):
         return ""
     return 'must be an address like "s3://handbook" or "s3://sites/handbook"'
 

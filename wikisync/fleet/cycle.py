@@ -172,7 +172,7 @@ class Cycle(Struct, frozen=True):
         await self.check()
         await self.rows.check(row)
         await self._publish(row, place, seen, read)
-        if row.is_gone and not row.place:
+        if row.is_gone and not (row.place or row.listed):
             await states.clear()
             await self.rows.forget(row)
         else:

@@ -37,13 +37,15 @@ async def own(settings: Settings, *, takes_over: bool = False) -> None:
         content, etag = await bucket.read(OWNER) or (b"", "")
         owners = {place: content} if content else await _nested(bucket)
         for taken, owner in owners.items():
-            if owner.startswith(name.encode()) or takes_over:
+            # the fleet of another place would go on there
+            if owner.startswith(name.encode()) or (takes_over and content):
                 continue
             said = one_line(owner.decode(errors="replace"))
+            way = "wikisync fleet init --take-over, which ends its workers"
             raise PlaceTaken(
                 f"{taken} belongs to {said}, not to {name}{settings.service}",
-                hint="name a place apart from it, or if that fleet is no more: wikisync"
-                " fleet init --take-over, which ends its workers",
+                hint="name a place apart from it, or if that fleet is no more: "
+                + (way if content else f"remove {taken}/{OWNER}"),
             )
         if content != mine:
             foreign.append((bucket, etag))

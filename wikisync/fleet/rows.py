@@ -356,7 +356,9 @@ class Rows:
 
         Let the wikis that name ``places`` have a cycle, as pages come or go there.
         """
-        await self._changed(row, {name: value}, places=places)
+        # whose site goes has no pages to others, should the cycle end here
+        also = ", names = '{}'" if (name, value) == ("place", "") else ""
+        await self._changed(row, {name: value}, also, places=places)
 
     async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
         """Whether a wiki other than a row's has, or will have, a place."""
@@ -437,11 +439,13 @@ class Rows:
         keys: Collection[str] = (),
         places: Collection[str] = (),
     ) -> None:
-        text = _TELLING if keys or places else ""
         change = ", ".join(f"{name} = %({name})s" for name in values) + also
-        text += f"UPDATE fleet_wiki SET {change} WHERE {_HELD} RETURNING key"
+        text = f"UPDATE fleet_wiki SET {change} WHERE {_HELD}"
+        if keys or places:
+            # the server locks all that is found before it changes this one
+            text = f"{_TELLING}{text} AND (SELECT count(*) FROM found) > 0"
         others = {"keys": [row.key, *keys], "places": [*places]}
-        await self._held(row, text, {**values, **others})
+        await self._held(row, f"{text} RETURNING key", {**values, **others})
 
     async def _held(self, row: Row, text: str, values: Mapping[str, object]) -> None:
         own = {"key": row.key, "claim": row.claim, "held": row.generation}
