@@ -557,27 +557,6 @@ async def test_landing_page_finds_the_pages_of_the_wiki_that_has_a_path_now(
     assert [one.title async for one in searched(fleet)] == ["guide", "Home", "other"]
 
 
-async def test_deleted_wiki_leaves_the_landing_page_though_a_worker_dies(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its site was removed, and the worker said no more."""
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
-    fleet.settings = replace(fleet.settings, title="All our wikis")
-    await fleet.rows.make(fleet.settings, own)
-    await fleet.sweep()
-    await fleet.work(fleet.worker(folder="one"))
-    await Projects(fleet.client).delete_project_permanently(PATH)
-    await fleet.discover()
-    await expect_death(fleet.work(fleet.worker(dies_at("row"))))
-    for _ in range(3):
-        await fleet.rows._do(
-            "UPDATE fleet_wiki SET is_busy = false, due_at = '-infinity'"
-        )
-        await fleet.work(fleet.worker(folder="one"))
-    index = got(fleet.server, f"{fleet.name}/index.html")
-    assert PATH not in (index[0].decode() if index else "")
-
-
 async def test_cycles_that_end_at_once_do_not_wait_for_each_other(fleet: Fleet) -> None:
     """Each lets all others have one; they lock rows in one order."""
     paths = [f"docs/{number}" for number in range(8)]

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -249,10 +250,10 @@ def test_same_folder_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
 def test_names_that_the_disk_takes_for_one_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, words: str
 ) -> None:
-    def names_of(place: str) -> list[str | tuple[int, int]]:
-        return [place, (1, hash(place.casefold()))]
+    def status_of(place: str) -> SimpleNamespace:
+        return SimpleNamespace(st_dev=1, st_ino=hash(place.casefold()))
 
-    monkeypatch.setattr(workspace_module, "_names", names_of)
+    monkeypatch.setattr(workspace_module.os, "stat", status_of)
     ws = workspace_at(tmp_path / "ws")
     with pytest.raises(FolderError, match=words):
         refuse_overlaps(ws, [ws / "a", ws / other])

@@ -464,7 +464,7 @@ GUARDS = (
         "this machine, this place",
         "wikisync.folder.workspace:state_match",
         lambda _guard: _same_place,
-        "folder/test_workspace.py::test_workspace_of_another_machine_is_known",
+        "folder/test_workspace.py::test_workspace_that_comes_back_to_a_machine_is_shared",
     ),
     Guard(
         "this folder of a wiki",

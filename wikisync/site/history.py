@@ -55,16 +55,21 @@ def shown_versions(
     return shown
 
 
-@lru_cache(COUNTS_CACHED)
 def line_counts(texts: Path, old: str, blob: str) -> tuple[int, int]:
     """Lines added and removed between two texts by git's ids, as far as there are."""
-    if not old:
+    try:
+        return _line_counts(texts, old, blob) if old else (0, 0)
+    except LookupError:
         return 0, 0
+
+
+@lru_cache(COUNTS_CACHED)
+def _line_counts(texts: Path, old: str, blob: str) -> tuple[int, int]:
     from wikisync.core.git_log import read_blobs  # slow to load: see above
 
     was, now = read_blobs(texts, [old, blob])
     if was is None or now is None:
-        return 0, 0
+        raise LookupError(old, blob)  # it may be there the next time
     return _counted(changes(was.splitlines(), now.splitlines()))
 
 

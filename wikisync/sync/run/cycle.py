@@ -379,7 +379,8 @@ class _Run:
     async def _note_head(self, decided: Decided) -> None:
         """Remember the wiki's newest commit, which its history must hold next time."""
         # Not while a person has to say what becomes of a wiki that went back in time.
-        # One request, in cycles that moved something, and in the first one.
+        # One request, in cycles that moved something, and in the first one; two in a
+        # cycle that looked at nothing.
         if not self._cycle.options.is_undoable:
             return  # a clone; the first sync remembers it
         tally, known = self._tally, self._state
