@@ -133,7 +133,7 @@ async def test_places_of_two_fleets_do_not_lie_in_each_other(
     for takes_over in (False, True):
         with pytest.raises(PlaceTaken, match=f"^{one.site} belongs to") as refused:
             await own(two, takes_over=takes_over)
-    assert f"remove {one.site}/{OWNER}" in refused.value.hint
+    assert f"remove {one.site}/{OWNER}" in (refused.value.hint or "")
     assert await open_bucket(two.site).read(OWNER) is None
     await own(replace(two, fleet="1"))
 

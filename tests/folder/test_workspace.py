@@ -253,7 +253,7 @@ def test_names_that_the_disk_takes_for_one_are_refused(
     def status_of(place: str) -> SimpleNamespace:
         return SimpleNamespace(st_dev=1, st_ino=hash(place.casefold()))
 
-    monkeypatch.setattr(workspace_module.os, "stat", status_of)
+    monkeypatch.setattr(os, "stat", status_of)
     ws = workspace_at(tmp_path / "ws")
     with pytest.raises(FolderError, match=words):
         refuse_overlaps(ws, [ws / "a", ws / other])
