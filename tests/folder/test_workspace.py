@@ -253,10 +253,11 @@ def test_names_that_the_disk_takes_for_one_are_refused(
     def status_of(place: str) -> SimpleNamespace:
         return SimpleNamespace(st_dev=1, st_ino=hash(place.casefold()))
 
-    monkeypatch.setattr(os, "stat", status_of)
     ws = workspace_at(tmp_path / "ws")
-    with pytest.raises(FolderError, match=words):
-        refuse_overlaps(ws, [ws / "a", ws / other])
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "stat", status_of)
+        with pytest.raises(FolderError, match=words):
+            refuse_overlaps(ws, [ws / "a", ws / other])
 
 
 def test_folder_within_another_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
