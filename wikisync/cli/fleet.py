@@ -394,6 +394,9 @@ async def _two_workers(folder: Path, token: Path) -> AsyncIterator[None]:
     try:
         yield
     finally:
+        # both before one is waited for, which would take the wikis of the other
+        for worker in workers:
+            worker.terminate()
         for worker in workers:
             # the service answers them meanwhile
             await finish_in_thread(end_server, worker, signal.SIGTERM, ENDS_WITHIN_S)
