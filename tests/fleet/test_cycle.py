@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.bucket_server import got
-from tests.support.fleet import PATH, PICTURE, Died, Fleet, dies_at
+from tests.support.fleet import PATH, PICTURE, Died, Fleet, dies_at, passes
 from wikisync.api.projects import Projects
 from wikisync.core.model import WikiOwner
 from wikisync.fleet import worker as worker_module
@@ -555,6 +555,43 @@ async def test_landing_page_finds_the_pages_of_the_wiki_that_has_a_path_now(
     await fleet.rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
     await fleet.work(worker)
     assert [one.title async for one in searched(fleet)] == ["guide", "Home", "other"]
+
+
+async def test_deleted_wiki_leaves_the_landing_page_though_a_worker_dies(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was deleted while the page was made, and its own cycle told nobody."""
+    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.settings = replace(fleet.settings, title="All our wikis")
+    is_deleted = False
+
+    async def landing_page() -> str:
+        for _ in range(3):
+            await fleet.rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
+            await fleet.work(fleet.worker(folder="one"))
+        index = got(fleet.server, f"{fleet.name}/index.html")
+        return index[0].decode() if index else ""
+
+    async def delete(step: str) -> None:
+        nonlocal is_deleted
+        if step == "put" and not is_deleted:
+            is_deleted = True
+            await Projects(fleet.client).delete_project_permanently(PATH)
+            await fleet.discover()
+
+    await fleet.rows.make(fleet.settings, own)
+    await fleet.sweep()
+    assert PATH in await landing_page()
+    await fleet.write("# Another title")
+    found = await fleet.rows._do("SELECT key FROM fleet_wiki WHERE path = %s", (PATH,))
+    key = found[0]["key"]
+    for one, at in [(key, passes), (LANDING, delete), (key, dies_at("row"))]:
+        await fleet.rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
+        row = await fleet.claim(one)
+        assert row
+        await expect_death(fleet.worker(at, "one").run(row))
+    assert is_deleted
+    assert PATH not in await landing_page()
 
 
 async def test_cycles_that_end_at_once_do_not_wait_for_each_other(fleet: Fleet) -> None:

@@ -105,6 +105,11 @@ class LocalWork:
         return CycleOutcome(is_quiet=True)
 
 
+async def end_cycle(rows: Rows, row: Row, *, rests_s: float | None = 0.0) -> None:
+    """Note that a wiki of one page was published."""
+    await rows.move(row, generation=1, state="", pages=1, problem="", rests_s=rests_s)
+
+
 class FleetBench:
     """Two runners of a fleet on one database."""
 
@@ -133,7 +138,7 @@ class FleetBench:
 
     async def cycle(self, rows: Rows, row: Row) -> None:
         await self.cycles.cycle(row.key)
-        await rows.move(row, generation=1, state="", pages=1, problem="")
+        await end_cycle(rows, row)
 
     async def poke(self, key: str) -> None:
         async with pool_for(self.database) as pool:
@@ -277,7 +282,7 @@ async def test_wiki_waits_for_the_worker_that_has_its_copy(fleet: FleetBench) ->
             await rows.join(name, 60)
             row = await rows.claim(name)
             assert row
-            await rows.move(row, generation=1, state="", pages=1, problem="")
+            await end_cycle(rows, row)
         await rows.retry([one.path for one in await rows.shown()])
         kept = [await rows.claim("two") for _ in range(3)]
         assert [one is None for one in kept] == [False, False, True]
@@ -295,9 +300,8 @@ async def test_wiki_that_is_not_settled_waits_for_the_worker_that_has_its_copy(
         rows = Rows(pool)
         for name in ("one", "two"):
             await rows.join(name, 60)
-        done = {"state": "", "pages": 1, "problem": "a page is limited"}
         while row := await rows.claim("one"):
-            await rows.move(row, generation=1, rests_s=None, **done)  # type: ignore[arg-type]
+            await end_cycle(rows, row, rests_s=None)
         await rows._do("UPDATE fleet_wiki SET due_at = now()")
         assert await rows.claim("two") is None
         assert await rows.claim("one")
@@ -421,11 +425,10 @@ async def test_older_claim_moves_nothing(fleet: FleetBench) -> None:
         new = await claim(rows, KEYS[0])
         assert old
         assert new
-        done = {"state": "", "pages": 1, "problem": ""}
         with pytest.raises(LostClaim):
-            await rows.move(old, generation=1, **done)  # type: ignore[arg-type]
+            await end_cycle(rows, old)
         await rows.check(new)
-        await rows.move(new, generation=1, **done)  # type: ignore[arg-type]
+        await end_cycle(rows, new)
 
 
 async def test_runner_that_was_silent_writes_nothing_more(

@@ -356,7 +356,7 @@ class Rows:
 
         Let the wikis that name ``places`` have a cycle, as pages come or go there.
         """
-        # whose site goes has no pages to others, should the cycle end here
+        # without a site it has no pages for others, should the cycle end here
         also = ", names = '{}'" if (name, value) == ("place", "") else ""
         await self._changed(row, {name: value}, also, places=places)
 
