@@ -4,6 +4,7 @@ Pure but for their texts, which a git repository has.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from html import escape
 from itertools import zip_longest
@@ -43,13 +44,18 @@ def shown_versions(
         html, is_cut, hunks = "", False, list[Hunk]()
         if new is not None and old is not None:
             html, is_cut, hunks = difference(old, new)
+        added, removed = _counted(hunks)
         shown.append(
             VersionContext(
-                *(row.kind, iso_time(row.at), row.author, row.was),
-                row.commit[:COMMIT_DIGITS],
-                *_counted(hunks),
-                html,
-                is_cut,
+                kind=row.kind,
+                changed=iso_time(row.at),
+                by=row.author,
+                was=row.was,
+                commit=row.commit[:COMMIT_DIGITS],
+                added=added,
+                removed=removed,
+                html=html,
+                is_cut=is_cut,
             )
         )
     return shown
@@ -57,10 +63,9 @@ def shown_versions(
 
 def line_counts(texts: Path, old: str, blob: str) -> tuple[int, int]:
     """Lines added and removed between two texts by git's ids, as far as there are."""
-    try:
+    with suppress(LookupError):
         return _line_counts(texts, old, blob) if old else (0, 0)
-    except LookupError:
-        return 0, 0
+    return 0, 0
 
 
 @lru_cache(COUNTS_CACHED)

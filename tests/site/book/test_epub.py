@@ -102,6 +102,10 @@ def test_the_same_pages_are_the_same_bytes(wiki: Studio) -> None:
             '<a href="https://x.test/#/#é?q=&quot;">t</a>',
             '<a href="https://x.test/#/%23%C3%A9?q=%22">t</a>',
         ),
+        (
+            '<a href="http://[::1]:80/é#[a]">t',
+            '<a href="http://[::1]:80/%C3%A9#%5Ba%5D">t',
+        ),
         ("\x0c&#11;\ufffe", ""),
     ],
 )

@@ -19,6 +19,7 @@ _NAMES |= {"tt": "code", "center": "div"}
 _ATTRIBUTE = re.compile(r"""\s+([a-zA-Z_][\w:.-]*)(?:="([^"]*)")?""")
 _TAG_NAME = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_IPV6 = re.compile(r"^(\w+://)%5B([\da-fA-F:.]+)%5D")
 _URL_SIGNS = "!$%&'()*+,/:;=?@~"
 _ALIGNED = frozenset({"left", "right", "center", "justify"})
 _GLOBAL = frozenset({"class", "dir", "hidden", "id", "lang", "role", "style", "title"})
@@ -109,6 +110,7 @@ def _kept(name: str, given: dict[str, str]) -> dict[str, str]:
     if "href" in kept:  # a browser takes any sign, a reader of books what RFC 3986 has
         parts = kept["href"].split("#", 1)
         kept["href"] = "#".join([quote(part, safe=_URL_SIGNS) for part in parts])
+        kept["href"] = _IPV6.sub(r"\1[\2]", kept["href"])
     return {
         key: value for key, value in kept.items() if value or key not in {"id", "lang"}
     }
