@@ -70,6 +70,8 @@ PROJECT = msgspec.defstruct(
 )
 """A project with all its settings."""
 PROJECTS = list[PROJECT]  # type: ignore[valid-type]
+GROUPS = list[records.ProjectGroupRecord]
+ATTRIBUTE = records.CustomAttributeRecord
 NONE = tuple[()]
 """The answer of a list that is always empty."""
 _EMPTY = (
@@ -113,12 +115,8 @@ _API_ROWS: tuple[Row, ...] = (
     (Other.BRANCHES, parts.list_branches, list[records.BranchRecord]),
     *((one, parts.show_empty_list, NONE) for one in _EMPTY),
     (Endpoint.USERS, reading.list_users, list[schema.UserRecord]),
-    (Endpoint.GROUPS, reading.list_groups, list[records.ProjectGroupRecord]),
-    (
-        Endpoint.SHARE_LOCATIONS,
-        reading.list_share_locations,
-        list[records.ProjectGroupRecord],
-    ),
+    (Endpoint.GROUPS, reading.list_groups, GROUPS),
+    (Endpoint.SHARE_LOCATIONS, reading.list_share_locations, GROUPS),
     (Endpoint.STARRERS, reading.list_starrers, list[records.StarrerRecord]),
     (Endpoint.LANGUAGES, reading.show_languages, dict[str, float]),
     (Other.IMPORT, reading.show_import, records.ImportRecord),
@@ -135,17 +133,9 @@ _API_ROWS: tuple[Row, ...] = (
     (Endpoint.UPLOAD, parts.upload_file, records.UploadRecord),
     (Other.UPLOADED, parts.show_upload, FILE),
     (Endpoint.IMPORT_MEMBERS, acts.import_members, records.MembersImportRecord),
-    (
-        Other.CUSTOM_ATTRIBUTES,
-        acts.list_custom_attributes,
-        list[records.CustomAttributeRecord],
-    ),
-    (Other.CUSTOM_ATTRIBUTE, acts.show_custom_attribute, records.CustomAttributeRecord),
-    (
-        Other.SET_CUSTOM_ATTRIBUTE,
-        acts.set_custom_attribute,
-        records.CustomAttributeRecord,
-    ),
+    (Other.CUSTOM_ATTRIBUTES, acts.list_custom_attributes, list[ATTRIBUTE]),
+    (Other.CUSTOM_ATTRIBUTE, acts.show_custom_attribute, ATTRIBUTE),
+    (Other.SET_CUSTOM_ATTRIBUTE, acts.set_custom_attribute, ATTRIBUTE),
     (Other.DELETE_CUSTOM_ATTRIBUTE, acts.delete_custom_attribute, NOTHING),
     (Endpoint.USER_LIST, reading.list_user_projects, PROJECTS),
     (Endpoint.CONTRIBUTED_LIST, reading.list_user_projects, PROJECTS),
