@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from tests.support.author import WIKI
 from tests.support.browser import running_chromium, serving_folder
+from tests.support.preview import Desk
 from wikisync.core.model import WikiOwner
 from wikisync.site.build import build_site
 from wikisync.site.model import SiteOptions, WikiSource
@@ -46,6 +48,14 @@ def build_sample(folder: Path, lang: str) -> Path:
     options = SiteOptions(title="Sample wikis", lang=lang)
     build_site(sample_wikis(), folder / "site", options, cache=folder / "cache")
     return folder / "site"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """The place of a preview, with the wiki that an author writes in."""
+    desk = Desk(tmp_path)
+    desk.add(WIKI)
+    return desk
 
 
 @pytest.fixture(scope="session")

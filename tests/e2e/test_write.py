@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.author import GUIDE, WIKI, Author, writing
+from tests.support.author import GUIDE, Author, writing
 from tests.support.browser import visiting
 from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
@@ -18,13 +17,6 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path)
-    desk.add(WIKI)
-    return desk
 
 
 CLIENT_BYTES = 14_300

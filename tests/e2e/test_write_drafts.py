@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.author import (
-    DRAFTS,
-    GUIDE,
-    WIKI,
-    Author,
-    held,
-    second_window,
-    writing,
-)
+from tests.support.author import DRAFTS, GUIDE, Author, held, second_window, writing
 from tests.support.preview import HASH, Desk
 from wikisync.core.model import REDIRECTS_PATH
 from wikisync.site.preview.server import PreviewOptions
@@ -25,13 +16,6 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path)
-    desk.add(WIKI)
-    return desk
 
 
 # Two writers -----------------------------------------------------------------------

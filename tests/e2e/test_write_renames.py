@@ -5,20 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.author import (
-    DRAFTS,
-    GUIDE,
-    WIKI,
-    Author,
-    held,
-    second_window,
-    writing,
-)
+from tests.support.author import DRAFTS, GUIDE, Author, held, second_window, writing
 from tests.support.browser import unchecked_visit
 from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
@@ -27,13 +18,6 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Locator, WebSocketRoute
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path)
-    desk.add(WIKI)
-    return desk
 
 
 async def test_a_question_outlives_a_rename_and_a_picture_that_comes_meanwhile(
