@@ -161,5 +161,5 @@ def _converted(table: object, kind: type[T], source: str) -> T:
     try:
         return convert(table, kind)
     except ValidationError as exc:
-        hint = "docs/themes.md lists the keys and the types of options"
+        hint = "wikisync theme docs lists the keys, and the types of options"
         raise SiteError(f"{source}: {exc}", hint=hint) from exc
