@@ -19,8 +19,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -33,6 +35,8 @@ SWITCH = "WIKISYNC_GUARD_OFF"
 """Names the guard that ``conftest`` switches off in a test process."""
 TESTS_TIMEOUT_S = 600.0
 FORKS = multiprocessing.get_context("forkserver")
+ONE_THREAD = Lock()
+"""A start asks all processes for their exit codes, which are told once."""
 # what every proof imports; of wikisync nothing, or a guard that is switched off stayed
 # on where its name was taken before
 FORKS.set_forkserver_preload(
@@ -572,10 +576,12 @@ def is_missed(guard: Guard, *, off: bool = True) -> tuple[bool, float]:
         process = FORKS.Process(
             target=_prove, args=(guard.name if off else "", guard.proof, said.name)
         )
-        process.start()
-        process.join(TESTS_TIMEOUT_S)
-        process.kill()
-        process.join()
+        with ONE_THREAD:
+            process.start()
+        wait([process.sentinel], TESTS_TIMEOUT_S)
+        with ONE_THREAD:
+            process.kill()
+            process.join()
         # 1: tests failed; anything else says that the proof itself is broken
         assert process.exitcode in {0, 1}, said.read()[-2_000:].decode()
     return process.exitcode == 1, time.perf_counter() - started
