@@ -61,7 +61,7 @@ PHRASES = (
     "[by id](id:one) [[id:one]]",
 )
 TEXTS = st.tuples(
-    st.sampled_from(["", "---\ntitle: New\n---\n", "---\ntags: [t]\n---\n"]),
+    st.sampled_from(["", "---\ntitle: New\n---\n", "---\ntags: [t]\na: 1\n---\n"]),
     st.lists(st.sampled_from(PHRASES), max_size=5),
 ).map(lambda pair: pair[0] + "\n\n".join(pair[1]) + "\n")
 EDITS = st.lists(

@@ -1,5 +1,6 @@
 """A site that is built again: what is written, and that it is as if built anew."""
 
+import html
 import os
 import subprocess
 import sys
@@ -83,6 +84,19 @@ def test_page_of_an_unchanged_key_is_not_rendered(
     (folder / "lonely.md").write_text("Nobody links here, still.\n")
     studio.build()
     assert rendered == ["lonely.html"]
+
+
+def test_theme_finds_the_front_matter_in_its_order(studio: Studio) -> None:
+    """Where a text was read long ago, too."""
+    text = "---\nzone: 1\nage: {old: 1, new: 2}\n---\n[b](b)\n"
+    folder = studio.add(f"-- a.md --\n{text}-- b.md --\n# B\n")
+    studio.show_all()
+    studio.build()
+    (folder / "b.md").unlink()  # the link is another one, the text is not
+    studio.build()
+    shown = html.unescape(studio.read("a.html"))
+    assert "META {'zone': 1, 'age': {'old': 1, 'new': 2}}" in shown
+    assert studio.files() == studio.clean_build()
 
 
 @pytest.fixture

@@ -94,10 +94,8 @@ def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
     digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass"))
     for part in (words, text):
         digest.update(b"\0" + part)
-    # sets have another order in every process
-    packed = msgspec.msgpack.encode(
-        msgspec.structs.replace(parsed, sections=(), text=""), order="deterministic"
-    )
+    kept = msgspec.structs.replace(parsed, sections=(), text="")
+    packed = msgspec.msgpack.encode(kept)
     searched = msgspec.msgpack.encode(SearchedBody(words, text))
     unkept, places = "", [NO_PLACE] * 3
     try:
