@@ -169,7 +169,7 @@ def test_token_command_may_be_a_list_of_words() -> None:
         ),
         (
             "[site.options]\nx = { y = 1 }",
-            "site.options.x: expected a simple value or a list",
+            "site.options: expected a table of simple values and lists",
         ),
         (
             '[markup]\nkroki = "kroki"',
@@ -216,7 +216,7 @@ def test_token_command_may_be_a_list_of_words() -> None:
         ),
         (
             '[[wiki]]\nproject = "a/b"\ngroup = "c"\nfolder = "d"',
-            "wiki[0].group: a wiki has either a project or a group",
+            'wiki[0].group = "c": a wiki has either a project or a group',
         ),
         (
             '[[wiki]]\nproject = "handbook"',

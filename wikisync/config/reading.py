@@ -7,25 +7,16 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    TypeVar,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import get_type_hints as hints_of
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
 
 from wikisync.config.sections import (
     FILE_NAME,
-    URL_EXAMPLE,
-    Check,
     CheckSection,
     Config,
     Key,
@@ -39,8 +30,6 @@ from wikisync.config.sections import (
     check_folder,
     check_group,
     check_project,
-    check_url,
-    is_right,
     tidy,
 )
 from wikisync.config.trust import refuse_foreign
@@ -49,153 +38,90 @@ from wikisync.core.model import OwnerKind, WikiOwner
 from wikisync.core.packaged import packaged_text
 from wikisync.errors import ConfigError, lowered
 
-T = TypeVar("T")
+S = TypeVar("S", bound=Struct)
 
 HIDDEN_NAME = r"(?i)tok|pass|secret|key|pat\b"
 HIDDEN_VALUE = r"gl[a-z]{2,8}-|[A-Za-z0-9_-]{20,}"
 SHOWN_CHARS_MAX = 60
 
 
-class Table:
-    """One table of the file; what is read is ticked off, what is wrong collected."""
+class _Wrong(Exception):
+    """What is wrong with the value of a key."""
 
-    def __init__(
-        self, values: Mapping[str, object], path: str, problems: list[str]
-    ) -> None:
-        self._values = values
-        self.path = path
+
+class _Table:
+    """One table of the file, and what is wrong in any of them."""
+
+    def __init__(self, values: object, path: str, problems: list[str]) -> None:
+        self.path, self.problems = path, problems
         """How messages call it: ``wiki[1]``."""
-        self._problems = problems
-        self._known: list[str] = []
-
-    def has(self, *keys: str) -> bool:
-        """Whether the file sets one of the keys."""
-        return any(key in self._values for key in keys)
+        self.values: Mapping[str, object] = values if isinstance(values, dict) else {}
+        if not isinstance(values, dict):
+            shown = shown_value(path, values)
+            problems.append(f"{path}{shown}: expected a table")
 
     def complain(self, key: str, problem: str) -> None:
         """Something is wrong with a key, or with the table itself."""
-        self._problems.append(f"{self._at(key)}: {problem}")
+        shown = shown_value(key, self.values[key]) if key in self.values else ""
+        name = key if re.fullmatch(r"[A-Za-z0-9_.-]*", key) else _quoted(key)
+        where = ".".join(filter(None, (self.path, name)))
+        self.problems.append(f"{where}{shown}: {problem}")
 
-    def table(self, key: str) -> Table:
-        """A table inside this one, empty where it is absent."""
-        value = self._take(key, dict, "a table")
-        return Table(value or {}, self._at(key), self._problems)
+    def section(self, kind: type[S]) -> S:
+        """Its keys as a section; of those that are wrong the defaults."""
+        found: dict[str, Any] = {}
+        hints = hints_of(kind, include_extras=True)
+        for name, hint in hints.items():
+            is_noted = get_origin(hint) is Annotated
+            type_, key = get_args(hint) if is_noted else (hint, Key())
+            if key.example:
+                found[name] = key.example
+            if name in self.values:
+                try:
+                    found[name] = _value(self.values[name], type_, key)
+                except _Wrong as exc:
+                    self.complain(name, str(exc))
+            elif key.example:
+                self.complain(name, f"is missing, like {key.example}")
+        self.refuse_others(hints)
+        return kind(**found)
 
-    def tables(self, key: str) -> list[Table]:
-        """An array of tables."""
-        found = self._take(key, list, f"tables: write [[{key}]]") or []
-        tables: list[Table] = []
-        for index, value in enumerate(found):
-            path = f"{self._at(key)}[{index}]"
-            if isinstance(value, dict):
-                tables.append(Table(value, path, self._problems))
-            else:
-                self._problems.append(f"{path}: expected a table: write [[{key}]]")
-        return tables
+    def refuse_others(self, known: Collection[str]) -> None:
+        """Every other key is a problem."""
+        for key in self.values:
+            if key == "token":
+                self.complain(key, MISPLACED)
+            elif key not in known:
+                self.complain(key, f"unknown key{nearest(key, known)}")
 
-    def text(
-        self, key: str, default: str, check: Check = is_right, *, example: str = ""
-    ) -> str:
-        """A string that passes its check; one with an example must be there."""
-        value = self._take(key, str, "a string")
-        if value is None:
-            if example and not self.has(key):
-                self.complain(key, f"is missing, like {example}")
-            return default
-        problem = check(value)
-        if problem:
-            self._refuse(key, problem)
-            return default
-        return value
 
-    def integer(self, key: str, default: int, low: int, high: int) -> int:
-        """A whole number within bounds."""
-        value = self._take(key, int, "a whole number")
-        if value is None:
-            return default
-        if not low <= value <= high:
-            self._refuse(key, f"must be from {low} to {high}")
-            return default
-        return value
-
-    def flag(self, key: str, *, is_on: bool) -> bool:
-        """True or false."""
-        value = self._take(key, bool, "true or false")
-        return is_on if value is None else value
-
-    def choice(self, key: str, default: str, choices: Sequence[str]) -> str:
-        """One of a few words."""
-        value = self._take(key, str, "a string")
-        if value is None or value in choices:
-            return value or default
-        words = " or ".join(f'"{word}"' for word in choices)
-        self._refuse(key, f"must be {words}{nearest(value, choices)}")
-        return default
-
-    def command(self, key: str) -> tuple[str, ...]:
-        """A command line, as one string or as a list of its words."""
-        self._known.append(key)
-        value = self._values.get(key, "")
-        if isinstance(value, list) and all(isinstance(word, str) for word in value):
-            return tuple(value)
-        if not isinstance(value, str):
-            self._refuse(key, "expected a string or a list of strings")
-            return ()
-        if not value:
-            return ()
+def _value(value: object, type_: Any, key: Key) -> object:
+    if key.is_command and isinstance(value, str):
         import shlex
 
         try:
-            return tuple(shlex.split(value))
+            value = shlex.split(value)
         except ValueError:
-            self._refuse(key, "has a quote that is not closed")
-            return ()
+            raise _Wrong("has a quote that is not closed") from None
+    try:
+        held = convert(value, type_)
+    except ValidationError:
+        raise _Wrong(_expected(value, type_, key)) from None
+    if isinstance(held, str) and (problem := key.check(held)):
+        raise _Wrong(problem)
+    if type_ is int and not key.low <= held <= key.high:
+        raise _Wrong(f"must be from {key.low} to {key.high}")
+    return tidy(held) if key.check is check_folder else held
 
-    def texts(self, key: str) -> tuple[str, ...]:
-        """A list of strings."""
-        found = self._take(key, list, "a list of strings") or []
-        if not all(isinstance(one, str) for one in found):
-            self._refuse(key, "expected a list of strings")
-            return ()
-        return tuple(found)
 
-    def options(self, key: str) -> Mapping[str, OptionValue]:
-        """A flat table for somebody else to check."""
-        options: dict[str, OptionValue] = {}
-        for name, value in (self._take(key, dict, "a table") or {}).items():
-            plain = tuple(value) if isinstance(value, list) else value
-            items = plain if isinstance(plain, tuple) else (plain,)
-            if all(isinstance(item, str | int | float | bool) for item in items):
-                options[name] = cast("OptionValue", plain)
-            else:
-                self.complain(f"{key}.{name}", "expected a simple value or a list")
-        return options
-
-    def refuse_the_rest(self) -> bool:
-        """Every key that nobody asked for is a problem; whether there was one."""
-        unknown = [key for key in self._values if key not in self._known]
-        for key in unknown:
-            if key != "token":
-                self._refuse(key, f"unknown key{nearest(key, self._known)}")
-        return bool(unknown)
-
-    def _take(self, key: str, kind: type[T], words: str) -> T | None:
-        self._known.append(key)
-        if key not in self._values:
-            return None
-        value = self._values[key]
-        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
-            return value
-        self._refuse(key, f"expected {words}")
-        return None
-
-    def _refuse(self, key: str, problem: str) -> None:
-        shown = shown_value(key, self._values[key])
-        self._problems.append(f"{self._at(key)}{shown}: {problem}")
-
-    def _at(self, key: str) -> str:
-        shown = key if re.fullmatch(r"[A-Za-z0-9_.-]+", key) else _quoted(key)
-        return f"{self.path}.{shown}" if self.path and key else self.path or shown
+def _expected(value: object, type_: Any, key: Key) -> str:
+    if get_origin(type_) is Literal and isinstance(value, str):
+        choices = get_args(type_)
+        words = " or ".join(f'"{word}"' for word in choices)
+        return f"must be {words}{nearest(value, choices)}"
+    if key.is_command:
+        return "expected a string or a list of strings"
+    return f"expected {WORDS.get(type_, 'a string')}"
 
 
 def shown_value(key: str, value: object) -> str:
@@ -209,12 +135,10 @@ def shown_value(key: str, value: object) -> str:
 
 
 def _quoted(value: object) -> str:
-    import json
-
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def nearest(word: str, words: Sequence[str]) -> str:
+def nearest(word: str, words: Collection[str]) -> str:
     """A question whether the nearest word was meant; empty where none is near."""
     import difflib
 
@@ -222,11 +146,25 @@ def nearest(word: str, words: Sequence[str]) -> str:
     return f' (did you mean "{found[0]}"?)' if found else ""
 
 
-S = TypeVar("S", bound=Struct)
-
 CONFIG_BYTES_MAX = 4 * 1024 * 1024
-ID_MAX = 2**63 - 1
-"""The largest number that a service gives to a project or group."""
+SECTIONS: Mapping[str, type[Struct]] = {
+    "service": ServiceSection,
+    "sync": SyncSection,
+    "site": SiteSection,
+    "markup": MarkupSection,
+    "preview": PreviewSection,
+    "check": CheckSection,
+}
+MISPLACED = (
+    "a token must not be in this file: use WIKISYNC_TOKEN, token_command or token_file"
+)
+WORDS: Mapping[object, str] = {
+    bool: "true or false",
+    bool | None: "true or false",
+    int: "a whole number",
+    tuple[str, ...]: "a list of strings",
+    Mapping[str, OptionValue]: "a table of simple values and lists",
+}
 
 
 def load_config(path: Path, environment: Mapping[str, str] | None = None) -> Config:
@@ -278,19 +216,23 @@ def parse_config(text: str, source: str = FILE_NAME) -> Config:
             f"{source} is not TOML", problems=(lowered(str(exc)),)
         ) from exc
     problems: list[str] = []
-    top = Table(document, "", problems)
-    wikis = {table.path: _wiki(table) for table in top.tables("wiki")}
-    found = {key: wiki for key, wiki in wikis.items() if wiki is not None}
-    config = Config(
-        service=_service(top.table("service")),
-        wikis=tuple(found.values()),
-        sync=_section(top.table("sync"), SyncSection),
-        site=_section(top.table("site"), SiteSection),
-        markup=_section(top.table("markup"), MarkupSection),
-        preview=_section(top.table("preview"), PreviewSection),
-        check=_section(top.table("check"), CheckSection),
-    )
-    top.refuse_the_rest()
+    wikis = document.get("wiki", [])
+    if not isinstance(wikis, list):
+        problems.append("wiki: expected tables: write [[wiki]]")
+        wikis = []
+    found: dict[str, WikiSection] = {}
+    for index, values in enumerate(wikis):
+        path = f"wiki[{index}]"
+        wiki = _wiki(_Table(values, path, problems))
+        if wiki is not None:
+            found[path] = wiki
+    sections: dict[str, Any] = {
+        name: _Table(document.get(name, {}), name, problems).section(kind)
+        for name, kind in SECTIONS.items()
+    }
+    sections["service"] = _service(sections["service"], problems)
+    config = Config(wikis=tuple(found.values()), **sections)
+    _Table(document, "", problems).refuse_others(["wiki", *SECTIONS])
     check_folders(found, config.site.output, problems)
     names = {name for wiki in config.wikis for name in (wiki.path, wiki.folder)}
     problems += [
@@ -305,76 +247,39 @@ def parse_config(text: str, source: str = FILE_NAME) -> Config:
 
 def parse_markup(values: Mapping[str, object], source: str) -> MarkupSection:
     """The section ``[markup]`` alone, from values that somebody else has read."""
-    problems: list[str] = []
-    section = _section(Table(values, "markup", problems), MarkupSection)
-    if problems:
-        raise ConfigError(f"{source} is wrong", problems=tuple(problems))
+    table = _Table(values, "markup", [])
+    section = table.section(MarkupSection)
+    if table.problems:
+        raise ConfigError(f"{source} is wrong", problems=tuple(table.problems))
     return section
 
 
-# The sections -------------------------------------------------------------------
-
-
-def _service(table: Table) -> ServiceSection:
-    if table.has("token"):
-        table.complain(
-            "token",
-            "a token must not be in this file: use WIKISYNC_TOKEN, "
-            "token_command or token_file",
-        )
-    section = ServiceSection(
-        url=table.text("url", "", check_url, example=URL_EXAMPLE).rstrip("/"),
-        token_command=table.command("token_command"),
-        token_file=table.text("token_file", ""),
-    )
+def _service(section: ServiceSection, problems: list[str]) -> ServiceSection:
     if section.token_command and section.token_file:
-        table.complain("token_file", "give either token_command or token_file")
-    table.refuse_the_rest()
-    return section
+        problems.append("service.token_file: give either token_command or token_file")
+    return replace(section, url=section.url.rstrip("/"))
 
 
-def _wiki(table: Table) -> WikiSection | None:
-    project = table.text("project", "", check_project)
-    group = table.text("group", "", check_group)
-    folder = table.text("folder", "", check_folder)
-    id_ = table.integer("id", 0, 1, ID_MAX)
-    unknown = table.refuse_the_rest()
-    if project and group:
+class _WikiKeys(Struct):
+    project: Annotated[str, Key(check=check_project)] = ""
+    group: Annotated[str, Key(check=check_group)] = ""
+    folder: Annotated[str, Key(check=check_folder)] = ""
+    id: Annotated[int, Key(1, 2**63 - 1)] = 0
+
+
+def _wiki(table: _Table) -> WikiSection | None:
+    before = len(table.problems)
+    keys = table.section(_WikiKeys)
+    if keys.project and keys.group:
         table.complain("group", "a wiki has either a project or a group")
-    if not project and not group:
-        if not unknown and not table.has("project", "group"):
+    path = keys.project or keys.group
+    if not path:
+        if len(table.problems) == before:
             table.complain("", 'needs a project or a group: project = "docs/handbook"')
         return None
-    path = project or group
-    leaf = path.rpartition("/")[2]
-    kind: OwnerKind = "project" if project else "group"
-    return WikiSection(kind, path, tidy(folder or leaf), id_ or None)
-
-
-def _section(table: Table, kind: type[S]) -> S:
-    default = kind()
-    values: dict[str, Any] = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        is_noted = get_origin(hint) is Annotated
-        type_, key = get_args(hint) if is_noted else (hint, Key())
-        values[name] = _value(table, name, getattr(default, name), type_, key)
-    table.refuse_the_rest()
-    return kind(**values)
-
-
-def _value(table: Table, name: str, default: Any, type_: Any, key: Key) -> object:
-    if type_ in {bool, bool | None}:
-        return table.flag(name, is_on=default)
-    if type_ is int:
-        return table.integer(name, default, key.low, key.high)
-    if get_origin(type_) is Literal:
-        return table.choice(name, default, get_args(type_))
-    if get_origin(type_) is tuple:
-        return table.command(name) if key.is_command else table.texts(name)
-    if type_ is str:
-        text = table.text(name, default, key.check)
-        return tidy(text) if key.check is check_folder else text
-    return table.options(name)
+    kind: OwnerKind = "project" if keys.project else "group"
+    folder = keys.folder or path.rpartition("/")[2]
+    return WikiSection(kind, path, folder, keys.id or None)
 
 
 def check_folders(
@@ -389,11 +294,9 @@ def check_folders(
             problems.append(f"{key}: {wiki.owner} is already {first}")
         for other, folder in folders.items():
             if overlap(folder, wiki.folder):
-                import json
-
-                shown = json.dumps(wiki.folder, ensure_ascii=False)
                 problems.append(
-                    f"{key}.folder = {shown}: overlaps {other}, give it another name"
+                    f"{key}.folder = {_quoted(wiki.folder)}: overlaps {other}, give it"
+                    " another name"
                 )
         folders[f"{key}.folder"] = wiki.folder
 

@@ -114,12 +114,28 @@ OptionValue = str | int | float | bool | tuple[str | int | float | bool, ...]
 """Value of a theme's option; the theme says which it takes."""
 
 
+class Key(Struct, frozen=True):
+    """What else is known of a key than its type and its default."""
+
+    low: int = 0
+    high: int = 0
+    """Bounds of a number."""
+    check: Check = is_right
+    is_command: bool = False
+    """Whether a list of words may be one string, too; it is run without a shell."""
+    example: str = ""
+    """Of a key that must be there."""
+
+
+Command = Annotated[tuple[str, ...], Key(is_command=True)]
+
+
 class ServiceSection(Struct, frozen=True):
     """Where the wikis are and where the token comes from."""
 
-    url: str
+    url: Annotated[str, Key(check=check_url, example=URL_EXAMPLE)]
     """Address of the service, without ``/api/v4`` and trailing slash."""
-    token_command: tuple[str, ...] = ()
+    token_command: Command = ()
     """Command whose first line of output is the token; run without a shell."""
     token_file: str = ""
     """File that holds the token, readable by its owner alone."""
@@ -142,18 +158,6 @@ class WikiSection(Struct, frozen=True):
         return WikiOwner(self.kind, self.path)
 
 
-class Key(Struct, frozen=True):
-    """What else is known of a key than its type and its default."""
-
-    low: int = 0
-    high: int = 0
-    """Bounds of a number."""
-    check: Check = is_right
-    is_command: bool = False
-    """Whether a list of words may be one string, too; it is run without a shell."""
-
-
-Command = Annotated[tuple[str, ...], Key(is_command=True)]
 SETTLE_MS = Key(50, 10_000)
 
 
