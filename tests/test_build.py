@@ -248,6 +248,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
         "wikisync/vendor/asciidoctor.LICENSE",
         "wikisync/vendor/codemirror.js",
         "wikisync/site/preview/client.js",
+        "wikisync/site/preview/live.js",
         "wikisync/markup/asciidoc/convert.js",
         "wikisync/markup/asciidoc/worker.py",
     ],

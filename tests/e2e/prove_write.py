@@ -4,7 +4,8 @@
 
 Ten pages under ``watch --preview``, with the acts of ``test_write_chaos`` and a person
 who edits on the wiki.  At the end both sides are synced, clashes with both texts, and
-every sentence must be there; exit code 1 names those that are not.
+every sentence must be there; exit code 1 names those that are not, and the file that
+tells after which act each sentence was where.
 """
 
 from __future__ import annotations
@@ -83,6 +84,10 @@ async def fought(root: Path, seed: int, minutes: float) -> tuple[int, list[str]]
         texts = [path.read_text() for path in desk.folder.glob("*.md")]
         texts += [one.decode() for one in (await service.files(OWNER)).values()]
     lost = [one for one in desk.written if not any(one in text for text in texts)]
+    if lost:
+        trail = Path(tempfile.gettempdir(), f"prove-write-{seed}.trail")
+        trail.write_text("\n".join(desk.trail))
+        print(f"what was done is in {trail}")
     return len(desk.written), [f"{one} {remains(root, left, one)}" for one in lost]
 
 

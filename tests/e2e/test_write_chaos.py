@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import re
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from tests.support.author import Author
@@ -50,6 +53,8 @@ class Desk:
     process: asyncio.subprocess.Process | None = None
     written: list[str] = field(default_factory=list)
     """Every sentence that a person wrote."""
+    trail: list[str] = field(default_factory=list)
+    """What was done, and where the sentences were then."""
 
     @property
     def url(self) -> str:
@@ -125,6 +130,37 @@ async def desk_in(folder: Path) -> AsyncIterator[Desk]:
         await desk.kill()
 
 
+SEEN = """() => ({
+    said: [...document.querySelectorAll("wikisync-preview")].map(({ shadowRoot }) =>
+        [".said", ".word", "dialog h2", ".panel"].map((one) =>
+            shadowRoot.querySelector(one)?.textContent.slice(0, 80))),
+    lines: [...document.querySelectorAll("wikisync-preview")].map(({ shadowRoot }) =>
+        shadowRoot.querySelector(".cm-content")?.textContent ?? ""),
+    kept: Object.entries(localStorage), tab: sessionStorage["wikisync-tab"],
+})"""
+SENTENCE = re.compile(r"Sentence (\d+) of")
+
+
+async def note(desk: Desk, act: str, page: str, tabs: Mapping[str, Author]) -> None:
+    """Where the sentences of a page are after an act: its file, the tabs, storage."""
+
+    def numbers(text: str) -> str:
+        return ",".join(SENTENCE.findall(text))
+
+    desk.trail.append(f"{time.monotonic():.2f} {act}")
+    with suppress(OSError):
+        desk.trail.append(f"    {page}.md: {numbers(desk.file(page).read_text())}")
+    kept: list[tuple[str, str]] = []
+    for who, author in tabs.items():
+        # it may be loaded again just now
+        with suppress(PlaywrightError):
+            seen = await author.page.evaluate(SEEN)
+            shown = numbers("".join(seen["lines"]))
+            desk.trail.append(f"    {who} ({seen['tab']}): {shown} {seen['said']}")
+            kept = seen["kept"]
+    desk.trail += [f"    {key}: {numbers(text)}" for key, text in kept]
+
+
 async def settle(author: Author) -> None:
     """Keep both texts wherever the page asks, and take what a closed tab left."""
     use, take = author.button("Use these texts"), author.button("Take it")
@@ -183,21 +219,24 @@ async def fight(
     """Let two tabs and all others write until it is over; then everything is saved."""
     acts = ["write", "write", "save", "program", "kill", "reload", *more]
     tabs: dict[str, Author] = {}
-    number = 0
+    number, page = 0, ""
     while not is_over(number):
         # ten acts a page, the tabs side by side on it
         if number % 10 == 0 and (len(desk.pages) > 1 or not tabs):
-            page = chance.choice(desk.pages)
             for author in tabs.values():
                 await save_all(author)
+                await note(desk, "saved", page, {"it": author})
                 await author.page.close()
+            page = chance.choice(desk.pages)
             for who in ("one tab", "another tab"):
                 tabs[who] = Author(await context.new_page(), desk.url, desk.folder)
                 await tabs[who].edit(f"{page}.html")
                 tabs[who].page.set_default_timeout(STEP_S * 1000)
         number += 1
         who = chance.choice(list(tabs))
-        match chance.choice(acts):
+        act = chance.choice(acts)
+        await note(desk, f"{who} {act}", page, tabs)
+        match act:
             case "write":
                 await write(desk, tabs[who], who, chance.choice(PLACES))
             case "save":
@@ -217,6 +256,7 @@ async def fight(
                 await more[other]()
     for author in tabs.values():
         await save_all(author)
+        await note(desk, "saved", page, {"it": author})
 
 
 @pytest.mark.parametrize("seed", [1])

@@ -1,7 +1,7 @@
 """The pages of a preview as HTML, each made when asked for and kept for a while.
 
 A page is its frame and what stands in it: the text (``main``) and the navigation
-(``nav``).  While the frame is the same, ``client.js`` exchanges the rest; while what is
+(``nav``).  While the frame is the same, ``live.js`` exchanges the rest; while what is
 around the text in ``main`` is, the editor exchanges the blocks of it that changed.
 """
 

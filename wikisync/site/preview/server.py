@@ -63,7 +63,6 @@ from wikisync.site.preview.writing import KnowAgain, WikiDesk
 from wikisync.site.sources import SourceFile
 
 OWN = "/-/preview/"
-CLIENT_FILE = "client.js"
 BODY_BYTES_MAX = 16 * 1024
 SHUTDOWN_S = 0.5
 """How long answers under way may take when the preview ends."""
@@ -183,14 +182,14 @@ class Preview:
         )
         self._scripts: dict[str, bytes] = {}
         """The scripts of our pages, by their addresses."""
-        self._desk_url = self._own_script(__package__, "desk.js")
-        self._write_url = "" if self._is_read_only else self._editor_script()
-        self._client_url = self._own_script(__package__, CLIENT_FILE)
-
-    def _editor_script(self) -> str:
-        library = self._own_script("wikisync.vendor", "codemirror.js")
-        modes = self._own_script(__package__, "modes.js", library)
-        return self._own_script(__package__, "write.js", library, modes, self._desk_url)
+        later = [self._own_script(__package__, "desk.js")]
+        if not self._is_read_only:
+            basis = self._own_script("wikisync.vendor", "codemirror.js")
+            modes = self._own_script(__package__, "modes.js", basis)
+            imported = (basis, modes, *later)
+            later.append(self._own_script(__package__, "write.js", *imported))
+        self._live_url = self._own_script(__package__, "live.js", *later)
+        self._client_url = self._own_script(__package__, "client.js")
 
     def _own_script(self, package: str, name: str, *imported: str) -> str:
         """Answer with a script, which imports others; gives its address."""
@@ -441,11 +440,11 @@ class Preview:
     ) -> web.Response:
         """A page with our script in it, and its policy in the header."""
         text, policy = self._guard.page_policy(text)
-        write = f' data-write="{self._write_url}"' if self._write_url else ""
+        write = "" if self._is_read_only else ' data-write="1"'
         script = (
             f'<script src="{self._client_url}" data-at="{escape(path)}"'
             f' data-key="{key}" data-frame="{frame}"'
-            f' data-run="{self._run}" data-desk="{self._desk_url}"{write}'
+            f' data-run="{self._run}" data-live="{self._live_url}"{write}'
             f' data-token="{self._guard.token}"></script>'
         )
         head, end, tail = text.rpartition("</body>")
