@@ -20,11 +20,10 @@ from collections.abc import Callable
 from corpora import OWN_CASES, Example, corpora
 from markdown_it import MarkdownIt
 
-from tests.support.markup import load_cases, shape
+from tests.support.markup import load_cases, sanitize, shape
 from wikisync.markup import fast
 from wikisync.markup.glfm import engine
 from wikisync.markup.links import resolve_link
-from wikisync.markup.sanitize import sanitize
 
 DIALECT = (
     (re.compile(r"<span data-escaped-char>(.*?)</span>"), r"\1"),

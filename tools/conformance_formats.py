@@ -78,7 +78,7 @@ ORG_DECISIONS = (
     Decision("export blocks of HTML", without_block("export")),
     Decision("verses", without_block("verse")),
     Decision("blocks of other names", without_block(rf"(?!(?:{KNOWN_BLOCKS})\b)\w+")),
-    Decision("captions", without(r"^[ \t]*#\+caption[^\n]*\n")),
+    Decision("captions", without(r"^([ \t]*#\+)caption[^\n]*", r"\1name: x")),
     Decision(
         "rows of column widths",
         lambda text: text,

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 import sys
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -33,14 +32,12 @@ from wikisync.markup.links import LinkIndex
 from wikisync.markup.markdown import to_html
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkdownEngine, MarkupOptions
-from wikisync.markup.resolve import ATTRIBUTE, finish_page
+from wikisync.markup.resolve import finish_page
 from wikisync.markup.source import clean_source
 
 CONTEXT_TOKENS = 3
 SLUG = Slug("page")
 INDEX = LinkIndex([SLUG], web_url="https://gitlab.example.com/group/project/-/wikis")
-LINE = re.compile(f' {ATTRIBUTE}="\\d+"')
-"""Links over two lines may be numbered otherwise, which no reader of the page sees."""
 PREFIXES = (
     *(
         "",
@@ -71,7 +68,7 @@ def shapes_of(source: str, engine: MarkdownEngine) -> tuple[list[str], list[str]
     page = Page(SLUG, Format.MARKDOWN, source)
     parsed = parse_page(page, MarkupOptions(engine=engine, highlight=False))
     final = finish_page(parsed, INDEX, PlainUrls()).html
-    return shape(LINE.sub("", html)), shape(final)
+    return shape(html), shape(final)
 
 
 def difference(source: str) -> str | None:

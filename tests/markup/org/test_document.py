@@ -24,7 +24,7 @@ def html_of(source: str, pages: Mapping[str, str] | None = None) -> str:
     ("source", "html"),
     [
         pytest.param("* A\n** B", "<h1>A</h1><h2>B</h2>", id="headings"),
-        pytest.param("******** deep", "<h6>deep</h6>", id="six levels"),
+        pytest.param("******** deep", "<p>deep</p>", id="text below six levels"),
         pytest.param("#+TITLE: T", '<h1 class="title">T</h1>', id="title"),
         pytest.param("#+TITLE:T\n#+OPTIONS: title:nil", "", id="title is off"),
         pytest.param("* TODO A :tag:b:", "<h1>A</h1>", id="keyword and tags go"),
@@ -247,6 +247,18 @@ def test_block(source: str, html: str) -> None:
             id="a rule above all rows is none of a header",
         ),
         pytest.param("|-", "", id="rule alone"),
+        pytest.param(
+            "| a |\n|---|\n\n| b |\n|---|\n| c |",
+            "<table><thead><tr><th>a</th></tr></thead>"
+            "<tbody><tr><th>b</th></tr><tr><td>c</td></tr></tbody></table>",
+            id="one blank line ends no table",
+        ),
+        pytest.param(
+            "| a |\n  | b |",
+            "<table><tbody><tr><td>a</td></tr></tbody></table>"
+            "<table><tbody><tr><td>b</td></tr></tbody></table>",
+            id="another column is another table",
+        ),
     ],
 )
 def test_table(source: str, html: str) -> None:
@@ -265,7 +277,9 @@ def test_table(source: str, html: str) -> None:
         ("*a /b/ c*", "<b>a /b/ c</b>"),
         ("*a\nb* *a\nb\nc*", "<b>a\nb</b> *a\nb\nc*"),
         ("=<a>= ~*b*~", "<code>&lt;a&gt;</code> <code>*b*</code>"),
-        ("a_{b} c^{d} {e}_f", "a<sub>b</sub> c<sup>d</sup> {e}_f"),
+        ('=a,= ="= =,= *c*[d]', "=a,= =”= =,= *c*[d]"),
+        ("^{o} a_{b} c^{d} {e}_f", "<sup>o</sup> a<sub>b</sub> c<sup>d</sup> {e}_f"),
+        ("a \\\\ \\\"b\\\" c\\-d", "a \\ &quot;b&quot; c-d"),
         ("\\alpha{}x \\rarr \\nosuch", "αx → \\nosuch"),
         ("\\geq C:\\target\\map \\and", "≥ C:\\target\\map \\and"),
         ("a -- b --- c...", "a – b — c…"),
@@ -283,6 +297,7 @@ def test_table(source: str, html: str) -> None:
          ('<a href="page">page</a> <a href="page">a <b>w</b> /c/</a>'
          ' <a href="page">=m=</a>')),
         ("[[file:a.org::*H][x]]", '<a href="a.org">x</a>'),
+        ("[[file:a.c][file:a.c]]", '<a href="a.c">a.c</a>'),
         ("[[*A: Heading!]]", '<a href="*A%3A Heading!">*A: Heading!</a>'),
         ("[[#own]]", '<a href="#own">#own</a>'),
         ("[[file:a.png]]", '<img src="a.png" alt="a.png">'),

@@ -78,6 +78,7 @@ def test_nearly_all_real_files_have_the_words_of_the_reference() -> None:
         pytest.param("== \ntext", "<h2>text</h2>", id="heading on the next line"),
         pytest.param("== \n\ntext", "<h2></h2>\n<p>text</p>", id="empty heading"),
         pytest.param("== \n  \ntext", "<h2>text</h2>", id="heading over blanks"),
+        pytest.param("  == \ntext", "<pre>==  text\n</pre>", id="none in code"),
         pytest.param("a\nb\n\nc", "<p>a b</p>\n<p>c</p>", id="paragraphs"),
         pytest.param(
             "[] x] y",
@@ -116,6 +117,11 @@ def test_block_comes_out_in_plain_shape(source: str, expected: str) -> None:
         ("a -- b --- c ... (c) (R)", "a – b — c … © ®"),
         ("\"a\" 'b' it's ``c''", "“a” ‘b’ it’s “c”"),
         ("{two words}[page]", '<a href="page">two words</a>'),
+        ("a<tt>[b]</tt> <b>c</b>[d]", "a<code>[b]</code> <strong>c</strong>[d]"),
+        (
+            "+e+[f] <b>g</b>h[i]",
+            '<code>e</code>[f] <strong>g</strong><a href="i">h</a>',
+        ),
         ("word[page]", '<a href="page">word</a>'),
         ("{x}[doc/a.rdoc#y]", '<a href="doc/a.rdoc#y">x</a>'),
         ("{x}[rdoc-ref:doc/a.rdoc]", '<a href="doc/a.rdoc">x</a>'),

@@ -85,10 +85,12 @@ class Blocks:
         first = line.lstrip()[:1]
         if not first or grammar.COMMENT.match(line) or grammar.PLANNING.match(line):
             reader.at += 1
-        elif first in "#:" and self._write_marked(reader, depth):
+        elif (first == "#" and self._write_hash(reader, depth)) or (
+            first == ":" and self._write_colon(reader, depth)
+        ):
             pass
         elif first == "|":
-            rows = reader.take_while(grammar.TABLE)
+            rows = reader.take_table()
             html = table_html(rows, self._inline.html_of) if self._has_tables else ""
             if html:
                 self.html.append(html)
@@ -101,12 +103,6 @@ class Blocks:
             pass
         else:
             self._write_paragraph(reader)
-
-    def _write_marked(self, reader: _Lines, depth: int) -> bool:
-        """What starts with a hash or a colon, if it is no text."""
-        if reader.line.lstrip()[0] == "#":
-            return self._write_hash(reader, depth)
-        return self._write_colon(reader, depth)
 
     def _write_hash(self, reader: _Lines, depth: int) -> bool:
         """A block, a keyword, or none of them."""
@@ -135,12 +131,8 @@ class Blocks:
     def _write_colon(self, reader: _Lines, depth: int) -> bool:
         """Lines behind colons, a drawer, or neither."""
         if grammar.FIXED.match(reader.line):
-            texts = [
-                found[1] or ""
-                for line in reader.take_while(grammar.FIXED)
-                if (found := grammar.FIXED.match(line))
-            ]
-            self._write_code(texts)
+            lines = reader.take_while(grammar.FIXED)
+            self._write_code([grammar.FIXED.sub(r"\1", line) for line in lines])
             return True
         drawer = grammar.DRAWER.match(reader.line)
         if drawer is None:
@@ -171,7 +163,7 @@ class Blocks:
             case "src":
                 self._write_source(content, parameters)
             case "example":
-                self._write_pre(uncommaed(content))
+                self._write_code(undented(uncommaed(content)))
             case "html":
                 self.html.append("\n".join(content))
             case "export":
@@ -180,7 +172,7 @@ class Blocks:
             case "verse":
                 self._write_verse(content)
             case _ if depth >= DEPTH_MAX:
-                self._write_pre(content)
+                self._write_code(undented(content))
             case "quote":
                 self._write_inside("<blockquote>", content, "</blockquote>", depth)
             case "center":
@@ -207,9 +199,6 @@ class Blocks:
             meta = f' data-meta="linenums={numbers[1] or 1}"' if numbers else ""
             code = undented(uncommaed(content))
             self._write_code(code, language[0] if language else "", meta)
-
-    def _write_pre(self, content: Sequence[str]) -> None:
-        self._write_code(undented(content))
 
     def _write_code(
         self, content: Sequence[str], language: str = "", meta: str = ""
@@ -276,14 +265,12 @@ class Blocks:
         if begin := grammar.BEGIN.match(line):
             end = reader.block_end(begin[1].lower())
             reader.at = reader.at + 1 if end is None else end + 1
-        elif grammar.FIXED.match(line):
-            reader.take_while(grammar.FIXED)
-        elif line.lstrip().startswith("[["):
-            reader.at += 1
-        elif read_item(line):
-            reader.skip_filled()
         elif grammar.DRAWER.match(line) and (end := reader.drawer_end()) is not None:
             reader.at = end + 1
+        elif grammar.FIXED.match(line):
+            reader.take_while(grammar.FIXED)
+        elif not grammar.TABLE.match(line):
+            reader.skip_filled()
 
     def _write_list(self, reader: _Lines, first: Item, depth: int) -> None:
         """Items of one kind at one column."""
@@ -340,6 +327,17 @@ class _Lines:
         start = self.at
         while self.at < len(self.lines) and pattern.match(self.lines[self.at]):
             self.at += 1
+        return list(self.lines[start : self.at])
+
+    def take_table(self) -> list[str]:
+        """Rows at one column; a single blank line does not end a table."""
+        start, column = self.at, grammar.indent_of(self.line)
+        while self.at < len(self.lines):
+            behind = self.at + (not self.line.strip())
+            row = self.lines[behind] if behind < len(self.lines) else ""
+            if not grammar.TABLE.match(row) or grammar.indent_of(row) != column:
+                break
+            self.at = behind + 1
         return list(self.lines[start : self.at])
 
     def skip_blank(self) -> None:

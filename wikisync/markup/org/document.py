@@ -29,7 +29,6 @@ TAGS = re.compile(r"(?<![ \t])[ \t]+:([\w@]+(?::[\w@]+)*):[ \t]*$", re.ASCII)
 """The service's own: with other letters it is text."""
 NOTE = re.compile(r"\[fn:([\w-]+)")
 LEVELS_MAX = 6
-INLINE_TASK_LEVEL = 15
 
 
 def to_html(source: str, context: ParseContext) -> str:
@@ -48,11 +47,6 @@ class Headline(Struct):
     keyword: str
     tags: tuple[str, ...]
     body: list[str]
-
-    @property
-    def is_comment(self) -> bool:
-        """Whether the tree is not for readers."""
-        return self.text == "COMMENT" or self.text.startswith("COMMENT ")
 
 
 class _Page:
@@ -94,8 +88,10 @@ class _Page:
         return "\n".join(html) + "\n" if html else ""
 
     def _heading_html(self, headline: Headline) -> str:
-        if headline.level >= INLINE_TASK_LEVEL:
-            return self._task_html(headline)
+        if headline.level > LEVELS_MAX:
+            # No heading for the service; Org's tasks inside of a text are so deep.
+            text = "" if headline.text == "END" else headline.text
+            return text and f"<p>{self._inline.html_of(text)}</p>"
         pieces = []
         if self._settings.is_numbered:
             pieces.append(self._number(headline.level))
@@ -104,16 +100,10 @@ class _Page:
             kind = "done" if is_done else "todo"
             pieces.append(f'<span class="{kind}">{escape(headline.keyword)}</span>')
         pieces.append(id_anchor(headline.body) + self._inline.html_of(headline.text))
-        level = min(headline.level, LEVELS_MAX)
         identity = property_of(headline.body, "CUSTOM_ID")
         attribute = f' id="user-content-{escape(identity)}"' if identity else ""
-        return f"<h{level}{attribute}>{' '.join(pieces)}</h{level}>"
-
-    def _task_html(self, headline: Headline) -> str:
-        """A task inside of a text, which Org writes as a very deep headline."""
-        if headline.text == "END":
-            return ""
-        return f"<p>{self._inline.html_of(headline.text)}</p>"
+        level = f"h{headline.level}"
+        return f"<{level}{attribute}>{' '.join(pieces)}</{level}>"
 
     def _number(self, level: int) -> str:
         numbers = (self._numbers + [0] * level)[:level]
@@ -247,7 +237,8 @@ def exported(
         if hidden_level is not None and headline.level > hidden_level:
             continue
         hidden_level = None
-        if headline.is_comment or settings.exclude_tags & set(headline.tags):
+        is_comment = headline.text.partition(" ")[0] == "COMMENT"
+        if is_comment or settings.exclude_tags & set(headline.tags):
             hidden_level = headline.level
             continue
         kept.append(headline)

@@ -19,7 +19,7 @@ PLANNING = re.compile(r"^\s*(?:CLOSED|DEADLINE|SCHEDULED|CLOCK):\s")
 TABLE = re.compile(r"^\s*\|")
 FIXED = re.compile(r"^\s*:(?: (.*)|)$")
 RULE = re.compile(r"^\s*-{5,}\s*$")
-ITEM = re.compile(r"^(\s*)([-+]|\s\*|[0-9]+[.)]|[A-Za-z][.)])(?:[ \t]+|$)(.*)$")
+ITEM = re.compile(r"^(\s*)([-+]|\s\*|[0-9]+[.)])\s+(.*)$", re.ASCII)
 LATEX = re.compile(
     r"^\s*\\begin\{((?:align|alignat|cases|displaymath|eqnarray|equation|flalign"
     r"|gather|math|[bBpvV]?matrix|multline|split|subequations)\*?)\}"
@@ -55,8 +55,8 @@ def read_item(line: str) -> Item | None:
         return None
     bullet, text = found[2].strip(), found[3]
     indent = indent_of(line)
-    if bullet[0].isalnum():
-        return Item(indent, "ol", text) if bullet[0].isdigit() else None
+    if bullet[0].isdigit():
+        return Item(indent, "ol", text)
     term, marker, description = f" {text} ".rpartition(" :: ")
     if marker:
         return Item(indent, "dl", description.strip(), term.strip() or "???")
@@ -89,7 +89,7 @@ def starts_element(line: str) -> bool:
 # -- what a page says about itself -----------------------------------------------
 
 
-SETTING = re.compile(r"^\s*#\+([A-Za-z_]+):\s*(.*?)\s*$")
+SETTING = re.compile(r"^#\+([A-Za-z_]+):\s*(.*?)\s*$")
 OPTION = re.compile(r"(?<!\S)(\S+?):(\([^)]{0,200}\)|\S*)")
 TODO_KEYS = frozenset({"TODO", "SEQ_TODO", "TYP_TODO"})
 TODO_WORDS = ("TODO", "DONE")
@@ -210,16 +210,22 @@ ALIGNMENTS = {"l": "left", "r": "right", "c": "center"}
 def table_html(lines: Sequence[str], render: Callable[[str], str]) -> str:
     """HTML of a table; the row above the first rule is the header.
 
+    A blank line begins a part that has its own header.
     Rows that hold only column widths or column groups are for the editor and not
     shown, as in Org's own export.
     """
     rows: list[list[str]] = []
-    header: int | None = None
+    headers: set[int] = set()
+    has_header = False
     alignments: dict[int, str] = {}
     for line in lines:
         if SEPARATOR.match(line):
-            if header is None and rows:
-                header = len(rows) - 1
+            if rows and not has_header:
+                headers.add(len(rows) - 1)
+                has_header = True
+            continue
+        if not line.strip():
+            has_header = False
             continue
         cells = split_cells(line)
         if is_for_editor(cells):
@@ -229,10 +235,10 @@ def table_html(lines: Sequence[str], render: Callable[[str], str]) -> str:
     if not rows:
         return ""
     html = [
-        row_html(row, "th" if number == header else "td", alignments, render)
+        row_html(row, "th" if number in headers else "td", alignments, render)
         for number, row in enumerate(rows)
     ]
-    head = f"<thead>\n{html.pop(0)}\n</thead>\n" if header == 0 else ""
+    head = f"<thead>\n{html.pop(0)}\n</thead>\n" if 0 in headers else ""
     body = "\n".join(html)
     return f"<table>\n{head}<tbody>\n{body}\n</tbody>\n</table>"
 

@@ -13,7 +13,6 @@ from html.entities import name2codepoint
 
 from wikisync.core.packaged import packaged_rows
 from wikisync.markup.org.grammar import Settings, expand_abbreviation
-from wikisync.markup.tokens import escape_marks
 from wikisync.markup.tokens import escape_marks as escape
 
 DEPTH_MAX = 8
@@ -32,8 +31,10 @@ MARKS = {
     "~": ("<code>", "</code>"),
 }
 VERBATIM = "=~"
-BEFORE_MARK = frozenset(" \t\n('\"{\u00a0\u3000")
-AFTER_MARK = frozenset(" \t\n-.,:!?;'\")}\\[\u00a0\u3000—–")
+BEFORE_MARK = frozenset(" \t\n('\"{")
+AFTER_MARK = frozenset(" \t\n-.,:!?;'\")}\\")
+NOT_INSIDE_MARK = frozenset(" \t\n,'\"")
+"""Beside the inner side of a mark these say that it is none."""
 NOT_IN_DOLLARS = frozenset(".,;'\"")
 """Beside the inner side of a dollar these say that it is none of TeX."""
 BEHIND_DOLLAR = frozenset(".,?;:!'\")]}-")
@@ -261,11 +262,7 @@ class _Scan:
         return None
 
     def _read_script(self, start: int) -> tuple[str, int] | None:
-        if (
-            not self._inline.has_scripts
-            or start == 0
-            or self._text[start - 1].isspace()
-        ):
+        if not self._inline.has_scripts:
             return None
         end = self._balanced(start + 2, "{", "}")
         if end is None:
@@ -332,7 +329,7 @@ class _Scan:
         marker = self._text[start]
         before = self._text[start - 1] if start else self._before
         after = self._text[start + 1] if start + 1 < len(self._text) else " "
-        if before not in BEFORE_MARK or after.isspace() or after == marker:
+        if before not in BEFORE_MARK or after in NOT_INSIDE_MARK or after == marker:
             return None
         closers = self._closing_positions(marker)
         index = bisect.bisect_left(closers, start + 2)
@@ -361,7 +358,7 @@ class _Scan:
                 position
                 for position in self._all(marker)
                 if position
-                and not text[position - 1].isspace()
+                and text[position - 1] not in NOT_INSIDE_MARK
                 and (text[position + 1 : position + 2] or self._after) in AFTER_MARK
             ]
             self._closers[marker] = known
@@ -437,7 +434,7 @@ def link_html(
             source = escape(href_of(picture, abbreviations))
             content = f'<img src="{source}" alt="{source}">'
         else:
-            content = render(label)
+            content = render(path_of(label) if " " not in picture else label)
     return content if is_in_link else f'<a href="{escape(href)}">{content}</a>'
 
 
@@ -449,27 +446,31 @@ def href_of(target: str, abbreviations: Mapping[str, str]) -> str:
         return target.replace(":", "%3A")
     if target.startswith("file+"):
         target = "file:" + target.partition(":")[2]
-    if target.startswith("file:"):
-        target = SEARCH.sub("", target.removeprefix("file:"))
-    elif not SCHEME.match(target):
-        target = SEARCH.sub("", target) if "/" in target or "." in target else target
-    return target
+    if not SCHEME.match(target) and ("/" in target or "." in target):
+        return SEARCH.sub("", target)
+    return path_of(target)
 
 
 def shown_target(target: str, abbreviations: Mapping[str, str]) -> str:
     """The text of a link without a label."""
     shown = SPACES.sub(" ", target.strip())
-    expanded = expand_abbreviation(abbreviations, shown)
-    if expanded.startswith("file:"):
-        return SEARCH.sub("", expanded.removeprefix("file:"))
-    return expanded
+    return path_of(expand_abbreviation(abbreviations, shown))
+
+
+def path_of(target: str) -> str:
+    """What names a file without its scheme and a place in it; else all of it."""
+    if not target.startswith("file:"):
+        return target
+    return SEARCH.sub("", target.removeprefix("file:"))
 
 
 # -- signs that a text names or puts together ------------------------------------
 
 
 SPECIAL = re.compile(
-    r"(?<!-)-{2,3}(?!-)|(?<!\.)\.{3}(?!\.)|(?<!\.)(?<!\. )\. \. \.(?!\.| \.)|``|''|\"|'"
+    r"\\[\\\"'.`-]"
+    r"|(?<!-)-{2,3}(?!-)|``|''|\"|'"
+    r"|(?<!\.)\.{3}(?!\.)|(?<!\.)(?<!\. )\. \. \.(?!\.| \.)"
 )
 """Longer rows of dashes and dots stay as they are."""
 OPENS_BEHIND = frozenset(" \t\n([{<-–—/\u00a0“‘\"'")
@@ -487,7 +488,7 @@ class Typography:
             following = around[found.end() + 1]
             return _sign(found[0], previous, following)
 
-        return escape_marks(SPECIAL.sub(replace, text))
+        return escape(SPECIAL.sub(replace, text))
 
 
 def _sign(mark: str, previous: str, following: str) -> str:
@@ -495,6 +496,8 @@ def _sign(mark: str, previous: str, following: str) -> str:
     match mark:
         case "---":
             return "—"
+        case _ if mark[0] == "\\":
+            return mark[1]
         case "--":
             return "–"
         case "..." | ". . .":

@@ -257,7 +257,11 @@ class _Reader:
             elif token.column <= indent:
                 break
             else:
-                kept.append(self.lines[token.line])
+                line = self.lines[token.line]
+                if token.kind is Kind.HEADING and line[token.column :][:1] != "=":
+                    # Its text stands on the line behind its marks.
+                    line = f"{' ' * token.column}{'=' * token.level}  {token.text}"
+                kept.append(line)
                 margin = token.column if margin is None else min(margin, token.column)
                 self.skip_line(token.line)
             self.skip_newline()

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from wikisync.markup.rdoc.links import LinkScanner, link_html
-from wikisync.markup.tokens import escape_marks
 from wikisync.markup.tokens import escape_marks as escape
 
 NUL = "\0"
@@ -312,7 +311,7 @@ class Typography:
         if at < len(text):
             pieces.append(text[at:])
             self._is_after_word = WORD.match(pieces[-1][-1]) is not None
-        return escape_marks("".join(pieces))
+        return escape("".join(pieces))
 
     def pass_over(self, html: str) -> None:
         """Take note of a text that is set; what stands behind code says nothing."""

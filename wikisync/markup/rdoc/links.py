@@ -139,17 +139,14 @@ class LinkScanner:
         if opened < 0 or opened >= run_end:
             self._dead_until = run_end
             return None
-        for brace in "{}":
-            if 0 <= self._next(brace, start) < opened:
-                # Only a word behind the brace can be this target's label.
-                self._dead_until = max(self._dead_until, self._next(brace, start))
+        for edge in "{}\0":
+            if 0 <= self._next(edge, start) < opened:
+                # Only a word behind the brace or mark can be this target's label.
+                self._dead_until = max(self._dead_until, self._next(edge, start))
                 return None
         end = self._target_end(opened)
         if end is None:
             self._dead_until = run_end
-            return None
-        if opened - start <= WORD_CHARACTERS_MAX and any(self._marks[start:opened]):
-            # What is marked is no part of a label; a word behind it may be one.
             return None
         # A word may hold pairs of brackets itself, as names of methods do.
         opened = self._text.rindex("[", start, end)
