@@ -84,17 +84,6 @@ ORG_DECISIONS = (
         lambda text: text,
         without(r"\s*<tr>(?:<td>(?:&lt;[lrc]?\d*&gt;)?</td>)+</tr>"),
     ),
-    Decision(
-        "results that are tables without a rule",
-        without(
-            # the reference shows those of code that exports them
-            r"^(?P<code>[ \t]*#\+begin_src(?![^\n]*:exports[ ]+(?:both|results))"
-            r"(?:(?!^[ \t]*#\+(?:begin_src|results)\b).)*?)"
-            r"^[ \t]*#\+results:[^\n]*\n(?:[ \t]*\|(?!-)[^\n]*(?:\n|\Z))+"
-            r"(?![ \t]*\|)",
-            r"\g<code>",
-        ),
-    ),
     Decision("brackets in a label", without(r"\[(?=\[[^\]]+\]\[\[\[)", "[\u200b")),
     Decision(
         "formulas", without(r"\A(?=.*(?:\$|\\[(\[]|\\begin\{))", "#+OPTIONS: tex:nil\n")

@@ -296,13 +296,16 @@ def test_formula_that_cannot_be_read_stays_source_and_says_why(
 
 
 @pytest.mark.parametrize(
-    "colour", ["#F00", "#ff000080", "RGB(0,255,0)", "hsl(9,1%,2%)"]
+    "colour",
+    ["#F00", "#ff000080", "RGB(0,255,0)", "hsl(9,1%,2%)", "rgba(1%,2%,3%, .5)"],
 )
 def test_colour_has_a_chip(colour: str) -> None:
     assert f'fill="{colour}"' in render(f"`{colour}`").html
 
 
-@pytest.mark.parametrize("text", ["`#FF`", "`#F00 x`", "`rgb(1)`", "#F00", "`\\#F00`"])
+@pytest.mark.parametrize(
+    "text", ["`#FF`", "`#F00 x`", "`rgb(1,2,256)`", "`hsl(1,2,3)`", "#F00", "`\\#F00`"]
+)
 def test_what_is_no_colour_has_no_chip(text: str) -> None:
     assert "<svg" not in render(text).html
 
@@ -346,7 +349,9 @@ def test_inline_diff_is_marked(text: str, name: str) -> None:
     assert f'<span class="idiff left right {name}"> a </span>' in render(text).html
 
 
-@pytest.mark.parametrize("text", ["{+ a -}", "{+ a +]", "`{+ a +}`", "{++}"])
+@pytest.mark.parametrize(
+    "text", ["{+ a -}", "{+ a +]", "`{+ a +}`", "{++}", "{+ a\nb +}"]
+)
 def test_what_is_no_inline_diff_stays(text: str) -> None:
     assert "idiff" not in render(text).html
 

@@ -136,9 +136,9 @@ def test_headline(source: str, html: str) -> None:
             id="a table of results stays",
         ),
         pytest.param(
-            "#+RESULTS: n\n| b |",
-            "<table><tbody><tr><td>b</td></tr></tbody></table>",
-            id="a table of results without a rule stays",
+            "#+RESULTS: n\n| b |\n| c |",
+            "",
+            id="a table of results without a rule goes",
         ),
         pytest.param(
             "#+begin_src x :exports results\na\n#+end_src\n\n#+RESULTS:\n: b",

@@ -51,13 +51,14 @@ def emoji_names() -> Mapping[str, str]:
 
 # A backslash in front of one keeps it without a chip.
 
-NUMBER = r"-?\d{1,3}(?:\.\d{1,3})?"
-SEPARATOR = r"\s{0,4},\s{0,4}"
+SHARE = r"(?:\d\d?|100)%"
+BYTE = r"(?:\d\d?|1\d\d|2(?:[0-4]\d|5[0-5]))"
+ANGLE = r"-?(?:\d+(?:deg)?|\d*\.?\d+rad)"
 COLOUR = re.compile(
-    r"#(?:[0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})"
-    rf"|rgba?\(\s?{NUMBER}%?(?:{SEPARATOR}{NUMBER}%?){{2,3}}\s?\)"
-    rf"|hsla?\(\s?{NUMBER}(?:deg)?(?:{SEPARATOR}{NUMBER}%?){{2,3}}\s?\)",
-    re.IGNORECASE,
+    r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})"
+    rf"|(?:rgba?\((?:(?:{BYTE},\s*){{2}}{BYTE}|(?:{SHARE},\s*){{2}}{SHARE})"
+    rf"|hsla?\({ANGLE}(?:,\s*{SHARE}){{2}})(?:,\s*(?:0?\.\d+|0|1(?:\.0+)?|{SHARE}))?\)",
+    re.IGNORECASE | re.ASCII,
 )
 CHARS_MAX = 60
 
@@ -81,8 +82,7 @@ def filter_colours(draft: Draft) -> None:
 
 DIFF = re.compile(
     r"\{(?P<sign>[+-])(?P<braced>(?:(?!(?P=sign)\}).){1,500})(?P=sign)\}"
-    r"|\[(?P<mark>[+-])(?P<bracketed>(?:(?!(?P=mark)\]).){1,500})(?P=mark)\]",
-    re.DOTALL,
+    r"|\[(?P<mark>[+-])(?P<bracketed>(?:(?!(?P=mark)\]).){1,500})(?P=mark)\]"
 )
 NAMES = {"+": "addition", "-": "deletion"}
 

@@ -258,7 +258,7 @@ class Blocks:
         return note + html
 
     def _skip_results(self, reader: _Lines) -> None:
-        """Skip results of code that shows only itself, but a table is for readers."""
+        """Skip results of code that shows only itself, but for tables with a rule."""
         if reader.at >= len(reader.lines):
             return
         line = reader.line
@@ -269,8 +269,14 @@ class Blocks:
             reader.at = end + 1
         elif grammar.FIXED.match(line):
             reader.take_while(grammar.FIXED)
-        elif not grammar.TABLE.match(line):
-            reader.skip_filled()
+        else:
+            start = reader.at
+            lines = reader.take_while(grammar.FILLED)
+            if grammar.TABLE.match(line) and any(
+                map(grammar.SEPARATOR.match, lines[1:])
+            ):
+                # A rule makes a table one for readers.
+                reader.at = start
 
     def _write_list(self, reader: _Lines, first: Item, depth: int) -> None:
         """Items of one kind at one column."""
@@ -342,10 +348,6 @@ class _Lines:
 
     def skip_blank(self) -> None:
         while self.at < len(self.lines) and not self.lines[self.at].strip():
-            self.at += 1
-
-    def skip_filled(self) -> None:
-        while self.at < len(self.lines) and self.lines[self.at].strip():
             self.at += 1
 
     def block_end(self, name: str, start: int | None = None) -> int | None:

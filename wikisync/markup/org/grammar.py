@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-BLANK = re.compile(r"^\s*$")
+FILLED = re.compile(r"\s*\S")
 BEGIN = re.compile(r"^\s*#\+begin_(\S+)(?:\s+(.*?))?\s*$", re.IGNORECASE)
 LOOSE = re.compile(r"^\s*#\+(?:begin:|end:|end_\S)", re.IGNORECASE)
 """The frame of a dynamic block, or the end of a block that has no beginning."""
