@@ -61,9 +61,9 @@ def test_plan_text_says_what_happens_on_the_wiki() -> None:
         "rename  p0 -> n",
         "adopt   p2 -> n",
         "create  p3: its deletion was rejected: it is restored",
-        "create  p4 on the wiki",
         "merge   p5: edited here and on the wiki",
         "update  p6 on the wiki",
+        "create  p4 on the wiki",
         "hold    p7 -> n: renamed to a name that another page has on the other side",
         "remove  p8 from the wiki",
     ]

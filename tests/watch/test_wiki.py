@@ -15,13 +15,16 @@ from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.git import GIT_RETRY_S
 from wikisync.api.wikis import Wiki
+from wikisync.core.messages import SilentProgress
 from wikisync.core.model import WikiOwner
 from wikisync.errors import FolderError, Halted
 from wikisync.folder.pages import PageFolder
 from wikisync.folder.scan import ScannedFolder
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
+from wikisync.sync.run import cycle
 from wikisync.sync.run.parts import CycleOptions
+from wikisync.watch import report
 from wikisync.watch.triggers import RemoteHint
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
@@ -432,3 +435,53 @@ async def test_file_that_the_wiki_lacked_comes_with_its_commit(
     await service.put_file(PROJECT, path, b"picture")
     await large.wiki.cycle(ScanScope.WIKI)
     assert (large.folder / path).read_bytes() == b"picture"
+
+
+class _Busy(SilentProgress):
+    """Somebody saves a known page as soon as a first new page is sent."""
+
+    def __init__(self, wiki: WatchedWiki, page: Path) -> None:
+        self._wiki, self._page = wiki, page
+
+    def advance(self, steps: int = 1) -> None:
+        del steps
+        if self._page.read_text() == "one\n":
+            self._page.write_text("two\n")
+            self._wiki.note(ScanScope.FOLDER, [self._page.name])
+
+
+@pytest.mark.parametrize("are_new", [True, False])
+async def test_edit_does_not_wait_for_many_pages(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, are_new: bool
+) -> None:
+    monkeypatch.setattr(cycle, "SEND_SHARE", 0.0)
+    many = [tmp_path / f"handbook/a-{number}.md" for number in range(15)]
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(ScanScope.EVERYTHING)
+        for page in many if not are_new else ():
+            page.write_text("old\n")
+        await wiki.cycle(ScanScope.EVERYTHING)
+        for page in many:
+            page.write_text("new\n")
+        wiki.progress = _Busy(wiki, tmp_path / "handbook/home.md")
+        wiki.note(ScanScope.FOLDER, None)
+        has_more = (await wiki.cycle(ScanScope.FOLDER)).has_more
+        first = wiki.synced.last.pushed
+        await wiki.cycle(ScanScope.EVERYTHING)
+        sent = wiki.synced.last.names["pushed"]
+        is_at_rest = not (await wiki.cycle(ScanScope.EVERYTHING)).has_more
+    assert has_more
+    assert is_at_rest
+    assert 0 < first < 10
+    assert len(sent) == 16 - first
+    assert "home" in sent[:4]
+
+
+def test_long_step_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    progress = report.SaidProgress("handbook", said.append)
+    progress.start("pages to the wiki", 3)
+    progress.advance()
+    monkeypatch.setattr(report, "SAY_S", -1.0)
+    progress.advance()
+    assert said == ["handbook: pages to the wiki: 2 of 3"]

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from wikisync.api.budget import Budget, Wait, shown_time
 from wikisync.core.layout import HEALTH_FILE
+from wikisync.core.messages import SilentProgress
 from wikisync.core.system.private import read_private_file
 from wikisync.core.version import __version__
 from wikisync.errors import FolderError, SyncError
@@ -27,6 +28,7 @@ from wikisync.workspace.failures import (
 from wikisync.workspace.runner import Runner
 from wikisync.workspace.syncing import Synced
 
+SAY_S = 10.0
 STOPPED = "stopped"
 HEALTH_BYTES_MAX = 16 * 1024 * 1024
 UNHEALTHY = frozenset(
@@ -66,6 +68,25 @@ _LIMIT_STEP = (
     f" the administrator of the service"
 )
 _HINT = "run: wikisync doctor"
+
+
+class SaidProgress(SilentProgress):
+    """Says from time to time how far a long step of a wiki's cycle is."""
+
+    def __init__(self, name: str, say: Callable[[str], None]) -> None:
+        self._name, self._say = name, say
+
+    def start(self, label: str, total: int | None) -> None:
+        """Begin a step."""
+        self._step, self._total, self._done = label, total, 0
+        self._said_at = time.monotonic()
+
+    def advance(self, steps: int = 1) -> None:
+        """Count, and say it where nothing was said for a while."""
+        self._done += steps
+        if time.monotonic() > self._said_at + SAY_S:
+            self._said_at = time.monotonic()
+            self._say(f"{self._name}: {self._step}: {self._done} of {self._total}")
 
 
 class WatchReport:

@@ -77,6 +77,8 @@ class Watch:
         self._messages = messages
         self.opened = opened
         self._wikis = {wiki.name: wiki for wiki in wikis}
+        for wiki in wikis:
+            wiki.progress = report.SaidProgress(wiki.name, self._say)
         self._notifier = notifier
         self._budget = client.budget
         self._changed = asyncio.Event()
@@ -161,8 +163,7 @@ class Watch:
                 for kind, names in result.names.items()
                 if names
             )
-            log.info("%s: %s", wiki.name, words)
-            self._messages.note(f"{wiki.name}: {words}")
+            self._say(f"{wiki.name}: {words}")
             if self._site is not None:
                 self._site.change()
         self._renames |= {
@@ -184,10 +185,12 @@ class Watch:
         text = f": {problem}" if problem else ""
         hint = f" ({run.hint})" if run.hint else ""
         again = self._next_try(run.not_before)
-        line = f"{run.name}: {run.condition.value}{text}{hint}{again}"
+        self._say(f"{run.name}: {run.condition.value}{text}{hint}{again}")
+        self._changed.set()
+
+    def _say(self, line: str) -> None:
         log.info("%s", line)
         self._messages.note(line)
-        self._changed.set()
 
     def _on_outage(self, outage: runner.Outage | None) -> None:
         if outage is None:

@@ -52,6 +52,10 @@ class WatchedWiki(WikiCycles):
         self._saved: set[str] | None = None
         """Files in the folder that were saved since the last cycle; None where
         anything may have happened to it."""
+        self._news: ScanScope | None = None
+        """The widest scope that was noted since the last cycle began."""
+        self._has_rest = False
+        """Whether the last cycle left pages to the next one."""
         self._named: set[Slug] = set()
         """Pages that webhooks named since the last scan of the wiki."""
 
@@ -73,12 +77,18 @@ class WatchedWiki(WikiCycles):
 
     def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
         """Remember files of the folder, or pages of the wiki, for the next cycle."""
+        self._news = max(self._news or scope, scope)
         if scope is ScanScope.WIKI and len(self._named) < EDITS_MAX:
             self._named.update(map(Slug, paths or ()))
         if scope is ScanScope.FOLDER and self._saved is not None:
             saved = self._saved.union(paths or ())
             is_known = paths is not None and len(saved) <= SAVED_MAX
             self._saved = saved if is_known else None
+
+    def is_awaited(self) -> bool:
+        """Whether something was noted since the cycle began; then a rest is left."""
+        self._has_rest |= self._news is not None
+        return self._has_rest
 
     def note_edit(self, slug: Slug, edit: RemoteEdit) -> None:
         """Remember who edited a page on the wiki, until the next cycle."""
@@ -109,6 +119,11 @@ class WatchedWiki(WikiCycles):
         edits, self._edits = self._edits, {}
         if edits:
             wiki.known.note_edits(edits)
+        had_rest, self._has_rest = self._has_rest, False
+        if had_rest:
+            # the wiki is scanned once all is sent, unless there is news of it
+            scope = self._news or ScanScope.FOLDER
+        self._news = None
         saved, self._saved = self._saved, set()
         if scope is ScanScope.EVERYTHING or not self.synced.results:
             saved = None
@@ -126,7 +141,7 @@ class WatchedWiki(WikiCycles):
         else:
             self._named -= named
             self._noted_at = self._client.now()
-            return result
+            return replace(result, has_more=result.has_more or had_rest)
         finally:
             wiki.remote.is_remembering = wiki.remote.keeps_files = False
 

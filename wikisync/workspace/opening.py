@@ -4,7 +4,7 @@ Every command comes through here, so that the guards of its folder hold for all 
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
@@ -192,6 +192,7 @@ class OpenWorkspace:
         progress: Progress | None = None,
         *,
         is_planned: bool = False,
+        is_awaited: Callable[[], bool] = bool,
     ) -> CycleResult:
         """Run one cycle of a wiki; a dry run with a copied state, or ``is_planned``."""
         owner, local = sides.section.owner, sides.local
@@ -211,6 +212,7 @@ class OpenWorkspace:
                 progress=progress,
                 linked=sides.remote,
                 confirm=None if is_planned else sides.confirm,
+                is_awaited=is_awaited,
             )
 
     def remembered(self, wiki: WikiSection) -> Sides:

@@ -459,6 +459,8 @@ class Runner:
             condition = Condition.NEEDS_PERSON
         elif problem:
             condition = Condition.PARTLY
+        elif outcome.has_more and self._is_endless:
+            condition = Condition.SYNCING
         elif outcome.open_here:
             condition, problem, hint = Condition.OPEN, outcome.open_here, OPEN_HINT
         else:

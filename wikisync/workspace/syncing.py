@@ -132,6 +132,10 @@ class WikiCycles:
     def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
         """Nothing is kept: every cycle scans both sides."""
 
+    def is_awaited(self) -> bool:
+        """Whether the rest of many pages waits for another cycle: never."""
+        return False
+
     async def cycle(self, scope: ScanScope = ScanScope.EVERYTHING) -> CycleOutcome:
         """One cycle; a wiki that is elsewhere is looked for once more."""
         try:
@@ -181,7 +185,9 @@ class WikiCycles:
         with self._opened.meeting(self.section, is_first=is_first) as match:
             # whoever begins may have mended the token or the service's limits just now
             options = replace(options, folder=match, tries_again=is_first)
-            result = await self._opened.cycle(wiki, options, self.progress)
+            result = await self._opened.cycle(
+                wiki, options, self.progress, is_awaited=self.is_awaited
+            )
         self.synced.has_other_folder |= match is parts.FolderMatch.OTHER
         return result
 

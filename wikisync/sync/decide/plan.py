@@ -481,10 +481,10 @@ _RANK: dict[type[Action], int] = {
     MoveLocal: 2,  # after the rename on the wiki that carries its page along
     Rebind: 3,
     CreateLocal: 4,
-    CreateRemote: 4,
     Pull: 5,
     Merge: 5,
     Push: 6,
+    CreateRemote: 7,  # there may be many, for which an edit is not to wait
     Adopt: 7,
     DropRecord: 8,
     Hold: 9,

@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 TEXTS_COMPARED_MAX = 20
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
+SEND_SHARE = 2.0
+"""Pages are sent so many times as long as all before took, until the rest of them waits
+for what happened meanwhile."""
 LASTING = frozenset(
     [
         *("conflict-stray", "folder-left-out", "name-hidden", "page-copy"),
@@ -62,13 +65,15 @@ async def run_cycle(
     progress: Progress | None = None,
     linked: parts.LinkedPages | None = None,
     confirm: parts.Confirm | None = None,
+    is_awaited: Callable[[], bool] = bool,
 ) -> parts.CycleResult:
     """Carry edits from each side to the other, once; or one way, as asked.
 
     ``confirm`` is asked before anything is done; None where the wiki is known to be the
     one that is meant.  Interrupted at any point, it leaves whole pages, and a base that
     knows no more than what was verified.  Halted where the folder was synced with
-    another wiki; other errors where folder, service or disk are away.
+    another wiki; other errors where folder, service or disk are away.  ``is_awaited``
+    says whether something happened since, for which the rest of many pages waits.
     """
     cycle = parts.Cycle(
         remote,
@@ -78,6 +83,7 @@ async def run_cycle(
         clock,
         progress or SilentProgress(),
         linked,
+        is_awaited,
     )
     known = cycle.state
     with known.cycle():
@@ -104,6 +110,7 @@ class _Run:
         self._confirm = confirm
         self._holds = Holds(cycle)
         self._settled: frozenset[model.Slug] = frozenset()
+        self._began = cycle.clock()
         self._shown: Mapping[model.Slug, str | errors.FolderError] = {}
         self._agreed: Base | None = None
         """The base before anything was carried out; None where nothing was."""
@@ -115,11 +122,10 @@ class _Run:
     async def run(self, owner: model.WikiOwner, remote_id: str) -> parts.CycleResult:
         cycle, options = self._cycle, self._cycle.options
         state, tally = cycle.state, cycle.tally
-        started_at = cycle.clock()
         self._refuse_other(owner, remote_id)
         # what a first sync finds, also after a lost state, is older than it
         if options.is_undoable and state.memory.health.last_good_at is not None:
-            state.begin_sync(started_at)
+            state.begin_sync(self._began)
         # Both change what the scans will find, so they come first: the base is then as
         # the wiki is, and the folder has every text that was saved.
         await settle_intents(cycle)
@@ -145,7 +151,7 @@ class _Run:
         is_whole = decided.here.is_complete and decided.there.is_complete
         health = replace(
             state.memory.health,
-            last_started_at=started_at,
+            last_started_at=self._began,
             problem=str(problems[0]) if problems else "",
         )
         if is_whole and all(one.code in LASTING for one in problems):
@@ -293,15 +299,7 @@ class _Run:
         for merge in plan.merges:
             await self._one(merge, decided, push)
         if plan.sends:
-            progress = self._cycle.progress
-            progress.start("pages to the wiki", len(plan.sends))
-
-            async def send(action: Send) -> None:
-                await push(action)
-                progress.advance()
-
-            # while one is answered, the next is got ready
-            await each(plan.sends, send, in_flight=SENDS_MAX)
+            await self._send(plan.sends, push)
         await self._fetch_attachments(decided)
         # All texts are where they go, or their errors are known: only now can be said
         # which removals would take away the last copy of one.
@@ -317,6 +315,23 @@ class _Run:
                 continue
             if action.slug not in self._waiting:
                 await self._one(action, decided, push)
+
+    async def _send(self, sends: Sequence[Send], push: Pushing) -> None:
+        cycle, now = self._cycle, self._cycle.clock
+        cycle.progress.start("pages to the wiki", len(sends))
+        waits_at = now() + SEND_SHARE * (now() - self._began)
+
+        async def send(action: Send) -> None:
+            if now() > waits_at and cycle.is_awaited():
+                cycle.tally.superseded += 1
+                return
+            await push(action)
+            cycle.progress.advance()
+
+        saved = {path.rpartition(".")[0] for path in cycle.options.saved or ()}
+        ordered = sorted(sends, key=lambda one: one.slug not in saved)
+        # while one is answered, the next is got ready
+        await each(ordered, send, in_flight=SENDS_MAX)
 
     async def _one(self, action: _Single, decided: Decided, push: Pushing) -> None:
         match action:

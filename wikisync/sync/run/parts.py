@@ -142,7 +142,8 @@ class _Tally(Struct):
     renamed: list[Slug] = field(default_factory=list)
     removed: list[Slug] = field(default_factory=list)
     superseded: int = 0
-    """Pages that changed since the plan was made; the next cycle decides about them."""
+    """Pages that changed since the plan was made, or whose turn comes later; the next
+    cycle decides about them."""
     outdated: frozenset[Slug] = frozenset()
     """Pages whose files changed here; the next cycle sends those that are pulled."""
     attachments: list[str] = field(default_factory=list)
@@ -206,6 +207,8 @@ class Cycle(Struct, frozen=True):
     clock: Callable[[], float] = time.time
     progress: Progress = field(default_factory=SilentProgress)
     linked: LinkedPages | None = None
+    is_awaited: Callable[[], bool] = bool
+    """Whether something happened since that another cycle has to carry over."""
     tally: _Tally = field(default_factory=_Tally)
     """What the cycle did so far; the one part that changes."""
 
