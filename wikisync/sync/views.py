@@ -215,11 +215,9 @@ class AliasedFolder:
             self._state.drop_alias(file)
         return moved
 
-    async def delete(
-        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
-    ) -> None:
+    async def delete(self, slug: Slug, **expected: Any) -> None:
         """Move the page's file to the trash."""
-        await self._folder.delete(self._state.file_of(slug), expected=expected, why=why)
+        await self._folder.delete(self._state.file_of(slug), **expected)
 
     async def late_saves(self) -> Sequence[LateSave]:
         """Saves that reached a file only after it had been replaced."""
@@ -233,24 +231,14 @@ class AliasedFolder:
         """The page's conflict file as it is now."""
         return await self._folder.conflict_file(self._state.file_of(slug))
 
-    async def write_conflict(
-        self,
-        slug: Slug,
-        page_format: Format,
-        text: str,
-        *,
-        expected: Digest | None = None,
-    ) -> str:
+    async def write_conflict(self, slug: Slug, *text: Any, **expected: Any) -> str:
         """Write the page's conflict file beside it."""
-        return await self._folder.write_conflict(
-            self._state.file_of(slug), page_format, text, expected=expected
-        )
+        file = self._state.file_of(slug)
+        return await self._folder.write_conflict(file, *text, **expected)
 
-    async def remove_conflict(
-        self, slug: Slug, *, expected: Digest | None = None
-    ) -> None:
+    async def remove_conflict(self, slug: Slug, **expected: Any) -> None:
         """Remove the page's conflict file, into the trash."""
-        await self._folder.remove_conflict(self._state.file_of(slug), expected=expected)
+        await self._folder.remove_conflict(self._state.file_of(slug), **expected)
 
 
 def _duplicate(file: Slug, slug: Slug) -> Problem:
@@ -357,33 +345,20 @@ class DryFolder:
     async def acknowledge(self, late: LateSave) -> None:
         """Nothing was taken."""
 
-    async def keep(
-        self, slug: Slug, text: str, why: str, *, is_again: bool = False
-    ) -> None:
+    async def keep(self, *_text: Any, **_is_again: Any) -> None:
         """Nothing is replaced."""
 
     async def conflict_file(self, slug: Slug) -> ConflictFile | None:
         """The page's conflict file; none where it was taken."""
         return None if slug in self._settled else await self._folder.conflict_file(slug)
 
-    async def write_conflict(
-        self,
-        slug: Slug,
-        page_format: Format,
-        text: str,
-        *,
-        expected: Digest | None = None,
-    ) -> str:
+    async def write_conflict(self, slug: Slug, *_text: Any, **_expected: Any) -> str:
         """The one that is there stays."""
-        del page_format, text, expected
         file = await self.conflict_file(slug)
         return file.path if file else ""
 
-    async def remove_conflict(
-        self, slug: Slug, *, expected: Digest | None = None
-    ) -> None:
+    async def remove_conflict(self, slug: Slug, **_expected: Any) -> None:
         """Remember that the page's conflict file was taken."""
-        del expected
         self._settled.add(slug)
 
 
@@ -433,11 +408,8 @@ class RememberedWiki:
     read_attachment = _refuse_now
     write = move = delete = write_attachment = follows = _refuse
 
-    async def other_files(
-        self, *, has_uploads: bool = False
-    ) -> Mapping[str, str] | None:
+    async def other_files(self, **_has_uploads: Any) -> Mapping[str, str] | None:
         """Know nothing."""
-        del has_uploads
         return None
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Collection, Sequence
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -54,7 +55,7 @@ class WatchedWiki(WikiCycles):
         anything may have happened to it."""
         self._news: ScanScope | None = None
         """The widest scope that was noted since the last cycle began."""
-        self._has_rest = False
+        self._has_rest, self.is_awaited = False, self._leaves_rest
         """Whether the last cycle left pages to the next one."""
         self._named: set[Slug] = set()
         """Pages that webhooks named since the last scan of the wiki."""
@@ -85,8 +86,8 @@ class WatchedWiki(WikiCycles):
             is_known = paths is not None and len(saved) <= SAVED_MAX
             self._saved = saved if is_known else None
 
-    def is_awaited(self) -> bool:
-        """Whether something was noted since the cycle began; then a rest is left."""
+    def _leaves_rest(self) -> bool:
+        """Whether something was noted since the cycle began, for which pages wait."""
         self._has_rest |= self._news is not None
         return self._has_rest
 
@@ -267,9 +268,6 @@ def lists_of(client: Client, wikis: Sequence[WatchedWiki]) -> list[ActiveProject
 def _common_group(wikis: Sequence[WatchedWiki]) -> str:
     """The smallest group that has all these wikis' projects, or subgroups of it."""
     groups = [wiki.path.split("/")[:-1] for wiki in wikis]
-    common: list[str] = []
-    for names in zip(*groups, strict=False):
-        if len({name.casefold() for name in names}) > 1:
-            break
-        common.append(names[0])
-    return "/".join(common)
+    levels = zip(*groups, strict=False)
+    same = takewhile(lambda names: len(set(map(str.casefold, names))) == 1, levels)
+    return "/".join(names[0] for names in same)

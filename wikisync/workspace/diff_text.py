@@ -11,13 +11,7 @@ CONTEXT_LINES = 3
 WORDS_MAX = 5_000
 """Words of one change beyond which its lines are coloured whole."""
 
-RED, GREEN, CYAN, BOLD, RESET = (
-    "\x1b[31m",
-    "\x1b[32m",
-    "\x1b[36m",
-    "\x1b[1m",
-    "\x1b[0m",
-)
+RED, GREEN, CYAN, BOLD, RESET = (f"\x1b[{code}m" for code in (31, 32, 36, 1, 0))
 _WORD = re.compile(r"\w+|\n|[^\S\n]+|[^\w\s]")
 
 

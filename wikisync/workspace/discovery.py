@@ -32,15 +32,11 @@ class Selection(Struct, frozen=True):
 
     def named(self, address: ServiceAddress) -> Selection:
         """The same with plain paths where the command line had addresses."""
-
-        def plain(paths: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(address.path_of(path) for path in paths)
-
         return replace(
             self,
-            projects=plain(self.projects),
-            groups=plain(self.groups),
-            excluded=plain(self.excluded),
+            projects=tuple(map(address.path_of, self.projects)),
+            groups=tuple(map(address.path_of, self.groups)),
+            excluded=tuple(map(address.path_of, self.excluded)),
         )
 
     def excludes(self, owner: WikiOwner) -> bool:

@@ -29,10 +29,7 @@ def with_hint(sentence: object, hint: str | None) -> str:
 def problem_as_json(problem: Problem) -> dict[str, str]:
     """One problem for programs."""
     return {
-        "code": problem.code,
-        "subject": problem.subject,
-        "message": problem.message,
-        "hint": problem.hint,
+        key: getattr(problem, key) for key in ("code", "subject", "message", "hint")
     }
 
 

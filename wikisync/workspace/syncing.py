@@ -1,6 +1,6 @@
 """Cycles of a workspace's wikis as the runner wants them, and what came of them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -118,6 +118,7 @@ class WikiCycles:
         self.section, self.name = section, section.folder
         self.options = options
         self.progress: Progress = SilentProgress()
+        self.is_awaited: Callable[[], bool] = bool
         self.synced = Synced(section)
         self._opened = opened
         self._client = client
@@ -131,10 +132,6 @@ class WikiCycles:
 
     def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
         """Nothing is kept: every cycle scans both sides."""
-
-    def is_awaited(self) -> bool:
-        """Whether the rest of many pages waits for another cycle: never."""
-        return False
 
     async def cycle(self, scope: ScanScope = ScanScope.EVERYTHING) -> CycleOutcome:
         """One cycle; a wiki that is elsewhere is looked for once more."""

@@ -437,23 +437,15 @@ class _Run:
     ) -> parts.CycleResult:
         tally, pages = self._tally, self._cycle.options.pages
         batches = (one for one in decided.batches if one.decision is Decision.WAITING)
-        seen, new, gone = (
-            decided.there.pages.keys(),
-            set[model.Slug](),
-            set[model.Slug](),
-        )
+        seen = decided.there.pages.keys()
+        new, gone = set[model.Slug](), set[model.Slug]()
         if self._agreed is not None:
             # what was recorded or dropped since the scan came to the wiki, or left it
             before, after = self._agreed.keys(), self._state.base().keys()
             new, gone = after - before, before - after
         return parts.CycleResult(
             plan=decided.plan,
-            pulled=len(tally.pulled),
-            pushed=len(tally.pushed),
-            merged=len(tally.merged),
-            renamed=len(tally.renamed),
-            removed=len(tally.removed),
-            attachments=len(tally.attachments),
+            **{kind: len(names) for kind, names in tally.names.items()},
             names=tally.names,
             held=tuple(
                 parts.Held.of(hold, self._state, shown=self._shown.get(hold.slug, ""))

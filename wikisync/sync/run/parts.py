@@ -163,14 +163,8 @@ class _Tally(Struct):
 
     @property
     def names(self) -> Mapping[str, Sequence[str]]:
-        return {
-            "pulled": self.pulled,
-            "pushed": self.pushed,
-            "merged": self.merged,
-            "renamed": self.renamed,
-            "removed": self.removed,
-            "attachments": self.attachments,
-        }
+        kinds = ("pulled", "pushed", "merged", "renamed", "removed", "attachments")
+        return {kind: getattr(self, kind) for kind in kinds}
 
     def fail(self, code: str, slug: str, error: WikisyncError) -> None:
         """Note that one page failed; the others go on, but for removals."""
