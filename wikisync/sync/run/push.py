@@ -35,12 +35,8 @@ class Pushes:
 
     def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
         self._cycle = cycle
-        self._state, self._local, self._remote, self._tally = (
-            cycle.state,
-            cycle.local,
-            cycle.remote,
-            cycle.tally,
-        )
+        self._state, self._local = cycle.state, cycle.local
+        self._remote, self._tally = cycle.remote, cycle.tally
         self._here = here
         self._there = there
         self._silent_in_row = 0
@@ -131,13 +127,8 @@ class Pushes:
                 self._agree(page, answer, normalisation, intent, action)
         else:
             answer = await self._move_back(page.slug, answer)
-            self._agree(
-                page,
-                answer,
-                normalisation_of(page.content, answer.content),
-                intent,
-                action,
-            )
+            normalisation = normalisation_of(page.content, answer.content)
+            self._agree(page, answer, normalisation, intent, action)
 
     async def _keep_unagreed(self, action: plan.Push) -> None:
         # such as that of a wiki which went back in time, where the newer one goes: it
