@@ -88,7 +88,9 @@ class Shelf(search.IndexPlace):
         self._next[name] = content
 
     def words(self, key: bytes, /) -> dict[str, str] | None:
-        return unpacked_words(self.noted[key]) if key in self.noted else None
+        if key not in self.noted:
+            return None
+        return dict(zip(*unpacked_words(self.noted[key]), strict=True))
 
 
 def document(
@@ -298,8 +300,11 @@ def test_lost_shard_is_told() -> None:
 def test_words_that_are_packed_come_back() -> None:
     for text in ("", "one", "one two two 日本語"):
         words = scored_words("title", "", text, "folder/name")
-        assert unpacked_words(packed_words(words)) == words
-    assert unpacked_words(packed_words({})) == {}
+        assert unpacked_words(packed_words(words)) == (
+            [*words],
+            "".join(words.values()),
+        )
+    assert unpacked_words(packed_words({})) == ([], "")
 
 
 # In a site ------------------------------------------------------------------------

@@ -253,29 +253,29 @@ class IndexUpdate:
     ) -> None:
         """Note which words have another score in a document, or have it no more."""
         old, new = self._before.documents.get(slot), self._now.get(slot)
-        words = self._words(slot, loaded) if new else {}
+        words, letters = self._words(loaded(slot)) if new else ((), ())
         before = self._place.words(old.key) if old else {}
         if before is None:
             self._is_known = False
             return
         if before:
-            gone = dict.fromkeys(before.keys() - words.keys(), "")
-            words = dict(words.items() - before.items()) | gone
+            now = dict(zip(words, letters, strict=True))
+            gone = dict.fromkeys(before.keys() - now.keys(), "")
+            changed = dict(now.items() - before.items()) | gone
+            words, letters = changed, changed.values()
         first = search_terms.score_of(slot, "")
-        letters = {letter: first + rank for letter, rank in search_terms.RANKS.items()}
+        codes = {letter: first + rank for letter, rank in search_terms.RANKS.items()}
         # hundreds a page: no step of a loop for each
-        codes = map(letters.__getitem__, words.values())
-        deque(map(array.append, map(scores.__getitem__, words), codes), 0)
+        added = map(codes.__getitem__, letters)
+        deque(map(array.append, map(scores.__getitem__, words), added), 0)
 
-    def _words(
-        self, slot: int, loaded: Callable[[int], SearchDocument]
-    ) -> dict[str, str]:
-        """The scored words of a document."""
-        document = loaded(slot)
+    def _words(self, document: SearchDocument) -> tuple[Iterable[str], Iterable[str]]:
+        """The words of a document, and the letter of each."""
         if document.words:
             return unpacked_words(document.words)
         slug = document.url.removesuffix(".html")
-        return document_words(document.title, document.text.sections, (), slug)
+        words = document_words(document.title, document.text.sections, (), slug)
+        return words, words.values()
 
     def _update_terms(
         self, scores: WordScores

@@ -15,7 +15,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, chain, compress
 from operator import add, sub
 from typing import TypeAlias
@@ -306,12 +306,15 @@ def _rescored(postings: str, changes: Scores) -> str:
 
 
 def _postings(scores: Scores) -> str:
-    # there are millions: each costs a subtraction, two look-ups and a sum of texts
+    # there are millions: each costs a subtraction and a look-up
     kept = [score for score in scores if score & _RANK_MASK]
     before = chain([0], [score & ~_RANK_MASK for score in kept])
-    steps = map(sub, kept, before)
-    texts = [_TEXTS[it >> _RANK_BITS] + _LETTERS[it & _RANK_MASK] for it in steps]
-    return "".join(texts)
+    return "".join(map(_step, map(sub, kept, before)))
+
+
+@lru_cache(maxsize=65_536)
+def _step(step: int) -> str:
+    return f"{_TEXTS[step >> _RANK_BITS]}{_LETTERS[step & _RANK_MASK]}"
 
 
 def packed_slots(slots: Iterable[int]) -> str:

@@ -113,10 +113,10 @@ def packed_words(words: Mapping[str, str]) -> bytes:
     return f"{''.join(words.values())}\n{' '.join(words)}".encode()
 
 
-def unpacked_words(packed: bytes) -> dict[str, str]:
-    """The words and letters that were packed."""
+def unpacked_words(packed: bytes) -> tuple[list[str], str]:
+    """The words that were packed, and the letter of each."""
     letters, _, words = packed.decode().partition("\n")
-    return dict(zip(words.split(), letters, strict=True))
+    return words.split(), letters
 
 
 def _count_folded(folded: str) -> Counter[str]:

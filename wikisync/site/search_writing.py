@@ -147,4 +147,5 @@ class _SearchFolder(IndexPlace):
     def words(self, key: bytes) -> dict[str, str] | None:
         if self._store.facts("words", key) is None:
             return None
-        return unpacked_words(_BODIES.decode(self._store.body("words", key)).words)
+        packed = _BODIES.decode(self._store.body("words", key)).words
+        return dict(zip(*unpacked_words(packed), strict=True))
