@@ -23,7 +23,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -148,9 +147,10 @@ class Budget:
         self._waits: dict[Area, Wait] = {}
         self._trials: dict[Area, asyncio.Event] = {}
         """Areas in which one request is made alone after a pause."""
-        self._slots = _Slots(lambda: min(int(self._pace.slots), settings.reads_max))
         self._queue = asyncio.Lock()
         """Requests take their turn in the order in which they came."""
+        self._in_flight = 0
+        self._answered = asyncio.Event()
         self._made = 0
 
     @asynccontextmanager
@@ -178,7 +178,8 @@ class Budget:
         else:
             self.note_answer(area)
         finally:
-            self._slots.release()
+            self._in_flight -= 1
+            self._answered.set()
             self._end_trial(area, trial)
 
     async def repeated(
@@ -231,7 +232,7 @@ class Budget:
             self._pace.heard(
                 Area.of(request).window,
                 window,
-                in_flight=self._slots.used - 1,
+                in_flight=self._in_flight - 1,
                 slots_max=self._settings.reads_max,
             )
 
@@ -263,15 +264,11 @@ class Budget:
         while True:
             trial = await self._after_pause(request, area)
             try:
-                await self._slots.acquire()
-                try:
+                async with self._queue:
                     await self._paced(area)
                     if trial is not None or self.wait_of(area) is None:
+                        self._in_flight += 1
                         return trial
-                except BaseException:
-                    self._slots.release()
-                    raise
-                self._slots.release()
             except BaseException:
                 self._end_trial(area, trial)
                 raise
@@ -295,16 +292,18 @@ class Budget:
         return trial
 
     async def _paced(self, area: Area) -> None:
-        async with self._queue:
-            while self.shared and (wait_s := await self.shared.take()):
-                await self._sleep(wait_s)
-            while wait_s := self._pace.take(
-                area.window,
-                self._clock(),
-                is_long=self._is_long,
-                slots_max=self._settings.reads_max,
-            ):
-                await self._sleep(wait_s)
+        while self._in_flight >= min(int(self._pace.slots), self._settings.reads_max):
+            self._answered.clear()
+            await self._answered.wait()
+        while self.shared and (wait_s := await self.shared.take()):
+            await self._sleep(wait_s)
+        while wait_s := self._pace.take(
+            area.window,
+            self._clock(),
+            is_long=self._is_long,
+            slots_max=self._settings.reads_max,
+        ):
+            await self._sleep(wait_s)
         self._made += 1
 
     @property
@@ -380,37 +379,6 @@ class Budget:
         if trial is not None:
             self._trials.pop(area, None)
             trial.set()
-
-
-class _Slots:
-    """Requests in flight; those that wait get a slot in their order."""
-
-    def __init__(self, size: Callable[[], int]) -> None:
-        self.used = 0
-        self._size = size
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    async def acquire(self) -> None:
-        slot = asyncio.get_running_loop().create_future()
-        self._waiting.append(slot)
-        self._fill()
-        try:
-            await slot
-        except asyncio.CancelledError:
-            if not slot.cancelled():
-                self.release()
-            raise
-
-    def release(self) -> None:
-        self.used -= 1
-        self._fill()
-
-    def _fill(self) -> None:
-        while self._waiting and self.used < self._size():
-            slot = self._waiting.popleft()
-            if not slot.cancelled():
-                self.used += 1
-                slot.set_result(None)
 
 
 def shown_time(at: float) -> str:

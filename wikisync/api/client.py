@@ -145,11 +145,14 @@ class Client:
     ) -> tuple[ProjectRecord, str | None] | None:
         """One project with its ETag, or None when it is still the one with ``etag``."""
         request = replace(self._project(project), etag=etag)
-        answer = await self.send(request)
-        if answer.status == HTTPStatus.NOT_MODIFIED:
-            return None
-        record = _decoded(answer, ProjectRecord, request.purpose)
-        return record, answer.headers.get("etag")
+
+        def read(answer: Answer) -> tuple[ProjectRecord, str | None] | None:
+            if answer.status == HTTPStatus.NOT_MODIFIED:
+                return None
+            record = decode(answer, ProjectRecord, request.purpose)
+            return record, answer.headers.get("etag")
+
+        return await self.ask(request, read)
 
     async def group(self, group: Id) -> schema.GroupRecord:
         """One group by numeric id or full path; NotFound if absent or hidden."""
@@ -248,22 +251,29 @@ class Client:
         owner = str(owner)
         return Purpose(action, about, kind, owner, others, is_write, self.has_token)
 
-    async def fetch(self, request: Request, kind: type[T]) -> T:
-        """Ask for one JSON value and decode it."""
+    async def ask(self, request: Request, read: Callable[[Answer], T]) -> T:
+        """What is read of a success: a status below 300, or 304 where there is an ETag.
+
+        Asked again where the answer was cut.
+        """
 
         async def attempt() -> T:
-            answer = await self._exchange(request)
-            return _decoded(answer, kind, request.purpose)
+            async with self.budget.turn(request):
+                answer = await self._pool.exchange(request)
+            try:
+                return read(answer)
+            except CutAnswer as exc:
+                raise TransientFailure(exc) from exc
 
         return await self._repeated(request, attempt)
+
+    async def fetch(self, request: Request, kind: type[T]) -> T:
+        """Ask for one JSON value and decode it."""
+        return await self.ask(request, lambda one: decode(one, kind, request.purpose))
 
     async def send(self, request: Request) -> Answer:
-        """Ask for a success: a status below 300, or 304 where an ETag was given."""
-
-        async def attempt() -> Answer:
-            return await self._exchange(request)
-
-        return await self._repeated(request, attempt)
+        """Ask for a success, which comes as it is."""
+        return await self.ask(request, lambda answer: answer)
 
     def walk(self, request: Request, kind: type[T]) -> listing.Listing[T]:
         """Every record of a paged list, asking for the next part when needed."""
@@ -272,17 +282,15 @@ class Client:
     async def part(self, request: Request, kind: type[T]) -> listing.Part[T]:
         """One part of a paged list."""
 
-        async def attempt() -> listing.Part[T]:
-            answer = await self._exchange(request)
-            records = _all_of(decode_each(answer, kind, request.purpose))
-            following = listing.next_query(answer.headers, request.query)
-            total, is_last_named = (
+        def read(answer: Answer) -> listing.Part[T]:
+            return listing.Part(
+                list(decode_each(answer, kind, request.purpose)),
+                listing.next_query(answer.headers, request.query),
                 listing.total_of(answer.headers),
                 listing.says_end(answer.headers),
             )
-            return listing.Part(records, following, total, is_last_named)
 
-        return await self._repeated(request, attempt)
+        return await self.ask(request, read)
 
     def shown(self, request: Request) -> str:
         """The URL of a request for messages, without secrets."""
@@ -326,10 +334,6 @@ class Client:
         """
         async with self._write_locks.setdefault(wiki, asyncio.Lock()):
             yield
-
-    async def _exchange(self, request: Request) -> Answer:
-        async with self.budget.turn(request):
-            return await self._pool.exchange(request)
 
     async def _chunks(self, url: str, request: Request) -> AsyncGenerator[bytes, None]:
         """The turn of a file lasts until its last byte."""
@@ -379,17 +383,3 @@ class Client:
             f"still waiting for {self.address.authority}, for more than"
             f" {after_s:.0f} s: {action}"
         )
-
-
-def _all_of(records: Iterator[T]) -> list[T]:
-    try:
-        return list(records)
-    except CutAnswer as exc:
-        raise TransientFailure(exc) from exc
-
-
-def _decoded(answer: Answer, kind: type[T], purpose: Purpose) -> T:
-    try:
-        return decode(answer, kind, purpose)
-    except CutAnswer as exc:
-        raise TransientFailure(exc) from exc
