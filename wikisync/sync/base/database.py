@@ -97,29 +97,29 @@ class Database:
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What a query finds, all of it."""
-        with self.reading():
+        try:
             return self._connection.execute(query, values).fetchall()
+        except Exception as exc:
+            self._refuse(exc, _UNSOUND)
+            raise
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
         """Take what cannot be among the values read inside for damage."""
         try:
-            with self._translating():
-                yield
-        except UnicodeEncodeError:
-            raise  # of what is asked for, not of what is found
-        except _UNSOUND as exc:
-            self.is_damaged = True
-            raise damage_of(self.path, exc) from exc
-
-    @contextlib.contextmanager
-    def _translating(self) -> Iterator[None]:
-        try:
-            with translated(self.path):
-                yield
-        except StateDamaged:
-            self.is_damaged = True
+            yield
+        except Exception as exc:
+            self._refuse(exc, _UNSOUND)
             raise
+
+    def _refuse(
+        self, exc: BaseException, unsound: tuple[type[Exception], ...] = ()
+    ) -> None:
+        """Raise an error of the file as ours, and note damage."""
+        found = _as_ours(self.path, exc, unsound)
+        self.is_damaged |= isinstance(found, StateDamaged)
+        if found is not exc:
+            raise found from exc
 
     def execute(self, statement: str, values: Sequence[object]) -> None:
         """Carry out one statement, as a transaction or a part of one."""
@@ -132,27 +132,28 @@ class Database:
 
         An error of a part undoes all, also where somebody caught it.
         """
-        with self._translating():
-            is_part = self._depth > 0
+        is_part = self._depth > 0
+        self._depth += 1
+        try:
             if not is_part:
-                self._connection.execute("BEGIN IMMEDIATE")
                 self._has_failed = False
-            self._depth += 1
-            try:
-                yield self._connection
-                if not is_part:
-                    assert not self._has_failed, "an error was caught inside"
-                    self._connection.execute("COMMIT")
-            except BaseException:
-                self._has_failed = True
-                if not is_part:
-                    self.rollbacks += 1
-                    # a full disk ends the transaction by itself
-                    if self._connection.in_transaction:
+                self._connection.execute("BEGIN IMMEDIATE")
+            yield self._connection
+            if not is_part:
+                assert not self._has_failed, "an error was caught inside"
+                self._connection.execute("COMMIT")
+        except BaseException as exc:
+            self._has_failed = True
+            if not is_part:
+                self.rollbacks += 1
+                # a full disk ends the transaction by itself
+                if self._connection.in_transaction:
+                    with self.reading():
                         self._connection.execute("ROLLBACK")
-                raise
-            finally:
-                self._depth -= 1
+            self._refuse(exc)
+            raise
+        finally:
+            self._depth -= 1
 
 
 def _copy(path: Path, connection: sqlite3.Connection, *, is_live: bool) -> None:
@@ -217,26 +218,37 @@ def _check(connection: sqlite3.Connection) -> None:
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """SQLite's errors as ours, each with its next step."""
+    """SQLite's errors as ours."""
     try:
         yield
-    except sqlite3.ProgrammingError:
-        raise  # a fault of ours, and not of the file
-    except UnicodeDecodeError as exc:
-        # SQLite's own sentence names what it found
-        raise damage_of(path, exc) from exc
-    except sqlite3.OperationalError as exc:
-        if any(words in str(exc) for words in _OF_DAMAGE):
-            raise damage_of(path, exc) from exc
-        raise StateError(
-            f"{path} cannot be used: {exc}",
-            hint="check that the disk has space, that the folder is writable, and that"
-            " no other wikisync is running in it",
-        ) from exc
-    except sqlite3.DatabaseError as exc:
-        raise damage_of(path, exc) from exc
-    except OSError as exc:
-        raise StateError(f"{path} cannot be set aside: {exc.strerror}") from exc
+    except Exception as exc:
+        found = _as_ours(path, exc)
+        if found is exc:
+            raise
+        raise found from exc
+
+
+def _as_ours(
+    path: Path, exc: BaseException, unsound: tuple[type[Exception], ...] = ()
+) -> BaseException:
+    """What an error is raised as, with its next step; itself where it is not SQLite's.
+
+    ``unsound`` are errors of values that were read.
+    """
+    match exc:
+        case sqlite3.ProgrammingError() | UnicodeEncodeError():
+            return exc  # a fault of ours, or of what is asked for
+        case sqlite3.OperationalError() if not any(w in str(exc) for w in _OF_DAMAGE):
+            return StateError(
+                f"{path} cannot be used: {exc}",
+                hint="check that the disk has space, that the folder is writable, and"
+                " that no other wikisync is running in it",
+            )
+        case sqlite3.DatabaseError() | UnicodeDecodeError():
+            return damage_of(path, exc)
+        case OSError():
+            return StateError(f"{path} cannot be set aside: {exc.strerror}")
+    return damage_of(path, exc) if isinstance(exc, unsound) else exc
 
 
 def damage_of(path: Path, found: object) -> StateDamaged:
