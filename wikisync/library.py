@@ -23,7 +23,7 @@ from wikisync.site.model import SiteOptions
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import describe
 from wikisync.workspace import cloning, configured, exporting, sync_run
-from wikisync.workspace.attention import batch_sentence, held_sentence
+from wikisync.workspace.attention import waiting_sentences
 from wikisync.workspace.discovery import Selection, find_wikis
 from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, Credentials
 from wikisync.workspace.syncing import Synced
@@ -335,10 +335,7 @@ def _synced(wiki: Synced) -> WikiResult:
             for result in wiki.results
             for action in result.plan.actions
         ),
-        waiting=(
-            *(batch_sentence(folder, batch) for batch in wiki.batches),
-            *(held_sentence(folder, held) for held in wiki.held),
-        ),
+        waiting=tuple(waiting_sentences(wiki)),
         problems=wiki.problems,
         error=wiki.failure,
         is_paused=wiki.paused is not None,

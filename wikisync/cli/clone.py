@@ -176,7 +176,7 @@ def _report_copy(console: Console, copied: cloning.Copied, *, is_dry_run: bool) 
             str(copied.target.owner),
             source.pages,
             len(one.last.plan.actions) if is_dry_run else one.count("pushed"),
-            len(one.held),
+            len(one.last.held),
             len(one.problems) + len(source.wiki.problems),
         )
         for one in run.wikis

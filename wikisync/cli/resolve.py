@@ -233,14 +233,14 @@ async def _without_conflict(
     done = await sync_pages(opened, wanted, asked.credentials)
     if slug in known.conflict_files():
         return None
-    held = {page.reason for one in done for page in one.held if page.slug == slug}
+    held = {page.reason for one in done for page in one.last.held if page.slug == slug}
     if choice is not None and HoldReason.POINTER in held:
         async with asked.credentials.open(asked.workspace) as client:
             wiki = await opened.synced(client, section)
             await resolving.take_over_pointer(wiki, slug, choice)
         known.note_done(time.time(), slug, f"resolve {slug}: {choice}")
         return await _sync_decided([asked], opened)
-    if any(one.held or one.failure or one.problems for one in done):
+    if any(one.last.held or one.failure or one.problems for one in done):
         asked.synced(done)
     else:
         sentence = f"{name}: there is no conflict to resolve"

@@ -132,21 +132,21 @@ def report_sync(
 
 def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
     folder = wiki.section.folder
-    for batch in wiki.batches:
+    for batch in wiki.last.batches:
         console.warn(attention.batch_sentence(folder, batch))
     if is_dry_run:
         return  # its lines are in the plan
-    for held in wiki.held:
+    for held in wiki.last.held:
         console.warn(attention.held_sentence(folder, held))
-    for one in wiki.waiting[:WAITING_SHOWN_MAX]:
+    for one in wiki.last.waiting[:WAITING_SHOWN_MAX]:
         console.note(f"{folder}/{one.slug}: {one.reason}")
-    if (more := len(wiki.waiting) - WAITING_SHOWN_MAX) > 0:
+    if (more := len(wiki.last.waiting) - WAITING_SHOWN_MAX) > 0:
         console.note(f"and {sentences.counted(more, 'page')} more; see wikisync status")
     for slug, notice in wiki.notices[:WAITING_SHOWN_MAX]:
         console.note(f"{folder}/{slug}: {notice}")
     if (more := len(wiki.notices) - WAITING_SHOWN_MAX) > 0:
         console.note(f"and {sentences.counted(more, 'page')} more; see wikisync log")
-    if wiki.results and wiki.last.next_scan_s is not None:
+    if wiki.last.next_scan_s is not None:
         again = max(1, round(wiki.last.next_scan_s))
         console.note(f"run it again in {again} s, or wait with: wikisync sync --wait")
 
@@ -180,11 +180,11 @@ def _done(wiki: Synced) -> list[str]:
     words = [f"{number} {name}" for name, number in counts.items() if number]
     if fetched := wiki.count("attachments"):
         words.append(f"{sentences.counted(fetched, 'attachment')} fetched")
-    if wiki.held:
-        words.append(f"{len(wiki.held)} held")
-    if wiki.waiting:
-        words.append(f"{len(wiki.waiting)} waiting")
-    asked = sum(len(batch.members) for batch in wiki.batches)
+    if wiki.last.held:
+        words.append(f"{len(wiki.last.held)} held")
+    if wiki.last.waiting:
+        words.append(f"{len(wiki.last.waiting)} waiting")
+    asked = sum(len(batch.members) for batch in wiki.last.batches)
     if asked:
         words.append(f"{asked} waiting for your approval")
     if wiki.problems and not words:
@@ -203,7 +203,7 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
         "pages": wiki.last.pages if wiki.results else None,
         **{name: wiki.count(name) for name in COUNTS},
         "attachments_fetched": wiki.count("attachments"),
-        "plan": _plan_lines(wiki) if wiki.results else [],
+        "plan": _plan_lines(wiki),
         "held": [
             {
                 "page": one.slug,
@@ -212,15 +212,15 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
                 "conflict": bool(one.conflict_file),
                 "conflict_file": one.conflict_file or None,
             }
-            for one in wiki.held
+            for one in wiki.last.held
         ],
         "waiting": [
-            {"page": one.slug, "reason": str(one.reason)} for one in wiki.waiting
+            {"page": one.slug, "reason": str(one.reason)} for one in wiki.last.waiting
         ],
-        "batches": [sentences.batch_as_json(batch) for batch in wiki.batches],
+        "batches": [sentences.batch_as_json(batch) for batch in wiki.last.batches],
         "problems": [sentences.problem_as_json(problem) for problem in wiki.problems],
         "notes": [sentences.problem_as_json(note) for note in wiki.all_notes],
         "absent": [sentences.problem_as_json(problem) for problem in wiki.absent],
         "error": sentences.error_as_json(failure) if failure else None,
-        "next_look_s": wiki.last.next_scan_s if wiki.results else None,
+        "next_look_s": wiki.last.next_scan_s,
     }

@@ -16,7 +16,7 @@ from wikisync.folder.naming import parse_path, path_of
 from wikisync.folder.scan import ListedFile, read_patterns, scan_pages
 from wikisync.folder.workspace import holder_of
 from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk, encoded, new_path
-from wikisync.workspace.attention import batch_sentence, failure_sentence, held_sentence
+from wikisync.workspace.attention import failure_sentence, waiting_sentences
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.restoring import DIGITS, read_revisions
@@ -340,7 +340,6 @@ class Agent:
         for wiki in run.wikis:
             if wiki.failure:
                 said.append(failure_sentence(section.folder, wiki.failure))
-            said += [batch_sentence(section.folder, one) for one in wiki.batches]
-            said += [held_sentence(section.folder, one) for one in wiki.held]
+            said += waiting_sentences(wiki)
             said += [one.message for one in wiki.problems]
         return {"sync": "; ".join(said) or "synced"}

@@ -155,11 +155,17 @@ def sentences(wiki: Synced) -> Iterator[str]:
     is_shown_above = isinstance(failure, errors.AuthenticationFailed)
     if failure is not None and not is_shown_above and not is_transient(failure):
         yield failure_sentence(section.folder, failure)
-    yield from (batch_sentence(section.folder, batch) for batch in wiki.batches)
-    yield from (held_sentence(section.folder, held) for held in wiki.held)
+    yield from waiting_sentences(wiki)
     for problem in wiki.problems:
         if needs_person(problem):
             yield problem_sentence(section, problem)
+
+
+def waiting_sentences(wiki: Synced) -> Iterator[str]:
+    """What waits for a person's word, one sentence each."""
+    folder = wiki.section.folder
+    yield from (batch_sentence(folder, batch) for batch in wiki.last.batches)
+    yield from (held_sentence(folder, held) for held in wiki.last.held)
 
 
 # -- the file ----------------------------------------------------------------------

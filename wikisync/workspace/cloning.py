@@ -134,7 +134,7 @@ class _WikiClone(WikiCycles):
     def pulled(self) -> PulledWiki:
         """What all cycles did, and what is left to a person; Halted by a stop."""
         synced, folder = self.synced, self._opened.folder_of(self.section)
-        for batch in synced.batches:
+        for batch in synced.last.batches:
             if batch.kind is BatchKind.DELETES_HERE:
                 gone = [member.slug for member in batch.members]
                 tracked = max(len(gone), batch.tracked)
@@ -143,10 +143,11 @@ class _WikiClone(WikiCycles):
                 raise errors.Halted(batch_sentence(self.name, batch))
         waiting = [
             Problem("page-held", held.slug, str(held), next_step(self.name, held))
-            for held in synced.held
+            for held in synced.last.held
         ]
         waiting += [
-            Problem("page-skipped", one.slug, str(one.reason)) for one in synced.waiting
+            Problem("page-skipped", one.slug, str(one.reason))
+            for one in synced.last.waiting
         ]
         problems = tuple(dict.fromkeys((*synced.problems, *waiting)))
         return PulledWiki(

@@ -11,8 +11,7 @@ from wikisync.config import WikiSection
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem, Slug
 from wikisync.errors import ExitCode, Halted, NotFound, WikisyncError
-from wikisync.sync.decide.plan import CreateLocal, CreateRemote, Notice, Rebind, Skip
-from wikisync.sync.decide.safety import Batch
+from wikisync.sync.decide.plan import CreateLocal, CreateRemote, Notice, Rebind
 from wikisync.sync.run import parts
 from wikisync.workspace.identity import Located
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, WikiMoved
@@ -36,23 +35,8 @@ class Synced(Struct):
 
     @property
     def last(self) -> parts.CycleResult:
-        """The cycle after which nothing was left to do at once."""
-        return self.results[-1]
-
-    @property
-    def held(self) -> tuple[parts.Held, ...]:
-        """Pages that wait for a person."""
-        return self.last.held if self.results else ()
-
-    @property
-    def batches(self) -> tuple[Batch, ...]:
-        """What safety stops hold."""
-        return self.last.batches if self.results else ()
-
-    @property
-    def waiting(self) -> tuple[Skip, ...]:
-        """Differences that were left alone, each with its reason."""
-        return self.last.waiting if self.results else ()
+        """The cycle after which nothing was left to do at once, or an empty one."""
+        return self.results[-1] if self.results else parts.NOTHING_DONE
 
     @property
     def notices(self) -> tuple[tuple[Slug, Notice], ...]:
@@ -69,7 +53,7 @@ class Synced(Struct):
     def problems(self) -> tuple[Problem, ...]:
         """What went wrong in the last cycle, and pages that never came to rest."""
         last = tuple(dict.fromkeys((*self.warnings, *parts.problems_of(self.results))))
-        if not self.results or not self.last.has_more or self.failure:
+        if not self.last.has_more or self.failure:
             return (*last, *self.unknown)
         restless = Problem(
             "not-at-rest",
@@ -205,8 +189,8 @@ def exit_code_of(wikis: Sequence[Synced]) -> ExitCode:
         return failed[0].exit_code
     if any(wiki.unknown for wiki in wikis):
         return ExitCode.USAGE
-    if failures or any(wiki.batches for wiki in wikis):
+    if failures or any(wiki.last.batches for wiki in wikis):
         return ExitCode.HALTED
-    if any(wiki.held or wiki.problems for wiki in wikis):
+    if any(wiki.last.held or wiki.problems for wiki in wikis):
         return ExitCode.HELD
     return ExitCode.DONE

@@ -274,21 +274,21 @@ class Held(Struct, frozen=True):
 class CycleResult(Struct, frozen=True):
     """What one cycle found and did."""
 
-    plan: Plan
-    pulled: int
-    pushed: int
-    merged: int
-    renamed: int
-    removed: int
-    attachments: int
-    held: tuple[Held, ...]
-    batches: tuple[Batch, ...]
+    plan: Plan = Plan()
+    pulled: int = 0
+    pushed: int = 0
+    merged: int = 0
+    renamed: int = 0
+    removed: int = 0
+    attachments: int = 0
+    held: tuple[Held, ...] = ()
+    batches: tuple[Batch, ...] = ()
     """What a safety stop holds until a person decides."""
-    problems: tuple[Problem, ...]
-    absent: tuple[Problem, ...]
-    notes: tuple[Problem, ...]
+    problems: tuple[Problem, ...] = ()
+    absent: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
     """Folders that are left out: in a dry run all, otherwise for the first time."""
-    pages: int
+    pages: int = 0
     names: Mapping[str, Sequence[str]] = {}
     settled: frozenset[Slug] = frozenset()
     """Pages that settled conflict files became, or would become."""
@@ -307,6 +307,9 @@ class CycleResult(Struct, frozen=True):
         """Whether nothing was written on either side."""
         moved = self.pulled or self.pushed or self.merged or self.renamed
         return not (moved or self.removed or self.attachments)
+
+
+NOTHING_DONE = CycleResult()
 
 
 async def on_texts(work: Callable[[], T], *texts: str) -> T:
