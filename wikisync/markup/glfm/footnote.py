@@ -74,11 +74,11 @@ def definition(state: StateBlock, start_line: int, end_line: int, silent: bool) 
 
 
 def end_of_note(state: GlfmState, start_line: int, end_line: int) -> int:
-    """The first line that ends a note wherever it is: fewer than four spaces alone."""
+    """The first line that ends a note: a blank one that is not quite empty, too."""
     for line in range(start_line + 1, end_line):
         is_near = state.sCount[line] - state.blkIndent < CONTENT_INDENT
         if state.isEmpty(line):
-            if is_near and state.eMarks[line] > state.bMarks[line]:
+            if is_near and state.src[state.eMarks[line] - 1] != "\n":
                 return line
         elif is_near:
             position = state.bMarks[line] + state.tShift[line]
