@@ -126,6 +126,7 @@ FILTERS: tuple[Filter, ...] = (
 links last so that no filter sees half of one."""
 MARKDOWN_FILTERS = frozenset(
     {
+        links.filter_picture_sizes,
         texts.filter_colours,
         texts.filter_emoji,
         texts.filter_inline_diff,

@@ -322,9 +322,17 @@ def test_sizes_behind_a_picture_are_its_own() -> None:
     assert "{" not in page.html
 
 
-@pytest.mark.parametrize("braces", ["{.x}", "{width=99999}", "{width=1em}", "{x"])
-def test_braces_without_a_size_stay(braces: str) -> None:
-    assert braces in render(f"![a](b.png){braces}").html
+@pytest.mark.parametrize("braces", ["{.x}", "{width=99999}", "{width=1em}", "{ x }"])
+def test_braces_without_a_size_go(braces: str) -> None:
+    html = render(f"![a](b.png){braces} y").html
+    assert "{" not in html
+    assert " y</p>" in html
+    assert "width" not in html
+
+
+def test_braces_that_are_none_of_a_picture_stay() -> None:
+    assert "{x" in render("![a](b.png){x").html
+    assert "{a}" in render("= T\n\nimage:b.png[]{a}\n", Format.ASCIIDOC).html
 
 
 # -- texts ------------------------------------------------------------------------
@@ -393,4 +401,5 @@ def test_side_of_a_picture_is_one_of_three_classes() -> None:
     files = ["uploads/a/b.png"]
     html = render("![a](uploads/a/b.png){.float-left width=9 .x}", attachments=files)
     assert 'class="float-left" width="9"' in html.html
-    assert "{.float-up}" in render("![a](uploads/a/b.png){.float-up}").html
+    html = render("![a](uploads/a/b.png){.float-up}", attachments=files)
+    assert "float-up" not in html.html

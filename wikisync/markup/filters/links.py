@@ -75,7 +75,7 @@ def take_picture(document: Document, index: int) -> None:
     )
 
 
-BRACES = re.compile(r"\{([^{}\n<>]{1,98})\}")
+BRACES = re.compile(r"\{([^{}\n<>]{1,100})\}")
 BRACED_SIZE = re.compile(
     r"(width|height)=(?:&quot;|\")?(\d{1,4}(?:%|px)?)(?![\w%])(?:&quot;|\")?"
 )
@@ -83,7 +83,7 @@ FLOAT = re.compile(r"(?:^|\s)\.(float-(?:left|right|none))(?=\s|$)")
 
 
 def filter_picture_sizes(draft: Draft) -> None:
-    """Move both into the picture; braces that hold neither stay as text."""
+    """Move both into the picture; what else its braces hold is thrown away."""
     document = draft.document
     for index in document.starts.get("img", ()):
         match = BRACES.match(document.html[index + 1])
@@ -93,8 +93,6 @@ def filter_picture_sizes(draft: Draft) -> None:
         side = FLOAT.search(match[1])
         if side is not None:
             found["class"] = side[1]
-        if not found:
-            continue
         attributes = {**document.attributes(index), **found}
         document.html[index] = f"<img{format_attributes(attributes)}>"
         document.html[index + 1] = document.html[index + 1][match.end() :]

@@ -17,7 +17,10 @@ LABEL_CHARS_MAX = 120
 TASK = 'class="task-list-item"'
 THIRD_STATE = 'class="inapplicable task-list-item"'
 ENDS_RUN = BLOCKS - {"br"}
-STATES = {"checked": "Done", "inapplicable": "Not applicable", "open": "To do"}
+DONE = (" checked", "Done")
+OPEN = ("", "To do")
+INAPPLICABLE = (" data-inapplicable", "Not applicable")
+"""The attribute and the name of a box's state."""
 
 
 def filter_tasks(draft: Draft) -> None:
@@ -34,20 +37,22 @@ def filter_tasks(draft: Draft) -> None:
             document.html[index] = escape(f"[{sign}]")
             continue
         draft.features.add("task")
-        is_inapplicable = sign == "~"
-        is_checked = "checked" in attributes and not is_inapplicable
-        state = "checked" if is_checked else "open"
-        state = "inapplicable" if is_inapplicable else state
-        text = " ".join(item_text(draft, index).split())[:LABEL_CHARS_MAX]
-        label = f"{STATES[state]}: {text}" if text else STATES[state]
-        document.html[index] = (
-            '<input type="checkbox" class="task-list-item-checkbox" disabled'
-            f"{' checked' if is_checked else ''}"
-            f"{' data-inapplicable' if is_inapplicable else ''}"
-            f' aria-label="{escape(label)}">'
-        )
-        if is_inapplicable:
+        if sign == "~":
+            document.html[index] = box_html(draft, index, INAPPLICABLE)
             draft.struck.extend(struck_run(document, index))
+        else:
+            state = DONE if "checked" in attributes else OPEN
+            document.html[index] = box_html(draft, index, state)
+
+
+def box_html(draft: Draft, index: int, state: tuple[str, str]) -> str:
+    """A box and its label: the state, and the text behind the box or of the item."""
+    attribute, name = state
+    text = " ".join(item_text(draft, index).split())[:LABEL_CHARS_MAX]
+    return (
+        f'<input type="checkbox" class="task-list-item-checkbox" disabled{attribute}'
+        f' aria-label="{escape(f"{name}: {text}" if text else name)}">'
+    )
 
 
 def struck_run(document: Document, index: int) -> list[tuple[int, int]]:
@@ -96,15 +101,8 @@ def read_org_boxes(draft: Draft) -> None:
             continue
         draft.features.add("task")
         document.html[index + 1] = document.html[index + 1][found.end() :]
-        is_checked = found[1] in "xX"
-        text = " ".join(item_text(draft, index).split())[:LABEL_CHARS_MAX]
-        state = STATES["checked" if is_checked else "open"]
-        document.html[index] = (
-            '<li class="task-list-item">'
-            '<input type="checkbox" class="task-list-item-checkbox" disabled'
-            f"{' checked' if is_checked else ''}"
-            f' aria-label="{escape(f"{state}: {text}" if text else state)}">'
-        )
+        box = box_html(draft, index, DONE if found[1] in "xX" else OPEN)
+        document.html[index] = f'<li class="task-list-item">{box}'
         parent = document.parents[index]
         if document.html[parent] in {"<ul>", "<ol>"}:
             document.html[parent] = document.html[parent][:-1] + ' class="task-list">'
