@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 from xml.etree import ElementTree
 
+import pygit2
 import pytest
 
 from tests.site.sites import Studio
@@ -173,6 +174,22 @@ def test_build_after_commits_equals_a_clean_one(dated: Studio) -> None:
     dated.build()
     assert dated.files() == dated.clean_build()
     assert "<time" not in dated.read("work/plan.html")
+
+
+def test_text_that_was_missing_is_counted_once_it_is_there(studio: Studio) -> None:
+    folder = studio.add("", visibility="public")
+    history(folder)
+    blob = str(pygit2.hash(TEXT))
+    place = folder / ".git" / "objects" / blob[:2] / blob[2:]
+    content = place.read_bytes()
+    place.unlink()
+    studio.build()
+    assert "+1" not in studio.article("-/changes.html")
+    place.write_bytes(content)
+    (folder / "work" / "plan.md").write_text("# Plan\n\nother\n")
+    studio.build()
+    assert "+1" in studio.article("-/changes.html")
+    assert "+1" in studio.read("-/changes.atom")
 
 
 def test_commit_of_what_was_there_dates_the_page(dated: Studio) -> None:

@@ -39,15 +39,15 @@ def changes(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Hunk]:
     work = [(0, len(old), 0, len(new))]
     while work:
         a, a_end, b, b_end = work.pop()
-        # equal ends first: most edits are small, and what lies between is what costs
-        head = _alike(old[a:a_end], new[b:b_end])
-        a, b = a + head, b + head
-        tail = _alike(old[a:a_end][::-1], new[b:b_end][::-1])
-        a_end, b_end = a_end - tail, b_end - tail
-        if a == a_end or b == b_end:
-            if a < a_end or b < b_end:
-                found.append(Hunk(a, a_end, b, b_end))
-        elif set(old[a:a_end]).isdisjoint(new[b:b_end]):
+        if a < a_end and b < b_end:
+            # equal ends first: most edits are small, and what is between is what costs
+            head = _alike(old[a:a_end], new[b:b_end])
+            a, b = a + head, b + head
+            tail = _alike(old[a:a_end][::-1], new[b:b_end][::-1])
+            a_end, b_end = a_end - tail, b_end - tail
+        if a == a_end and b == b_end:
+            continue
+        if set(old[a:a_end]).isdisjoint(new[b:b_end]):
             found.append(Hunk(a, a_end, b, b_end))
         elif anchors := _anchors(old, a, a_end, new, b, b_end):
             edges = [(a - 1, b - 1), *anchors, (a_end, b_end)]
@@ -108,16 +108,15 @@ def _anchors(
     b_end: int,
 ) -> list[tuple[int, int]]:
     """Positions of elements that are unique on both sides, in rising order."""
-    here = _unique(old, a, a_end)
-    there = _unique(new, b, b_end)
-    pairs = [(i, there[item]) for item, i in here.items() if item in there]
-    return _rising(pairs)
+    here, there = _unique(old, a, a_end), _unique(new, b, b_end)
+    return _rising([(i, there[item]) for item, i in here.items() if item in there])
 
 
 def _unique(items: Sequence[Hashable], start: int, end: int) -> dict[Hashable, int]:
     some = items[start:end]
-    counts = Counter(some)
-    return {item: at for at, item in enumerate(some, start) if counts[item] == 1}
+    last = dict(zip(some, range(start, end), strict=True))
+    counts = Counter(some) if len(last) < len(some) else {}
+    return {item: at for item, at in last.items() if counts.get(item, 1) == 1}
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

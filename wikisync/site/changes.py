@@ -37,10 +37,13 @@ def changed_pages(
         count += 1
         title = wiki.titles[now] if now else _title(row.slug)
         name = f"{seed} {row.commit or row.at} {row.slug} {row.kind}"
+        counts = line_counts(texts, row.old, row.blob)
+        if counts is None:
+            scanned.uncounted.add(row.blob)
         yield ListingItem(
             title,
             wiki.urls[now] if now else None,
-            note=_note(row, translate, line_counts(texts, row.old, row.blob)),
+            note=_note(row, translate, counts or ()),
             id=str(uuid.uuid5(uuid.NAMESPACE_URL, name)),
             changed=iso_time(row.at),
             by=row.author,

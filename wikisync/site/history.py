@@ -21,7 +21,7 @@ DIFF_CHARS_MAX = 20_000
 COMMIT_DIGITS = 8
 COUNTS_CACHED = 1024
 """A list of changes is made up to three times in one build."""
-_TAGS = {"-": "del", "+": "ins"}
+_TAGS = {"-": "<del>{}</del>", "+": "<ins>{}</ins>"}
 
 
 def history_path(url: str, page: SourcePage, history: int) -> str | None:
@@ -61,11 +61,11 @@ def shown_versions(
     return shown
 
 
-def line_counts(texts: Path, old: str, blob: str) -> tuple[int, int]:
-    """Lines added and removed between two texts by git's ids, as far as there are."""
+def line_counts(texts: Path, old: str, blob: str) -> tuple[int, int] | None:
+    """Lines added and removed between two texts by git's ids; None without these."""
     with suppress(LookupError):
         return _line_counts(texts, old, blob) if old else (0, 0)
-    return 0, 0
+    return None
 
 
 @lru_cache(COUNTS_CACHED)
@@ -102,12 +102,14 @@ def _shown(
     hunks: Sequence[Hunk], old: Sequence[str], new: Sequence[str]
 ) -> Iterator[str]:
     for hunk in hunks:
-        before = filter(None, new[max(hunk.new_start - 1, 0) : hunk.new_start])
-        after = filter(None, new[hunk.new_end : hunk.new_end + 1])
+        before = new[max(hunk.new_start - 1, 0) : hunk.new_start]
+        after = new[hunk.new_end : hunk.new_end + 1]
         was = "\n".join(old[hunk.old_start : hunk.old_end])
         now = "\n".join(new[hunk.new_start : hunk.new_end])
-        pieces = [f"{escape(line)}\n" for line in before]
+        pieces = [escape(before[0], quote=False), "\n"] if any(before) else []
         for sign, text in word_changes(was, now):
-            tag = _TAGS.get(sign)
-            pieces.append(f"<{tag}>{escape(text)}</{tag}>" if tag else escape(text))
-        yield "".join([*pieces, *(f"\n{escape(line)}" for line in after)])
+            shown = escape(text, quote=False)
+            pieces.append(_TAGS[sign].format(shown) if sign else shown)
+        if any(after):
+            pieces += "\n", escape(after[0], quote=False)
+        yield "".join(pieces)

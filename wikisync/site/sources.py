@@ -95,6 +95,8 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     """What else is not in the site, by slug or path: why, a word of ``REASONS``."""
     missed: set[str] = field(default_factory=set)
     """Files that could not be read afterwards as they were at the look."""
+    uncounted: set[str] = field(default_factory=set)
+    """Texts of its history that were not there when their lines were counted."""
     drafts: Mapping[model.Digest, bytes] = field(default_factory=dict)
     """Texts of pages that no file holds yet."""
     has_news: bool = False

@@ -245,7 +245,8 @@ class SiteWriting:
             if page.finished.broken or page.finished.elsewhere
         } | {Slug(place.name) for place in links.unreached}
         retries = [page.parsed.retry_at for page in pages.values()]
-        is_all = not any(
+        changes = encoded(list(changed_pages(composer, self._translate)))
+        is_all = not scanned.uncounted and not any(
             page.finished.names_files or page.parsed.includes for page in pages.values()
         )
         note = reports.WikiNote(
@@ -260,8 +261,8 @@ class SiteWriting:
             tuple(composing.search_keys([composer])),
             tuple(wiki.linked),
             {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
-            scanned.history,
-            encoded(list(changed_pages(composer, self._translate))),
+            b"" if scanned.uncounted else scanned.history,
+            changes,
         )
         now = pages.items()
         self._last.put_wiki(name, encoded(note), now, changed if before else None)

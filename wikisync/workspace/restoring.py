@@ -359,7 +359,7 @@ class Revisions(Struct, frozen=True):
 
     def line_counts(self, row: versions.Version) -> tuple[int, int]:
         """Lines that a revision added and removed."""
-        return line_counts(self.texts, row.old, row.blob)
+        return line_counts(self.texts, row.old, row.blob) or (0, 0)
 
 
 async def read_revisions(
