@@ -99,6 +99,10 @@ def test_the_same_pages_are_the_same_bytes(wiki: Studio) -> None:
         ("<details>t <b>u</b>", "<details><summary/>t <b>u</b>"),
         ("<details> <summary>t</summary>", "<details> <summary>t</summary>"),
         (
+            "<details>a<summary>t</summary></details>",
+            "<details><summary/>a<div>t</div></details>",
+        ),
+        (
             '<a href="https://x.test/#/#é?q=&quot;">t</a>',
             '<a href="https://x.test/#/%23%C3%A9?q=%22">t</a>',
         ),

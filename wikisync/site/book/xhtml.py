@@ -51,6 +51,8 @@ def as_xhtml(html: str) -> str:
     texts, tags = pieces[::3], [*pieces[1::3], ""]
     out: list[str] = []
     ids: set[str] = set()
+    summaries: list[str] = []
+    """What stands for each that is open: it must be the first of its details."""
     foreign: list[str] = []
     """The outermost element of MathML or SVG that is open."""
     for number, (text, tag) in enumerate(zip(texts, tags, strict=True), start=1):
@@ -60,13 +62,19 @@ def as_xhtml(html: str) -> str:
             continue
         name = found[1]
         is_end, is_empty = tag[1] == "/", name in VOID or tag.endswith("/>")
+        own = _NAMES.get(name, name)
+        if name == "summary":
+            if not is_end:
+                before = tags[number - 2] if number > 1 and not text.strip() else ""
+                summaries.append("summary" if before[1:8] == "details" else "div")
+            own = summaries.pop() if is_end else summaries[-1]
         if is_end:
-            out.append(f"</{_NAMES.get(name, name)}>")
+            out.append(f"</{own}>")
         else:
             if name in _NAMESPACES:
                 foreign.append(name)
             given = _given(name, tag[found.end() :], ids, is_foreign=bool(foreign))
-            out.append(f"<{_NAMES.get(name, name)}{given}{'/' if is_empty else ''}>")
+            out.append(f"<{own}{given}{'/' if is_empty else ''}>")
             has_summary = not texts[number].strip() and tags[number][1:8] == "summary"
             if name == "details" and not has_summary:
                 out.append("<summary/>")
