@@ -126,7 +126,7 @@ class Theme:
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Names in it that are misspelt, as far as they are not errors."""
-        return () if self._is_ours else theme_problems(self._layers, self._environment)
+        return () if self._is_ours else tuple(theme_problems(self._layers))
 
     def render(self, template: str, context: Mapping[str, object], *, at: str) -> str:
         """The text of the output file ``at``, made by a template such as ``page.html``.

@@ -111,7 +111,7 @@ async function hit([slot, score], words, textsOf) {
 		.slice(0, 3);
 	const first = places(line, words)[0]?.[0];
 	const start = first > 60 ? line.indexOf(" ", first - 60) + 1 : 0;
-	const parts = [link, marked("p", (start ? "… " : "") + line.slice(start, start + 200), words)];
+	const parts = [link, marked("p", (start ? "… " : "") + line.slice(start, start + 300), words)];
 	if (headings[0]) parts.push(make("ul", headings.map(([, heading, id]) => make("li", linked(heading, "#" + encodeURIComponent(id))))));
 	return [score * (1 + isTogether([title, lead, ...sections.map((it) => it[1]), ...texts], words) / 2), make("li", parts)];
 }
