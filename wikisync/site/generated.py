@@ -109,9 +109,8 @@ class GeneratedPages:
 
     def not_found(self) -> GeneratedPage:
         """The page for addresses that lead nowhere."""
-        return self._plain(
-            layout.NOT_FOUND_PAGE, "404.html", self._translate("not_found")
-        )
+        title = self._translate("not_found")
+        return self._plain(layout.NOT_FOUND_PAGE, "404.html", title)
 
     def _frame(
         self, path: str, title: str, wiki: WikiPages | None
@@ -138,13 +137,10 @@ class GeneratedPages:
         return GeneratedPage(path, template, self._frame(path, title, self._only))
 
     def _index(self, changes: Sequence[contexts.ListingItem]) -> GeneratedPage:
-        frame = self._frame(layout.INDEX_PAGE, self._site.title, None)
-        groups = group_tree(self._contexts, self._titles)
-        return GeneratedPage(
-            layout.INDEX_PAGE,
-            "index.html",
-            {**frame, "groups": groups, "changes": tuple(changes)},
-        )
+        path, groups = layout.INDEX_PAGE, group_tree(self._contexts, self._titles)
+        shown = {"groups": groups, "changes": tuple(changes)}
+        frame = self._frame(path, self._site.title, None)
+        return GeneratedPage(path, "index.html", frame | shown)
 
     def _wiki_home(self, wiki: WikiPages) -> GeneratedPage:
         path = wiki.context.url
@@ -205,46 +201,42 @@ class GeneratedPages:
             yield from self._list(layout.TAGS_PAGE, "tags", "tags", items, self._only)
 
     def _wanted(self, report: LinkReport) -> Iterator[GeneratedPage]:
-        items = []
-        for wanted in report.wanted:
-            places = [ItemKey(wanted.wiki, slug) for slug in wanted.pages[:SOURCES_MAX]]
-            items.append(
-                contexts.ListingItem(
-                    shortened(wanted.slug, LINK_CHARS_MAX),
-                    None,
-                    wiki=self._name(wanted.wiki),
-                    count=len(wanted.pages),
-                    sources=tuple(map(self._refer, places)),
-                )
+        items = [
+            contexts.ListingItem(
+                *(shortened(one.slug, LINK_CHARS_MAX), None),
+                wiki=self._name(one.wiki),
+                count=len(one.pages),
+                sources=tuple(
+                    self._refer(ItemKey(one.wiki, slug))
+                    for slug in one.pages[:SOURCES_MAX]
+                ),
             )
+            for one in report.wanted
+        ]
         yield from self._list(layout.WANTED_PAGE, "wanted", "wanted", items, self._only)
 
     def _orphans(self, report: LinkReport) -> Iterator[GeneratedPage]:
-        items = []
-        for place in report.orphans:
-            page = self._refer(place)
-            name = self._name(place.wiki)
-            items.append(contexts.ListingItem(page.title, page.url, wiki=name))
-        yield from self._list(
-            layout.ORPHANS_PAGE, "orphans", "orphans", items, self._only
-        )
+        pages = ((self._refer(one), self._name(one.wiki)) for one in report.orphans)
+        items = [
+            contexts.ListingItem(it.title, it.url, wiki=name) for it, name in pages
+        ]
+        path = layout.ORPHANS_PAGE
+        yield from self._list(path, "orphans", "orphans", items, self._only)
 
     def _broken(
         self, report: LinkReport, problems: Sequence[Problem]
     ) -> Iterator[GeneratedPage]:
         numbers = {wiki.full_path: number for number, wiki in enumerate(self._wikis)}
-        items = []
-        for link in report.broken:
-            place = ItemKey(numbers[link.wiki], link.slug)
-            items.append(
-                contexts.ListingItem(
-                    shortened(link.href, LINK_CHARS_MAX),
-                    None,
-                    wiki=self._name(place.wiki),
-                    note=link.reason,
-                    sources=(with_line(self._refer(place), link.line),),
-                )
+        places = (ItemKey(numbers[link.wiki], link.slug) for link in report.broken)
+        items = [
+            contexts.ListingItem(
+                *(shortened(link.href, LINK_CHARS_MAX), None),
+                wiki=self._name(place.wiki),
+                note=link.reason,
+                sources=(with_line(self._refer(place), link.line),),
             )
+            for link, place in zip(report.broken, places, strict=True)
+        ]
         lines = tuple(str(problem) for problem in problems)
         yield from self._list(
             layout.REPORT_PAGE, "broken", "report", items, self._only, problems=lines

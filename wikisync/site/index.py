@@ -121,18 +121,23 @@ class Indexer:
             self._attempts.renew()
         kept = self._kept(number, scanned, known)
         options = self._options_for(scanned)
-        rest = [page for page in scanned.pages.values() if page.slug not in kept]
-        keys = [self._parsed_key(page, page.digest, options) for page in rest]
-        self._cache.read_ahead("parsed", keys)
         parsed: dict[Slug, tuple[bytes, ParsedFacts]] = {}
+        keys: dict[Slug, bytes] = {}
+        for slug, page in scanned.pages.items():
+            last = None if slug in kept else known.get(slug)
+            is_same = last is not None and _is_same(last, page)
+            if is_same and last is not None and last.is_read:
+                parsed[slug] = last.parsed_key, last.parsed
+            elif slug not in kept and (not is_same or chosen is None or slug in chosen):
+                keys[slug] = self._parsed_key(page, page.digest, options)
+        self._cache.read_ahead("parsed", keys.values())
         unknown = []
-        self._progress.advance(len(kept))
-        for page in rest:
-            is_chosen = chosen is None or page.slug in chosen
-            last = known.get(page.slug)
-            found = self._known(scanned, page, last, texts, is_chosen=is_chosen)
-            if found is not None:
-                parsed[page.slug] = found
+        self._progress.advance(len(scanned.pages) - len(keys))
+        for slug, key in keys.items():
+            page, is_chosen = scanned.pages[slug], chosen is None or slug in chosen
+            facts = self._known(page, key, texts, is_chosen=is_chosen)
+            if facts is not None:
+                parsed[slug] = key, facts
             elif is_chosen:
                 unknown.append(page)
                 continue
@@ -143,7 +148,7 @@ class Indexer:
         done = dict(kept)
         for made in self._read_all(number, scanned, unknown, texts):
             page, slug = made.page, made.page.slug
-            parsed[slug] = key, facts = self._keep(made)
+            key, facts = parsed[slug] = self._keep(made)
             reading = made.reading
             if reading.finished is not None and not facts.retry_at:
                 last = known.get(slug)
@@ -206,7 +211,8 @@ class Indexer:
     def read(self, scanned: ScannedWiki, page: SourcePage) -> None:
         """Parse one page ahead, so that the cache knows it."""
         texts = Includes(scanned, self.kroki)
-        if self._known(scanned, page, None, texts, is_chosen=True) is None:
+        key = self._parsed_key(page, page.digest, self._options_for(scanned))
+        if self._known(page, key, texts) is None:
             for made in self._parse_all(scanned, [page], texts, self._aim()):
                 self._keep(made)
         self._parse_slow(scanned, texts)
@@ -274,28 +280,16 @@ class Indexer:
     # Phase A ----------------------------------------------------------------------
 
     def _known(
-        self,
-        scanned: ScannedWiki,
-        page: SourcePage,
-        last: IndexedPage | None,
-        texts: Includes,
-        *,
-        is_chosen: bool,
-    ) -> tuple[bytes, ParsedFacts] | None:
-        """A page's key and facts without parsing it; None where it has to be."""
-        if last is not None and _is_same(last, page):
-            if last.is_read:
-                return last.parsed_key, last.parsed
-            if not is_chosen:
-                return None
-        key = self._parsed_key(page, page.digest, self._options_for(scanned))
+        self, page: SourcePage, key: bytes, texts: Includes, *, is_chosen: bool = True
+    ) -> ParsedFacts | None:
+        """A page's facts without parsing it; None where it has to be."""
         known = self._known_parse(key, page.slug, texts)
         if known is not None:
             is_due = is_chosen and self._attempts.is_due(known.retry_at)
             if is_due and known.is_slow:
                 self._slow.append(page)
             if known.is_slow or not is_due:
-                return key, known
+                return known
         return None
 
     def _read_all(

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from itertools import filterfalse
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
@@ -168,6 +168,13 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     def beside(self) -> frozenset[model.Slug]:
         """The sidebars and footers, which are no pages of their own."""
         return frozenset([*self.sidebars.values(), *self.footers.values()])
+
+    def edited(self, **changes: Any) -> ScannedWiki:
+        """The same files, of which pages have other texts."""
+        other = replace(self, **changes)
+        kept = {"folders", "sidebars", "footers", "beside"} & self.__dict__.keys()
+        other.__dict__.update((name, self.__dict__[name]) for name in kept)
+        return other
 
     @property
     def page_count(self) -> int:

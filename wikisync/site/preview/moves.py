@@ -173,6 +173,8 @@ def renamed_pages(
 
     It has the text, which no other page has, or of those that have it the last name.
     """
+    if was.keys() == now.keys():
+        return
     texts = [Counter(page.digest for page in pages.values()) for pages in (was, now)]
 
     def key(page: SourcePage) -> tuple[str, str]:

@@ -70,6 +70,8 @@ class RenderedPages:
     def __init__(self) -> None:
         self._kept: dict[str, Rendered] = {}
         """By output path, the oldest first."""
+        self._as_now: tuple[World | None, set[str]] = None, set()
+        """The last world, and what of these it shows."""
 
     def page(self, world: World, path: str) -> Rendered:
         """A page's HTML, made once for all who look at it.
@@ -79,10 +81,14 @@ class RenderedPages:
         """
         if not world.has(path):
             return _rendered(world, path, _not_found(world))
-        page = _composed(world, path)
+        if self._as_now[0] is not world:
+            self._as_now = world, set()
         rendered = self._kept.pop(path, None)
-        if rendered is None or rendered.key != page.key:
-            rendered = _rendered(world, path, page)
+        if rendered is None or path not in self._as_now[1]:
+            page = _composed(world, path)
+            if rendered is None or rendered.key != page.key:
+                rendered = _rendered(world, path, page)
+            self._as_now[1].add(path)
         while len(self._kept) >= RENDERED_MAX:
             del self._kept[next(iter(self._kept))]
         self._kept[path] = rendered

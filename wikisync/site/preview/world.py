@@ -255,11 +255,8 @@ def with_draft(world: World, place: ItemKey, content: bytes) -> World:
     """The same files but for one page, which has a text that no file holds."""
     wiki = world.scanned[place.wiki]
     page = replace(wiki.pages[Slug(place.name)], digest=digest_of(content))
-    drafted = replace(
-        wiki,
-        pages={**wiki.pages, page.slug: page},
-        drafts={page.digest: content or b"\n"},
-    )
+    drafts = {page.digest: content or b"\n"}
+    drafted = wiki.edited(pages={**wiki.pages, page.slug: page}, drafts=drafts)
     scanned = list(world.scanned)
     scanned[place.wiki] = drafted
     indexer = world.layout.indexer
@@ -281,9 +278,8 @@ def _layout(
     table = WikiTable(
         map(service_address, inputs.wikis), addresses, [wiki.loose for wiki in scanned]
     )
-    options = inputs.options
-    attempts = Attempts(options.slow_pages_seconds)
-    indexer = Indexer(cache, table, progress, options.markup, attempts)
+    attempts = Attempts(inputs.options.slow_pages_seconds)
+    indexer = Indexer(cache, table, progress, inputs.options.markup, attempts)
     folders = [wiki.source.folder for wiki in scanned]
     return Layout(addresses, table, indexer, folders)
 
@@ -439,10 +435,13 @@ def changed_wiki(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | No
         return wiki if top[:-1] not in changed else None
     contents = {path: read_file(wiki.source.folder, path) for path in touched}
     old = {path: page_at(wiki, path) for path in touched}
-    is_edit = all(contents[path] is not None and old[path] for path in touched)
-    if not is_edit and not _is_plain(wiki, touched):
-        return None
     pages = dict(wiki.pages)
+    if all(contents[path] is not None and old[path] for path in touched):
+        found = (_page_of(wiki, path, one or b"") for path, one in contents.items())
+        pages |= {page.slug: page for page in found if page}
+        return wiki if pages == wiki.pages else wiki.edited(pages=pages)
+    if not _is_plain(wiki, touched):
+        return None
     for page in filter(None, old.values()):
         del pages[page.slug]
     for path, content in contents.items():
