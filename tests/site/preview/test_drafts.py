@@ -7,7 +7,7 @@ import pytest
 from tests.site.sites import Studio
 from wikisync.site.cache import open_cache
 from wikisync.site.preview import pages
-from wikisync.site.preview.pages import Draft, blocks_of
+from wikisync.site.preview.pages import Draft, Rendered, blocks_of
 from wikisync.site.preview.site import LiveSite
 from wikisync.site.preview.windows import Reading
 from wikisync.site.preview.world import PreviewInputs
@@ -63,11 +63,10 @@ class Window:
         )
         key = self.draft.key
         self.draft = self.ask(new, key, stay=(start, end), is_whole=is_whole)
-        assert self.draft.stay is not None
-        count, first, last = self.draft.stay
-        assert count == len(self.blocks)
-        kept = self.blocks[:first], self.blocks[count - last :]
-        self.blocks = [*kept[0], *blocks_of(self.draft.html), *kept[1]]
+        assert not self.draft.html
+        assert self.draft.count == len(self.blocks)
+        for first, last, html in reversed(self.draft.changes):
+            self.blocks[first:last] = blocks_of(html)
         return self.draft
 
 
@@ -114,8 +113,9 @@ def test_only_blocks_that_changed_are_made_and_sent(site: LiveSite) -> None:
     assert not window.type("Plain", "🙂 Quite plain").is_whole
     draft = window.type("words**", "sentences**")
     assert not draft.is_whole
-    assert "sentences" in draft.html
-    assert "code" not in draft.html
+    ((_, _, html),) = draft.changes
+    assert "sentences" in html
+    assert "code" not in html
 
 
 SECTIONS = """\
@@ -158,6 +158,22 @@ def test_of_a_page_in_sections_those_around_the_change_are_made(
 def test_same_blocks_are_told_apart_by_those_around(site: LiveSite) -> None:
     window = Window(site, TEXT)
     assert not window.type("Same words.", "Other words.").is_whole
+
+
+def test_of_a_page_that_is_shown_only_what_is_typed_is_sent(site: LiveSite) -> None:
+    page = site.answer("guide.html")
+    assert isinstance(page, Rendered)
+    site.draft("index.html", "other")
+    answer = site.draft("guide.html", TEXT, page.key)
+    assert answer is not None
+    assert (answer[0].html, answer[0].changes) == ("", ())
+    text = TEXT.replace("Plain", "Quite plain").replace("More.", "And more.")
+    answer = site.draft("guide.html", text, page.key)
+    assert answer is not None
+    assert [(start, end) for start, end, _ in answer[0].changes] == [(1, 2), (2, 3)]
+    answer = site.draft("guide.html", text, "0123")
+    assert answer is not None
+    assert "<main" in answer[0].html
 
 
 def test_a_draft_that_is_not_known_is_asked_for_as_a_whole(site: LiveSite) -> None:

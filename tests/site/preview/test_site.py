@@ -64,7 +64,8 @@ class Desk:
     def file(self, path: str) -> str:
         found = self.site.answer(path)
         assert isinstance(found, Rendered)
-        return found.content.decode()
+        # around its blocks are marks for the editor
+        return re.sub("<!--(blocks|end)-->", "", found.content.decode())
 
     def another(self) -> LiveSite:
         """The site of another start, with the same cache."""

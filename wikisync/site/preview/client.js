@@ -150,9 +150,12 @@
 	function hear(news) {
 		tries = 0;
 		page.last = news;
-		showState(news);
 		const isOther = news.run !== own.run || (news.key && news.key !== own.key);
-		if (live || isOther || news.problems.length || Object.keys(news.marks).length) more((live) => live.hear(news));
+		if (live || isOther || news.problems.length || Object.keys(news.marks).length) more((live) => {
+			live.hear(news);
+			showState(news);
+		});
+		else showState(news);
 	}
 
 	// The server says the same again where nothing is new: what is silent does not run.

@@ -52,6 +52,8 @@ export function begin(page) {
 	async function renew() {
 		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
 		const other = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
+		// somebody writes meanwhile, and has all renewed at the end
+		if (page.writer) return;
 		const script = other && other.querySelector("script[data-frame]");
 		if (!script || isElsewhere || answer.redirected || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
 		own.key = script.dataset.key;
@@ -86,8 +88,10 @@ export function begin(page) {
 	}
 
 	// What is in the page now is another text than the server gave it.
+	const touch = () => (sources = []);
+
 	function dress() {
-		sources = [];
+		touch();
 		document.dispatchEvent(new Event("wikisync:article", { bubbles: true }));
 		mark();
 	}
@@ -155,7 +159,7 @@ export function begin(page) {
 
 	// What a person does is loaded when it is asked for --------------------------------
 
-	const pageOf = () => ({ own, root, host, make, exchange, dress, moveTo, showProblems: tell, left, write, canWrite: () => Boolean(own.write && page.last.file && !page.writer), line: () => [word, line].map((one) => one.textContent).filter(Boolean).join("; "), hasFile: () => Boolean(page.last.file) });
+	const pageOf = () => ({ own, root, host, make, exchange, touch, dress, moveTo, showProblems: tell, left, write, canWrite: () => Boolean(own.write && page.last.file && !page.writer), line: () => [word, line].map((one) => one.textContent).filter(Boolean).join("; "), hasFile: () => Boolean(page.last.file) });
 
 	async function view(act) {
 		try {

@@ -31,6 +31,8 @@ RENDERED_MAX = 64
 """Rendered pages kept; more than there are windows open."""
 MISSING = "missing"
 """Key of a page that is not there."""
+BLOCKS, BLOCKS_END = "<!--blocks-->", "<!--end-->"
+"""Around the blocks of a page: its text as HTML."""
 DRAFTS_MAX = 8
 """Drafts that are known; two windows may write on the same page."""
 QUICK_CHARS = 50_000
@@ -102,11 +104,12 @@ class Draft(Struct, frozen=True):
     """Of what the window shows with it; empty where it cannot be brought up to date."""
     is_whole: bool
     """Else only the blocks around the change are right."""
-    html: str
-    """The page, or its blocks between those that stay."""
-    stay: tuple[int, int, int] | None = None
-    """How many blocks there were, and how many stay at the start and at the end; None
-    for the whole page."""
+    html: str = ""
+    """The page; empty where only blocks of it are others."""
+    count: int = 0
+    """How many blocks there were."""
+    changes: Sequence[tuple[int, int, str]] = ()
+    """From which block to which there are others, and these."""
 
 
 class _Drafted(Struct, frozen=True):
@@ -122,12 +125,16 @@ class Drafts:
         self._known: dict[str, _Drafted] = {}
         """By key, the oldest first."""
 
-    def text(self, text: str, known: str, stay: tuple[int, int]) -> str | None:
+    def knows(self, key: str) -> bool:
+        """Whether a draft, or a page that a window wrote on, is known by a key."""
+        return key in self._known
+
+    def text(self, text: str, known: str, stay: tuple[int, int] | None) -> str | None:
         """A whole text, of which some UTF-16 units are others than in a draft.
 
         None where that draft is not known any more.
         """
-        if not known:
+        if stay is None:
             return text
         if known not in self._known:
             return None
@@ -137,6 +144,11 @@ class Drafts:
         made = units[:start] + new + units[end:]
         return made.decode("utf-16-le", "surrogatepass")
 
+    def note(self, page: Rendered) -> None:
+        """Know a page that a window shows as a draft of its text."""
+        if (made := _drafted(page.content.decode(), "")) is not None:
+            self._keep(made, page.key)
+
     def whole(self, world: World, path: str, text: str, known: str) -> Draft:
         """A page with a text, which ``world`` has.
 
@@ -144,27 +156,18 @@ class Drafts:
             world: The site with the text.
             path: Output path of the page.
             text: Of the page.
-            known: Key of the draft that the window shows, or empty.
+            known: Key of what the window shows, or empty.
 
         Raises:
             SiteError: the theme fails for this page.
         """
-        place = world.layout.places[path]
         page = _rendered(world, path, _composed(world, path)).content.decode()
-        body = world.layout.indexer.view(world.page(place)).html
-        before, start, after = page.partition("<main")
-        blocks = blocks_of(body) if after.count(body) == 1 else []
-        if not blocks:
+        made, last = _drafted(page, text), self._known.get(known)
+        if made is None:
             return Draft("", is_whole=True, html=page)
-        head, _, tail = after.partition(body)
-        main = _NAVIGATION.sub(r"\1", f"{head}\0{tail.partition('</main>')[0]}")
-        around = hashlib.sha256(main.encode("utf-8", "replace")).digest()
-        made = _Drafted(text, around, blocks)
-        last = self._known.get(known)
-        if last is not None and last.around == around:
+        if last is not None and last.around == made.around:
             return self._changed(last, made, is_whole=True)
-        html = f"{before}{start}{head}<!--blocks-->{body}<!--end-->{tail}"
-        return Draft(self._keep(made), is_whole=True, html=html)
+        return Draft(self._keep(made), is_whole=True, html=page)
 
     def quick(
         self, body_of: Callable[[str], str], text: str, known: str
@@ -192,16 +195,43 @@ class Drafts:
         return None
 
     def _changed(self, last: _Drafted, made: _Drafted, *, is_whole: bool) -> Draft:
-        start, end = _same(last.blocks, made.blocks)
-        html = "".join(made.blocks[start : len(made.blocks) - end])
-        return Draft(self._keep(made), is_whole, html, (len(last.blocks), start, end))
+        changes = tuple(
+            (start, end, "".join(made.blocks[start : len(made.blocks) - stay]))
+            for start, end, stay in _changes(last.blocks, made.blocks)
+        )
+        count = len(last.blocks)
+        return Draft(self._keep(made), is_whole, count=count, changes=changes)
 
-    def _keep(self, made: _Drafted) -> str:
-        key = secrets.token_hex(8)
+    def _keep(self, made: _Drafted, key: str = "") -> str:
+        key = key or secrets.token_hex(8)
         while len(self._known) >= DRAFTS_MAX:
             del self._known[next(iter(self._known))]
         self._known[key] = made
         return key
+
+
+def _drafted(page: str, text: str) -> _Drafted | None:
+    """A page in blocks; None for one that has none."""
+    before, start, tail = page.partition(BLOCKS)
+    body, _, tail = tail.partition(BLOCKS_END)
+    blocks = blocks_of(body) if start else []
+    if not blocks:
+        return None
+    head, tail = before.partition("<main")[2], tail.partition("</main>")[0]
+    main = _NAVIGATION.sub(r"\1", f"{head}\0{tail}")
+    around = hashlib.sha256(main.encode("utf-8", "replace")).digest()
+    return _Drafted(text, around, blocks)
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Where pieces are others: from which one to which, and how many stay behind."""
+    start, end = _same(old, new)
+    if len(old) != len(new):
+        yield start, len(old) - end, end
+        return
+    differ = [at for at in range(start, len(old) - end) if old[at] != new[at]]
+    for at in differ:
+        yield at, at + 1, len(old) - at - 1
 
 
 def _parts(old: str, new: str) -> Iterator[tuple[str, str]]:
@@ -304,10 +334,16 @@ class _Composed(Struct, frozen=True):
     context: Callable[[], Mapping[str, object]]
     pictures: str = ""
     """The files that it shows: another one has the same address."""
+    body: str = ""
+    """Its text as HTML."""
 
 
 def _rendered(world: World, path: str, page: _Composed) -> Rendered:
     text = world.theme.render(page.template, page.context(), at=path)
+    before, start, after = text.partition("<main")
+    if page.body and after.count(page.body) == 1:
+        marked = f"{BLOCKS}{page.body}{BLOCKS_END}"
+        text = f"{before}{start}{after.replace(page.body, marked)}"
     frame = frame_digest(text, page.pictures)
     content = text.encode("utf-8", "replace")
     return Rendered(page.key, content, "text/html", frame, page.key != MISSING)
@@ -332,7 +368,8 @@ def _composed(world: World, path: str) -> _Composed:
     def context() -> Mapping[str, object]:
         return composer.template_context(slug, shown)
 
-    return _Composed(key, "page.html", context, pictures)
+    body = world.layout.indexer.view(world.page(place)).html
+    return _Composed(key, "page.html", context, pictures, body)
 
 
 def _not_found(world: World) -> _Composed:

@@ -75,9 +75,10 @@ class DraftWish(Wish, frozen=True):
 
     text: str
     known: str = ""
-    """Key of the draft that is shown."""
-    stay: tuple[int, int] = (0, 0)
-    """Where ``text`` goes into that draft's, in UTF-16 units: from here, to there."""
+    """Key of the page or draft that is shown."""
+    stay: tuple[int, int] | None = None
+    """Where ``text`` goes into that draft's, in UTF-16 units: from here, to there; None
+    for all of the text."""
     is_whole: bool = False
     """The blocks around the change will not do."""
 

@@ -393,14 +393,15 @@ class LiveSite:
         path: str,
         text: str,
         known: str = "",
-        stay: tuple[int, int] = (0, 0),
+        stay: tuple[int, int] | None = None,
         *,
         is_whole: bool = False,
     ) -> tuple[Draft, tuple[Mark, ...]] | None:
         """A page with a text that no file holds, and what is wrong in it.
 
-        ``known`` is the key of the draft that is shown, in which ``text`` goes where
-        ``stay`` tells; None where there is no page, or that draft is not known.
+        ``known`` is the key of the page or draft that is shown.  ``text`` goes into
+        that draft's where ``stay`` tells; None where there is no page, or that draft is
+        not known.
 
         Raises:
             WikisyncError: the theme fails for this page.
@@ -408,6 +409,7 @@ class LiveSite:
         made, body = self._drafts.text(text, known, stay), partial(self.body, path)
         if made is None:
             return None
+        is_whole |= stay is None
         quick = None if is_whole else self._drafts.quick(body, made, known)
         if quick is not None:
             return quick, ()
@@ -416,6 +418,11 @@ class LiveSite:
             return None
         world, place = drawn
         shown = world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
+        assert self._world is not None, "the page is one of it"
+        if not self._drafts.knows(known):
+            page = self._pages.page(self._world, shown)
+            if page.key == known:
+                self._drafts.note(page)
         draft = self._drafts.whole(world, shown, made, known)
         return draft, marks_of(world, place, made)
 

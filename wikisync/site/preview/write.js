@@ -81,6 +81,8 @@ class Editor extends Desk {
 	constructor(page) {
 		super(page);
 		this.mode = new Compartment();
+		// the page shows a text already, and may be that of the file
+		this.shown = page.own.key;
 		this.known = "";
 		this.took = this.tookWhole = 0;
 		this.addSheet(SHEET);
@@ -314,12 +316,12 @@ class Editor extends Desk {
 		this.isStale = false;
 		const began = performance.now();
 		const { at } = this.own;
-		const answer = await this.ask("draft", { ...this.changes(), known: this.known, is_whole }).catch(() => null);
+		const answer = await this.ask("draft", { ...this.changes(), known: this.known || this.shown, is_whole }).catch(() => null);
 		this.isDrawing = false;
 		if (this.isClosed) return;
 		// the page has another name by now: this is not its navigation
 		if (at !== this.own.at || (answer ? !this.showDraft(...answer) : this.known)) {
-			this.known = "";
+			this.known = this.shown = "";
 			this.isStale = true;
 		}
 		const took = performance.now() - began;
@@ -343,22 +345,24 @@ class Editor extends Desk {
 
 	// Whether the page could be brought up to date.
 	showDraft(draft, marks) {
-		const made = new DOMParser().parseFromString(draft.html, "text/html");
 		const top = this.main.scrollTop;
-		if (!draft.stay) this.page.exchange(made, null);
-		else if (!this.exchangeBlocks([...made.body.children], ...draft.stay)) return false;
+		const made = (html) => new DOMParser().parseFromString(html, "text/html");
+		if (draft.html) this.page.exchange(made(draft.html), null);
+		else if (!this.exchangeBlocks(draft.count, draft.changes.map(([from, to, html]) => [from, to, [...made(html).body.children]]))) return false;
 		this.known = draft.key;
+		this.shown = "";
 		if (draft.is_whole) {
 			this.mark(marks);
 			// looking at all of a big page for each key would be felt
-			if (draft.stay) this.page.dress();
+			if (this.isFresh) this.page.dress();
+			this.isFresh = false;
 		}
 		this.main.scrollTop = top;
 		if (this.leader !== "page") this.follow();
 		return true;
 	}
 
-	exchangeBlocks(come, count, start, end) {
+	exchangeBlocks(count, changes) {
 		const comments = document.createTreeWalker(this.main, NodeFilter.SHOW_COMMENT);
 		while (comments.nextNode() && comments.currentNode.data !== "blocks");
 		const there = [];
@@ -366,10 +370,14 @@ class Editor extends Desk {
 		for (; at && at.data !== "end"; at = at.nextSibling) if (at.localName) there.push(at);
 		// a script of the theme may have done more than to wrap them
 		if (!at || there.length !== count) return false;
-		// else the browser looks whether it is in view, and lays all out once more
-		if (this.view.state.doc.length > BIG && come.length < FEW) for (const one of come) one.style.contentVisibility = "visible";
-		(there[count - end] ?? at).before(...come);
-		for (const one of there.slice(start, count - end)) one.remove();
+		if (changes.length) this.isFresh = true;
+		this.page.touch();
+		for (const [from, to, come] of changes) {
+			// else the browser looks whether it is in view, and lays all out once more
+			if (this.view.state.doc.length > BIG && come.length < FEW) for (const one of come) one.style.contentVisibility = "visible";
+			(there[to] ?? at).before(...come);
+			for (const one of there.slice(from, to)) one.remove();
+		}
 		return true;
 	}
 
@@ -515,7 +523,7 @@ class Editor extends Desk {
 		const isKept = this.keep();
 		localStorage.removeItem(key);
 		freeTab();
-		this.known = "";
+		this.known = this.shown = "";
 		this.names = undefined;
 		// a storage that is nearly full has room for one of both
 		if (isKept || this.keep()) this.say(`The page has another name: ${this.file}.`);
