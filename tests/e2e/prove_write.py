@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,8 +21,10 @@ from pathlib import Path
 
 from tests.e2e.test_write_chaos import PLACES, TEXT, Desk, fight, free_port
 from tests.support.browser import running_chromium
-from tests.support.service import EmbeddedService, embedded_service
+from tests.support.service import AUTHOR, ROOT, EmbeddedService, embedded_service
 from tests.support.watching import OWNER, make_workspace
+from wikisync.service.editing import CommitPlan
+from wikisync.service.tree import WikiTree
 
 PAGES = tuple(f"page-{number}" for number in range(10))
 CONFLICTS_MAX = 20
@@ -92,21 +95,35 @@ async def fought(root: Path, seed: int, minutes: float) -> tuple[int, list[str]]
 
 
 def remains(root: Path, left: str, sentence: str) -> list[str]:
-    """Where else a sentence is: in the browser, the trash, the service."""
+    """Where else a sentence is: in the browser, the trash, the wiki's history."""
     files = (one for one in root.rglob("*") if one.is_file())
     found = [str(one) for one in files if sentence.encode() in one.read_bytes()]
+    for wiki in root.rglob("*.git"):
+        command = ["git", "-C", str(wiki), "log", "--all", "--oneline", "-S", sentence]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        found += ran.stdout.splitlines()
     return [*found, *(["the browser"] if sentence in left else [])]
 
 
 async def edit_on_the_wiki(
     service: EmbeddedService, desk: Desk, chance: random.Random
 ) -> None:
-    """A person on the wiki adds a sentence to what the page says there."""
+    """A person on the wiki adds a sentence to what the page says there.
+
+    Nobody else writes in between, as the wiki refuses a form that was opened before
+    another write: a text read and then put would take away what was sent since.
+    """
     page, place = chance.choice(PAGES), chance.choice(PLACES)
-    text = (await service.files(OWNER))[f"{page}.md"].decode()
     line = desk.sentence("a person on the wiki")
-    new = text.replace(f"## {place}\n", f"## {place}\n\n{line}\n")
-    await service.add_pages(OWNER, {page: new})
+    wiki = await service.wiki(OWNER)
+
+    def add(tree: WikiTree) -> CommitPlan:
+        text = wiki.repository.read(tree.page(f"{page}.md").blob).decode()
+        new = text.replace(f"## {place}\n", f"## {place}\n\n{line}\n")
+        return CommitPlan("edit", writes={f"{page}.md": new.encode()})
+
+    await wiki.change(add, AUTHOR)
+    wiki.note_write(ROOT)
 
 
 def main() -> int:
