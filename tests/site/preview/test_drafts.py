@@ -166,7 +166,7 @@ def test_of_a_page_that_is_shown_only_what_is_typed_is_sent(site: LiveSite) -> N
     site.draft("index.html", "other")
     answer = site.draft("guide.html", TEXT, page.key)
     assert answer is not None
-    assert (answer[0].html, answer[0].changes) == ("", ())
+    assert (answer[0].html, answer[0].changes) == ("", [])
     text = TEXT.replace("Plain", "Quite plain").replace("More.", "And more.")
     answer = site.draft("guide.html", text, page.key)
     assert answer is not None

@@ -4,7 +4,7 @@ import aiohttp
 import pytest
 
 from tests.support.preview import FOREIGN, HASH, Desk
-from wikisync.site.preview import windows as preview_windows
+from wikisync.site.preview import server as preview_server
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ async def test_a_window_of_another_site_is_not_told_anything(desk: Desk) -> None
 async def test_windows_have_a_limit(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preview_windows, "WINDOWS_MAX", 1)
+    monkeypatch.setattr(preview_server, "WINDOWS_MAX", 1)
     async with desk.previewing() as reader:
         async with reader.window() as window:
             await window.hear()

@@ -20,7 +20,7 @@ TRIES_MAX = 8
 """Signs that are tried: boxes in code look like those of the page."""
 _SIGN = re.compile(r"\[([ xX*~-])\](?=\s|\||$)")
 _BOX = re.compile(r'<input type="checkbox" class="task-list-item-checkbox"([^>]*)>')
-_LOCATED = re.compile(r"(?P<where>[^\n]*?:\d+): (?P<message>.*)", re.DOTALL)
+_LOCATED = re.compile(r"([^\n]*?:\d+): (.*)", re.DOTALL)
 
 
 def page_checks(file: str, content: bytes) -> list[Problem]:
@@ -43,8 +43,11 @@ def front_matter_checks(file: str, text: str) -> list[Problem]:
     block = find_block(text)
     if block is None:
         # a rule at the top of a page is no front matter that was left open
-        is_meant = len(lines) > 1 and _KEY.match(lines[1]) is not None
-        return [_not_closed(file)] if is_meant else []
+        if len(lines) < 2 or not _KEY.match(lines[1]):
+            return []
+        message = "front matter starts here and has no end line"
+        hint = f"add a line {FENCE} after its last key"
+        return [Problem("front-matter-open", f"{file}:1", message, hint)]
     if block.language != "yaml":
         return []
     try:
@@ -57,15 +60,8 @@ def front_matter_checks(file: str, text: str) -> list[Problem]:
 def located(code: str, message: str, hint: str | None) -> Problem:
     """An error's ``file:line: message`` as a problem of that line."""
     match = _LOCATED.fullmatch(message)
-    if match is None:
-        return Problem(code, "", message, hint or "")
-    return Problem(code, match["where"], match["message"], hint or "")
-
-
-def _not_closed(file: str) -> Problem:
-    message = "front matter starts here and has no end line"
-    hint = f"add a line {FENCE} after its last key"
-    return Problem("front-matter-open", f"{file}:1", message, hint)
+    where, said = match.groups() if match else ("", message)
+    return Problem(code, where, said, hint or "")
 
 
 def _not_metadata(file: str, lines: list[str], error: NotMetadata) -> Problem:

@@ -41,11 +41,10 @@ class Editor:
         if len(self._running) >= EDITORS_MAX:
             message = f"{EDITORS_MAX} editors are open already"
             raise SiteError(message, hint="close some of them")
-        words = [*self._command, str(file)]
         # a file, which an editor that stays open may fill after we have ended
         with tempfile.TemporaryFile() as errors:
             try:
-                process = start_program(words, errors)
+                process = start_program([*self._command, str(file)], errors)
             except OSError as exc:
                 message = f"cannot start the editor {self._command[0]}: {exc.strerror}"
                 raise SiteError(message, hint=_HINT) from exc

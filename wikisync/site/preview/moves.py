@@ -115,6 +115,10 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
     before = LinkIndex(slugs, scanned.attachments)
     after = LinkIndex((names.get(slug, slug) for slug in slugs), scanned.attachments)
     is_named = _naming(names)
+
+    def is_file(path: str) -> bool:
+        return attachment_path(path) is not None and (desk.root / path).is_file()
+
     texts: list[Relinked] = []
     left: dict[PagePath, Sequence[str]] = {}
     for name, path in sorted(files.items()):
@@ -133,7 +137,7 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
         if not (slug in names or is_built or is_named(source)):
             continue
         page = Page(slug, found[1], source)
-        changed = moved_links(page, before, after, names, _is_file(desk))
+        changed = moved_links(page, before, after, names, is_file)
         page = replace(page, content=changed.source)
         text, count = _moved_includes(page, before, after, names)
         if text != source:
@@ -296,13 +300,6 @@ def _moved_includes(
 
     pattern = _INCLUDES.get(page.format)
     return (pattern.sub(moved, page.content) if pattern else page.content), count
-
-
-def _is_file(desk: WikiDesk) -> Callable[[str], bool]:
-    def is_file(path: str) -> bool:
-        return attachment_path(path) is not None and (desk.root / path).is_file()
-
-    return is_file
 
 
 def lines_of(moves: Moves) -> Iterator[str]:

@@ -125,10 +125,6 @@ class Drafts:
         self._known: dict[str, _Drafted] = {}
         """By key, the oldest first."""
 
-    def knows(self, key: str) -> bool:
-        """Whether a draft, or a page that a window wrote on, is known by a key."""
-        return key in self._known
-
     def text(self, text: str, known: str, stay: tuple[int, int] | None) -> str | None:
         """A whole text, of which some UTF-16 units are others than in a draft.
 
@@ -195,11 +191,12 @@ class Drafts:
         return None
 
     def _changed(self, last: _Drafted, made: _Drafted, *, is_whole: bool) -> Draft:
-        changes = tuple(
-            (start, end, "".join(made.blocks[start : len(made.blocks) - stay]))
-            for start, end, stay in _changes(last.blocks, made.blocks)
-        )
-        count = len(last.blocks)
+        (start, end), count = _same(last.blocks, made.blocks), len(last.blocks)
+        more, runs = len(made.blocks) - count, [(start, count - end)]
+        if not more:
+            pairs = enumerate(zip(last.blocks, made.blocks, strict=True))
+            runs = [(at, at + 1) for at, (old, new) in pairs if old != new]
+        changes = [(at, to, "".join(made.blocks[at : to + more])) for at, to in runs]
         return Draft(self._keep(made), is_whole, count=count, changes=changes)
 
     def _keep(self, made: _Drafted, key: str = "") -> str:
@@ -221,17 +218,6 @@ def _drafted(page: str, text: str) -> _Drafted | None:
     main = _NAVIGATION.sub(r"\1", f"{head}\0{tail}")
     around = hashlib.sha256(main.encode("utf-8", "replace")).digest()
     return _Drafted(text, around, blocks)
-
-
-def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Where pieces are others: from which one to which, and how many stay behind."""
-    start, end = _same(old, new)
-    if len(old) != len(new):
-        yield start, len(old) - end, end
-        return
-    differ = [at for at in range(start, len(old) - end) if old[at] != new[at]]
-    for at in differ:
-        yield at, at + 1, len(old) - at - 1
 
 
 def _parts(old: str, new: str) -> Iterator[tuple[str, str]]:

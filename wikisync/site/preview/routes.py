@@ -183,28 +183,18 @@ method of that name."""
 _READS = frozenset({"state", "clash", "earlier"})
 
 
-class WriteRoutes:
+class WriteRoutes(Struct, frozen=True):
     """The routes of the editor."""
 
-    def __init__(
-        self,
-        site: LiveSite,
-        in_thread: InThread,
-        refresh: Callable[[frozenset[str]], Awaitable[None]],
-        desk: Callable[[Path], writing.WikiDesk],
-        decisions: Decisions | None,
-        editor: Editor,
-        *,
-        is_read_only: bool,
-    ) -> None:
-        """``in_thread`` works for the site, ``refresh`` takes changes over."""
-        self._decisions = decisions
-        self._editor = editor
-        self._site = site
-        self._in_thread = in_thread
-        self._refresh = refresh
-        self._desk_of = desk
-        self.is_read_only = is_read_only
+    _site: LiveSite
+    _in_thread: InThread
+    """Works for the site."""
+    _refresh: Callable[[frozenset[str]], Awaitable[None]]
+    """Takes changes over."""
+    _desk_of: Callable[[Path], writing.WikiDesk]
+    _decisions: Decisions | None
+    _editor: Editor
+    is_read_only: bool
 
     def add(self, router: web.UrlDispatcher, prefix: str) -> None:
         """Answer below an address."""

@@ -58,7 +58,7 @@ from wikisync.site.preview.pages import Rendered, SearchIndex
 from wikisync.site.preview.routes import WriteRoutes, said
 from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount, held_cache
 from wikisync.site.preview.states import Decisions, PageStatus, SyncStatus
-from wikisync.site.preview.windows import News, Reading, Windows
+from wikisync.site.preview.windows import WINDOWS_MAX, News, Reading, Windows
 from wikisync.site.preview.writing import KnowAgain, WikiDesk
 from wikisync.site.sources import SourceFile
 
@@ -178,7 +178,7 @@ class Preview:
             self._desk,
             options.decisions,
             self._editor,
-            is_read_only=self._is_read_only,
+            self._is_read_only,
         )
         self._scripts: dict[str, bytes] = {}
         """The scripts of our pages, by their addresses."""
@@ -324,7 +324,7 @@ class Preview:
         while decisions is not None:
             rest_s = STATUS_LOOK_S
             now = self._taken, decisions.stamp(), tuple(self._statuses)
-            if now != seen and self._statuses and self._windows.are_open:
+            if now != seen and self._statuses and self._windows:
                 seen, began_s, before = now, loop.time(), dict(self._statuses)
                 for owner in before:
                     self._statuses[owner] = await finish_in_thread(
@@ -473,7 +473,7 @@ class Preview:
     async def _events(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers:
             return said(403, "a window must report its page")
-        if self._windows.is_full:
+        if len(self._windows) >= WINDOWS_MAX:
             return said(503, "too many windows are open")
         path = request.query.get("at", "")
         return await self._windows.serve(request, lambda: self._news(path))

@@ -75,11 +75,8 @@ Load = Callable[[], PreviewInputs]
 class ReadCount(NamedTuple):
     """How many pages of a site are read."""
 
-    read: int
-    total: int
-
-
-NOTHING_READ = ReadCount(0, 0)
+    read: int = 0
+    total: int = 0
 
 
 class PageView(Struct, frozen=True):
@@ -98,7 +95,7 @@ class PageView(Struct, frozen=True):
     """The page's file, ``handbook/home.md``; empty where there is none."""
     conflict: str = ""
     """The file that holds both texts of a conflict, or empty."""
-    count: ReadCount = NOTHING_READ
+    count: ReadCount = ReadCount()
     """How many pages may have told of this one."""
 
 
@@ -266,7 +263,7 @@ class LiveSite:
     def read_count(self) -> ReadCount:
         """How far reading is."""
         if self._world is None:
-            return NOTHING_READ
+            return ReadCount()
         total = len(self._world.layout.places)
         left = len(self._world.unread) - len(self._ahead)
         return ReadCount(total - left, total)
@@ -418,11 +415,8 @@ class LiveSite:
             return None
         world, place = drawn
         shown = world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
-        assert self._world is not None, "the page is one of it"
-        if not self._drafts.knows(known):
-            page = self._pages.page(self._world, shown)
-            if page.key == known:
-                self._drafts.note(page)
+        if stay is None and (now := self._world) is not None:
+            self._drafts.note(self._pages.page(now, shown))
         draft = self._drafts.whole(world, shown, made, known)
         return draft, marks_of(world, place, made)
 

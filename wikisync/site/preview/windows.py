@@ -52,15 +52,8 @@ class Windows:
     def __init__(self) -> None:
         self._windows: set[_Window] = set()
 
-    @property
-    def is_full(self) -> bool:
-        """Whether one more is one too many."""
-        return len(self._windows) >= WINDOWS_MAX
-
-    @property
-    def are_open(self) -> bool:
-        """Whether anybody looks."""
-        return bool(self._windows)
+    def __len__(self) -> int:
+        return len(self._windows)
 
     def wake(self) -> None:
         """There may be news for any of them."""
