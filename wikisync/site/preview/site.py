@@ -282,8 +282,7 @@ class LiveSite:
         path = _known_path(world, path)
         if path in world.layout.attachments:
             return world.layout.attachments[path]
-        content = world.theme.assets().get(path)
-        if content is not None:
+        if (content := world.theme.assets().get(path)) is not None:
             return Rendered("", content, content_type(path))
         if path in world.linked:
             return world.linked[path]
@@ -359,8 +358,9 @@ class LiveSite:
             return ""
         wikis = {wiki.source.folder: wiki for wiki in world.scanned}
         for (folder, old), (_, new) in self._moved.items():
-            if folder in wikis and self.address_of(wikis[folder], old) == path:
-                return self.address_of(wikis[folder], new)
+            is_it = folder in wikis and self.address_of(wikis[folder], old) == path
+            if is_it and world.has(to := self.address_of(wikis[folder], new)):
+                return to
         return world.layout.moved.get(path, "")
 
     def earlier_paths(self, page: WritablePage) -> list[str]:
