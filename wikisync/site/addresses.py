@@ -56,8 +56,6 @@ LIST_ITEMS_MAX = 2000
 COMPONENT_BYTES_MAX = 200
 PATH_BYTES_MAX = 1000
 """Well below the 4,096 of Linux, so that any output folder has room before it."""
-NAMES_CACHED = 16_384
-"""Of pages, and of ways between folders: those of one large wiki, not of all."""
 TWIN_DIGITS = 6
 LOOSE_DIGITS = 32
 
@@ -110,7 +108,7 @@ def wiki_prefix(owner: WikiOwner) -> str:
     return f"{safe_folder(owner.full_path)}/-/wikis/"
 
 
-@lru_cache(maxsize=NAMES_CACHED)
+@lru_cache(maxsize=16_384)
 def page_path(prefix: str, slug: str) -> str:
     """Output path of a page where nothing else wants the same one."""
     folder, _, leaf = slug.rpartition("/")
@@ -304,8 +302,12 @@ class _Claims:
 
 def relative_url(at: str, to: str, fragment: str = "") -> str:
     """The percent-encoded link from one file to another; it always names a file."""
-    here, there = _folder_and_name(at)[0], _folder_and_name(to)
-    url = _way(here, there[0]) + there[1]
+    folder, up = at[: at.rfind("/") + 1], 0
+    while not to.startswith(folder):
+        folder = folder[: folder.rfind("/", 0, -1) + 1]
+        up += 1
+    url = "../" * up + to[len(folder) :]
+    url = url if _URL.fullmatch(url) else quote(url)
     return f"{url}#{quote(fragment, safe='-._~!$&()*+,;=:@/?')}" if fragment else url
 
 
@@ -406,24 +408,3 @@ def _twin(subject: str, path: str) -> Problem:
         f" as {path}",
         "rename one of the two",
     )
-
-
-@lru_cache(maxsize=NAMES_CACHED)
-def _folder_and_name(path: str) -> tuple[str, str]:
-    """Folder with a slash behind it, or empty, and the quoted file name."""
-    folder, slash, name = path.rpartition("/")
-    return folder + slash, quote(name)
-
-
-@lru_cache(maxsize=NAMES_CACHED)
-def _way(here: str, there: str) -> str:
-    if here == there:
-        return ""
-    here_parts, there_parts = here.split("/")[:-1], there.split("/")[:-1]
-    shared = 0
-    for one, other in zip(here_parts, there_parts, strict=False):
-        if one != other:
-            break
-        shared += 1
-    down = "".join(quote(part) + "/" for part in there_parts[shared:])
-    return "../" * (len(here_parts) - shared) + down

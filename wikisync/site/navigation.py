@@ -59,7 +59,7 @@ class Node:
         self.index = 0
         self.first = -1
         """Position in the list of all pages where it and what is below it begins."""
-        self._closed: NavNode | None = None
+        self._closed: tuple[NavNode, ...] | None = None
         self._child_keys: bytes | None = None
 
     @property
@@ -75,12 +75,14 @@ class Node:
         return self._child_keys
 
     @property
-    def closed(self) -> NavNode:
-        """The node with its branch closed; one value shared by all pages."""
+    def closed(self) -> tuple[NavNode, ...]:
+        """Its children with their branches closed; shared by all pages."""
         if self._closed is None:
-            after = None if self.url else _left_out(self.children)
-            more = bool(self.children)
-            self._closed = NavNode(self.title, self.url, more=more, after=after)
+            self._closed = tuple(
+                NavNode(one.title, one.url, more=bool(one.children), after=after)
+                for one in self.children
+                for after in (None if one.url else _left_out(one.children),)
+            )
         return self._closed
 
     @property
@@ -376,10 +378,10 @@ def _first_listed(below: Node, share: int) -> int:
 def _opened(
     node: Node, start: int, share: int, below: Node | None, shown: NavNode | None
 ) -> NavNode:
-    children = tuple(
-        shown if child is below and shown is not None else child.closed
-        for child in node.children[start : start + share]
-    )
+    children = node.closed[start : start + share]
+    if below is not None and shown is not None:
+        at = below.index - start
+        children = (*children[:at], shown, *children[at + 1 :])
     return NavNode(
         node.title,
         node.url,

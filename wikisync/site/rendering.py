@@ -17,8 +17,8 @@ from wikisync.core.system.worker import Worker
 from wikisync.site.bodies import Bodies
 from wikisync.site.context import SiteContext
 from wikisync.site.output_place import Staging, Written
-from wikisync.site.pages import PageJob, SourceCopy, WikiFrame
-from wikisync.site.sources import read_file
+from wikisync.site.pages import PageJob, WikiFrame
+from wikisync.site.sources import read_files
 from wikisync.site.theme import HISTORY_TEMPLATE, PAGE_TEMPLATE, Theme
 from wikisync.site.writers import AT_ONCE, Answer, asked, new_writer
 
@@ -68,25 +68,22 @@ class Renderer:
         """The pages of a batch, which has a frame if it is not that of the last."""
         self._frame = frame = batch.frame or self._frame
         assert frame is not None
-        return chain.from_iterable(self.written(frame, job) for job in batch.pages)
+        return self.written(frame, batch.pages)
 
-    def written(self, frame: WikiFrame, job: PageJob) -> Iterator[Written]:
-        """A page and its source; raises ``SiteError``, ``BodyDamaged``, ``OSError``."""
-        if job.source is not None:
-            yield self._copied(job.source)
-        context = frame.template_context(self._setting.site, job, self._bodies)
-        path = job.path
-        template = HISTORY_TEMPLATE if job.history else PAGE_TEMPLATE
-        text = self._setting.theme.render(template, context, at=path)
-        yield self._put(path, text.encode("utf-8", "replace"), job.number)
+    def written(self, frame: WikiFrame, jobs: Sequence[PageJob]) -> Iterator[Written]:
+        """Pages of a wiki and their sources; raises what ``rendered_pages`` does."""
+        contents = read_files([job.source.place for job in jobs if job.source])
+        for job in jobs:
+            if copy := job.source:
+                yield self._put(copy.path, next(contents), copy.number)
+            context = frame.template_context(self._setting.site, job, self._bodies)
+            template = HISTORY_TEMPLATE if job.history else PAGE_TEMPLATE
+            text = self._setting.theme.render(template, context, at=job.path)
+            yield self._put(job.path, text.encode("utf-8", "replace"), job.number)
 
-    def _copied(self, copy: SourceCopy) -> Written:
-        content = read_file(*copy.place)
+    def _put(self, path: str, content: bytes | None, number: int) -> Written:
         if content is None:
-            return Written(copy.path, 0, Digest(""), 0)
-        return self._put(copy.path, content, copy.number)
-
-    def _put(self, path: str, content: bytes, number: int) -> Written:
+            return Written(path, 0, Digest(""), 0)
         time = self._staging.put(number, content)
         return Written(path, len(content), digest_of(content), number, time)
 
@@ -107,7 +104,7 @@ def rendered_pages(
     if len(first) < FEW_PAGES or cores == 1:
         renderer = Renderer(setting, staging)
         for frame, job in chain(first, waiting):
-            yield from renderer.written(frame, job)
+            yield from renderer.written(frame, [job])
         return
     renderers = _Renderers(setting)
     batches = _batches(chain(first, waiting))

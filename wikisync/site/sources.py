@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property, partial
 from itertools import filterfalse
 from pathlib import Path
@@ -141,10 +141,14 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         """Pages as they are now; of a mirror a few at once."""
         for start in range(0, len(pages), PAGES_PER_READ):
             some = pages[start : start + PAGES_PER_READ]
-            texts = self.files.texts([page.digest for page in some])
+            held = {**self.drafts, **self.files.texts([page.digest for page in some])}
+            rest = [one for one in some if one.digest not in held]
+            read = read_files([self.files.place(one.path, one.digest) for one in rest])
             for page in some:
-                text = texts.get(page.digest)
-                yield self.read(page.path, page.digest) if text is None else text
+                content = held[page.digest] if page.digest in held else next(read)
+                if content is None:
+                    self.missed.add(page.path)
+                yield content
 
     @cached_property
     def folders(self) -> Mapping[model.Slug, str]:
@@ -429,11 +433,23 @@ def _look(folder: Path, index: FolderIndex, path: str) -> IndexedFile | None:
 
 def read_file(root: Path, path: str) -> bytes | None:
     """A file of a wiki as it is now; None where it cannot be read."""
-    try:
-        with safe_open.opened_below(root, path) as descriptor:
-            return safe_open.read_all(descriptor, path)
-    except (OSError, FolderError):
-        return None
+    return next(read_files([SourceFile(root, path)]))
+
+
+def read_files(places: Sequence[SourceFile]) -> Iterator[bytes | None]:
+    """The same of several in one root: those of one folder cost less together."""
+    with ExitStack() as opened:
+        folders = None
+        with suppress(OSError, FolderError):
+            top = opened.enter_context(safe_open.opened_root(places[0].folder))
+            folders = opened.enter_context(safe_open.Folders(top))
+        for _, path in places:
+            content = None
+            with suppress(OSError, FolderError):
+                if folders is not None:
+                    with safe_open.opened_file(folders, path) as descriptor:
+                        content = safe_open.read_all(descriptor, path)
+            yield content
 
 
 def is_template(slug: str) -> bool:
