@@ -31,7 +31,7 @@ def faults(soak: Soak, account: Account | None = None) -> list[str]:
 
 @pytest.mark.slow
 def test_a_short_soak_is_sound(tmp_path: Path) -> None:
-    soak = Soak(tmp_path / "soak", 1, 0.25, 0.15, pages=12)
+    soak = Soak(tmp_path / "soak", 1, 0.15, 0.1, pages=12)
 
     outcome = soak.run()
 
