@@ -6,7 +6,6 @@ from pathlib import Path
 from tests.support.workspaces import FILES, HANDBOOK, Cloned
 
 ICLOUD = ".guide.md.icloud"
-ONE_BYTE = "guide.md.magenta"
 
 
 async def _sync_twice(cloned: Cloned) -> str:

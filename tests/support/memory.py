@@ -28,20 +28,6 @@ async def nothing_before(entry: str) -> None:
     """Let every operation pass."""
 
 
-def in_none(
-    commits: Sequence[Mapping[str, str]],
-    before: Mapping[model.Slug, str | None],
-    now: Mapping[model.Slug, str],
-) -> frozenset[model.Slug]:
-    """Pages of which no commit has the text of before, or which it has not at all."""
-    texts = {text for pages in commits for text in pages.values()}
-    lost = {slug for slug, text in before.items() if text not in {None, *texts}}
-    absent = {slug for slug in before if not any(slug in pages for pages in commits)}
-    return frozenset(
-        {s for s in lost | absent if s not in now or (s in lost and now[s] in texts)}
-    )
-
-
 class MemoryReplica:
     """One copy of a wiki that lives as long as the test."""
 

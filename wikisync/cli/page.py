@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import click
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.wikis import Wiki
 from wikisync.cli import project_lists, service_command
 from wikisync.cli.options import InputPath, flag, give_examples
 from wikisync.cli.project import YES, confirm, report
+from wikisync.cli.service_command import Connection
 from wikisync.contract.schema import CommentRecord, WikiPageRecord
 from wikisync.core.model import WRITABLE_FORMATS, Format, WikiOwner
 from wikisync.errors import FolderError, NotFound, UsageError
@@ -106,26 +107,21 @@ def _wiki_words(address: str) -> list[str]:
     return ["--url", f"{address}{WIKI_PAGES}"]
 
 
-class WikiConnection(service_command.Connection, frozen=True, kw_only=True):
-    """Which wiki to speak to."""
-
-    owner: WikiOwner
-
-    def ask(self, operate: Callable[[Wiki], Awaitable[T]]) -> T:
-        """Do one operation on the wiki."""
-        return service_command.speak(
-            self, lambda client: operate(Wiki(client, self.owner))
-        )
+def _ask(connection: Connection, operate: Callable[[Wiki], Awaitable[T]]) -> T:
+    """Do one operation on the wiki."""
+    owner = connection.owner
+    assert owner is not None, "a command on a wiki names one"
+    return service_command.speak(
+        connection, lambda client: operate(Wiki(client, owner))
+    )
 
 
-def _on_wiki(
-    connection: service_command.Connection, options: dict[str, Any]
-) -> WikiConnection:
+def _on_wiki(connection: Connection, options: dict[str, Any]) -> Connection:
     """The wiki that is meant, and its service, which its address may name as well."""
     project, group = options.pop("project"), options.pop("group")
     here, url = service_command.wiki_here(), connection.url
     if project is None and group is None and here is not None:
-        return WikiConnection(**asdict(connection), owner=here)
+        return replace(connection, owner=here)
     named = Selection(
         projects=() if project is None else (project,),
         groups=() if group is None else (group,),
@@ -150,7 +146,7 @@ def _on_wiki(
     [(kind, path)] = found
     path = ServiceAddress.parse(connection.url).path_of(path)
     owner = WikiOwner("project" if kind == "project" else "group", path)
-    return WikiConnection(**asdict(connection), owner=owner)
+    return replace(connection, owner=owner)
 
 
 def _read_text(content: str | None, file: Path | None) -> str | None:
@@ -198,18 +194,18 @@ def _add(
 # -- the commands ------------------------------------------------------------------
 
 
-def _run_list(connection: WikiConnection, *, with_content: bool) -> None:
+def _run_list(connection: Connection, *, with_content: bool) -> None:
     """List the pages of a wiki."""
-    pages = connection.ask(lambda wiki: wiki.list_pages(with_content=with_content))
+    pages = _ask(connection, lambda wiki: wiki.list_pages(with_content=with_content))
     project_lists.show_records(connection, PAGE_COLUMNS, pages, len(pages))
 
 
 def _run_get(
-    connection: WikiConnection, slug: str, *, html: bool, version: str | None
+    connection: Connection, slug: str, *, html: bool, version: str | None
 ) -> None:
     """Print the text of the page SLUG."""
-    page = connection.ask(
-        lambda wiki: wiki.get_page(slug, render_html=html, version=version)
+    page = _ask(
+        connection, lambda wiki: wiki.get_page(slug, render_html=html, version=version)
     )
     if connection.console.as_json:
         connection.console.json(project_lists.as_plain(page))
@@ -217,7 +213,7 @@ def _run_get(
         connection.console.result(page.content)
 
 
-def _run_comments(connection: WikiConnection, slug: str) -> None:
+def _run_comments(connection: Connection, slug: str) -> None:
     """List the comments on the page SLUG."""
 
     async def read(wiki: Wiki) -> tuple[CommentRecord, ...]:
@@ -230,12 +226,12 @@ def _run_comments(connection: WikiConnection, slug: str) -> None:
             )
         return await wiki.list_comments(page.wiki_page_meta_id)
 
-    comments = connection.ask(read)
+    comments = _ask(connection, read)
     project_lists.show_records(connection, COMMENT_COLUMNS, comments, len(comments))
 
 
 def _run_create(
-    connection: WikiConnection,
+    connection: Connection,
     title: str,
     *,
     content: str | None,
@@ -260,12 +256,12 @@ def _run_create(
             title, text, chosen, message=message, front_matter_title=front_matter_title
         )
 
-    page = connection.ask(create)
+    page = _ask(connection, create)
     _reported(connection, page, "created")
 
 
 def _run_edit(
-    connection: WikiConnection,
+    connection: Connection,
     slug: str,
     *,
     title: str | None,
@@ -299,7 +295,7 @@ def _run_edit(
             last_commit_sha=last_commit_sha,
         )
 
-    _reported(connection, connection.ask(edit), "edited")
+    _reported(connection, _ask(connection, edit), "edited")
 
 
 def _without_title(page: str, text: str) -> str:
@@ -314,11 +310,11 @@ def _without_title(page: str, text: str) -> str:
     return text_without(text)
 
 
-def _reported(connection: WikiConnection, page: WikiPageRecord, verb: str) -> None:
+def _reported(connection: Connection, page: WikiPageRecord, verb: str) -> None:
     report(connection, page, f"{verb} page {page.slug} of {connection.owner}")
 
 
-def _run_delete(connection: WikiConnection, slug: str, *, yes: bool) -> None:
+def _run_delete(connection: Connection, slug: str, *, yes: bool) -> None:
     """Delete the page SLUG; pages below it are kept."""
     if not connection.is_dry_run and not yes:
         confirm(
@@ -330,16 +326,17 @@ def _run_delete(connection: WikiConnection, slug: str, *, yes: bool) -> None:
         await wiki.delete_page(slug)
         return {"slug": slug}
 
-    deleted = connection.ask(delete)
+    deleted = _ask(connection, delete)
     report(connection, deleted, f"deleted page {slug} of {connection.owner}")
 
 
 def _run_attach(
-    connection: WikiConnection, file: Path, *, name: str | None, branch: str | None
+    connection: Connection, file: Path, *, name: str | None, branch: str | None
 ) -> None:
     """Upload FILE to the wiki; prints the link for a page."""
-    attached = connection.ask(
-        lambda wiki: wiki.upload_attachment(file, name or file.name, branch=branch)
+    attached = _ask(
+        connection,
+        lambda wiki: wiki.upload_attachment(file, name or file.name, branch=branch),
     )
     link = attached.link
     shown = link.markdown if link and link.markdown else attached.file_path

@@ -203,6 +203,8 @@ class Connection(Struct, frozen=True):
     is_dry_run: bool = False
     workspace: ConfiguredWorkspace | None = None
     """The workspace that named the service."""
+    owner: WikiOwner | None = None
+    """The wiki that a command on one means."""
 
 
 # -- the workspace it is run in ----------------------------------------------------

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
 from msgspec import Struct
 
 from wikisync.api.client import Client
-from wikisync.api.request import Request
 from wikisync.config import WikiSection
-from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.layout import TRASH_FOLDER
 from wikisync.core.system.libc import check_watches_left
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
@@ -234,8 +230,6 @@ def _lost(
 # -- the service -------------------------------------------------------------------
 
 
-SKEW_MAX_S = 60.0
-"""Clocks that differ by more are reported; the sync itself does not go by them."""
 EXPIRY_DAYS = 14
 
 
@@ -251,8 +245,6 @@ async def check_there(
         return
     version = f" {service.version}" if service.version else ""
     yield Finding(Grade.FINE, f"{url} answers as a GitLab-compatible service{version}")
-    async for finding in _check_clock(url, token):
-        yield finding
     for finding in token_findings(service.token, datetime.now(tz=UTC).date()):
         yield finding
 
@@ -264,31 +256,6 @@ async def check_there(
     for findings in await gather(wikis, of_wiki, in_flight=WIKIS_AT_ONCE):
         for finding in findings:
             yield finding
-
-
-async def _check_clock(url: str, token: str | None) -> AsyncIterator[Finding]:
-    async with Client(url, token) as client:
-        try:
-            purpose = client.purpose("read the version")
-            answer = await client.send(
-                Request("GET", OtherEndpoint.VERSION.path(), purpose)
-            )
-        except WikisyncError:
-            return  # what is wrong was reported by the checks before
-    try:
-        there = parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
-    except (TypeError, ValueError):
-        return
-    skew_s = time.time() - there
-    if abs(skew_s) <= SKEW_MAX_S:
-        yield Finding(Grade.FINE, "this machine's clock matches the service's")
-        return
-    yield Finding(
-        Grade.LOOK,
-        f"this machine's clock is {abs(skew_s):.0f} s"
-        f" {'ahead of' if skew_s > 0 else 'behind'} the service's",
-        "set the clock; sync does not depend on it, but times in messages do",
-    )
 
 
 def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
