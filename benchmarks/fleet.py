@@ -168,7 +168,7 @@ async def claim_of_many(folder: Path, wikis: int) -> None:
             assert row
             await rows.check(row)
             place = f"s3://site/{row.key}"
-            await rows.note(row, "place", place)
+            await rows.note_place(row, place, [])
             done = {"state": "", "pages": 20, "problem": "", "listed": row.key}
             await rows.move(row, generation=0, place=place, names=NAMES, **done)
         cost_s = (database_cpu_s(workers.database) - server) / CLAIMS

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import obstore
 import pytest
@@ -17,6 +19,7 @@ from tests.support.fleet import PATH, PICTURE, Died, Fleet, dies_at, passes
 from wikisync.api.projects import Projects
 from wikisync.core.model import WikiOwner
 from wikisync.fleet import worker as worker_module
+from wikisync.fleet.beside import MOVED
 from wikisync.fleet.doctor import own
 from wikisync.fleet.rows import LANDING, LostClaim
 from wikisync.fleet.states import States
@@ -390,6 +393,12 @@ async def test_project_that_is_gone_takes_its_site_along(
     await fleet.work()
     assert PATH not in [one.path for one in await fleet.rows.shown()]
     assert fleet.page() is None
+    with monkeypatch.context() as context:
+        context.setenv("AWS_SECRET_ACCESS_KEY", "another")
+        await fleet.rows.retry([PATH])
+        await fleet.work()
+    assert "cannot list" in await fleet.problem()
+    await fleet.rows.retry([PATH])
     # what was on its way from a worker that was killed
     late = open_bucket(f"{fleet.settings.site}/{PATH}/-/wikis")
     await late.put("guide.html", b"Words of ONE.", "")
@@ -420,6 +429,37 @@ async def test_path_that_another_project_took_keeps_its_site(
     await fleet.audit()
 
 
+async def test_pages_of_a_wiki_that_moved_lead_to_the_new_ones_while_they_may(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    await fleet.work()
+    projects, path = Projects(fleet.client), PATH
+    for name in ("second", "third"):
+        await projects.edit_project(path, path=name)
+        await fleet.discover()
+        path = f"docs/{name}"
+        # a worker that dies with the old place half written
+        with suppress(Died):
+            await fleet.work(fleet.worker(dies_at("put", 1)))
+        await fleet.hint()
+        await fleet.work()
+    for old in (PATH, "docs/second"):
+        leading = fleet.page(path=old) or ""
+        (way,) = re.findall('url=(.*?)"', leading)
+        at = f"http://x/{fleet.site(old)}/guide.html"
+        assert urljoin(at, way) == f"http://x/{fleet.site(path)}/guide.html"
+        assert "Words" not in leading
+        await fleet.audit(old)
+    await fleet.service.add_project(PATH, {"guide": "NEW"}, visibility="public")
+    await projects.edit_project(path, visibility="private")
+    await fleet.discover()
+    await fleet.work()
+    assert "NEW" in (fleet.page() or "")
+    assert fleet.page(path="docs/second") is None
+    assert fleet.page(path=path) is None
+
+
 @pytest.mark.parametrize("first", [min, max])
 @pytest.mark.parametrize("is_deleted", [False, True])
 async def test_path_that_a_project_without_pages_took_has_no_site(
@@ -443,7 +483,8 @@ async def test_path_that_a_project_without_pages_took_has_no_site(
     assert row
     await fleet.worker().run(row)
     await fleet.work()
-    assert fleet.page() is None
+    left = fleet.page()
+    assert left is None or (MOVED in left and not is_deleted)
     assert is_deleted or "Words of ONE" in (fleet.page(path="docs/moved") or "")
 
 

@@ -417,6 +417,25 @@ async def test_list_goes_back_only_while_a_late_activity_may_come(
             assert datetime.fromisoformat(since) == at - back
 
 
+async def test_worker_that_freezes_between_two_statements_has_no_row(
+    fleet: FleetBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute, seen = psycopg.AsyncCursor.execute, []
+
+    async def watched(self: Any, *words: Any, **options: Any) -> Any:
+        done = await execute(self, *words, **options)
+        with psycopg.connect(fleet.database) as other:
+            other.execute("SELECT FROM fleet_wiki FOR UPDATE NOWAIT")
+        seen.append(words)
+        return done
+
+    monkeypatch.setattr(psycopg.AsyncCursor, "execute", watched)
+    async with pool_for(fleet.database) as pool:
+        wikis = [replace(one, title="new") for one in WIKIS[1:]]
+        await Rows(pool).put(wikis, {KEYS[0]})
+    assert seen
+
+
 async def test_older_claim_moves_nothing(fleet: FleetBench) -> None:
     async with pool_for(fleet.database) as pool:
         rows = Rows(pool)

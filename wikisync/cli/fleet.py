@@ -9,7 +9,6 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import partial
 from itertools import permutations
@@ -25,7 +24,7 @@ from wikisync.cli.doctor import show_findings
 from wikisync.cli.options import flag, json_option
 from wikisync.cli.service_command import ServiceCommand, service_options, token_option
 from wikisync.config.sections import check_bucket
-from wikisync.core.system.parallel import finish_in_thread
+from wikisync.core.system.parallel import finish_in_thread, plain_errors
 from wikisync.core.system.processes import end_server, start_server
 from wikisync.errors import ExitCode, ServiceError, UsageError
 from wikisync.workspace.discovery import Selection
@@ -33,7 +32,6 @@ from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import Credentials, hook_secret
 
 if TYPE_CHECKING:
-    from wikisync.fleet.parts import BucketServer, DatabaseServer
     from wikisync.fleet.rows import Rows
     from wikisync.workspace.doctor import Finding
 
@@ -322,30 +320,20 @@ def try_out(console: Console) -> int:
     PostgreSQL, an S3 server, the embedded service and two workers; everything lies in
     temporary folders, which are removed at the end.
     """
-    from wikisync.fleet.parts import bucket_server, database_server
-
     # who ends it so leaves no server behind either
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
         tempfile.TemporaryDirectory(prefix="wikisync-fleet-") as name,
         ExitStack() as servers,
-        ThreadPoolExecutor() as side_by_side,
     ):
-        folder, start = Path(name), side_by_side.submit
-        database = start(servers.enter_context, database_server())
-        bucket = start(servers.enter_context, bucket_server(folder / "s3"))
-        asyncio.run(_tried(console, folder, database, bucket))
+        asyncio.run(_tried(console, Path(name), servers))
     return ExitCode.DONE
 
 
-async def _tried(
-    console: Console,
-    folder: Path,
-    database: Future[DatabaseServer],
-    bucket: Future[BucketServer],
-) -> None:
+async def _tried(console: Console, folder: Path, servers: ExitStack) -> None:
     from wikisync.cli.demo import guide_folder  # slow to load
     from wikisync.fleet.doctor import own
+    from wikisync.fleet.parts import bucket_server, database_server
     from wikisync.fleet.rows import Rows, Settings, pool_for
     from wikisync.service.server import running_service  # slow to load
 
@@ -355,12 +343,16 @@ async def _tried(
         running_service(folder / "service") as service,
         AsyncExitStack() as stack,
     ):
-        await service.load_folder(guide_folder())
+        enter = servers.enter_context
+        with plain_errors():
+            async with asyncio.TaskGroup() as group:
+                s3 = finish_in_thread(enter, bucket_server(folder / "s3"))
+                storage = group.create_task(s3)
+                database = group.create_task(finish_in_thread(enter, database_server()))
+                await service.load_folder(guide_folder())
         token.write_text(service.first_token or "")
-        server = await asyncio.wrap_future(bucket)
-        os.environ.update(server.environment)
-        url = (await asyncio.wrap_future(database)).url
-        os.environ[DATABASE_VARIABLE] = url
+        server, url = storage.result(), database.result().url
+        os.environ |= {**server.environment, DATABASE_VARIABLE: url}
         pool = await stack.enter_async_context(pool_for(url))
         selection = Selection(is_all=True)
         settings = Settings(

@@ -9,27 +9,52 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
 import msgspec
 
-from wikisync.core.model import Slug
+from wikisync.core.model import Slug, digest_of
+from wikisync.core.system.private import make_private_folder
 from wikisync.fleet.rows import Row
-from wikisync.site.addresses import INDEX_PAGE, PAGES_JSON, WikiAddresses
+from wikisync.site.addresses import INDEX_PAGE, MANIFEST, PAGES_JSON, WikiAddresses
 from wikisync.site.crosslinks import UP, WIKIS
 from wikisync.site.fingerprint import hash_of
+from wikisync.site.frame import site_context
+from wikisync.site.generated import stub_page
+from wikisync.site.manifest import FileState, manifest_parts
 from wikisync.site.mirror import WikiCopy, read_texts
+from wikisync.site.model import SiteOptions
 
 NAMED_MAX = 1_000
 """Other wikis that the pages of one may lead to."""
 TEXTS_AT_ONCE = 100
+MOVED = "This page has moved"
 
 
 def site_pages(site: Path) -> list[str]:
     """Slug and path of each page of a site, one behind the other."""
     listed = msgspec.json.decode((site / PAGES_JSON).read_bytes())["pages"]
     return [text for one in listed for text in (one["slug"], unquote(one["url"]))]
+
+
+@contextmanager
+def leading_on(names: Sequence[str], old: str, new: str) -> Iterator[Path]:
+    """What stays at the place of a site that moved: of each page one that leads on."""
+    site = site_context((), SiteOptions(title=""), "")
+    pages = {
+        path: stub_page(site, f"{old}/{path}", f"{new}/{path}", MOVED).encode()
+        for path in {INDEX_PAGE, *names[1::2]}
+    }
+    states = {path: FileState(len(one), digest_of(one)) for path, one in pages.items()}
+    with TemporaryDirectory() as name:
+        pages[MANIFEST] = b"".join(manifest_parts(states, ()))
+        for path, page in pages.items():
+            make_private_folder(Path(name, path).parent)
+            Path(name, path).write_bytes(page)
+        yield Path(name)
 
 
 def named_places(

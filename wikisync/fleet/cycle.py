@@ -17,7 +17,7 @@ the same bytes and finds most of them published.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,16 +38,14 @@ from wikisync.errors import (
     SiteError,
     WikisyncError,
 )
-from wikisync.fleet.beside import addresses_beside, named_places, site_pages
-from wikisync.fleet.landing import BUILDING, land
+from wikisync.fleet.beside import addresses_beside, leading_on, named_places, site_pages
+from wikisync.fleet.landing import SITE, build, land
 from wikisync.fleet.rows import LANDING, LostClaim, Row, Rows, Settings
 from wikisync.fleet.states import States
-from wikisync.site.addresses import WikiAddresses
 from wikisync.site.bucket import TRIES_MAX, Check, Seen, look, open_bucket, upload
-from wikisync.site.build import build_site
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.mirror import Mirror, name_of, open_mirror
-from wikisync.site.model import SiteOptions, WikiSource
+from wikisync.site.model import SiteOptions
 from wikisync.site.published import PublishedWiki
 from wikisync.workspace.discovery import FoundWiki, is_switched_off, wiki_of
 from wikisync.workspace.mirroring import Mirroring
@@ -55,7 +53,7 @@ from wikisync.workspace.pulled import PulledWiki
 
 log = logging.getLogger(__name__)
 
-COPY, SITE, CACHE = "copy", "site", "site-cache"
+COPY, FORMER_MAX = "copy", 8
 TRANSIENT = {"page-limited", "page-unavailable"}
 """Problems for which a wiki is read again soon."""
 UNPROTECTED = (
@@ -156,7 +154,7 @@ class Cycle(Struct, frozen=True):
             read = await self._read(row, place, states, generation)
         if {*read.links} - {*(row.links or ())}:
             # before the pages there are read: a cycle that brings pages reads links
-            await self.rows.note(row, "links", [*read.links])
+            await self.rows.note_links(row, [*read.links])
         if read.pulled:
             if now := await self._moved(row, place, read):
                 await self._once(now)
@@ -166,8 +164,9 @@ class Cycle(Struct, frozen=True):
             if read.links:
                 others |= await self.rows.beside(read.links)
             beside = dict(addresses_beside(row, self._top(row), others))
-            site = states.folder.with_name(SITE)
-            await finish_in_thread(_build, read.pulled.wiki, beside, site)
+            wiki = replace(read.pulled.wiki, beside=beside)
+            options = SiteOptions(title=wiki.title, drop_prefix=True)
+            await finish_in_thread(build, self.folder / row.key, options, wiki)
         await self.at("check")
         await self.check()
         await self.rows.check(row)
@@ -218,22 +217,30 @@ class Cycle(Struct, frozen=True):
         return now if self._place(now) != place else None
 
     async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> None:
-        """Make its place hold the site, and the old one nothing."""
+        """Make its place hold the site; those before lead there or hold nothing."""
         # without pages, it removes what another wiki left that had its path
-        old = {row.place or (place if seen.record.files else "")}
+        old = [row.place or (place if seen.record.files else ""), *row.former]
         if row.is_gone or row.wiki.visibility != "public":
             # a late write may have come there, of a worker that died of it
-            old.add(f"{self.settings.site}/{row.wiki.owner.full_path}/-/wikis")
+            old.append(f"{self.settings.site}/{row.wiki.owner.full_path}/-/wikis")
         place = place if read.pulled else ""
-        for one in old - {"", place}:
-            if not await self.rows.is_taken(row, one, self.settings):
+        former: list[str] = []
+        for one in dict.fromkeys(old):
+            if one in ("", place) or await self.rows.is_taken(row, one, self.settings):
+                continue
+            # names of pages are told to nobody else
+            leads = bool(place) and one.startswith(f"{self._top(row)}/")
+            if leads := leads and len(former) < FORMER_MAX:
+                former.append(one)
+            if not (leads and one in row.former and row.place == place):
                 left = open_bucket(one)
                 found = await look(left, is_audit=True)
-                await upload(None, left, found, check=self._put)
-        if row.place != place:
+                with leading_on(row.names, one, place) as pages:
+                    site = pages if leads else None
+                    await upload(site, left, found, check=self._put)
+        if (row.place, row.former) != (place, former):
             # a site lies where its row says; its pages are told of once they are there
-            places = [row.place, place] if row.place else []
-            await self.rows.note(row, "place", place, places)
+            await self.rows.note_place(row, place, former)
         await self.at("upload")
         if place:
             bucket, site = open_bucket(place), self.folder / row.key / SITE
@@ -317,15 +324,3 @@ def _fingerprint(mirror: Mirror, row: Row) -> bytes:
 
 def _name(row: Row) -> str:
     return name_of(row.wiki.origin.service, row.wiki.owner.kind, row.wiki.id)
-
-
-def _build(wiki: WikiSource, beside: Mapping[str, WikiAddresses], site: Path) -> None:
-    """Build the site of one wiki."""
-    with BUILDING:
-        build_site(
-            [replace(wiki, beside=beside)],
-            site,
-            SiteOptions(title=wiki.title, drop_prefix=True),
-            cache=site.with_name(CACHE),
-            may_leave=lambda _wiki: True,
-        )

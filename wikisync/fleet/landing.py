@@ -11,8 +11,8 @@ import asyncio
 import shutil
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from wikisync.core.system.parallel import each, finish_in_thread
 from wikisync.core.system.private import make_private_folder
@@ -21,7 +21,7 @@ from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bucket import AT_ONCE, Bucket, Check, look, open_bucket, upload
 from wikisync.site.build import build_site
 from wikisync.site.kept import SEARCHED_DOCUMENTS
-from wikisync.site.model import SiteOptions
+from wikisync.site.model import SiteOptions, WikiSource
 from wikisync.site.published import PublishedWiki
 
 APART, SITE, CACHE = "apart", "site", "site-cache"
@@ -43,18 +43,13 @@ async def land(
     for wiki in wikis:
         await _fetch(bucket, wiki, apart)
     if wikis:
-        await finish_in_thread(_build, wikis, settings.title, folder)
+        options = SiteOptions(title=settings.title, has_report=False)
+        await finish_in_thread(build, folder, options, kept=wikis, apart=apart)
     await check()
     await rows.check(row)
     await upload(folder / SITE if wikis else None, bucket, seen, check=check)
-    await rows.move(
-        row,
-        generation=row.generation,
-        state="",
-        pages=0,
-        problem="",
-        rests_s=bool(wikis) * max(REST_S, REST_TIMES * (time.process_time() - begun)),
-    )
+    rests_s = max(REST_S, REST_TIMES * (time.process_time() - begun))
+    await rows.move(row, generation=row.generation, rests_s=bool(wikis) * rests_s)
 
 
 async def _fetch(bucket: Bucket, wiki: PublishedWiki, apart: Path) -> None:
@@ -76,14 +71,14 @@ async def _fetch(bucket: Bucket, wiki: PublishedWiki, apart: Path) -> None:
     mark.write_text(wiki.apart)
 
 
-def _build(wikis: Sequence[PublishedWiki], title: str, folder: Path) -> None:
+def build(folder: Path, options: SiteOptions, *wikis: WikiSource, **kept: Any) -> None:
+    """Build a site in a folder of the worker."""
     with BUILDING:
         build_site(
-            (),
+            wikis,
             folder / SITE,
-            SiteOptions(title=title, has_report=False),
+            options,
             cache=folder / CACHE,
-            kept=wikis,
-            apart=folder / APART,
             may_leave=lambda _wiki: True,
+            **kept,
         )

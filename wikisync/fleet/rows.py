@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -32,7 +32,7 @@ from wikisync.errors import UsageError
 from wikisync.site.published import PublishedWiki
 from wikisync.workspace.discovery import FoundWiki, Selection
 
-VERSION = 3
+VERSION = 4
 """Of the tables; a worker of another one does not work."""
 LANDING = "-landing-page"
 """Key and path of the row of the page that lists all wikis, which is due as they are;
@@ -73,7 +73,8 @@ CREATE TABLE IF NOT EXISTS fleet_wiki (
     is_halted BOOLEAN NOT NULL DEFAULT false,
     may_empty BOOLEAN NOT NULL DEFAULT false);
 ALTER TABLE fleet_wiki ADD COLUMN IF NOT EXISTS links TEXT[],
-    ADD COLUMN IF NOT EXISTS names TEXT[] NOT NULL DEFAULT '{{}}';
+    ADD COLUMN IF NOT EXISTS names TEXT[] NOT NULL DEFAULT '{{}}',
+    ADD COLUMN IF NOT EXISTS former TEXT[] NOT NULL DEFAULT '{{}}';
 CREATE INDEX IF NOT EXISTS fleet_wiki_due ON fleet_wiki (hint_at)
     WHERE hint_at > answered_at;
 CREATE INDEX IF NOT EXISTS fleet_wiki_place ON fleet_wiki (place);
@@ -152,6 +153,8 @@ class Row(Struct, frozen=True):
     """Places of the sites that its pages name; None: nobody looked."""
     names: Sequence[str]
     """Slug and path of each page of its site, one behind the other."""
+    former: Sequence[str]
+    """Places whose pages lead to its site, which lay there."""
 
 
 class Shown(Struct, frozen=True):
@@ -334,7 +337,7 @@ class Rows:
             f" LATERAL (SELECT key FROM fleet_wiki WHERE key = next.key AND {_FREE}"
             " FOR UPDATE SKIP LOCKED) AS taken LIMIT 1)"
             " RETURNING key, wiki::text, is_gone, claim, generation, state, place,"
-            " may_empty, listed, links, names",
+            " may_empty, listed, links, names, former",
             {"me": worker},
         )
         if row is None:
@@ -345,20 +348,20 @@ class Rows:
         """See that nobody claimed the wiki since."""
         await self._held(row, f"SELECT key FROM fleet_wiki WHERE {_HELD}", {})
 
-    async def note(
-        self,
-        row: Row,
-        name: Literal["place", "links"],
-        value: object,
-        places: Collection[str] = (),
-    ) -> None:
-        """Note where the site is about to lie, or what it names.
+    async def note_links(self, row: Row, links: Sequence[str]) -> None:
+        """Note what the site names."""
+        await self._changed(row, {"links": links})
 
-        Let the wikis that name ``places`` have a cycle, as pages come or go there.
+    async def note_place(self, row: Row, place: str, former: Sequence[str]) -> None:
+        """Note where the site is about to lie, and which places lead there.
+
+        Let the wikis that name its places have a cycle, as pages come or go there.
         """
         # without a site it has no pages for others, should the cycle end here
-        also = ", names = '{}'" if (name, value) == ("place", "") else ""
-        await self._changed(row, {name: value}, also, places=places)
+        also = "" if place else ", names = '{}'"
+        values = {"place": place, "former": former}
+        places = [row.place, place] if row.place not in ("", place) else []
+        await self._changed(row, values, also, places=places)
 
     async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
         """Whether a wiki other than a row's has, or will have, a place."""
@@ -378,9 +381,9 @@ class Rows:
         row: Row,
         *,
         generation: int,
-        state: str,
-        pages: int,
-        problem: str,
+        state: str = "",
+        pages: int = 0,
+        problem: str = "",
         place: str = "",
         links: Sequence[str] = (),
         names: Sequence[str] = (),
@@ -459,44 +462,39 @@ class Rows:
 
         ``gone`` is given for a list of all wikis: those that are no more.
         """
-        values = [
+        found = {key_of(wiki): wiki for wiki in sorted(wikis, key=key_of)}
+        texts = [msgspec.json.encode(wiki).decode() for wiki in found.values()]
+        # no two statements in a transaction: who freezes between them has the rows
+        await self._do(
+            "INSERT INTO fleet_wiki AS old (key, wiki, path, activity) SELECT * FROM"
+            " unnest(%s::text[], %s::text[]::jsonb[], %s::text[], %s::text[])"
+            " ON CONFLICT (key) DO UPDATE SET wiki = excluded.wiki,"
+            " path = excluded.path, activity = excluded.activity, is_gone = false,"
+            # a cycle may have begun with the old row since the statement did
+            " hint_at = clock_timestamp()"
+            " WHERE old.wiki <> excluded.wiki OR old.is_gone",
             (
-                key_of(wiki),
-                _NUL.sub(r"\1", msgspec.json.encode(wiki).decode()),
-                wiki.owner.full_path,
-                _time_of(wiki.activity),
-            )
-            for wiki in sorted(wikis, key=key_of)
-        ]
-        async with (
-            self.pool.connection() as connection,
-            connection.transaction(),
-            connection.cursor() as cursor,
-        ):
-            await cursor.executemany(
-                "INSERT INTO fleet_wiki AS old (key, wiki, path, activity) VALUES"
-                " (%s, %s, %s, %s) ON CONFLICT (key) DO UPDATE SET"
-                " wiki = excluded.wiki, path = excluded.path,"
-                " activity = excluded.activity, is_gone = false,"
-                # a cycle may have begun with the old row since the transaction did
-                " hint_at = clock_timestamp()"
-                " WHERE old.wiki <> excluded.wiki OR old.is_gone",
-                values,
-            )
-            if gone is not None:
-                await cursor.execute(
-                    "UPDATE fleet_wiki SET is_gone = true, is_halted = false,"
-                    " hint_at = clock_timestamp() WHERE NOT is_gone AND key = ANY(%s)",
-                    (list(gone),),
-                )
-                # groups tell of no activity, projects and dying workers may fail to;
-                # what has no pages, as nearly all, costs nothing until they do
-                await cursor.execute(
-                    "UPDATE fleet_wiki SET hint_at = now() WHERE hint_at <= answered_at"
-                    " AND (pages > 0 OR is_gone"
-                    f" OR key LIKE 'group-%' OR key = '{LANDING}')"
-                )
-                await cursor.execute("UPDATE fleet SET swept_at = now()")
+                [*found],
+                [_NUL.sub(r"\1", text) for text in texts],
+                [wiki.owner.full_path for wiki in found.values()],
+                [_time_of(wiki.activity) for wiki in found.values()],
+            ),
+        )
+        if gone is None:
+            return
+        await self._do(
+            "UPDATE fleet_wiki SET is_gone = true, is_halted = false,"
+            " hint_at = clock_timestamp() WHERE NOT is_gone AND key = ANY(%s)",
+            (list(gone),),
+        )
+        # groups tell of no activity, projects and dying workers may fail to;
+        # what has no pages, as nearly all, costs nothing until they do
+        await self._do(
+            "UPDATE fleet_wiki SET hint_at = now() WHERE hint_at <= answered_at"
+            " AND (pages > 0 OR is_gone OR key LIKE 'group-%%' OR key = %s)",
+            (LANDING,),
+        )
+        await self._do("UPDATE fleet SET swept_at = now()")
 
     async def turn_to_list(
         self, worker: str, every_s: float, whole_s: float
@@ -578,7 +576,8 @@ class Rows:
         rows = await self._do(
             "SELECT key, path, pages, place, problem, is_halted,"
             f" {_FAILING} AS is_failing FROM fleet_wiki WHERE NOT is_gone"
-            " OR place <> '' ORDER BY is_halted DESC, is_failing DESC, path"
+            f" OR place <> '' OR {_FAILING}"
+            " ORDER BY is_halted DESC, is_failing DESC, path"
         )
         return [Shown(**row) for row in rows]
 

@@ -18,7 +18,9 @@ earlier one never comes back; equal bytes of a page have equal tags, though.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -257,6 +259,8 @@ def _store(name: str, environment: tuple[tuple[str, str], ...]) -> S3Store:
     from obstore.store import S3Store
 
     endpoint = dict(environment).get("AWS_ENDPOINT_URL", "")
+    # a thread of it that still drops an answer as Python ends aborts the process
+    atexit.register(time.sleep, 0.05)
     return S3Store(
         name,
         client_options={"allow_http": endpoint.startswith("http://")},
