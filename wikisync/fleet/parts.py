@@ -183,8 +183,7 @@ class DatabaseServer:
 def database_server() -> Iterator[DatabaseServer]:
     """PostgreSQL with an empty database, reachable by a socket in a private folder.
 
-    Root cannot run it: then ``nobody`` does, with a copy of the programs, for that user
-    may not be able to read the installed ones.
+    Root cannot run it: then ``nobody`` does, with a copy of the programs.
 
     Raises:
         ServiceError: it is not installed, or does not start.

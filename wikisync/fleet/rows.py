@@ -359,9 +359,10 @@ class Rows:
         """
         # without a site it has no pages for others, should the cycle end here
         also = "" if place else ", names = '{}'"
-        values = {"place": place, "former": former}
         places = [row.place, place] if row.place not in ("", place) else []
-        await self._changed(row, values, also, places=places)
+        await self._changed(
+            row, {"place": place, "former": former}, also, places=places
+        )
 
     async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
         """Whether a wiki other than a row's has, or will have, a place."""
