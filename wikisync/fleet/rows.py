@@ -360,9 +360,8 @@ class Rows:
         # without a site it has no pages for others, should the cycle end here
         also = "" if place else ", names = '{}'"
         places = [row.place, place] if row.place not in ("", place) else []
-        await self._changed(
-            row, {"place": place, "former": former}, also, places=places
-        )
+        values = {"place": place, "former": former}
+        await self._changed(row, values, also, places=places)
 
     async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
         """Whether a wiki other than a row's has, or will have, a place."""
@@ -576,9 +575,8 @@ class Rows:
         """Every wiki, those with problems first."""
         rows = await self._do(
             "SELECT key, path, pages, place, problem, is_halted,"
-            f" {_FAILING} AS is_failing FROM fleet_wiki WHERE NOT is_gone"
-            f" OR place <> '' OR {_FAILING}"
-            " ORDER BY is_halted DESC, is_failing DESC, path"
+            f" {_FAILING} AS is_failing FROM fleet_wiki WHERE NOT is_gone OR {_FAILING}"
+            " OR place <> '' ORDER BY is_halted DESC, is_failing DESC, path"
         )
         return [Shown(**row) for row in rows]
 
