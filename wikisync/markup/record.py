@@ -56,7 +56,7 @@ class TocEntry(msgspec.Struct, frozen=True):
 class Section(msgspec.Struct, frozen=True):
     """A heading with the plain text under it, up to the next heading.
 
-    The text before the first heading has an empty id and heading.
+    Before the first heading both are empty; one space is between two words.
     """
 
     id: str

@@ -61,7 +61,7 @@ class DocumentText(Struct, frozen=True, array_like=True):
 
 def packed_texts(texts: Iterable[str]) -> str:
     """Texts as the browser unpacks them: base64 of raw deflate of JSON."""
-    plain = json_bytes([" ".join(text[:SECTION_CHARS_MAX].split()) for text in texts])
+    plain = json_bytes([text[:SECTION_CHARS_MAX].rstrip() for text in texts])
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS, _MEMORY_LEVEL)
     return base64.b64encode(packer.compress(plain) + packer.flush()).decode()
 
