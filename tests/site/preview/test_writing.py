@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.support.archive import unpack
 from tests.support.preview import (
     ACTIONS,
     PAGE,
@@ -232,6 +233,13 @@ async def test_a_missing_page_is_begun_in_the_format_of_its_folder(desk: Desk) -
         assert "two" in (await writer.reader.get("team/two.html"))[1]
     file = desk.root / "handbook" / "team" / "two.asciidoc"
     assert file.read_text() == "= two\n\n"
+
+
+async def test_where_formats_are_even_a_page_is_begun_in_markdown(desk: Desk) -> None:
+    unpack("-- a.md --\nx\n-- b.rdoc --\nx\n", desk.root / "handbook" / "team")
+    async with writing(desk) as writer:
+        _, source = await writer.ask("source", at="team/new.html")
+        assert source["new"] == "team/new.md"
 
 
 async def test_a_red_link_begins_the_page_that_it_asks_for(desk: Desk) -> None:

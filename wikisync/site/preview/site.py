@@ -537,13 +537,15 @@ def held_cache(folder: Path) -> Iterator[Cache]:
 
 
 def usual_format(wiki: ScannedWiki, slug: model.Slug) -> model.Format:
-    """The format of most pages in the folder of a new page, or in the wiki."""
+    """That of most pages in a new page's folder, or in the wiki; if even, Markdown."""
     folder = slug.rpartition("/")[0]
     pages = [page for page in wiki.pages.values() if page.format.is_writable]
     near = [page for page in pages if page.slug.rpartition("/")[0] == folder]
     counted = Counter(page.format for page in near or pages)
     known = model.Format.MARKDOWN
-    return max(counted, key=lambda one: (counted[one], one), default=known)
+    return max(
+        counted, key=lambda one: (counted[one], one == known, one), default=known
+    )
 
 
 def _number(world: World, wiki: ScannedWiki) -> int:
