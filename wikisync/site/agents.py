@@ -44,14 +44,11 @@ def listed_pages(
         slug = slugs[one.url]
         path = addresses.sources.get(slug, "")
         source = address(site, path) if path else ""
-        named = {
-            "source": source,
-            "tags": one.tags,
-            "changed": iso_time(scanned.pages[slug].dates.changed),
-        }
+        changed = iso_time(scanned.pages[slug].dates.changed)
         shown: dict[str, object] = {"wiki": wiki, "slug": slug, "title": one.title}
         shown["url"] = address(site, one.url)
-        shown |= {name: value for name, value in named.items() if value}
+        rest = ("source", source), ("tags", one.tags), ("changed", changed)
+        shown |= {name: value for name, value in rest if value}
         yield ListedPage(shown, wiki, one.title, source, path)
 
 
@@ -83,7 +80,7 @@ def llms_text(site: SiteContext, pages: Iterable[ListedPage]) -> str:
         lines += [f"> {one_line(site.description)}", ""]
     titles = {wiki.full_path: wiki.title for wiki in site.wikis}
     wiki = None
-    for page in filter(_has_source, pages):
+    for page in (one for one in pages if one.source):
         if page.wiki != wiki:
             wiki = page.wiki
             lines += [f"## {one_line(titles.get(wiki, wiki))}", ""]
@@ -101,7 +98,7 @@ def llms_full_text(
     """``llms-full.txt``: whole pages, of ``count`` with a source, until it is full."""
     parts: list[bytes] = []
     size = 0
-    for number, page in enumerate(filter(_has_source, pages)):
+    for number, page in enumerate(one for one in pages if one.source):
         text = read(page.source_path)
         size += len(text)
         if size > FULL_BYTES_MAX:
@@ -111,10 +108,6 @@ def llms_full_text(
         head = f"# {one_line(page.title)}\n\nSource: {page.source}\n\n"
         parts.append(head.encode("utf-8", "replace") + text.rstrip() + b"\n\n")
     return b"".join(parts)
-
-
-def _has_source(page: ListedPage) -> bool:
-    return bool(page.source)
 
 
 def one_line(text: str) -> str:
