@@ -26,7 +26,11 @@ def wiki(tmp_path: Path) -> Studio:
     return studio
 
 
-def test_contents_number_the_pages_on_which_chapters_begin(wiki: Studio) -> None:
+@pytest.mark.parametrize("lang", ["en", "ar"])
+def test_contents_number_the_pages_on_which_chapters_begin(
+    wiki: Studio, lang: str
+) -> None:
+    wiki.set(lang=lang)
     target, report = write(wiki, "pdf")
     content = target.read_bytes()
     places = PrintedPdf(content).destinations()
