@@ -320,16 +320,14 @@ class _Composed(Struct, frozen=True):
     context: Callable[[], Mapping[str, object]]
     pictures: str = ""
     """The files that it shows: another one has the same address."""
-    body: str = ""
-    """Its text as HTML."""
+    body: Callable[[], str] = str
+    """Reads its text as HTML."""
 
 
 def _rendered(world: World, path: str, page: _Composed) -> Rendered:
     text = world.theme.render(page.template, page.context(), at=path)
-    before, start, after = text.partition("<main")
-    if page.body and after.count(page.body) == 1:
-        marked = f"{BLOCKS}{page.body}{BLOCKS_END}"
-        text = f"{before}{start}{after.replace(page.body, marked)}"
+    if (body := page.body()) and text.count(body) == 1:
+        text = text.replace(body, f"{BLOCKS}{body}{BLOCKS_END}")
     frame = frame_digest(text, page.pictures)
     content = text.encode("utf-8", "replace")
     return Rendered(page.key, content, "text/html", frame, page.key != MISSING)
@@ -354,7 +352,9 @@ def _composed(world: World, path: str) -> _Composed:
     def context() -> Mapping[str, object]:
         return composer.template_context(slug, shown)
 
-    body = world.layout.indexer.view(world.page(place)).html
+    def body() -> str:
+        return world.layout.indexer.view(world.page(place)).html
+
     return _Composed(key, "page.html", context, pictures, body)
 
 
