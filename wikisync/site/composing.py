@@ -205,13 +205,13 @@ def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
     """What the search index takes: every page that is read but those beside others."""
     for composer in composers:
         wiki, beside = composer.label, composer.wiki.scanned.beside
+        urls, titles = composer.urls, composer.titles
         for slug, page in composer.wiki.pages.items():
-            if slug not in beside and page.is_read:
-                url, title = composer.urls[slug], composer.titles[slug]
-                changed = (iso_time(page.source.dates.changed) or "")[:10]
-                parsed = page.parsed
-                named = url, title, wiki, parsed.text_key
-                yield DocumentKey(*named, changed, parsed.tags)
+            if slug not in beside and page.parsed_key:
+                time, parsed = page.source.dates.changed, page.parsed
+                day = (iso_time(time) or "")[:10] if time else ""
+                named = urls[slug], titles[slug], wiki, parsed.text_key
+                yield DocumentKey(*named, day, parsed.tags)
 
 
 def search_documents(

@@ -41,6 +41,7 @@ Files = Mapping[str, FileState]
 """By output path, the manifest among them once a build is done."""
 NO_FILES: Files = {}
 """What is trusted of an output that nothing is known of."""
+_STAGED_MANIFEST = f"{output_place.STAGING}/{output_place.STAGED_MANIFEST}"
 _TIMES_END = 1 << 63
 READ_BYTES_MAX = 64 * 1024 * 1024
 
@@ -239,7 +240,8 @@ class Output:
 
     def commit(self, wikis: Sequence[PublishedWiki] = ()) -> Changes:
         """Swap staged files in, remove what is gone, the manifest last."""
-        manifest = self._stage_manifest(wikis)
+        with self.staged.file(output_place.STAGED_MANIFEST) as file:
+            file.writelines(manifests.manifest_parts(self.files, wikis))
         gone = sorted(path for path in self._known if path not in self.files)
         new = [path for path in self._new if path in self.files]
         problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
@@ -249,7 +251,7 @@ class Output:
             self._place.swap_in(output_place.staged_name(self._new[path]), path)
         removed += self._remove([path for path in gone if path not in early], problems)
         written = len(new)
-        if self.current(MANIFEST) != manifest:
+        if new or gone or self.current(MANIFEST) != self.current(_STAGED_MANIFEST):
             self._place.swap_in(output_place.STAGED_MANIFEST, MANIFEST)
             written += 1
         unsettled = [path for path, one in self.files.items() if not one.mtime_ns]
@@ -260,14 +262,6 @@ class Output:
             self.files[path] = FileState(found.st_size, state.digest, time, state.key)
         unchanged = len(self.files) - written
         return Changes(written, unchanged, removed, self.files, tuple(problems))
-
-    def _stage_manifest(self, wikis: Sequence[PublishedWiki]) -> Digest:
-        digest = hashlib.sha256()
-        with self.staged.file(output_place.STAGED_MANIFEST) as file:
-            for part in manifests.manifest_parts(self.files, wikis):
-                digest.update(part)
-                file.write(part)
-        return Digest(digest.hexdigest())
 
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
         if path in self._known:
@@ -373,15 +367,14 @@ def _known_files(root: Path, trusted: Files) -> Files:
 
     Those of an interrupted build's manifest hold nobody knows what: without a digest.
     """
-    interrupted = f"{output_place.STAGING}/{output_place.STAGED_MANIFEST}"
     manifest = trusted.get(MANIFEST)
-    is_whole = not os.path.lexists(root / interrupted)
+    is_whole = not os.path.lexists(root / _STAGED_MANIFEST)
     if is_whole and manifest and _is_as_left(str(root), MANIFEST, manifest):
         return {path: one for path, one in trusted.items() if path != MANIFEST}
     known: dict[str, FileState] = {}
     for file in manifests.named_files(root, MANIFEST):
         known[file.path] = FileState(0, Digest(file.sha256))
-    for file in manifests.named_files(root, interrupted, is_optional=True):
+    for file in manifests.named_files(root, _STAGED_MANIFEST, is_optional=True):
         known[file.path] = FileState(0, None)
     return known
 

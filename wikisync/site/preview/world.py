@@ -129,7 +129,7 @@ class World(Struct, frozen=True, dict=True):
             ItemKey(wiki.number, slug)
             for wiki in self.wikis
             for slug, page in wiki.pages.items()
-            if not page.is_read
+            if not page.parsed_key
         )
 
     @cached_property
