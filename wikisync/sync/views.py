@@ -14,7 +14,7 @@ from collections.abc import (
     Set,
 )
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from msgspec.structs import replace
 
@@ -215,9 +215,11 @@ class AliasedFolder:
             self._state.drop_alias(file)
         return moved
 
-    async def delete(self, slug: Slug, **expected: Any) -> None:
+    async def delete(
+        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+    ) -> None:
         """Move the page's file to the trash."""
-        await self._folder.delete(self._state.file_of(slug), **expected)
+        await self._folder.delete(self._state.file_of(slug), expected=expected, why=why)
 
     async def late_saves(self) -> Sequence[LateSave]:
         """Saves that reached a file only after it had been replaced."""
@@ -231,14 +233,24 @@ class AliasedFolder:
         """The page's conflict file as it is now."""
         return await self._folder.conflict_file(self._state.file_of(slug))
 
-    async def write_conflict(self, slug: Slug, *text: Any, **expected: Any) -> str:
+    async def write_conflict(
+        self,
+        slug: Slug,
+        page_format: Format,
+        text: str,
+        *,
+        expected: Digest | None = None,
+    ) -> str:
         """Write the page's conflict file beside it."""
-        file = self._state.file_of(slug)
-        return await self._folder.write_conflict(file, *text, **expected)
+        return await self._folder.write_conflict(
+            self._state.file_of(slug), page_format, text, expected=expected
+        )
 
-    async def remove_conflict(self, slug: Slug, **expected: Any) -> None:
+    async def remove_conflict(
+        self, slug: Slug, *, expected: Digest | None = None
+    ) -> None:
         """Remove the page's conflict file, into the trash."""
-        await self._folder.remove_conflict(self._state.file_of(slug), **expected)
+        await self._folder.remove_conflict(self._state.file_of(slug), expected=expected)
 
 
 def _duplicate(file: Slug, slug: Slug) -> Problem:
@@ -345,19 +357,21 @@ class DryFolder:
     async def acknowledge(self, late: LateSave) -> None:
         """Nothing was taken."""
 
-    async def keep(self, *_text: Any, **_is_again: Any) -> None:
+    async def keep(self, *_text: object, **_is_again: object) -> None:
         """Nothing is replaced."""
 
     async def conflict_file(self, slug: Slug) -> ConflictFile | None:
         """The page's conflict file; none where it was taken."""
         return None if slug in self._settled else await self._folder.conflict_file(slug)
 
-    async def write_conflict(self, slug: Slug, *_text: Any, **_expected: Any) -> str:
+    async def write_conflict(
+        self, slug: Slug, *_text: object, **_expected: object
+    ) -> str:
         """The one that is there stays."""
         file = await self.conflict_file(slug)
         return file.path if file else ""
 
-    async def remove_conflict(self, slug: Slug, **_expected: Any) -> None:
+    async def remove_conflict(self, slug: Slug, **_expected: object) -> None:
         """Remember that the page's conflict file was taken."""
         self._settled.add(slug)
 
@@ -397,18 +411,18 @@ class RememberedWiki:
             raise errors.NotFound(f"there is no record of page {slug}")
         return Page(slug, base.format, text, wiki_digest=base.remote)
 
-    def _refuse_now(self, *_asked: Any, **_more: Any) -> NoReturn:
+    def _refuse_now(self, *_asked: object, **_more: object) -> NoReturn:
         raise errors.Unavailable(
             "nothing is requested: the wiki is used as it was last seen"
         )
 
-    async def _refuse(self, *_asked: Any, **_more: Any) -> NoReturn:
+    async def _refuse(self, *_asked: object, **_more: object) -> NoReturn:
         self._refuse_now()
 
     read_attachment = _refuse_now
     write = move = delete = write_attachment = follows = _refuse
 
-    async def other_files(self, **_has_uploads: Any) -> Mapping[str, str] | None:
+    async def other_files(self, **_has_uploads: object) -> Mapping[str, str] | None:
         """Know nothing."""
         return None
 
