@@ -170,6 +170,7 @@ async def test_bucket_that_refuses_is_a_failure_that_is_tried_again(
         context.setenv("AWS_SECRET_ACCESS_KEY", "another")
         await fleet.work()
     assert "cannot read" in await fleet.problem()
+    assert "check AWS_ENDPOINT_URL" in await fleet.problem()
     assert await fleet.due() == []
     await fleet.rows.retry([PATH])
     await fleet.work()

@@ -107,7 +107,8 @@ class Cycle(Struct, frozen=True):
             except WikisyncError as error:
                 log.warning("%s: %s", row.wiki.owner, error.message)
                 is_halted = isinstance(error, Halted)
-                await self.rows.fail(row, error.message, is_halted=is_halted)
+                said = "; ".join(filter(None, (error.message, error.hint)))
+                await self.rows.fail(row, said, is_halted=is_halted)
             except Exception as error:
                 # a defect met at one wiki keeps no other waiting
                 log.exception("%s failed", row.wiki.owner)
