@@ -268,4 +268,5 @@ async def test_no_sentence_is_lost(
         await fight(context, desk, random.Random(seed), lambda done: done >= ACTS, {})
         text = desk.file("page").read_text()
     await context.close()
-    assert [one for one in desk.written if one not in text] == []
+    lost = [one for one in desk.written if one not in text]
+    assert lost == [], "\n".join(desk.trail)
