@@ -629,6 +629,8 @@ class Editor extends Desk {
 		if (text === null) return this.say("Not saved: both texts are kept. Save asks again.", true);
 		this.take(text, true, mine);
 		this.base = fileText;
+		// until the file holds it, it can be saved
+		this.changed();
 		if (this.isDirty) await this.save();
 		else this.say("The file's text is here; there is nothing to save.");
 	}
