@@ -59,7 +59,7 @@ async def test_dry_run_prints_the_plan_and_changes_nothing(cloned: Cloned) -> No
     before = cloned.files()
     ran = await cloned.run("sync", "--dry-run")
     assert ran.code == 0
-    assert ran.out == "create  new on the wiki\nupdate  guide on the wiki\n"
+    assert ran.out == "update  guide on the wiki\ncreate  new on the wiki\n"
     assert cloned.files() == before
     assert await cloned.wiki() == FILES
 

@@ -509,8 +509,8 @@ def test_page_that_cannot_be_read_is_left_alone(
 def test_first_sync_removes_nothing_and_writes_over_nothing() -> None:
     decided = plan("", "a=1 b=L c=3", "b=R c=3 d=4")
     assert str(decided).splitlines() == [
-        "create  a on the wiki",
         "create  d",
+        "create  a on the wiki",
         "adopt   c",
         f"hold    b: {plans.HoldReason.CREATED_BOTH}",
     ]
@@ -519,8 +519,8 @@ def test_first_sync_removes_nothing_and_writes_over_nothing() -> None:
 def test_removals_come_last_and_children_go_first() -> None:
     decided = lines("a=1 a/x=2 b=3 b/x=4 c=5", "b=3 b/x=4 c=L n=6", "a=1 a/x=2 c=5")
     assert decided == [
-        "create  n on the wiki",
         "update  c on the wiki",
+        "create  n on the wiki",
         "remove  a/x from the wiki",
         "remove  b/x",
         "remove  a from the wiki",

@@ -61,7 +61,9 @@ class Author:
         if isinstance(found, SourceFile):
             return found.folder.joinpath(found.name).read_bytes()
         assert isinstance(found, Rendered)
-        return found.content if found.is_found else b"not found"
+        # what only a preview marks: where the blocks of a page begin and end
+        content = re.sub(rb"<!--(?:blocks|end)-->", b"", found.content)
+        return content if found.is_found else b"not found"
 
 
 def own_lines(page: bytes) -> list[str]:
