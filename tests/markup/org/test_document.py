@@ -25,6 +25,12 @@ def html_of(source: str, pages: Mapping[str, str] | None = None) -> str:
     [
         pytest.param("* A\n** B", "<h1>A</h1><h2>B</h2>", id="headings"),
         pytest.param("******** deep", "<p>deep</p>", id="text below six levels"),
+        pytest.param("******* END", "<p>END</p>", id="a word below six levels"),
+        pytest.param(
+            "******* A\n:PROPERTIES:\n:CUSTOM_ID: b\n:ID: c\n:END:",
+            '<p id="user-content-b"><a id="user-content-ID-c"></a>A</p>',
+            id="own ids below six levels",
+        ),
         pytest.param("#+TITLE: T", '<h1 class="title">T</h1>', id="title"),
         pytest.param("#+TITLE:T\n#+OPTIONS: title:nil", "", id="title is off"),
         pytest.param("* TODO A :tag:b:", "<h1>A</h1>", id="keyword and tags go"),
@@ -141,6 +147,28 @@ def test_headline(source: str, html: str) -> None:
             id="a table of results without a rule goes",
         ),
         pytest.param(
+            "#+RESULTS:\n#+CAPTION: t\n| b |\n|---|\n| c |",
+            "<table><caption>t</caption><thead><tr><th>b</th></tr></thead>"
+            "<tbody><tr><td>c</td></tr></tbody></table>",
+            id="a table of results stays with its caption",
+        ),
+        pytest.param(
+            "#+RESULTS:\na\n| b |\n|---|\n| c |",
+            "<table><thead><tr><th>b</th></tr></thead>"
+            "<tbody><tr><td>c</td></tr></tbody></table>",
+            id="a table behind a text of results stays",
+        ),
+        pytest.param(
+            "#+RESULTS:\n| a |\n#+begin_quote\nb\n\nc\n#+end_quote\nd",
+            "<blockquote><p>b</p><p>c</p></blockquote><p>d</p>",
+            id="a quote behind results stays whole",
+        ),
+        pytest.param(
+            "#+RESULTS:\n| a |\n#+begin_src x\nb\n\nc\n#+end_src\nd",
+            "<p>d</p>",
+            id="code behind results goes whole",
+        ),
+        pytest.param(
             "#+begin_src x :exports results\na\n#+end_src\n\n#+RESULTS:\n: b",
             "<pre><code>b</code></pre>",
             id="results stay",
@@ -254,6 +282,12 @@ def test_block(source: str, html: str) -> None:
             id="one blank line ends no table",
         ),
         pytest.param(
+            "| <r> |\n| a |\n\n| b |",
+            '<table><tbody><tr><td align="right">a</td></tr>'
+            "<tr><td>b</td></tr></tbody></table>",
+            id="the part behind a blank line has its own alignment",
+        ),
+        pytest.param(
             "| a |\n  | b |",
             "<table><tbody><tr><td>a</td></tr></tbody></table>"
             "<table><tbody><tr><td>b</td></tr></tbody></table>",
@@ -298,6 +332,7 @@ def test_table(source: str, html: str) -> None:
          ' <a href="page">=m=</a>')),
         ("[[file:a.org::*H][x]]", '<a href="a.org">x</a>'),
         ("[[file:a.c][file:a.c]]", '<a href="a.c">a.c</a>'),
+        ("[[file:a.c][file:::]]", '<a href="a.c">file:::</a>'),
         ("[[*A: Heading!]]", '<a href="*A%3A Heading!">*A: Heading!</a>'),
         ("[[#own]]", '<a href="#own">#own</a>'),
         ("[[file:a.png]]", '<img src="a.png" alt="a.png">'),
@@ -480,7 +515,16 @@ MARKERS = ["*", "/", "_", "=", "~", "[", "]", "{", "}", "<", "\\", "|", "#", ":"
 SNIPPETS = [
     *("[[", "[[a][", "[[a]]", "[fn::", "{{{", "{{{m(", "@@html:", "\\(", "_{", " *a"),
     *("- ", "  - x\n", "* ", "#+begin_src\n", "#+begin_quote\n", "#+end_quote\n"),
-    *(":a:\n", "#+RESULTS:\n", "- x\n\n", "*a\n", "| ", "<<", "- a :: "),
+    *(
+        ":a:\n",
+        "#+RESULTS:\n",
+        "#+RESULTS:\n|-\n",
+        "- x\n\n",
+        "*a\n",
+        "| ",
+        "<<",
+        "- a :: ",
+    ),
     *("".join(pair) for pair in itertools.permutations("*[{<\\", 2)),
 ]
 

@@ -122,6 +122,8 @@ def test_block_comes_out_in_plain_shape(source: str, expected: str) -> None:
             "+e+[f] <b>g</b>h[i]",
             '<code>e</code>[f] <strong>g</strong><a href="i">h</a>',
         ),
+        ("+j+[k][l]", "<code>j</code>[k][l]"),
+        ("<b>m</b>[n][<b>o</b>]", "<strong>m</strong>[n][<strong>o</strong>]"),
         ("word[page]", '<a href="page">word</a>'),
         ("{x}[doc/a.rdoc#y]", '<a href="doc/a.rdoc#y">x</a>'),
         ("{x}[rdoc-ref:doc/a.rdoc]", '<a href="doc/a.rdoc">x</a>'),

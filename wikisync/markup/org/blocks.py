@@ -27,6 +27,7 @@ DROPPED_DRAWERS = frozenset({"PROPERTIES"})
 """The service shows what any other drawer holds, the log of a task too."""
 EXPORTS = re.compile(r":exports\s+(\w+)")
 RESULTS = frozenset({"results", "both"})
+CODE_BLOCKS = frozenset({"src", "example"})
 LONE_PICTURE = re.compile(r"<p><img [^<>]*></p>")
 COUNTER = re.compile(r"^\[@([0-9]{1,6})\]\s*")
 FOOTNOTE = re.compile(r"^\[fn:([\w-]+)\]\s*")
@@ -259,24 +260,27 @@ class Blocks:
 
     def _skip_results(self, reader: _Lines) -> None:
         """Skip results of code that shows only itself, but for tables with a rule."""
-        if reader.at >= len(reader.lines):
-            return
-        line = reader.line
-        if begin := grammar.BEGIN.match(line):
-            end = reader.block_end(begin[1].lower())
-            reader.at = reader.at + 1 if end is None else end + 1
-        elif grammar.DRAWER.match(line) and (end := reader.drawer_end()) is not None:
+        fixed = reader.take_while(grammar.FIXED)
+        end = None if fixed else reader.drawer_end()
+        if end is not None and grammar.DRAWER.match(reader.line):
             reader.at = end + 1
-        elif grammar.FIXED.match(line):
-            reader.take_while(grammar.FIXED)
-        else:
-            start = reader.at
-            lines = reader.take_while(grammar.FILLED)
-            if grammar.TABLE.match(line) and any(
-                map(grammar.SEPARATOR.match, lines[1:])
-            ):
+            return
+        rows, start = 0, reader.at
+        while not fixed and reader.at < len(reader.lines) and reader.line.strip():
+            if begin := grammar.BEGIN.match(reader.line):
+                name = begin[1].lower()
+                if reader.at == start or name in CODE_BLOCKS:
+                    end = reader.block_end(name)
+                    reader.at = reader.at + 1 if end is None else end + 1
+                return
+            if rows and grammar.SEPARATOR.match(reader.line):
                 # A rule makes a table one for readers.
-                reader.at = start
+                reader.at -= rows
+                return
+            if grammar.KEYWORD.match(reader.line):
+                return
+            rows = rows + 1 if grammar.TABLE.match(reader.line) else 0
+            reader.at += 1
 
     def _write_list(self, reader: _Lines, first: Item, depth: int) -> None:
         """Items of one kind at one column."""

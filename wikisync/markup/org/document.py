@@ -29,6 +29,8 @@ TAGS = re.compile(r"(?<![ \t])[ \t]+:([\w@]+(?::[\w@]+)*):[ \t]*$", re.ASCII)
 """The service's own: with other letters it is text."""
 NOTE = re.compile(r"\[fn:([\w-]+)")
 LEVELS_MAX = 6
+TASK_LEVEL = 15
+"""From here on a headline is a task inside of a text, which ``END`` may end."""
 
 
 def to_html(source: str, context: ParseContext) -> str:
@@ -88,10 +90,13 @@ class _Page:
         return "\n".join(html) + "\n" if html else ""
 
     def _heading_html(self, headline: Headline) -> str:
+        identity = property_of(headline.body, "CUSTOM_ID")
+        attribute = f' id="user-content-{escape(identity)}"' if identity else ""
+        text = id_anchor(headline.body) + self._inline.html_of(headline.text)
         if headline.level > LEVELS_MAX:
-            # No heading for the service; Org's tasks inside of a text are so deep.
-            text = "" if headline.text == "END" else headline.text
-            return text and f"<p>{self._inline.html_of(text)}</p>"
+            # No heading for the service.
+            is_end = headline.text == "END" and headline.level >= TASK_LEVEL
+            return "" if is_end or not text else f"<p{attribute}>{text}</p>"
         pieces = []
         if self._settings.is_numbered:
             pieces.append(self._number(headline.level))
@@ -99,9 +104,7 @@ class _Page:
             is_done = headline.keyword in self._settings.done_words
             kind = "done" if is_done else "todo"
             pieces.append(f'<span class="{kind}">{escape(headline.keyword)}</span>')
-        pieces.append(id_anchor(headline.body) + self._inline.html_of(headline.text))
-        identity = property_of(headline.body, "CUSTOM_ID")
-        attribute = f' id="user-content-{escape(identity)}"' if identity else ""
+        pieces.append(text)
         level = f"h{headline.level}"
         return f"<{level}{attribute}>{' '.join(pieces)}</{level}>"
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-FILLED = re.compile(r"\s*\S")
 BEGIN = re.compile(r"^\s*#\+begin_(\S+)(?:\s+(.*?))?\s*$", re.IGNORECASE)
 LOOSE = re.compile(r"^\s*#\+(?:begin:|end:|end_\S)", re.IGNORECASE)
 """The frame of a dynamic block, or the end of a block that has no beginning."""
@@ -210,11 +209,11 @@ ALIGNMENTS = {"l": "left", "r": "right", "c": "center"}
 def table_html(lines: Sequence[str], render: Callable[[str], str]) -> str:
     """HTML of a table; the row above the first rule is the header.
 
-    A blank line begins a part that has its own header.
+    A blank line begins a part that has its own header and alignments.
     Rows that hold only column widths or column groups are for the editor and not
     shown, as in Org's own export.
     """
-    rows: list[list[str]] = []
+    rows: list[tuple[list[str], dict[int, str]]] = []
     headers: set[int] = set()
     has_header = False
     alignments: dict[int, str] = {}
@@ -225,18 +224,18 @@ def table_html(lines: Sequence[str], render: Callable[[str], str]) -> str:
                 has_header = True
             continue
         if not line.strip():
-            has_header = False
+            has_header, alignments = False, {}
             continue
         cells = split_cells(line)
         if is_for_editor(cells):
             alignments.update(read_alignments(cells))
         else:
-            rows.append(cells)
+            rows.append((cells, alignments))
     if not rows:
         return ""
     html = [
-        row_html(row, "th" if number in headers else "td", alignments, render)
-        for number, row in enumerate(rows)
+        row_html(cells, "th" if number in headers else "td", aligned, render)
+        for number, (cells, aligned) in enumerate(rows)
     ]
     head = f"<thead>\n{html.pop(0)}\n</thead>\n" if 0 in headers else ""
     body = "\n".join(html)

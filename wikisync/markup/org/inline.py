@@ -434,7 +434,7 @@ def link_html(
             source = escape(href_of(picture, abbreviations))
             content = f'<img src="{source}" alt="{source}">'
         else:
-            content = render(path_of(label) if " " not in picture else label)
+            content = render(label if " " in picture else path_of(label) or label)
     return content if is_in_link else f'<a href="{escape(href)}">{content}</a>'
 
 
