@@ -1,5 +1,6 @@
 """Names in a theme's own files that are misspelt."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,19 @@ def test_file_that_replaces_none_is_told_with_the_nearest(
         {"templates/base.html": "{% block mine %}x{% endblock %}"},
         {"templates/base.html": "{% extends layout %}{% block mine %}x{% endblock %}"},
         {
+            "templates/base.html": "{% extends 'a.html' if b else c %}"
+            "{% block mine %}x{% endblock %}",
+            "templates/other.html": "{% block mine %}y{% endblock %}",
+        },
+        {"templates/base.html": BASE + "{% block footer-%}x{% endblock %}"},
+        {"templates/base.html": BASE + "{% block footer+%}x{% endblock %}"},
+        {"templates/base.html": BASE + "{% raw %}{% block mine %}{% endraw %}"},
+        {
+            "i18n/en.toml": 'first_a = "x"\nsecond_a = "x"\nthird_a = "x"',
+            "templates/base.html": BASE + "{% block footer %}{{ t('first_' + k) }}"
+            "{{ t('second_%s'|format(k)) }}{{ t('third_%s' % k) }}{% endblock %}",
+        },
+        {
             "i18n/en.toml": 'motto = "x"\nnews_one = "{n}"\nnews_other = "{n}"'
             '\nkind_a = "y"',
             "icons/moon.svg": "<svg/>",
@@ -88,7 +102,10 @@ def test_file_that_replaces_none_is_told_with_the_nearest(
             "{% include 'mine.html' %}{% endblock %}",
         },
     ],
-    ids=["filled", "added-in-another", "self", "whole", "computed", "used"],
+    ids=[
+        *("filled", "added-in-another", "self", "whole", "computed", "chosen"),
+        *("trimmed", "untrimmed", "raw", "formatted", "used"),
+    ],
 )
 def test_names_of_ones_own_are_no_mistake(
     files: dict[str, str], tmp_path: Path
@@ -118,3 +135,9 @@ def test_template_that_cannot_be_read_is_left_to_the_page_that_needs_it(
     tmp_path: Path,
 ) -> None:
     assert told(tmp_path, {"templates/base.html": "{% if %}"}) == []
+
+
+def test_template_of_comments_without_end_is_read_soon(tmp_path: Path) -> None:
+    began = time.process_time()
+    assert told(tmp_path, {"templates/base.html": BASE + "{#" * 40_000}) == []
+    assert time.process_time() - began < 4

@@ -13,18 +13,23 @@ from wikisync.site.theme_layers import Layer, builtin_folder, decoded, strings_o
 from wikisync.site.theme_manifest import did_you_mean
 
 _TAG = re.compile(
-    r"\{#.*?#\}|\{%[-+]?\s*(block|endblock|extends)\b\s*([^\s%]*)", re.DOTALL
+    r"\{#.*?(?:#\}|\Z)|\{%[-+]?\s*raw\s*[-+]?%\}.*?(?:\{%[-+]?\s*endraw\b|\Z)"
+    r"|\{%[-+]?\s*(block|endblock|extends)\b\s*(\w*)([\"'][^\"']*[\"']\s*[-+]?%\})?",
+    re.DOTALL,
 )
-"""What tells the blocks of a template; a comment tells nothing."""
+"""What tells the blocks of a template; a comment and a raw part tell nothing."""
 _COMPUTED = {
     "templates": re.compile(
-        r"""\{%[-+]?\s*(?:extends|include|import|from)\s+[^"'\s]"""
+        r"""\{%[-+]?\s*(?:extends|include|import|from)\s+"""
+        r"""(?:["'][^%]*\belse\s+)?[^"'\s]"""
     ),
     "icons": re.compile(r"""inline_svg\(\s*[^"'\s]"""),
     "i18n": re.compile(r"""\b(?:t|plural)\(\s*[^"'\s]"""),
 }
 """Uses of a name that is not written out: any could be meant."""
-_BEGINNING = re.compile(r"""["']([^"']+)["']\s*~""")
+_BEGINNING = re.compile(
+    r"""["']([^"'%]+)(?:%[^"']*)?["']\s*(?:[~+%](?![%}])|\|\s*format\b)"""
+)
 """Of a name that is computed: ``about_`` of ``"about_" ~ kind``."""
 
 
@@ -60,9 +65,9 @@ def _blocks(text: str, place: str) -> tuple[list[tuple[str, str]], set[str]]:
     for tag in _TAG.finditer(text):
         depth -= tag[1] == "endblock"
         if tag[1] == "extends":
-            extends = tag[2]
+            extends = tag[3]
         elif tag[1] == "block":
-            if extends[:1] in {"'", '"'} and not depth:
+            if extends and not depth:
                 line = text.count("\n", 0, tag.start()) + 1
                 filled.append((f"{place}:{line}", tag[2]))
             else:

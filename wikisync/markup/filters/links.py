@@ -75,7 +75,7 @@ def take_picture(document: Document, index: int) -> None:
     )
 
 
-BRACES = re.compile(r"\{([^{}\n<>]{1,100})\}")
+BRACES = re.compile(r"\{((?:&#?\w{1,9};|[^{}\n<>&]){1,100})\}")
 BRACED_SIZE = re.compile(
     r"(width|height)=(?:&quot;|\")?(\d{1,4}(?:%|px)?)(?![\w%])(?:&quot;|\")?"
 )

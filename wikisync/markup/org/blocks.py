@@ -27,7 +27,6 @@ DROPPED_DRAWERS = frozenset({"PROPERTIES"})
 """The service shows what any other drawer holds, the log of a task too."""
 EXPORTS = re.compile(r":exports\s+(\w+)")
 RESULTS = frozenset({"results", "both"})
-CODE_BLOCKS = frozenset({"src", "example"})
 LONE_PICTURE = re.compile(r"<p><img [^<>]*></p>")
 COUNTER = re.compile(r"^\[@([0-9]{1,6})\]\s*")
 FOOTNOTE = re.compile(r"^\[fn:([\w-]+)\]\s*")
@@ -138,7 +137,7 @@ class Blocks:
         drawer = grammar.DRAWER.match(reader.line)
         if drawer is None:
             return False
-        end = reader.drawer_end()
+        end = reader.end_of(":end:")
         if end is None:
             if drawer[1].upper() != "END":
                 return False
@@ -224,7 +223,7 @@ class Blocks:
         begin = grammar.LATEX.match(reader.line)
         if begin is None or not self._has_math:
             return False
-        end = reader.latex_end(begin[1])
+        end = reader.end_of(f"\\end{{{begin[1]}}}")
         if end is None:
             return False
         formula = "\n".join(reader.lines[reader.at : end + 1]).strip()
@@ -261,7 +260,7 @@ class Blocks:
     def _skip_results(self, reader: _Lines) -> None:
         """Skip results of code that shows only itself, but for tables with a rule."""
         fixed = reader.take_while(grammar.FIXED)
-        end = None if fixed else reader.drawer_end()
+        end = None if fixed else reader.end_of(":end:")
         if end is not None and grammar.DRAWER.match(reader.line):
             reader.at = end + 1
             return
@@ -269,7 +268,7 @@ class Blocks:
         while not fixed and reader.at < len(reader.lines) and reader.line.strip():
             if begin := grammar.BEGIN.match(reader.line):
                 name = begin[1].lower()
-                if reader.at == start or name in CODE_BLOCKS:
+                if reader.at == start or name in {"src", "example"}:
                     end = reader.block_end(name)
                     reader.at = reader.at + 1 if end is None else end + 1
                 return
@@ -356,15 +355,9 @@ class _Lines:
 
     def block_end(self, name: str, start: int | None = None) -> int | None:
         """The line that ends the block begun at ``start`` (here, if not given)."""
-        return self._end("#+end_" + name, start)
+        return self.end_of("#+end_" + name, start)
 
-    def drawer_end(self) -> int | None:
-        return self._end(":end:", None)
-
-    def latex_end(self, name: str) -> int | None:
-        return self._end(f"\\end{{{name}}}", None)
-
-    def _end(self, closing: str, start: int | None) -> int | None:
+    def end_of(self, closing: str, start: int | None = None) -> int | None:
         closing = closing.lower()
         if not self._ends:
             self._index_ends()

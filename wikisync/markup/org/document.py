@@ -30,7 +30,6 @@ TAGS = re.compile(r"(?<![ \t])[ \t]+:([\w@]+(?::[\w@]+)*):[ \t]*$", re.ASCII)
 NOTE = re.compile(r"\[fn:([\w-]+)")
 LEVELS_MAX = 6
 TASK_LEVEL = 15
-"""From here on a headline is a task inside of a text, which ``END`` may end."""
 
 
 def to_html(source: str, context: ParseContext) -> str:
@@ -94,7 +93,7 @@ class _Page:
         attribute = f' id="user-content-{escape(identity)}"' if identity else ""
         text = id_anchor(headline.body) + self._inline.html_of(headline.text)
         if headline.level > LEVELS_MAX:
-            # No heading for the service.
+            # No heading for the service; Org's tasks inside of a text are deeper yet.
             is_end = headline.text == "END" and headline.level >= TASK_LEVEL
             return "" if is_end or not text else f"<p{attribute}>{text}</p>"
         pieces = []
