@@ -295,7 +295,7 @@ class Blocks:
                 and following.indent == first.indent
                 and following.kind == first.kind
             ):
-                reader.skip_blank()
+                reader.at += not reader.line.strip()
                 item = following
         self.html.append(f"</{first.kind}>")
 
@@ -348,10 +348,6 @@ class _Lines:
                 break
             self.at = behind + 1
         return list(self.lines[start : self.at])
-
-    def skip_blank(self) -> None:
-        while self.at < len(self.lines) and not self.lines[self.at].strip():
-            self.at += 1
 
     def block_end(self, name: str, start: int | None = None) -> int | None:
         """The line that ends the block begun at ``start`` (here, if not given)."""

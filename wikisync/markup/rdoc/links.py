@@ -141,11 +141,9 @@ class LinkScanner:
             return None
         for edge in "{}\0":
             if 0 <= (at := self._next(edge, start)) < opened:
-                # Only a word behind the brace or mark can be this target's label;
-                # a target right behind the mark has none, and is none itself.
-                is_edge = self._text[opened - 1] == "\0"
-                dead = (is_edge and self._target_end(opened)) or at
-                self._dead_until = max(self._dead_until, dead)
+                # Only a word behind the brace or mark can be this target's label.
+                dead = self._text[opened - 1] == "\0" and self._target_end(opened)
+                self._dead_until = max(self._dead_until, dead or at)
                 return None
         end = self._target_end(opened)
         if end is None:
