@@ -12,6 +12,7 @@ import pytest
 
 from tests.site.sites import Studio
 from tests.support.commits import committed
+from wikisync.core.git_log import TEXT_BYTES_MAX
 from wikisync.core.model import Slug
 from wikisync.core.versions import Version, Versions
 
@@ -186,10 +187,18 @@ def test_text_that_was_missing_is_counted_once_it_is_there(studio: Studio) -> No
     studio.build()
     assert "+1" not in studio.article("-/changes.html")
     place.write_bytes(content)
-    (folder / "work" / "plan.md").write_text("# Plan\n\nother\n")
     studio.build()
     assert "+1" in studio.article("-/changes.html")
     assert "+1" in studio.read("-/changes.atom")
+
+
+def test_text_that_is_too_large_to_be_compared_is_no_missing_one(dated: Studio) -> None:
+    large = "wide words\n" * (TEXT_BYTES_MAX // 10)
+    folder = dated.sources[0].folder
+    committed(folder, {"large.md": large}, "2026-03-05T10:00:00")
+    committed(folder, {"large.md": f"{large}more\n"}, "2026-03-06T10:00:00")
+    dated.build()
+    assert dated.build().written == 0
 
 
 def test_commit_of_what_was_there_dates_the_page(dated: Studio) -> None:

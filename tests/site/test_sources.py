@@ -224,6 +224,17 @@ def test_file_that_is_gone_reads_as_none(tmp_path: Path) -> None:
     assert sources.read_file(tmp_path, "gone.md") is None
 
 
+def test_file_of_a_folder_that_was_made_anew_meanwhile_is_read(tmp_path: Path) -> None:
+    unpack("-- x/a.md --\none\n-- x/b.md --\ntwo\n", tmp_path)
+    places = [sources.SourceFile(tmp_path, f"x/{name}.md") for name in "ab"]
+    contents = sources.read_files(places)
+    assert next(contents) == b"one\n"
+    (tmp_path / "x").rename(tmp_path / "old")
+    (tmp_path / "old" / "b.md").unlink()
+    unpack("-- x/b.md --\nthree\n", tmp_path)
+    assert next(contents) == b"three\n"
+
+
 def test_pages_in_folders_of_programs_are_in_no_site_but_where_they_are_synced(
     tmp_path: Path,
 ) -> None:

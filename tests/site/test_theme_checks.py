@@ -101,10 +101,23 @@ def test_file_that_replaces_none_is_told_with_the_nearest(
             "templates/base.html": BASE + "{% block footer %}"
             "{% include 'mine.html' %}{% endblock %}",
         },
+        {
+            "templates/parts/card.html": "x",
+            "icons/arrow-up.svg": "<svg/>",
+            "templates/base.html": BASE + "{% block footer %}"
+            "{% include 'parts/' ~ kind ~ '.html' %}"
+            "{{ inline_svg('arrow-' ~ k) }}{% endblock %}",
+        },
+        {
+            "templates/card.html": "x",
+            "templates/base.html": BASE
+            + "{% block footer %}{% include(page.meta.card) %}{% endblock %}",
+        },
     ],
     ids=[
         *("filled", "added-in-another", "self", "whole", "computed", "chosen"),
         *("trimmed", "untrimmed", "raw", "formatted", "used"),
+        *("begun", "in-brackets"),
     ],
 )
 def test_names_of_ones_own_are_no_mistake(

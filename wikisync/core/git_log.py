@@ -103,6 +103,13 @@ def read_blobs(folder: Path, blobs: list[str]) -> list[str | None]:
     return texts
 
 
+def has_blobs(folder: Path, blobs: list[str]) -> bool:
+    """Whether the repository has all of these, too large ones included."""
+    with suppress(pygit2.GitError, ValueError):
+        return all(blob in _opened(str(folder)) for blob in blobs)
+    return False
+
+
 @lru_cache(maxsize=1)
 def _opened(folder: str) -> pygit2.Repository:
     """A repository, open for the texts of one page after the other."""

@@ -70,10 +70,12 @@ def line_counts(texts: Path, old: str, blob: str) -> tuple[int, int] | None:
 
 @lru_cache(COUNTS_CACHED)
 def _line_counts(texts: Path, old: str, blob: str) -> tuple[int, int]:
-    from wikisync.core.git_log import read_blobs  # slow to load: see above
+    from wikisync.core.git_log import has_blobs, read_blobs  # slow to load: see above
 
     was, now = read_blobs(texts, [old, blob])
     if was is None or now is None:
+        if has_blobs(texts, [old, blob]):
+            return 0, 0  # too large to be compared
         raise LookupError(old, blob)  # it may be there the next time
     return _counted(changes(was.splitlines(), now.splitlines()))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property, partial
 from itertools import filterfalse
 from pathlib import Path
@@ -281,10 +281,7 @@ def scan_wiki(
     templates = pages if page_templates else {}
     attachments: dict[model.AttachmentPath, IndexedFile] = {}
     files: dict[str, IndexedFile] = {}
-    with (
-        safe_open.opened_root(source.folder) as root,
-        safe_open.Folders(root) as folders,
-    ):
+    with _folders(source.folder) as folders:
         for file in sorted(scanned.pages, key=lambda file: file.slug):
             if not is_text(file.slug):
                 problems.append(_no_text(file.path))
@@ -425,7 +422,7 @@ def _index(source: WikiSource, cache: Cache, now_ns: Callable[[], int]) -> Folde
 
 def _look(folder: Path, index: FolderIndex, path: str) -> IndexedFile | None:
     try:
-        with safe_open.opened_root(folder) as root, safe_open.Folders(root) as folders:
+        with _folders(folder) as folders:
             return index.look(folders, path)
     except FolderError:
         return None
@@ -433,7 +430,9 @@ def _look(folder: Path, index: FolderIndex, path: str) -> IndexedFile | None:
 
 def read_file(root: Path, path: str) -> bytes | None:
     """A file of a wiki as it is now; None where it cannot be read."""
-    return next(read_files([SourceFile(root, path)]))
+    with suppress(OSError, FolderError), _folders(root) as folders:
+        return _content(folders, path)
+    return None
 
 
 def read_files(places: Sequence[SourceFile]) -> Iterator[bytes | None]:
@@ -441,15 +440,24 @@ def read_files(places: Sequence[SourceFile]) -> Iterator[bytes | None]:
     with ExitStack() as opened:
         folders = None
         with suppress(OSError, FolderError):
-            top = opened.enter_context(safe_open.opened_root(places[0].folder))
-            folders = opened.enter_context(safe_open.Folders(top))
-        for _, path in places:
+            folders = opened.enter_context(_folders(places[0].folder))
+        for root, path in places:
             content = None
             with suppress(OSError, FolderError):
-                if folders is not None:
-                    with safe_open.opened_file(folders, path) as descriptor:
-                        content = safe_open.read_all(descriptor, path)
-            yield content
+                content = _content(folders, path) if folders else None
+            # its folder may have been made anew since it was opened
+            yield read_file(root, path) if content is None else content
+
+
+@contextmanager
+def _folders(root: Path) -> Iterator[safe_open.Folders]:
+    with safe_open.opened_root(root) as top, safe_open.Folders(top) as folders:
+        yield folders
+
+
+def _content(folders: safe_open.Folders, path: str) -> bytes:
+    with safe_open.opened_file(folders, path) as descriptor:
+        return safe_open.read_all(descriptor, path)
 
 
 def is_template(slug: str) -> bool:

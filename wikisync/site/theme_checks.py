@@ -20,7 +20,7 @@ _TAG = re.compile(
 """What tells the blocks of a template; a comment and a raw part tell nothing."""
 _COMPUTED = {
     "templates": re.compile(
-        r"""\{%[-+]?\s*(?:extends|include|import|from)\s+"""
+        r"""\{%[-+]?\s*(?:extends|include|import|from)\b\s*+\(?+\s*+"""
         r"""(?:["'][^%]*\belse\s+)?[^"'\s]"""
     ),
     "icons": re.compile(r"""inline_svg\(\s*[^"'\s]"""),
@@ -94,13 +94,16 @@ def _file_problems(
     layer: Layer, below: Sequence[Layer], written: str
 ) -> Iterator[Problem]:
     """Templates and icons that replace none and that no template asks for."""
+    beginnings = tuple(_BEGINNING.findall(written))
     for path in layer.files:
         folder, _, name = path.partition("/")
         if folder not in {"templates", "icons"} or _any_name(folder, written):
             continue
         files = (one.partition("/") for lower in below for one in lower.files)
         known = [one for other, _, one in files if other == folder]
-        if name not in known and not _is_named(written, name.removesuffix(".svg")):
+        if name in known or name.startswith(beginnings):
+            continue
+        if not _is_named(written, name.removesuffix(".svg")):
             word = folder.removesuffix("s")
             place = f"{layer.folder.name}/{path}"
             yield _problem(place, f"nothing uses the {word} {name!r}", name, known)

@@ -536,7 +536,7 @@ class SiteWriting:
     def note(self, inputs: bytes, changes: Changes) -> BuildNote:
         """What the next build shall know of this one."""
         # what could not be read may be there again, and look as if nothing changed
-        is_whole = not any(wiki.missed for wiki in self._scanned)
+        is_whole = not any(wiki.missed or wiki.uncounted for wiki in self._scanned)
         return BuildNote(
             inputs=inputs if is_whole else b"",
             pages=sum(wiki.page_count for wiki in self._scanned)
