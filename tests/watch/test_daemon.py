@@ -348,6 +348,20 @@ def test_wiki_never_has_two_cycles_at_once() -> None:
     watched(test)
 
 
+def test_pages_that_were_left_for_a_save_wait_for_nothing() -> None:
+    async def test(watch: Watch) -> None:
+        work = watch.works[0]
+        await watch.at(25)
+        work.cycles.clear()
+        left = CycleOutcome(is_quiet=False, has_more=True, has_rest=True)
+        work.outcomes = [left] * 20
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
+        await watch.at(28)
+        assert len(work.cycles) > 20
+
+    watched(test)
+
+
 def test_what_is_left_to_do_is_done_at_once_but_not_for_ever() -> None:
     async def test(watch: Watch) -> None:
         work = watch.works[0]

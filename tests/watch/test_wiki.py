@@ -477,6 +477,31 @@ async def test_edit_does_not_wait_for_many_pages(
     assert "home" in sent[:4]
 
 
+class _Heard(SilentProgress):
+    """The service tells of each page that is sent to it."""
+
+    def __init__(self, wiki: WatchedWiki) -> None:
+        self._wiki = wiki
+
+    def advance(self, steps: int = 1) -> None:
+        del steps
+        self._wiki.note(ScanScope.WIKI, None)
+
+
+async def test_news_of_what_is_sent_keeps_no_page_waiting(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cycle, "SEND_SHARE", 0.0)
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(ScanScope.EVERYTHING)
+        for number in range(15):
+            (tmp_path / f"handbook/a-{number}.md").write_text("new\n")
+        wiki.progress = _Heard(wiki)
+        wiki.note(ScanScope.FOLDER, None)
+        await wiki.cycle(ScanScope.FOLDER)
+        assert wiki.synced.last.pushed == 15
+
+
 def test_long_step_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     progress = report.SaidProgress("handbook", said.append)

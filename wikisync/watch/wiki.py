@@ -87,8 +87,10 @@ class WatchedWiki(WikiCycles):
             self._saved = saved if is_known else None
 
     def _leaves_rest(self) -> bool:
-        """Whether something was noted since the cycle began, for which pages wait."""
-        self._has_rest |= self._news is not None
+        """Whether pages wait for a save here or a full scan that the cycle missed."""
+        # not for news of the wiki: they also report what this cycle itself sends
+        is_full = self._news is ScanScope.EVERYTHING
+        self._has_rest |= is_full or self._saved != set()
         return self._has_rest
 
     def note_edit(self, slug: Slug, edit: RemoteEdit) -> None:
@@ -104,6 +106,7 @@ class WatchedWiki(WikiCycles):
         return CycleOutcome(
             is_quiet=result.is_quiet,
             has_more=result.has_more,
+            has_rest=self._has_rest,
             next_scan_s=result.next_scan_s,
             needs_person=any(sentences(self.synced)),
             problem=str(trouble) if trouble else "",

@@ -83,6 +83,8 @@ class CycleOutcome(Struct, frozen=True):
 
     is_quiet: bool
     has_more: bool = False
+    has_rest: bool = False
+    """Pages were left for what happened meanwhile; there is no rest before these."""
     next_scan_s: float | None = None
     needs_person: bool = False
     problem: str = ""
@@ -449,7 +451,7 @@ class Runner:
             wiki.due_at = min(wiki.due_at, wiki.full_scan + wait_s)
             if outcome.has_more:
                 self.request_cycle(wiki.name, has_moved=False)
-                wiki.not_before = now + RESTLESS_S
+                wiki.not_before = now if outcome.has_rest else now + RESTLESS_S
             if outcome.problem:
                 again_at = now + back_off_s(wiki.unsettled, self.chance)
                 wiki.due_at = min(wiki.due_at, again_at)

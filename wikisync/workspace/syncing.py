@@ -137,7 +137,8 @@ class WikiCycles:
             return CycleOutcome(is_quiet=True)
         if self.options.waits and not result.has_more and result.next_scan_s:
             self.progress.start("wait until missing pages are surely deleted", None)
-        return CycleOutcome(result.is_quiet, result.has_more, result.next_scan_s)
+        quiet, more = result.is_quiet, result.has_more
+        return CycleOutcome(quiet, more, next_scan_s=result.next_scan_s)
 
     async def _exchange(self, scope: ScanScope) -> parts.CycleResult:
         return await self._met(await self._connected(scope), self.options)
