@@ -461,6 +461,26 @@ async def test_pages_of_a_wiki_that_moved_lead_to_the_new_ones_while_they_may(
     assert fleet.page(path=path) is None
 
 
+async def test_pages_of_a_private_wiki_lead_on_from_no_place_that_another_awaits(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    await fleet.work()
+    projects = Projects(fleet.client)
+    await projects.edit_project(PATH, path="second")
+    await fleet.discover()
+    await fleet.work()
+    await fleet.service.add_project(PATH, {"other": "NEW"}, visibility="public")
+    await projects.edit_project("docs/second", visibility="private")
+    await fleet.discover()
+    row = await fleet.claim(
+        min(k for k in await fleet.due() if k.startswith("project"))
+    )
+    assert row
+    await fleet.worker().run(row)
+    assert fleet.page() is None
+
+
 @pytest.mark.parametrize("first", [min, max])
 @pytest.mark.parametrize("is_deleted", [False, True])
 async def test_path_that_a_project_without_pages_took_has_no_site(

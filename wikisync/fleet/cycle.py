@@ -241,7 +241,8 @@ class Cycle(Struct, frozen=True):
                     await upload(site, left, found, check=self._put)
         if (row.place, row.former) != (place, former):
             # a site lies where its row says; its pages are told of once they are there
-            await self.rows.note_place(row, place, former)
+            stays = bool(place) and row.place.startswith(f"{self._top(row)}/")
+            await self.rows.note_place(row, place, former, keeps_names=stays)
         await self.at("upload")
         if place:
             bucket, site = open_bucket(place), self.folder / row.key / SITE

@@ -352,13 +352,15 @@ class Rows:
         """Note what the site names."""
         await self._changed(row, {"links": links})
 
-    async def note_place(self, row: Row, place: str, former: Sequence[str]) -> None:
+    async def note_place(
+        self, row: Row, place: str, former: Sequence[str], *, keeps_names: bool
+    ) -> None:
         """Note where the site is about to lie, and which places lead there.
 
         Let the wikis that name its places have a cycle, as pages come or go there.
         """
-        # without a site it has no pages for others, should the cycle end here
-        also = "" if place else ", names = '{}'"
+        # others may not be told of its pages, should the cycle end here
+        also = "" if keeps_names else ", names = '{}'"
         places = [row.place, place] if row.place not in ("", place) else []
         values = {"place": place, "former": former}
         await self._changed(row, values, also, places=places)
@@ -370,9 +372,10 @@ class Rows:
         path = place[len(top) + 1 :].removesuffix("/-/wikis")
         found = await self._one(
             "SELECT key FROM fleet_wiki WHERE key <> %s AND NOT is_gone AND (place = %s"
-            " OR path = %s AND (pages > 0 OR hint_at > answered_at)"
+            " OR %s AND path = %s AND (pages > 0 OR hint_at > answered_at)"
             " AND (wiki->>'visibility' = 'public') = %s) LIMIT 1",
-            (row.key, place, path, is_public),
+            # a former place is its own until another site lies there
+            (row.key, place, place not in row.former, path, is_public),
         )
         return found is not None
 

@@ -1,12 +1,13 @@
 """What a window is sent of a text that no file holds."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from tests.site.sites import Studio
 from wikisync.site.cache import open_cache
-from wikisync.site.preview import pages
+from wikisync.site.preview import pages, world
 from wikisync.site.preview.pages import Draft, Rendered, blocks_of
 from wikisync.site.preview.site import LiveSite
 from wikisync.site.preview.windows import Reading
@@ -70,17 +71,23 @@ class Window:
         return self.draft
 
 
+@contextmanager
+def living(studio: Studio) -> Iterator[LiveSite]:
+    inputs = PreviewInputs(tuple(studio.sources), studio.options)
+    with open_cache(studio.root / "cache") as cache:
+        site = LiveSite(lambda: inputs, Reading())
+        site.use(cache)
+        site.refresh(None)
+        yield site
+
+
 @pytest.fixture
 def site(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveSite]:
     """One whose pages are all long."""
     monkeypatch.setattr(pages, "QUICK_CHARS", 0)
     folder = studio.add(f"-- home.md --\n# Home\n-- guide.md --\n{TEXT}")
     assert folder
-    inputs = PreviewInputs(tuple(studio.sources), studio.options)
-    with open_cache(studio.root / "cache") as cache:
-        site = LiveSite(lambda: inputs, Reading())
-        site.use(cache)
-        site.refresh(None)
+    with living(studio) as site:
         yield site
 
 
@@ -106,6 +113,30 @@ def test_blocks_make_the_page_that_all_of_it_makes(
     window.type(old, new)
     window.type("", "", is_whole=True)
     assert window.blocks == Window(site, window.text).blocks
+
+
+def test_first_draft_of_a_page_that_nobody_looked_at_is_shown(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world, "READ_AT_ONCE_MAX", 0)
+    studio.add(f"-- home.md --\n# Home\n-- guide.md --\n{TEXT}")
+    with living(studio) as site:
+        assert "Plain" in Window(site, TEXT).draft.html
+
+
+def test_draft_mends_a_page_for_which_the_theme_fails(studio: Studio) -> None:
+    templates = studio.root / "theme" / "templates"
+    templates.mkdir(parents=True)
+    (templates / "page.html").write_text(
+        '{% extends "!theme/page.html" %}{% block content %}'
+        "{{ 1 // page.meta.get('parts', 1) }}{{ super() }}{% endblock %}"
+    )
+    studio.set(templates=studio.root / "theme")
+    studio.add("-- guide.md --\n---\nparts: 0\n---\n\nOne.\n")
+    with living(studio) as site:
+        draft = site.draft("guide.html", "---\nparts: 1\n---\n\nOne.\n", "")
+    assert draft is not None
+    assert "One." in draft[0].html
 
 
 def test_only_blocks_that_changed_are_made_and_sent(site: LiveSite) -> None:

@@ -130,7 +130,7 @@
 	// What the server says -------------------------------------------------------------
 
 	// `live` is whether the scripts of the page say that they work on another text, too.
-	const page = { KEPT, MISSING, WORDS, own, all, make, sheet, places, goTo, host, root, dock, word, line, edit, free, connect, leave() {}, isLive: false, last: { file: "" }, writer: null };
+	const page = { KEPT, MISSING, WORDS, own, all, make, sheet, places, goTo, host, root, dock, word, line, edit, free, connect, leave() {}, again() {}, isLive: false, last: { file: "" }, writer: null };
 	// as the server gave them: scripts of the theme that work on them come later
 	page.parts = (of) => all("main, nav", of).filter((one) => !one.parentElement.closest("main, nav"));
 	page.sourcesOf = (of) => page.parts(of).map((one) => one.innerHTML);
@@ -141,6 +141,8 @@
 		live ??= import(own.live).then(({ begin }) => begin(page));
 		live.then(act, () => {
 			live = null;
+			// what was to be done is said again, and tried again
+			page.again();
 			// another version of the program answers
 			if (page.last.run !== own.run && page.last.run) location.reload();
 			else say("the preview does not answer: start it again", "away");
@@ -180,6 +182,7 @@
 			say("the preview has ended");
 			retry = setTimeout(connect, RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
 		};
+		page.again = () => (heard = "");
 		page.leave = () => {
 			clearTimeout(silence);
 			clearTimeout(retry);

@@ -198,6 +198,8 @@ export function begin(page) {
 		edit.hidden = false;
 		// a link that was followed has it again
 		if (document.activeElement === document.body) edit.focus({ preventScroll: true });
+		// it shows a draft until it is renewed
+		own.key = "";
 		renewing = renewing.then(renew);
 	}
 

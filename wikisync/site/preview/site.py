@@ -416,7 +416,9 @@ class LiveSite:
         world, place = drawn
         shown = world.layout.addresses[place.wiki].pages[model.Slug(place.name)]
         if stay is None and (now := self._world) is not None:
-            self._drafts.note(self._pages.page(now, shown))
+            # the theme may fail for the file's text, which the draft may mend
+            with contextlib.suppress(SiteError):
+                self._drafts.note(self._pages.page(self._read(now, shown), shown))
         draft = self._drafts.whole(world, shown, made, known)
         return draft, marks_of(world, place, made)
 
