@@ -169,7 +169,7 @@ def test_token_command_may_be_a_list_of_words() -> None:
         ),
         (
             "[site.options]\nx = { y = 1 }",
-            "site.options: expected a table of simple values and lists",
+            "site.options.x: expected a simple value or a list",
         ),
         (
             '[markup]\nkroki = "kroki"',
@@ -208,7 +208,9 @@ def test_token_command_may_be_a_list_of_words() -> None:
                 '"mini-racer" or "asciidoc3" (did you mean "quickjs"?)'
             ),
         ),
+        ("[site]\noptions = 1", "site.options = 1: expected a table"),
         ("[[site]]", "site: expected a table"),
+        ('[sync]\n"" = 1', 'sync."" = 1: unknown key'),
         ("[wikis]", 'wikis: unknown key (did you mean "wiki"?)'),
         (
             '[[wiki]]\nfolder = "x"',
@@ -268,6 +270,11 @@ def test_mistake_is_named_with_its_key_its_value_and_the_nearest_name(
     lines: str, problem: str
 ) -> None:
     assert problems_of(f"{SERVICE}{lines}\n") == (problem,)
+
+
+def test_wiki_that_is_no_table_is_one_mistake() -> None:
+    said = "wiki[0]: expected a table: write [[wiki]]"
+    assert problems_of(f'wiki = ["docs/handbook"]\n{SERVICE}') == (said,)
 
 
 @pytest.mark.parametrize(

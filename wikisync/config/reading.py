@@ -61,30 +61,38 @@ class _Table:
             problems.append(f"{path}{shown}: expected a table")
 
     def complain(self, key: str, problem: str) -> None:
-        """Something is wrong with a key, or with the table itself."""
+        """Something is wrong with a key."""
         shown = shown_value(key, self.values[key]) if key in self.values else ""
-        name = key if re.fullmatch(r"[A-Za-z0-9_.-]*", key) else _quoted(key)
-        where = ".".join(filter(None, (self.path, name)))
+        name = key if re.fullmatch(r"[A-Za-z0-9_.-]+", key) else _quoted(key)
+        where = f"{self.path}.{name}" if self.path else name
         self.problems.append(f"{where}{shown}: {problem}")
 
     def section(self, kind: type[S]) -> S:
         """Its keys as a section; of those that are wrong the defaults."""
-        found: dict[str, Any] = {}
         hints = hints_of(kind, include_extras=True)
+        found = self._read(hints)
+        self.refuse_others(hints)
+        return kind(**found)
+
+    def _read(self, hints: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
         for name, hint in hints.items():
             is_noted = get_origin(hint) is Annotated
             type_, key = get_args(hint) if is_noted else (hint, Key())
             if key.example:
                 found[name] = key.example
-            if name in self.values:
+            if get_origin(type_) is Mapping and name in self.values:
+                path = f"{self.path}.{name}"
+                table = _Table(self.values[name], path, self.problems)
+                found[name] = table._read(dict.fromkeys(table.values, OptionValue))
+            elif name in self.values:
                 try:
                     found[name] = _value(self.values[name], type_, key)
                 except _Wrong as exc:
                     self.complain(name, str(exc))
             elif key.example:
                 self.complain(name, f"is missing, like {key.example}")
-        self.refuse_others(hints)
-        return kind(**found)
+        return found
 
     def refuse_others(self, known: Collection[str]) -> None:
         """Every other key is a problem."""
@@ -163,7 +171,7 @@ WORDS: Mapping[object, str] = {
     bool | None: "true or false",
     int: "a whole number",
     tuple[str, ...]: "a list of strings",
-    Mapping[str, OptionValue]: "a table of simple values and lists",
+    OptionValue: "a simple value or a list",
 }
 
 
@@ -223,8 +231,9 @@ def parse_config(text: str, source: str = FILE_NAME) -> Config:
     found: dict[str, WikiSection] = {}
     for index, values in enumerate(wikis):
         path = f"wiki[{index}]"
-        wiki = _wiki(_Table(values, path, problems))
-        if wiki is not None:
+        if not isinstance(values, dict):
+            problems.append(f"{path}: expected a table: write [[wiki]]")
+        elif wiki := _wiki(_Table(values, path, problems)):
             found[path] = wiki
     sections: dict[str, Any] = {
         name: _Table(document.get(name, {}), name, problems).section(kind)
@@ -275,7 +284,8 @@ def _wiki(table: _Table) -> WikiSection | None:
     path = keys.project or keys.group
     if not path:
         if len(table.problems) == before:
-            table.complain("", 'needs a project or a group: project = "docs/handbook"')
+            needed = 'needs a project or a group: project = "docs/handbook"'
+            table.problems.append(f"{table.path}: {needed}")
         return None
     kind: OwnerKind = "project" if keys.project else "group"
     folder = keys.folder or path.rpartition("/")[2]
