@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 import obstore
 import pytest
@@ -19,7 +17,6 @@ from tests.support.fleet import PATH, PICTURE, Died, Fleet, dies_at, passes
 from wikisync.api.projects import Projects
 from wikisync.core.model import WikiOwner
 from wikisync.fleet import worker as worker_module
-from wikisync.fleet.beside import MOVED
 from wikisync.fleet.doctor import own
 from wikisync.fleet.rows import LANDING, LostClaim
 from wikisync.fleet.states import States
@@ -232,45 +229,6 @@ async def test_emptied_wiki_halts_until_a_person_approves(fleet: Fleet) -> None:
     await fleet.audit()
 
 
-async def test_wiki_that_is_not_public_has_no_site_without_a_protected_place(
-    fleet: Fleet,
-) -> None:
-    await fleet.work()
-    await fleet.service.add_project(PATH, visibility="private")
-    await fleet.discover()
-    await fleet.work()
-    assert fleet.page() is None
-    assert "it is not public" in await fleet.problem()
-    fleet.settings = replace(
-        fleet.settings, protected=f"s3://site/{fleet.name}/protected"
-    )
-    await fleet.hint()
-    await fleet.work()
-    assert got(fleet.server, f"{fleet.name}/protected/{PATH}/-/wikis/guide.html")
-
-
-async def test_wiki_for_members_of_a_public_project_is_not_public(fleet: Fleet) -> None:
-    await fleet.work()
-    await fleet.service.add_project(
-        PATH, visibility="public", wiki_access_level="private"
-    )
-    await fleet.discover()
-    await fleet.work()
-    assert fleet.page() is None
-    assert "it is not public" in await fleet.problem()
-
-
-async def test_wiki_that_was_made_private_after_it_was_listed_is_not_public(
-    fleet: Fleet,
-) -> None:
-    await fleet.work()
-    await fleet.service.add_project(PATH, visibility="private")
-    await fleet.write("Words for members.")
-    await fleet.work()
-    assert fleet.page() is None
-    assert await fleet.due() == []
-
-
 @pytest.mark.parametrize("is_killed", [False, True])
 async def test_write_on_its_way_as_a_wiki_is_made_private_does_not_stay(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch, *, is_killed: bool
@@ -342,19 +300,6 @@ async def test_page_of_the_worker_that_came_after_stays(
     assert fleet.page("late")
 
 
-async def test_site_is_removed_though_another_path_ends_alike(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
-    await fleet.service.add_group("handbook", {"home": "Words."}, visibility="public")
-    await fleet.discover()
-    await fleet.work()
-    await fleet.service.add_project(PATH, visibility="private")
-    await fleet.discover()
-    await fleet.work()
-    assert fleet.page() is None
-
-
 async def test_wiki_that_is_excluded_takes_its_site_along(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -408,105 +353,6 @@ async def test_project_that_is_gone_takes_its_site_along(
         await fleet.work()
     assert fleet.page() is None
     assert await fleet.rows._do("SELECT FROM fleet_wiki WHERE is_gone") == []
-
-
-async def test_path_that_another_project_took_keeps_its_site(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
-    await fleet.work()
-    await Projects(fleet.client).edit_project(PATH, path="moved")
-    await fleet.service.add_project(PATH, {"guide": "NEW"}, visibility="public")
-    await fleet.discover()
-    # the one that came is published before the one that went takes its site along
-    for number in (2, 1):
-        keys = [key for key in await fleet.due() if key.startswith("project")]
-        assert len(keys) == number
-        row = await fleet.claim(max(keys))
-        assert row
-        await fleet.worker().run(row)
-    assert "NEW" in (fleet.page() or "")
-    assert "Words of ONE" in (fleet.page(path="docs/moved") or "")
-    await fleet.audit()
-
-
-async def test_pages_of_a_wiki_that_moved_lead_to_the_new_ones_while_they_may(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
-    await fleet.work()
-    projects, path = Projects(fleet.client), PATH
-    for name in ("second", "third"):
-        await projects.edit_project(path, path=name)
-        await fleet.discover()
-        path = f"docs/{name}"
-        # a worker that dies with the old place half written
-        with suppress(Died):
-            await fleet.work(fleet.worker(dies_at("put", 1)))
-        await fleet.hint()
-        await fleet.work()
-    for old in (PATH, "docs/second"):
-        leading = fleet.page(path=old) or ""
-        (way,) = re.findall('url=(.*?)"', leading)
-        at = f"http://x/{fleet.site(old)}/guide.html"
-        assert urljoin(at, way) == f"http://x/{fleet.site(path)}/guide.html"
-        assert "Words" not in leading
-        await fleet.audit(old)
-    await fleet.service.add_project(PATH, {"guide": "NEW"}, visibility="public")
-    await projects.edit_project(path, visibility="private")
-    await fleet.discover()
-    await fleet.work()
-    assert "NEW" in (fleet.page() or "")
-    assert fleet.page(path="docs/second") is None
-    assert fleet.page(path=path) is None
-
-
-async def test_pages_of_a_private_wiki_lead_on_from_no_place_that_another_awaits(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
-    await fleet.work()
-    projects = Projects(fleet.client)
-    await projects.edit_project(PATH, path="second")
-    await fleet.discover()
-    await fleet.work()
-    await fleet.service.add_project(PATH, {"other": "NEW"}, visibility="public")
-    await projects.edit_project("docs/second", visibility="private")
-    await fleet.discover()
-    row = await fleet.claim(
-        min(k for k in await fleet.due() if k.startswith("project"))
-    )
-    assert row
-    await fleet.worker().run(row)
-    assert fleet.page() is None
-
-
-@pytest.mark.parametrize("first", [min, max])
-@pytest.mark.parametrize("is_deleted", [False, True])
-async def test_path_that_a_project_without_pages_took_has_no_site(
-    fleet: Fleet,
-    monkeypatch: pytest.MonkeyPatch,
-    first: Callable[[list[str]], str],
-    *,
-    is_deleted: bool,
-) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
-    await fleet.work()
-    projects = Projects(fleet.client)
-    await projects.edit_project(PATH, path="moved")
-    await fleet.service.add_project(PATH, visibility="public")
-    if is_deleted:
-        await projects.delete_project_permanently("docs/moved")
-    await fleet.discover()
-    keys = [key for key in await fleet.due() if key.startswith("project")]
-    assert len(keys) == 2
-    row = await fleet.claim(first(keys))
-    assert row
-    await fleet.worker().run(row)
-    await fleet.work()
-    left = fleet.page()
-    assert left is None or (MOVED in left and not is_deleted)
-    assert is_deleted or "Words of ONE" in (fleet.page(path="docs/moved") or "")
 
 
 async def test_what_a_late_write_left_in_the_bucket_is_put_right(fleet: Fleet) -> None:

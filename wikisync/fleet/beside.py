@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
 import msgspec
@@ -40,21 +38,18 @@ def site_pages(site: Path) -> list[str]:
     return [text for one in listed for text in (one["slug"], unquote(one["url"]))]
 
 
-@contextmanager
-def leading_on(names: Sequence[str], old: str, new: str) -> Iterator[Path]:
-    """What stays at the place of a site that moved: of each page one that leads on."""
+def redirect(folder: Path, names: Sequence[str], old: str, new: str) -> None:
+    """Make a site that redirects each page at the old place to the new one."""
     site = site_context((), SiteOptions(title=""), "")
     pages = {
         path: stub_page(site, f"{old}/{path}", f"{new}/{path}", MOVED).encode()
         for path in {INDEX_PAGE, *names[1::2]}
     }
     states = {path: FileState(len(one), digest_of(one)) for path, one in pages.items()}
-    with TemporaryDirectory() as name:
-        pages[MANIFEST] = b"".join(manifest_parts(states, ()))
-        for path, page in pages.items():
-            make_private_folder(Path(name, path).parent)
-            Path(name, path).write_bytes(page)
-        yield Path(name)
+    pages[MANIFEST] = b"".join(manifest_parts(states, ()))
+    for path, page in pages.items():
+        make_private_folder((folder / path).parent)
+        (folder / path).write_bytes(page)
 
 
 def named_places(

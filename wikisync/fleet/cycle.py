@@ -20,6 +20,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import psycopg
@@ -38,7 +39,7 @@ from wikisync.errors import (
     SiteError,
     WikisyncError,
 )
-from wikisync.fleet.beside import addresses_beside, leading_on, named_places, site_pages
+from wikisync.fleet.beside import addresses_beside, named_places, redirect, site_pages
 from wikisync.fleet.landing import SITE, build, land
 from wikisync.fleet.rows import LANDING, LostClaim, Row, Rows, Settings
 from wikisync.fleet.states import States
@@ -218,7 +219,7 @@ class Cycle(Struct, frozen=True):
         return now if self._place(now) != place else None
 
     async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> None:
-        """Make its place hold the site; those before lead there or hold nothing."""
+        """Upload the site; places that it had before redirect to it, or are emptied."""
         # without pages, it removes what another wiki left that had its path
         old = [row.place or (place if seen.record.files else ""), *row.former]
         if row.is_gone or row.wiki.visibility != "public":
@@ -229,25 +230,32 @@ class Cycle(Struct, frozen=True):
         for one in dict.fromkeys(old):
             if one in ("", place) or await self.rows.is_taken(row, one, self.settings):
                 continue
-            # names of pages are told to nobody else
-            leads = bool(place) and one.startswith(f"{self._top(row)}/")
-            if leads := leads and len(former) < FORMER_MAX:
+            # whoever can read the redirects must be one who can read the site
+            is_readable = bool(place) and one.startswith(f"{self._top(row)}/")
+            redirects = is_readable and len(former) < FORMER_MAX
+            if redirects:
                 former.append(one)
-            if not (leads and one in row.former and row.place == place):
-                left = open_bucket(one)
-                found = await look(left, is_audit=True)
-                with leading_on(row.names, one, place) as pages:
-                    site = pages if leads else None
-                    await upload(site, left, found, check=self._put)
+            if not (redirects and one in row.former and row.place == place):
+                await self._leave(one, place, row.names if redirects else None)
         if (row.place, row.former) != (place, former):
             # a site lies where its row says; its pages are told of once they are there
-            stays = bool(place) and row.place.startswith(f"{self._top(row)}/")
-            await self.rows.note_place(row, place, former, keeps_names=stays)
+            keeps = bool(place) and row.place.startswith(f"{self._top(row)}/")
+            await self.rows.note_place(row, place, former, keeps_names=keeps)
         await self.at("upload")
         if place:
             bucket, site = open_bucket(place), self.folder / row.key / SITE
             done = await upload(site, bucket, seen, check=self._put)
             log.info("%s: %d put, %d removed", row.wiki.owner, done.put, done.removed)
+
+    async def _leave(self, old: str, new: str, names: Sequence[str] | None) -> None:
+        """Redirect the pages at a place to another one; without names, empty it."""
+        bucket = open_bucket(old)
+        found = await look(bucket, is_audit=True)
+        with TemporaryDirectory() as name:
+            if names is not None:
+                await finish_in_thread(redirect, Path(name), names, old, new)
+            site = None if names is None else Path(name)
+            await upload(site, bucket, found, check=self._put)
 
     async def _note(
         self, row: Row, place: str, states: States, generation: int, read: Read

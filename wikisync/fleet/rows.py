@@ -154,7 +154,7 @@ class Row(Struct, frozen=True):
     names: Sequence[str]
     """Slug and path of each page of its site, one behind the other."""
     former: Sequence[str]
-    """Places whose pages lead to its site, which lay there."""
+    """Earlier places of its site, whose pages redirect to it."""
 
 
 class Shown(Struct, frozen=True):
@@ -355,11 +355,12 @@ class Rows:
     async def note_place(
         self, row: Row, place: str, former: Sequence[str], *, keeps_names: bool
     ) -> None:
-        """Note where the site is about to lie, and which places lead there.
+        """Note where the site is about to lie, and which places redirect to it.
 
         Let the wikis that name its places have a cycle, as pages come or go there.
+        ``keeps_names``: who can read the new place can read the one before.
         """
-        # others may not be told of its pages, should the cycle end here
+        # the names may be told to nobody else, should the cycle end here
         also = "" if keeps_names else ", names = '{}'"
         places = [row.place, place] if row.place not in ("", place) else []
         values = {"place": place, "former": former}
@@ -374,7 +375,7 @@ class Rows:
             "SELECT key FROM fleet_wiki WHERE key <> %s AND NOT is_gone AND (place = %s"
             " OR %s AND path = %s AND (pages > 0 OR hint_at > answered_at)"
             " AND (wiki->>'visibility' = 'public') = %s) LIMIT 1",
-            # a former place is its own until another site lies there
+            # a former place belongs to the wiki until another site lies there
             (row.key, place, place not in row.former, path, is_public),
         )
         return found is not None
@@ -467,7 +468,7 @@ class Rows:
         """
         found = {key_of(wiki): wiki for wiki in sorted(wikis, key=key_of)}
         texts = [msgspec.json.encode(wiki).decode() for wiki in found.values()]
-        # no two statements in a transaction: who freezes between them has the rows
+        # one statement a transaction: a worker that freezes in one keeps its row locks
         await self._do(
             "INSERT INTO fleet_wiki AS old (key, wiki, path, activity) SELECT * FROM"
             " unnest(%s::text[], %s::text[]::jsonb[], %s::text[], %s::text[])"
