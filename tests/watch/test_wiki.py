@@ -504,7 +504,7 @@ async def test_news_of_what_is_sent_keeps_no_page_waiting(
 
 def test_long_step_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    progress = report.SaidProgress("handbook", said.append)
+    progress = report.LoggedProgress("handbook", said.append)
     progress.start("pages to the wiki", 3)
     progress.advance()
     monkeypatch.setattr(report, "SAY_S", -1.0)

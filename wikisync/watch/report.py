@@ -29,6 +29,7 @@ from wikisync.workspace.runner import Runner
 from wikisync.workspace.syncing import Synced
 
 SAY_S = 10.0
+"""How often a long step says how far it is."""
 STOPPED = "stopped"
 HEALTH_BYTES_MAX = 16 * 1024 * 1024
 UNHEALTHY = frozenset(
@@ -70,8 +71,8 @@ _LIMIT_STEP = (
 _HINT = "run: wikisync doctor"
 
 
-class SaidProgress(SilentProgress):
-    """Says from time to time how far a long step of a wiki's cycle is."""
+class LoggedProgress(SilentProgress):
+    """Writes into the log how far a long step of a wiki's cycle is."""
 
     def __init__(self, name: str, say: Callable[[str], None]) -> None:
         self._name, self._say = name, say
@@ -82,7 +83,7 @@ class SaidProgress(SilentProgress):
         self._said_at = time.monotonic()
 
     def advance(self, steps: int = 1) -> None:
-        """Count, and say it where nothing was said for a while."""
+        """Count, and say the count if the last line is ``SAY_S`` old."""
         self._done += steps
         if time.monotonic() > self._said_at + SAY_S:
             self._said_at = time.monotonic()

@@ -78,7 +78,7 @@ class Watch:
         self.opened = opened
         self._wikis = {wiki.name: wiki for wiki in wikis}
         for wiki in wikis:
-            wiki.progress = report.SaidProgress(wiki.name, self._say)
+            wiki.progress = report.LoggedProgress(wiki.name, self._say)
         self._notifier = notifier
         self._budget = client.budget
         self._changed = asyncio.Event()

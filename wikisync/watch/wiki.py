@@ -55,7 +55,7 @@ class WatchedWiki(WikiCycles):
         anything may have happened to it."""
         self._news: ScanScope | None = None
         """The widest scope that was noted since the last cycle began."""
-        self._has_rest, self.is_awaited = False, self._leaves_rest
+        self._has_rest = False
         """Whether the last cycle left pages to the next one."""
         self._named: set[Slug] = set()
         """Pages that webhooks named since the last scan of the wiki."""
@@ -86,9 +86,9 @@ class WatchedWiki(WikiCycles):
             is_known = paths is not None and len(saved) <= SAVED_MAX
             self._saved = saved if is_known else None
 
-    def _leaves_rest(self) -> bool:
-        """Whether pages wait for a save here or a full scan that the cycle missed."""
-        # not for news of the wiki: they also report what this cycle itself sends
+    def is_awaited(self) -> bool:
+        """Whether a file was saved, or a full scan requested, since the cycle began."""
+        # news of the wiki do not count: they also report what this cycle itself sends
         is_full = self._news is ScanScope.EVERYTHING
         self._has_rest |= is_full or self._saved != set()
         return self._has_rest

@@ -83,9 +83,9 @@ class CycleOutcome(Struct, frozen=True):
 
     is_quiet: bool
     has_more: bool = False
-    has_rest: bool = False
-    """Pages were left for what happened meanwhile; there is no rest before these."""
     next_scan_s: float | None = None
+    has_rest: bool = False
+    """Pages were left for a newer change: the next cycle begins without a pause."""
     needs_person: bool = False
     problem: str = ""
     """What kept a part of it back; it is tried again, ever more rarely."""

@@ -1,6 +1,6 @@
 """Cycles of a workspace's wikis as the runner wants them, and what came of them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -102,7 +102,6 @@ class WikiCycles:
         self.section, self.name = section, section.folder
         self.options = options
         self.progress: Progress = SilentProgress()
-        self.is_awaited: Callable[[], bool] = bool
         self.synced = Synced(section)
         self._opened = opened
         self._client = client
@@ -137,8 +136,11 @@ class WikiCycles:
             return CycleOutcome(is_quiet=True)
         if self.options.waits and not result.has_more and result.next_scan_s:
             self.progress.start("wait until missing pages are surely deleted", None)
-        quiet, more = result.is_quiet, result.has_more
-        return CycleOutcome(quiet, more, next_scan_s=result.next_scan_s)
+        return CycleOutcome(result.is_quiet, result.has_more, result.next_scan_s)
+
+    def is_awaited(self) -> bool:
+        """Whether something changed since the cycle began for which it leaves pages."""
+        return False
 
     async def _exchange(self, scope: ScanScope) -> parts.CycleResult:
         return await self._met(await self._connected(scope), self.options)

@@ -40,8 +40,8 @@ TEXTS_COMPARED_MAX = 20
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
 SEND_SHARE = 2.0
-"""Pages are sent so many times as long as all before took, until the rest of them waits
-for what happened meanwhile."""
+"""How long pages are sent before the rest of them can wait for a newer change: so many
+times the time from the start of the cycle to its first push."""
 LASTING = frozenset(
     [
         *("conflict-stray", "folder-left-out", "name-hidden", "page-copy"),
@@ -73,7 +73,7 @@ async def run_cycle(
     one that is meant.  Interrupted at any point, it leaves whole pages, and a base that
     knows no more than what was verified.  Halted where the folder was synced with
     another wiki; other errors where folder, service or disk are away.  ``is_awaited``
-    says whether something happened since, for which the rest of many pages waits.
+    says whether there is a newer change, for which the rest of many pages waits.
     """
     cycle = parts.Cycle(
         remote,

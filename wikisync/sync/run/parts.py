@@ -202,7 +202,7 @@ class Cycle(Struct, frozen=True):
     progress: Progress = field(default_factory=SilentProgress)
     linked: LinkedPages | None = None
     is_awaited: Callable[[], bool] = bool
-    """Whether something happened since that another cycle has to carry over."""
+    """Whether there is a newer change, which another cycle has to carry over."""
     tally: _Tally = field(default_factory=_Tally)
     """What the cycle did so far; the one part that changes."""
 
