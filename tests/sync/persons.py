@@ -181,6 +181,8 @@ class World:
 
     def __init__(self, seed: int, weather: Weather) -> None:
         self.random = random.Random(seed)
+        self.leaving = random.Random(-1 - seed)
+        """Whether a cycle leaves the pages that it has not sent."""
         self.weather = weather
         self.wiki = Copy("wiki")
         self.folders = [

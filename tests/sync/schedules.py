@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 from msgspec.structs import replace
 
@@ -32,7 +33,7 @@ from wikisync.sync.base.state import State, WikiState, create
 from wikisync.sync.decide.ledger import unpack
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
-from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run import cycle as engine
 from wikisync.sync.run.parts import CycleOptions, CycleResult, Patience
 from wikisync.sync.run.undoing import undo_sync
 from wikisync.sync.views import AliasedFolder
@@ -43,6 +44,8 @@ CYCLES = 6
 ROUNDS_MAX = 12
 HINTED = 0.3
 """Cycles for saves that a hint of the wiki has, too."""
+LEAVES = 0.1
+"""Of the pages that a cycle is about to send, where it leaves those that follow."""
 LOG_LINES = 50
 """Of one page, in which is looked for what a person was told."""
 REST_ROUNDS_MAX = 4
@@ -168,17 +171,23 @@ class Client:
         self.wiki.is_remembering = is_for_saves and not is_hinted
         self.wiki.keeps_files = is_for_saves
         thrown = len(self.copy.thrown)
+
+        def is_awaited() -> bool:
+            return weather is not persons.CALM and self.world.leaving.random() < LEAVES
+
         try:
             self.state.wiki(OWNER).remember(left_out=None)
-            self.result = await run_cycle(
-                self.wiki,
-                self.folder,
-                self.state,
-                owner=OWNER,
-                options=options,
-                clock=loop.time,
-                linked=self.wiki,
-            )
+            with patch.object(engine, "SEND_SHARE", -1.0):  # a rest is left at once
+                self.result = await engine.run_cycle(
+                    self.wiki,
+                    self.folder,
+                    self.state,
+                    owner=OWNER,
+                    options=options,
+                    clock=loop.time,
+                    linked=self.wiki,
+                    is_awaited=is_awaited,
+                )
         except (persons.Crash, asyncio.CancelledError):
             self.restart()
         except BaseExceptionGroup as group:
