@@ -35,7 +35,7 @@ test: .venv/dev ## Pass every test, browser tests included
 lint: .venv/dev ## Format, rules, types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/mypy
+	@$(BIN)/mypy && $(BIN)/mypy benchmarks tools
 
 codemap: .venv/run ## Print what each module is for
 	@$(BIN)/python tools/codemap.py

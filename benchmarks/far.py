@@ -61,7 +61,7 @@ class Line:
         """Count anew."""
         self.requests = self.sent_bytes = self.depth = 0
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Pass one request on."""
         self.requests += 1
         depth = self.depth + 1

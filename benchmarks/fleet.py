@@ -180,9 +180,11 @@ async def claim_of_many(folder: Path, wikis: int) -> None:
             assert row
             await rows.check(row)
             place = f"s3://site/{row.key}"
-            await rows.note_place(row, place, [])
-            done = {"state": "", "pages": 20, "problem": "", "listed": row.key}
-            await rows.move(row, generation=0, place=place, names=NAMES, **done)
+            await rows.note_place(row, place, [], keeps_names=False)
+            listed = row.key
+            await rows.move(
+                row, generation=0, pages=20, place=place, names=NAMES, listed=listed
+            )
         cost_s = (database_cpu_s(workers.database) - server) / CLAIMS
         print(f"\n{wikis:,} due: {statistics.median(times) * 1000:.1f} ms to take one,")
         print(f"the statements of its first cycle are {cost_s * 1000:.1f} CPU-ms")

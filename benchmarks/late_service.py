@@ -22,7 +22,7 @@ async def answer(app: App, request: web.BaseRequest, id_: str) -> web.StreamResp
     return await answer_at_once(app, request, id_)
 
 
-App.answer = answer  # type: ignore[method-assign]
+App.answer = answer  # type: ignore[method-assign, assignment]
 
 if __name__ == "__main__":
     run()

@@ -71,7 +71,7 @@ class BusyClient:
         self._chance = random.Random(SEED + number)
         self._wiki = "projects/local%2Fwiki/wikis"
         self._text = ""
-        self._project = 0
+        self._project = ""
 
     async def run(self, end: float) -> None:
         """Set up, then act until the end, then look whether the last write stayed."""
@@ -81,7 +81,7 @@ class BusyClient:
         made = await self._ask(
             "create project", "POST", "projects", {"name": f"load {self._number}"}, 201
         )
-        self._project = made["id"]
+        self._project = str(made["id"])
         acts: list[Callable[[], Awaitable[None]]] = [
             self._edit_page,
             self._read_page,

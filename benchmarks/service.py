@@ -187,7 +187,6 @@ def fill(tables: object, projects: int, person: int) -> None:
         )
         db.execute("UPDATE project SET issues_access_level = 'private' WHERE id % 7=0")
     find_project_ids(tables, ProjectQuery(), None, 10)
-    tables.note_sizes()
 
 
 async def measure(told: dict[str, object]) -> None:
@@ -245,8 +244,8 @@ async def walk(session: aiohttp.ClientSession, token: str) -> None:
     while url:
         async with session.get(url, headers={"PRIVATE-TOKEN": token}) as answer:
             count += len(await answer.json())
-            following = answer.links.get("next", {}).get("url")
-            url = following.raw_path_qs if following else ""
+            following = answer.links["next"]["url"] if "next" in answer.links else ""
+            url = str(following).removeprefix(str(answer.url.origin()))
     seconds = time.perf_counter() - started
     print(f"\nwalk over {count} projects by id: {seconds:.1f} s")
 

@@ -25,7 +25,7 @@ import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from corpus import generate
@@ -84,13 +84,14 @@ class Ours:
         shutil.rmtree(self._work, ignore_errors=True)
         yield "from nothing", self.step()
         yield "unchanged", self.step()
-        for name, edit in {
+        edits: dict[str, Callable[[], object]] = {
             "one page": self._add_line,
             "one title": self._set_title,
             "one page moved": lambda: self._leaf().rename(self._new_path()),
             "one page deleted": lambda: self._leaf().unlink(),
             "one page more": lambda: self._new_path().write_text("# A page\n\nText.\n"),
-        }.items():
+        }
+        for name, edit in edits.items():
             edit()
             yield name, self.step()
 

@@ -87,13 +87,13 @@ class Peer:
         for path, content in self.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(content)
-        for path in sorted(wiki.rglob("*.md")):
-            name = path.relative_to(wiki).with_suffix("").as_posix()
-            is_section = path.with_suffix("").is_dir()
+        for page in sorted(wiki.rglob("*.md")):
+            name = page.relative_to(wiki).with_suffix("").as_posix()
+            is_section = page.with_suffix("").is_dir()
             name = self.section.format(name) if is_section else name
             target = folder / self.pages / f"{name}.md"
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(titled(path.read_text(encoding="utf-8")))
+            target.write_text(titled(page.read_text(encoding="utf-8")))
         self.lay(folder)
 
 

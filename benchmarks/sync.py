@@ -235,7 +235,7 @@ async def cycles_inside(root: Path, token: str, repeat: int) -> list[Run]:
                     opened.state,
                     owner=section.owner,
                     remote_id=wiki.remote_id,
-                    outdated=wiki.remote.outdated,
+                    linked=wiki.remote,
                 )
                 assert result.is_quiet
                 seconds = time.perf_counter() - started

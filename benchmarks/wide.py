@@ -106,7 +106,7 @@ async def measure(
 ) -> None:
     """All rows of so many wikis."""
     line = Line(target, options.round_trip, 0.0)
-    server = web.ServerRunner(web.Server(line.answer))  # type: ignore[arg-type]
+    server = web.ServerRunner(web.Server(line.answer))
     await server.setup()
     await web.TCPSite(server, "127.0.0.1", 0).start()
     url = f"http://127.0.0.1:{server.addresses[0][1]}"

@@ -88,13 +88,15 @@ def license_texts(installed: Sequence[Distribution], wheel: Path) -> str:
     for one in sorted(installed, key=lambda found: found.name.casefold()):
         if one.name.casefold() in {*BESIDE, "wikisync"}:
             continue
-        named = one.metadata.get("License-Expression") or one.metadata.get("License")
+        named = one.metadata["License-Expression"] or one.metadata["License"]
         files = [
             file
             for file in one.files or ()
             if file.name.upper().startswith(LICENSE_NAMES)
         ]
-        texts = [file.read_text("utf-8") for file in files if file.locate().is_file()]
+        texts = [
+            file.read_text("utf-8") for file in files if Path(file.locate()).is_file()
+        ]
         words = "\n\n".join(text.strip() for text in texts)
         parts.append((f"{one.name} {one.version}", words or named or "see its page"))
     rule = "=" * 72
