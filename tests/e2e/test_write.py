@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import re
 from typing import TYPE_CHECKING
@@ -467,6 +468,45 @@ async def test_an_editor_that_cannot_be_loaded_is_told(
         await author.button("Edit").click()
         await author.opened()
         await page.close()
+
+
+async def test_a_change_is_shown_though_a_script_could_not_be_loaded_at_once(
+    chromium: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikisync.site.preview.windows.WORD_S", 0.05)
+    async with desk.previewing() as reader:
+        page = await chromium.new_page()
+        await page.route("**/live-*.js", lambda route: route.abort())
+        await page.goto(f"{reader.preview.url}guide.html")
+        async with page.expect_event(
+            "requestfailed", lambda request: "/live-" in request.url
+        ):
+            (desk.root / "handbook" / "guide.md").write_text("New words.\n")
+        await page.unroute("**/live-*.js")
+        await page.locator("main").get_by_text("New words.").wait_for()
+        await page.close()
+
+
+async def test_a_dropped_text_is_not_shown_by_an_editor_opened_at_once(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.replace("Middle words.", "Dropped words.")
+        await author.shown("Dropped words.")
+        free = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            await free.wait()
+            await route.continue_()
+
+        await author.page.route("**/guide.html", hold)
+        await author.page.get_by_label("Close the editor").click()
+        await author.button("Drop it").click()
+        await author.button("Edit").click()
+        await author.opened()
+        await author.shown("Middle words.")
+        free.set()
 
 
 async def test_a_read_only_preview_offers_no_editor(
