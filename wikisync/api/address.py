@@ -137,9 +137,10 @@ def _normal(text: str) -> str:
             "the URL of the service is empty", hint=f"give it like {EXAMPLE}"
         )
     if "://" not in text:
+        scheme = "http" if text.startswith(LOOPBACK_HOSTS) else "https"
         raise UsageError(
             f"{shown_address(text)} has no scheme",
-            hint=f"write {_guessed_scheme(text)}://{shown_address(text)}",
+            hint=f"write {scheme}://{shown_address(text)}",
         )
     url = _parsed(text)
     _refuse_what_no_service_has(url, text)
@@ -191,7 +192,3 @@ def shown_address(text: str) -> str:
     bare = text.partition("?")[0].partition("#")[0]
     scheme, separator, rest = bare.rpartition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
-
-
-def _guessed_scheme(text: str) -> str:
-    return "http" if text.startswith(LOOPBACK_HOSTS) else "https"

@@ -127,21 +127,15 @@ async def _scan(
     if not away:
         return found
     first = min(away)
-    failure = _met_by(wikis[first], away[first])
+    # its own words name another wiki
+    words = f"as {wikis[first].folder}, which was checked first: {away[first].message}"
+    failure = WikisyncError(words, hint=away[first].hint)
     return [
         replace(status, unseen=failure)
         if at != first and status.unseen in away.values()
         else status
         for at, status in enumerate(found)
     ]
-
-
-def _met_by(section: WikiSection, failure: WikisyncError) -> WikisyncError:
-    """What keeps the other wikis from being asked: its words name another wiki."""
-    return WikisyncError(
-        f"as {section.folder}, which was checked first: {failure.message}",
-        hint=failure.hint,
-    )
 
 
 def _show_status(

@@ -37,9 +37,6 @@ PageOf = Callable[[str], Slug | None]
 _ADDRESS = re.compile(r"<[^<>]*@[^<>]*>|(?<=\S)\s*(?:[@\uff20]|%40)\s*\S+")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
-# a hash of all that is read takes half as long as to read it: git makes none either
-pygit2.settings.enable_strict_hash_verification(False)
-
 
 def page_of_wiki(path: str) -> Slug | None:
     """The page of a wiki that a file of its repository is."""

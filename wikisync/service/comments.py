@@ -6,7 +6,6 @@ from aiohttp import web
 
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.schema import CommentRecord
-from wikisync.core.model import OwnerKind
 from wikisync.service import answers
 from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller, Owner
@@ -78,10 +77,6 @@ def _comments(tables: Tables, page_id: int) -> list[tuple[User, dict[str, Any]]]
     return [(from_row(row, User), dict(row)) for row in rows]
 
 
-def _is_page(tables: Tables, page_id: int, kind: OwnerKind, owner_id: int) -> bool:
-    return tables.one(_PAGE, (page_id, kind, owner_id)) is not None
-
-
 async def _page(call: Call) -> tuple[Caller, Owner, int]:
     """Who calls, and the page that is named; one that is hidden is not there."""
     page_id = call.number("page_id", "noteable_id")
@@ -91,7 +86,7 @@ async def _page(call: Call) -> tuple[Caller, Owner, int]:
         if refusal.status != 403:
             raise
         raise answers.not_found("WikiPage::Meta") from None
-    if not await call.ask(_is_page, page_id, call.kind, owner.id):
+    if not await call.ask(Tables.one, _PAGE, (page_id, call.kind, owner.id)):
         raise answers.not_found("WikiPage::Meta")
     return caller, owner, page_id
 

@@ -203,7 +203,7 @@ class ListingItem(Struct, frozen=True, gc=False):
     """One line of a list page."""
 
     title: str
-    url: str | None
+    url: str | None = None
     wiki: str = ""
     """Full path of its wiki in a site of several."""
     note: str = ""

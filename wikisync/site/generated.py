@@ -203,7 +203,7 @@ class GeneratedPages:
     def _wanted(self, report: LinkReport) -> Iterator[GeneratedPage]:
         items = [
             contexts.ListingItem(
-                *(shortened(one.slug, LINK_CHARS_MAX), None),
+                shortened(one.slug, LINK_CHARS_MAX),
                 wiki=self._name(one.wiki),
                 count=len(one.pages),
                 sources=tuple(
@@ -230,7 +230,7 @@ class GeneratedPages:
         places = (ItemKey(numbers[link.wiki], link.slug) for link in report.broken)
         items = [
             contexts.ListingItem(
-                *(shortened(link.href, LINK_CHARS_MAX), None),
+                shortened(link.href, LINK_CHARS_MAX),
                 wiki=self._name(place.wiki),
                 note=link.reason,
                 sources=(with_line(self._refer(place), link.line),),
