@@ -301,6 +301,7 @@ async def test_the_editor_opens_at_the_heading_in_view(
         await author.page.goto(author.url + "long.html#section-8")
         await author.page.wait_for_function("scrollY > 0")
         await author.button("Edit").click()
+        await author.opened()
         await author.source.get_by_text("## Section 8", exact=True).wait_for()
         await author.page.keyboard.press("End")
         await author.page.keyboard.type("!")
