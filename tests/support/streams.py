@@ -27,13 +27,15 @@ async def stream_server(
     async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if (task := asyncio.current_task()) is not None:
             open_writers[writer] = task
-        try:
-            await serve(reader, writer)
-        finally:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
-            open_writers.pop(writer, None)
+        # Python 3.11 prints a traceback for a connection whose task was cancelled
+        with suppress(asyncio.CancelledError):
+            try:
+                await serve(reader, writer)
+            finally:
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
+                open_writers.pop(writer, None)
 
     server = await asyncio.start_server(meet, host, 0, limit=limit, ssl=tls)
     try:
