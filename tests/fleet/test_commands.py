@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from tests.support.fleet import PATH, Fleet, counted
+from tests.support.fleet import PATH, Fleet, counted, is_waited_for
 from tests.support.waiting import until
 from wikisync.cli.main import main
 from wikisync.core.system.locks import locked_folder
@@ -22,8 +22,10 @@ from wikisync.errors import SiteError, UsageError
 from wikisync.fleet.budget import FleetBudget
 from wikisync.fleet.doctor import OWNER, PlaceTaken, own
 from wikisync.fleet.metrics import Meter, worker_app
+from wikisync.fleet.rows import Rows, Settings, pool_for
 from wikisync.site.bucket import Bucket, open_bucket
 from wikisync.watch.listen import BODY_BYTES_MAX, TOKEN_HEADER, listening
+from wikisync.workspace.discovery import Selection
 
 
 async def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
@@ -81,6 +83,31 @@ async def test_settings_may_be_changed(
     # readers of the sites would see the states, too
     await said(capsys, "init", url, "--all", *words, f"{site}/state", code=2)
     await said(capsys, "init", url, *words, state, code=2)
+
+
+async def test_workers_do_not_wait_while_places_are_asked_for(fleet: Fleet) -> None:
+    async def asks(_settings: Settings) -> None:
+        assert await fleet.rows.claim("one")
+        assert not await fleet.rows.take_requests(1)
+
+    async with asyncio.timeout(60):
+        await fleet.rows.make(fleet.settings, asks)
+
+
+async def test_two_that_make_a_fleet_at_once_make_one(database: str) -> None:
+    seen: list[str] = []
+    async with pool_for(database) as pool, asyncio.TaskGroup() as group:
+        rows = Rows(pool)
+
+        async def asks(settings: Settings) -> None:
+            seen.append(settings.fleet)
+            if len(seen) == 1:
+                await until(lambda: is_waited_for(rows))
+
+        for name in ("one", "two"):
+            settings = Settings("", Selection(), "s3://a", "s3://b", fleet=name)
+            group.create_task(rows.make(settings, asks))
+    assert seen in (["one", "one"], ["two", "two"])
 
 
 async def test_place_belongs_to_one_fleet(

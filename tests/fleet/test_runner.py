@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from tests.support.fleet import claim, due
+from tests.support.fleet import claim, due, is_waited_for
 from tests.support.relaying import relay
 from tests.support.waiting import until
 from wikisync.core.model import WikiOwner
@@ -155,11 +155,6 @@ async def is_done(rows: Rows) -> bool:
     return not (await rows.counts()).due
 
 
-async def is_waited_for(rows: Rows) -> bool:
-    """Whether a statement waits for another one's lock."""
-    return bool(await rows._one("SELECT pid FROM pg_locks WHERE NOT granted"))
-
-
 @asynccontextmanager
 async def running(work: Any) -> AsyncIterator[None]:
     """Work that is cancelled with the block."""
@@ -242,183 +237,144 @@ async def fleet(database: str) -> FleetBench:
     return bench
 
 
-async def test_wiki_of_a_dead_worker_goes_to_another(fleet: FleetBench) -> None:
+@pytest.fixture
+async def rows(fleet: FleetBench) -> AsyncIterator[Rows]:
     async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
-        await rows.join("dead", 3)
-        taken = [await rows.claim("dead") for _ in KEYS]
-        assert [one.key for one in taken if one] == [*KEYS]
-        await rows.retry([])
-        assert await rows.claim("alive") is None
-        async with fleet.running():
-            await until(lambda: set(fleet.cycles.ended) == set(KEYS))
+        yield Rows(pool)
+
+
+async def test_wiki_of_a_dead_worker_goes_to_another(
+    fleet: FleetBench, rows: Rows
+) -> None:
+    await rows.join("dead", 3)
+    taken = [await rows.claim("dead") for _ in KEYS]
+    assert [one.key for one in taken if one] == [*KEYS]
+    await rows.retry([])
+    assert await rows.claim("alive") is None
+    async with fleet.running():
+        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
 
 
 async def test_wiki_whose_end_could_not_be_noted_is_taken_again(
-    fleet: FleetBench,
+    fleet: FleetBench, rows: Rows
 ) -> None:
     """The database was away when the cycle ended; the worker lives."""
     failures = [psycopg.OperationalError("it is away")]
-    async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
 
-        async def cycle(row: Row) -> None:
-            await fleet.cycle(rows, row)
-            if failures:
-                await rows._do(
-                    "UPDATE fleet_wiki SET is_busy = true, hint_at = clock_timestamp()"
-                )
-                raise failures.pop()
+    async def cycle(row: Row) -> None:
+        await fleet.cycle(rows, row)
+        if failures:
+            await rows._do(
+                "UPDATE fleet_wiki SET is_busy = true, hint_at = clock_timestamp()"
+            )
+            raise failures.pop()
 
-        async with running(fleet.runner(rows).run(cycle, idle)):
-            await until(lambda: is_done(rows))
+    async with running(fleet.runner(rows).run(cycle, idle)):
+        await until(lambda: is_done(rows))
+
     assert not failures
 
 
-async def test_wiki_waits_for_the_worker_that_has_its_copy(fleet: FleetBench) -> None:
-    async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
-        for name in ("one", "two"):
-            await rows.join(name, 60)
-            row = await rows.claim(name)
-            assert row
-            await end_cycle(rows, row)
-        await rows.retry([one.path for one in await rows.shown()])
-        kept = [await rows.claim("two") for _ in range(3)]
-        assert [one is None for one in kept] == [False, False, True]
-        await rows._do(
-            "UPDATE fleet_wiki SET hint_at = now() - interval '6 seconds',"
-            " answered_at = '-infinity'"
-        )
-        assert await rows.claim("two")
+async def test_wiki_waits_for_the_worker_that_has_its_copy(rows: Rows) -> None:
+    for name in ("one", "two"):
+        await rows.join(name, 60)
+        row = await rows.claim(name)
+        assert row
+        await end_cycle(rows, row)
+    await rows.retry([one.path for one in await rows.shown()])
+    kept = [await rows.claim("two") for _ in range(3)]
+    assert [one is None for one in kept] == [False, False, True]
+    await rows._do(
+        "UPDATE fleet_wiki SET hint_at = now() - interval '6 seconds',"
+        " answered_at = '-infinity'"
+    )
+    assert await rows.claim("two")
 
 
 async def test_wiki_that_is_not_settled_waits_for_the_worker_that_has_its_copy(
-    fleet: FleetBench,
+    rows: Rows,
 ) -> None:
-    async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
-        for name in ("one", "two"):
-            await rows.join(name, 60)
-        while row := await rows.claim("one"):
-            await end_cycle(rows, row, rests_s=None)
-        await rows._do("UPDATE fleet_wiki SET due_at = now()")
-        assert await rows.claim("two") is None
-        assert await rows.claim("one")
-        found = await rows._do("SELECT attempts FROM fleet_wiki WHERE is_busy")
-        assert found == [{"attempts": 2}]
+    for name in ("one", "two"):
+        await rows.join(name, 60)
+    while row := await rows.claim("one"):
+        await end_cycle(rows, row, rests_s=None)
+    await rows._do("UPDATE fleet_wiki SET due_at = now()")
+    assert await rows.claim("two") is None
+    assert await rows.claim("one")
+    found = await rows._do("SELECT attempts FROM fleet_wiki WHERE is_busy")
+    assert found == [{"attempts": 2}]
 
 
-async def test_wiki_goes_to_a_worker_other_than_that_which_failed(
-    fleet: FleetBench,
-) -> None:
+async def test_wiki_goes_to_a_worker_other_than_that_which_failed(rows: Rows) -> None:
     """The disk of the other may be full, or its clock wrong."""
-    async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
-        for name in ("one", "two"):
-            await rows.join(name, 60)
-        while row := await rows.claim("one"):
-            await rows.fail(row, "its disk is full")
-        await rows._do("UPDATE fleet_wiki SET due_at = now()")
-        assert await rows.claim("one") is None
-        assert await rows.claim("two")
-        await rows._do(
-            "UPDATE fleet_wiki SET due_at = now() - interval '6 seconds',"
-            " hint_at = now() - interval '6 seconds', answered_at = '-infinity'"
-        )
-        row = await rows.claim("one")  # alone, it tries again
-        assert row
+    for name in ("one", "two"):
+        await rows.join(name, 60)
+    while row := await rows.claim("one"):
         await rows.fail(row, "its disk is full")
-        await rows.retry([])
-        assert await rows.claim("one")  # some space was freed
+    await rows._do("UPDATE fleet_wiki SET due_at = now()")
+    assert await rows.claim("one") is None
+    assert await rows.claim("two")
+    await rows._do(
+        "UPDATE fleet_wiki SET due_at = now() - interval '6 seconds',"
+        " hint_at = now() - interval '6 seconds', answered_at = '-infinity'"
+    )
+    row = await rows.claim("one")  # alone, it tries again
+    assert row
+    await rows.fail(row, "its disk is full")
+    await rows.retry([])
+    assert await rows.claim("one")  # some space was freed
 
 
-async def test_workers_do_not_wait_while_places_are_asked_for(
-    fleet: FleetBench,
-) -> None:
-    async with pool_for(fleet.database) as pool, asyncio.timeout(WAIT_S):
-        rows = Rows(pool)
-
-        async def asks(_settings: Settings) -> None:
-            assert await rows.claim("one")
-            assert not await rows.take_requests(1)
-
-        await rows.make(await rows.settings(), asks)
-
-
-async def test_two_that_make_a_fleet_at_once_make_one(database: str) -> None:
-    seen: list[str] = []
-    async with pool_for(database) as pool, asyncio.TaskGroup() as group:
-        rows = Rows(pool)
-
-        async def asks(settings: Settings) -> None:
-            seen.append(settings.fleet)
-            if len(seen) == 1:
-                await until(lambda: is_waited_for(rows))
-
-        for name in ("one", "two"):
-            settings = Settings("", Selection(), "s3://a", "s3://b", fleet=name)
-            group.create_task(rows.make(settings, asks))
-    assert seen in (["one", "one"], ["two", "two"])
-
-
-async def test_failed_wiki_waits_and_a_person_may_end_that(fleet: FleetBench) -> None:
-    async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
-        for key in KEYS[1:]:
-            row = await claim(rows, key)
-            assert row
-            await rows.fail(row, "no", is_halted=key == KEYS[2])
-        assert await due(rows) == [KEYS[0]]
-        assert await rows.retry(["docs/2"]) == [KEYS[1]]
-        assert await rows.approve([]) == [KEYS[2]]
-        assert set(await due(rows)) == set(KEYS)
+async def test_failed_wiki_waits_and_a_person_may_end_that(rows: Rows) -> None:
+    for key in KEYS[1:]:
+        row = await claim(rows, key)
+        assert row
+        await rows.fail(row, "no", is_halted=key == KEYS[2])
+    assert await due(rows) == [KEYS[0]]
+    assert await rows.retry(["docs/2"]) == [KEYS[1]]
+    assert await rows.approve([]) == [KEYS[2]]
+    assert set(await due(rows)) == set(KEYS)
 
 
 async def test_change_that_is_noted_while_a_cycle_runs_means_one_more(
-    fleet: FleetBench,
+    rows: Rows,
 ) -> None:
     """The transaction of a long list begins before the cycle, and ends after it."""
     moved = replace(WIKIS[0], owner=WikiOwner("project", "docs/moved"))
-    async with pool_for(fleet.database) as pool, asyncio.TaskGroup() as group:
-        rows = Rows(pool)
-        async with pool.connection() as cycle, cycle.transaction():
-            await cycle.execute("SELECT FROM fleet_wiki FOR UPDATE")
-            group.create_task(rows.put([moved]))
-            await until(lambda: is_waited_for(rows))
-            await cycle.execute("UPDATE fleet_wiki SET answered_at = clock_timestamp()")
-    async with pool_for(fleet.database) as pool:
-        assert await due(Rows(pool)) == [KEYS[0]]
+    async with (
+        asyncio.TaskGroup() as group,
+        rows.pool.connection() as cycle,
+        cycle.transaction(),
+    ):
+        await cycle.execute("SELECT FROM fleet_wiki FOR UPDATE")
+        group.create_task(rows.put([moved]))
+        await until(lambda: is_waited_for(rows))
+        await cycle.execute("UPDATE fleet_wiki SET answered_at = clock_timestamp()")
+    assert await due(rows) == [KEYS[0]]
 
 
-async def test_list_is_one_workers_until_it_ends_or_dies(fleet: FleetBench) -> None:
+async def test_list_is_one_workers_until_it_ends_or_dies(rows: Rows) -> None:
     """A list of very many projects takes longer than the time between two."""
-    async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
-        await rows.join("one", 60)
-        assert await rows.turn_to_list("one", 0, 60) == ""
-        assert await rows.turn_to_list("two", 0, 60) is None
-        await rows.end_turn("one")
-        assert await rows.turn_to_list("two", 0, 60) == ""
-        assert await rows.turn_to_list("one", 0, 60) == "", "two is dead"
+    await rows.join("one", 60)
+    assert await rows.turn_to_list("one", 0, 60) == ""
+    assert await rows.turn_to_list("two", 0, 60) is None
+    await rows.end_turn("one")
+    assert await rows.turn_to_list("two", 0, 60) == ""
+    assert await rows.turn_to_list("one", 0, 60) == "", "two is dead"
 
 
-async def test_list_goes_back_only_while_a_late_activity_may_come(
-    fleet: FleetBench,
-) -> None:
+async def test_list_goes_back_only_while_a_late_activity_may_come(rows: Rows) -> None:
     now = datetime.now(UTC)
-    async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
-        for at, back in ((now - 3 * LATE, timedelta()), (now, LATE)):
-            wiki = replace(WIKIS[0], activity=at.isoformat())
-            await rows.put([wiki], set())
-            since = await rows.turn_to_list("one", 0, 60)
-            assert since is not None
-            assert datetime.fromisoformat(since) == at - back
+    for at, back in ((now - 3 * LATE, timedelta()), (now, LATE)):
+        wiki = replace(WIKIS[0], activity=at.isoformat())
+        await rows.put([wiki], set())
+        since = await rows.turn_to_list("one", 0, 60)
+        assert since is not None
+        assert datetime.fromisoformat(since) == at - back
 
 
 async def test_worker_that_freezes_between_two_statements_has_no_row(
-    fleet: FleetBench, monkeypatch: pytest.MonkeyPatch
+    fleet: FleetBench, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     execute, seen = psycopg.AsyncCursor.execute, []
 
@@ -430,24 +386,21 @@ async def test_worker_that_freezes_between_two_statements_has_no_row(
         return done
 
     monkeypatch.setattr(psycopg.AsyncCursor, "execute", watched)
-    async with pool_for(fleet.database) as pool:
-        wikis = [replace(one, title="new") for one in WIKIS[1:]]
-        await Rows(pool).put(wikis, {KEYS[0]})
+    wikis = [replace(one, title="new") for one in WIKIS[1:]]
+    await rows.put(wikis, {KEYS[0]})
     assert seen
 
 
-async def test_older_claim_moves_nothing(fleet: FleetBench) -> None:
-    async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
-        old = await claim(rows, KEYS[0])
-        await rows.retry(["docs/1"])
-        new = await claim(rows, KEYS[0])
-        assert old
-        assert new
-        with pytest.raises(LostClaim):
-            await end_cycle(rows, old)
-        await rows.check(new)
-        await end_cycle(rows, new)
+async def test_older_claim_moves_nothing(rows: Rows) -> None:
+    old = await claim(rows, KEYS[0])
+    await rows.retry(["docs/1"])
+    new = await claim(rows, KEYS[0])
+    assert old
+    assert new
+    with pytest.raises(LostClaim):
+        await end_cycle(rows, old)
+    await rows.check(new)
+    await end_cycle(rows, new)
 
 
 async def test_runner_that_was_silent_writes_nothing_more(
@@ -462,31 +415,30 @@ async def test_runner_that_was_silent_writes_nothing_more(
 
 
 async def test_wiki_of_a_cycle_that_was_refused_to_write_is_taken_again(
-    fleet: FleetBench,
+    fleet: FleetBench, rows: Rows
 ) -> None:
     """The heart beats again before anybody takes the worker for dead."""
     refused: list[str] = []
-    async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
-        runner = fleet.runner(rows)
+    runner = fleet.runner(rows)
 
-        async def cycle(row: Row) -> None:
-            if not refused:
-                heard, runner._heard = runner._heard, (0.0, 0.0)
-                with pytest.raises(LostClaim):
-                    await runner.check()
-                runner._heard = heard
-                refused.append(row.key)
-                return
-            await fleet.cycle(rows, row)
+    async def cycle(row: Row) -> None:
+        if not refused:
+            heard, runner._heard = runner._heard, (0.0, 0.0)
+            with pytest.raises(LostClaim):
+                await runner.check()
+            runner._heard = heard
+            refused.append(row.key)
+            return
+        await fleet.cycle(rows, row)
 
-        async with running(runner.run(cycle, idle)):
-            await until(lambda: is_done(rows))
+    async with running(runner.run(cycle, idle)):
+        await until(lambda: is_done(rows))
+
     assert refused
 
 
 async def test_runner_that_is_cancelled_ends_though_a_statement_was_cut_off(
-    fleet: FleetBench,
+    fleet: FleetBench, rows: Rows
 ) -> None:
     begun = asyncio.Event()
 
@@ -498,11 +450,7 @@ async def test_runner_that_is_cancelled_ends_though_a_statement_was_cut_off(
             # so ends what waits for the database
             raise psycopg.OperationalError("cancelling the statement") from None
 
-    async with (
-        asyncio.timeout(WAIT_S),
-        pool_for(fleet.database) as pool,
-        running(fleet.runner(Rows(pool)).run(cycle, idle)),
-    ):
+    async with asyncio.timeout(WAIT_S), running(fleet.runner(rows).run(cycle, idle)):
         await begun.wait()
 
 
@@ -579,29 +527,28 @@ async def test_worker_whose_cable_to_the_database_is_cut_ends_its_cycles(
 
 
 async def test_runner_whose_loop_stood_still_begins_a_new_life(
-    fleet: FleetBench,
+    fleet: FleetBench, rows: Rows
 ) -> None:
     seen: list[str] = []
-    async with pool_for(fleet.database) as pool:
-        rows = Rows(pool)
-        runner = FleetRunner(rows, beat_s=0.1, poll_s=0.1, silent_max_s=1)
+    runner = FleetRunner(rows, beat_s=0.1, poll_s=0.1, silent_max_s=1)
 
-        async def stands_still(row: Row) -> None:
-            if not seen:
-                seen.append(row.key)
-                time.sleep(3)  # noqa: ASYNC251 - a defect
-                with pytest.raises(LostClaim):
-                    await runner.check()
-                await asyncio.Event().wait()
-            await fleet.cycle(rows, row)
+    async def stands_still(row: Row) -> None:
+        if not seen:
+            seen.append(row.key)
+            time.sleep(3)  # noqa: ASYNC251 - a defect
+            with pytest.raises(LostClaim):
+                await runner.check()
+            await asyncio.Event().wait()
+        await fleet.cycle(rows, row)
 
-        async with running(runner.run(stands_still, idle)):
-            await until(lambda: set(fleet.cycles.ended) == set(KEYS))
+    async with running(runner.run(stands_still, idle)):
+        await until(lambda: set(fleet.cycles.ended) == set(KEYS))
 
 
-async def test_burst_of_hints_leaves_no_wiki_unserved(fleet: FleetBench) -> None:
-    async with pool_for(fleet.database) as pool, fleet.running():
-        rows = Rows(pool)
+async def test_burst_of_hints_leaves_no_wiki_unserved(
+    fleet: FleetBench, rows: Rows
+) -> None:
+    async with fleet.running():
         for number in range(60):
             await rows.retry([f"docs/{number % 3 + 1}"])
         await until(lambda: is_done(rows))
@@ -609,31 +556,27 @@ async def test_burst_of_hints_leaves_no_wiki_unserved(fleet: FleetBench) -> None
     assert set(fleet.cycles.most.values()) == {1}
 
 
-async def test_wiki_that_no_worker_survives_waits_ever_longer(
-    fleet: FleetBench,
-) -> None:
-    async with pool_for(fleet.database) as pool:
-        rows, waits = Rows(pool), []
-        for _ in range(3):
-            await rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
-            assert await claim(rows, KEYS[0])
-            row = await rows._one(
-                "SELECT extract(epoch FROM due_at - begun_at)::float8 AS wait"
-                " FROM fleet_wiki WHERE key = %s",
-                (KEYS[0],),
-            )
-            assert row
-            waits.append(round(row["wait"]))
-        assert waits == [2, 4, 8]
-        assert KEYS[0] not in await due(rows)
+async def test_wiki_that_no_worker_survives_waits_ever_longer(rows: Rows) -> None:
+    waits = []
+    for _ in range(3):
+        await rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
+        assert await claim(rows, KEYS[0])
+        row = await rows._one(
+            "SELECT extract(epoch FROM due_at - begun_at)::float8 AS wait"
+            " FROM fleet_wiki WHERE key = %s",
+            (KEYS[0],),
+        )
+        assert row
+        waits.append(round(row["wait"]))
+    assert waits == [2, 4, 8]
+    assert KEYS[0] not in await due(rows)
 
 
 @pytest.mark.parametrize("change", ["is_draining = true", "version = version + 1"])
 async def test_drained_or_newer_fleet_ends_its_workers(
-    fleet: FleetBench, change: str
+    fleet: FleetBench, rows: Rows, change: str
 ) -> None:
-    async with pool_for(fleet.database) as pool:
-        await Rows(pool)._do(f"UPDATE fleet SET {change}")
-        async with asyncio.timeout(WAIT_S):
-            await fleet.runner(Rows(pool)).run(partial(fleet.cycle, Rows(pool)), idle)
-        assert not (await Rows(pool).counts()).workers
+    await rows._do(f"UPDATE fleet SET {change}")
+    async with asyncio.timeout(WAIT_S):
+        await fleet.runner(rows).run(partial(fleet.cycle, rows), idle)
+    assert not (await rows.counts()).workers

@@ -68,6 +68,11 @@ async def due(rows: Rows) -> list[str]:
     return [row["key"] for row in found]
 
 
+async def is_waited_for(rows: Rows) -> bool:
+    """Whether a statement waits for another one's lock."""
+    return bool(await rows._one("SELECT pid FROM pg_locks WHERE NOT granted"))
+
+
 async def claim(rows: Rows, key: str) -> Row | None:
     """Take one wiki, whatever else is due, for a worker that is dead."""
     async with rows.pool.connection() as connection, connection.transaction():
