@@ -368,7 +368,8 @@ async def test_a_preview_that_was_started_again_is_taken_up(
         visit = await visit_of.__aenter__()
         await visit.go("guide.html")
         await wait_for_text(visit, "live")
-    await wait_for_text(visit, "the preview has ended")
+    await wait_for_text(visit, "the preview has ended: start it again")
+    await visit.page.get_by_role("button", name="Edit").wait_for(state="hidden")
     (desk.root / "handbook" / "guide.md").write_text("Written meanwhile.")
     async with desk.previewing(PreviewOptions(port=port)):
         await wait_for_text(visit, "Written meanwhile.")

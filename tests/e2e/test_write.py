@@ -471,6 +471,23 @@ async def test_an_editor_that_cannot_be_loaded_is_told(
         await page.close()
 
 
+async def test_a_page_stays_and_says_why_while_no_preview_answers(
+    chromium: Browser, desk: Desk
+) -> None:
+    page = await chromium.new_page()
+    async with desk.previewing() as reader:
+        author = Author(page, reader.preview.url, desk.root / "handbook")
+        await author.edit()
+    ended = page.get_by_text("the preview has ended: start it again")
+    await ended.wait_for()
+    async with page.expect_event("requestfailed", lambda it: it.url == page.url):
+        await author.button("Close the editor").click()
+    await author.button("Edit").wait_for(state="hidden")
+    await ended.wait_for()
+    await author.shown("First words.")
+    await page.close()
+
+
 async def test_a_change_is_shown_though_a_script_could_not_be_loaded_at_once(
     chromium: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -179,7 +179,9 @@
 		};
 		socket.onclose = () => {
 			clearTimeout(silence);
-			say("the preview has ended");
+			say("the preview has ended: start it again");
+			// nothing can be written until it runs
+			edit.hidden = settle.hidden = true;
 			retry = setTimeout(connect, RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
 		};
 		page.again = () => (heard = "");

@@ -51,10 +51,11 @@ export function begin(page) {
 	// (data-live) that it will again.
 	async function renew() {
 		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
-		const other = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
-		// somebody writes meanwhile, and has all renewed at the end
-		if (page.writer) return;
-		const script = other && other.querySelector("script[data-frame]");
+		// where nobody answers, the next run says what is new; somebody who writes
+		// meanwhile has all renewed at the end
+		if (!answer || page.writer) return;
+		const other = new DOMParser().parseFromString(await answer.text(), "text/html");
+		const script = other.querySelector("script[data-frame]");
 		if (!script || isElsewhere || answer.redirected || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
 		own.key = script.dataset.key;
 		exchange(other);
