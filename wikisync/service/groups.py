@@ -6,7 +6,6 @@ from typing import Any
 from aiohttp import web
 
 from wikisync.contract.project_schema import AccessLevel
-from wikisync.contract.routes import OtherEndpoint
 from wikisync.errors import ServiceError
 from wikisync.service import answers
 from wikisync.service.access import Visibility
@@ -95,13 +94,10 @@ def _add_group(
 
 
 async def list_groups_below(call: Call) -> web.Response:
-    """``GET /groups/:id/subgroups``; /descendant_groups are all below it."""
+    """``GET /groups/:id/descendant_groups``."""
     caller = await call.caller()
     group = await call.group(caller)
-    is_deep = call.endpoint is OtherEndpoint.DESCENDANT_GROUPS
-    groups = await call.ask(
-        Tables.groups, caller.user_id, below=group.id, is_deep=is_deep
-    )
+    groups = await call.ask(Tables.groups, caller.user_id, below=group.id)
     return _answer(call, caller, groups)
 
 

@@ -86,7 +86,6 @@ _WIKI_ROWS: tuple[Row, ...] = (
     (Other.PAGE_EDIT, wikis.edit_page, schema.WikiPageRecord),
     (Other.PAGE_DELETE, wikis.delete_page, NOTHING),
     (Other.COMMENTS, comments.list_comments, list[schema.CommentRecord]),
-    (Other.COMMENT, comments.show_comment, schema.CommentRecord),
     (Other.COMMENT_CREATE, comments.create_comment, schema.CommentRecord),
 )
 _OWNER_ROWS: tuple[Row, ...] = (
@@ -103,7 +102,6 @@ _OWNER_ROWS: tuple[Row, ...] = (
 _API_ROWS: tuple[Row, ...] = (
     (Other.DESCRIPTION, show_description, dict[str, object]),
     (Other.VERSION, identity.show_version, schema.VersionRecord),
-    (Other.METADATA, identity.show_metadata, schema.MetadataRecord),
     (Other.CURRENT_USER, identity.show_user, schema.CurrentUserRecord),
     (Other.CURRENT_TOKEN, identity.show_token, schema.TokenRecord),
     (Endpoint.LIST, reading.list_projects, PROJECTS),
@@ -119,14 +117,12 @@ _API_ROWS: tuple[Row, ...] = (
     (Endpoint.SHARE_LOCATIONS, reading.list_share_locations, GROUPS),
     (Endpoint.STARRERS, reading.list_starrers, list[records.StarrerRecord]),
     (Endpoint.LANGUAGES, reading.show_languages, dict[str, float]),
-    (Other.IMPORT, reading.show_import, records.ImportRecord),
     (Endpoint.FORK_LIST, reading.list_forks, PROJECTS),
     (Endpoint.FORK, acts.fork_project, PROJECT),
     (Endpoint.STAR, acts.star_project, PROJECT),
     (Endpoint.UNSTAR, acts.star_project, PROJECT),
     (Endpoint.ARCHIVE, acts.archive_project, PROJECT),
     (Endpoint.UNARCHIVE, acts.archive_project, PROJECT),
-    (Other.TRANSFER, edits.transfer_project, PROJECT),
     (Endpoint.RESTORE, acts.restore_project, PROJECT),
     (Endpoint.SHARE, acts.share_project, records.ShareRecord),
     (Endpoint.UNSHARE, acts.unshare_project, NOTHING),
@@ -134,21 +130,18 @@ _API_ROWS: tuple[Row, ...] = (
     (Other.UPLOADED, parts.show_upload, FILE),
     (Endpoint.IMPORT_MEMBERS, acts.import_members, records.MembersImportRecord),
     (Other.CUSTOM_ATTRIBUTES, acts.list_custom_attributes, list[ATTRIBUTE]),
-    (Other.CUSTOM_ATTRIBUTE, acts.show_custom_attribute, ATTRIBUTE),
     (Other.SET_CUSTOM_ATTRIBUTE, acts.set_custom_attribute, ATTRIBUTE),
     (Other.DELETE_CUSTOM_ATTRIBUTE, acts.delete_custom_attribute, NOTHING),
     (Endpoint.USER_LIST, reading.list_user_projects, PROJECTS),
     (Endpoint.CONTRIBUTED_LIST, reading.list_user_projects, PROJECTS),
     (Endpoint.STARRED_LIST, reading.list_user_projects, PROJECTS),
     (Other.USERS, identity.list_users, list[schema.UserRecord]),
-    (Other.USER, identity.show_user_of_id, records.OwnerRecord),
     (Other.SEARCH, search.search_wikis, list[schema.BlobRecord]),
     (Other.GROUPS, groups.list_groups, list[schema.GroupRecord]),
     (Other.GROUP_CREATE, groups.create_group, schema.GroupRecord),
     (Other.GROUP, groups.show_group, schema.GroupRecord),
     (Other.GROUP_PROJECTS, groups.list_group_projects, PROJECTS),
     (Other.DESCENDANT_GROUPS, groups.list_groups_below, list[schema.GroupRecord]),
-    (Other.SUBGROUPS, groups.list_groups_below, list[schema.GroupRecord]),
 )
 _PAID = frozenset({Endpoint.RESTORE})
 """What the paid editions alone have, beside groups' wikis."""

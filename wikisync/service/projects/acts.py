@@ -149,14 +149,6 @@ async def list_custom_attributes(call: Call) -> web.Response:
     return answers.json_answer(await _custom_attributes(call))
 
 
-async def show_custom_attribute(call: Call) -> web.Response:
-    """``GET /projects/:id/custom_attributes/:key``."""
-    for attribute in await _custom_attributes(call):
-        if attribute["key"] == call.segments["key"]:
-            return answers.json_answer(attribute)
-    raise answers.Refusal(404, {"message": "404 Not found"})
-
-
 async def set_custom_attribute(call: Call) -> web.Response:
     """``PUT /projects/:id/custom_attributes/:key``."""
     value = str(call.values()["value"])
