@@ -88,12 +88,20 @@ class Pair:
         wiki = Wiki(self.client, OWNER, self.project)
         git = RemoteRepository(self.client, OWNER, self.private / "cache")
         local = FolderReplica(self.folder, private=self.private, settle_s=0)
-        remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
+        files = AttachmentSource(wiki, git)
+        remote = WikiReplica(wiki, attachments=files)
+        if self.asks_git:
+            trees = git.trees(is_kept=False)
+            remote = WikiReplica(
+                wiki, attachments=files, trees=trees, request_cost_bytes=1
+            )
         side = DryFolder(local) if is_dry else local
         return AliasedFolder(side, known), TranslatedWiki(
             remote, LooseFiles(local), known
         )
 
+    asks_git: bool = False
+    """Whether the wiki is scanned by its history, as one that is large."""
     local: AliasedFolder = field(init=False)
     remote: TranslatedWiki = field(init=False)
 

@@ -8,6 +8,7 @@ from tests.support.git import needs_git
 from tests.support.pair import OWNER, Pair
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from tests.support.quirks import Quirk
+from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.run.parts import CycleOptions
 
 GREEN = RED + b" and green"
@@ -242,11 +243,46 @@ async def test_without_git_another_file_here_does_not_take_the_place_of_the_wiki
 async def test_file_that_a_person_keeps_out_is_not_fetched(
     pair: Pair, pattern: str
 ) -> None:
+    pair.asks_git = True
+    pair.restart()
     put(pair, ".wikisyncignore", pattern.encode())
     await push(pair, {"home.md": "![p](secret/p.png)\n", "secret/p.png": RED})
     result = await pair.rest()
     assert (result.problems, result.absent) == ((), ())
     assert files_here(pair).keys() == {".wikisyncignore"}
+    (pair.folder / ".wikisyncignore").unlink()
+    await pair.rest()
+    assert files_here(pair) == {"secret/p.png": RED}
+
+
+@pytest.mark.parametrize("way", ["img/p.png", f"uploads/{'1' * 32}/p.png"])
+async def test_file_that_is_gone_here_comes_back_though_the_wiki_stays_as_it_is(
+    pair: Pair, way: str
+) -> None:
+    pair.asks_git = True
+    pair.restart()
+    await push(pair, {"home.md": f"![p]({way})\n", way: RED})
+    await pair.rest()
+    assert pair.known.memory.files_at  # nobody looks for files any more
+    pair.restart()
+    await pair.rest()
+    (pair.folder / way).unlink()
+    await pair.rest()
+    assert files_here(pair) == {way: RED}
+
+
+async def test_files_of_a_commit_are_fetched_after_a_push_that_left_them(
+    pair: Pair,
+) -> None:
+    pair.asks_git = True
+    pair.restart()
+    await push(pair, {"home.md": "![p](img/p.png)\n"})
+    await pair.rest()
+    await push(pair, {"img/p.png": RED})
+    await pair.rest(CycleOptions(direction=Direction.PUSH))
+    assert files_here(pair) == {}
+    await pair.rest()
+    assert files_here(pair) == {"img/p.png": RED}
 
 
 async def test_file_that_is_another_one_here_is_sent_only_after_it_changed(

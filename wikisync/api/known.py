@@ -126,7 +126,8 @@ class KnownPages:
         return replace(mark, listed_at=int(time.time()) if mark.head else 0)
 
     def _tagged(self, seen: Snapshot) -> Snapshot:
-        return replace(seen, tag=str(self.mark) if self._is_plain else "")
+        tag = str(self.mark) if self._is_plain else ""
+        return replace(seen, tag=tag, head=self.mark.head)
 
     def written(self, slug: Slug, file: bytes) -> PageState | None:
         """A page as we wrote it, if that is what git's file of this id holds."""

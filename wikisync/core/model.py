@@ -390,6 +390,9 @@ class Snapshot(Struct, frozen=True):
     """Pages whose text came along with the look; often none, never a decision."""
     tag: str = ""
     """The replica's own mark of this state, an ETag for one, or empty."""
+    head: str = ""
+    """The commit that the wiki had when it was looked at; empty where git names none.
+    Its texts are as of then or later."""
     busy: Mapping[Slug, str] = field(default_factory=dict)
     """Pages that are open in an editor, each with the lock file that tells so."""
     copies: Mapping[Slug, Problem] = field(default_factory=dict)

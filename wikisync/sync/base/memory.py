@@ -60,6 +60,9 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
     head: str | None = None
     """The wiki's newest commit at the last sync that it moved in; empty where it is not
     known, None where it was never asked for."""
+    files_at: str = ""
+    """The commit whose files that pages mention are all here, as the attachments say;
+    empty where one is missing or another one here, or was not looked for."""
     capabilities: Capabilities = Capabilities()
     # -- what a person decides on
     batches: tuple[Batch, ...] = ()

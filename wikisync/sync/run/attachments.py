@@ -27,15 +27,18 @@ async def fetch_attachments(
     cycle: Cycle,
     mentions: Sequence[model.AttachmentPath],
     versions: Mapping[model.AttachmentPath, str] | None,
-) -> None:
-    """Fetch what is mentioned and not here yet; FolderError where the disk is full."""
+) -> bool:
+    """Fetch what is mentioned and not here yet; FolderError where the disk is full.
+
+    Whether all of it is here then, as the wiki has it or as it was changed here.
+    """
     keeps_out = cycle.local.keeps_out
     found, is_listed = versions or {}, versions is not None
-    mentions = [
-        path for path in dict.fromkeys((*mentions, *found)) if not keeps_out(path)
-    ]
+    asked = dict.fromkeys((*mentions, *found))
+    mentions = [path for path in asked if not keeps_out(path)]
     found = {path: found[path] for path in mentions if path in found}
-    await _Fetching(cycle, mentions, found, is_listed=is_listed).run()
+    has_all = await _Fetching(cycle, mentions, found, is_listed=is_listed).run()
+    return has_all and len(mentions) == len(asked)
 
 
 def note_unmet(
@@ -78,10 +81,10 @@ class _Fetching:
         """Files of which the wiki has another version, as they are here."""
         self._known: Mapping[model.AttachmentPath, FetchedFile] = {}
 
-    async def run(self) -> None:
+    async def run(self) -> bool:
         wanted = await self._wanted()
         if not wanted:
-            return
+            return True
         failed = await Fetching(self._fetch).run(
             wanted, self._cycle.progress, in_flight=self._cycle.options.reads_max
         )
@@ -89,6 +92,9 @@ class _Fetching:
             self._report(one)
         for found in (self._tally.missing, self._tally.absent):
             found.sort(key=lambda problem: problem.subject)
+        here = self._state.attachments_here()
+        unmet = unmet_mentions(self._mentions, here)
+        return not (failed or self._replaced or unmet)
 
     async def _wanted(self) -> Sequence[Spellings]:
         """Mentions whose file the folder lacks; the base learns of the others."""

@@ -350,16 +350,22 @@ class _Run:
 
     async def _fetch_attachments(self, decided: Decided) -> None:
         """What pages mention, and other files of the wiki that they link to."""
+        if await self._has_all_files(decided):
+            return
         options, mentions = self._cycle.options, self._mentions(decided)
+        is_push = options.direction is Direction.PUSH
+        is_whole = not (is_push or decided.here.is_partial)
+        is_whole &= options.pages is None
         files: Mapping[model.AttachmentPath, str] | None = None
         # also after saves alone: a commit may have brought a file, or another one
-        if not (options.direction is Direction.PUSH or decided.there.is_remembered):
+        if not (is_push or decided.there.is_remembered):
             linked = self._state.linked_paths(options.pages)
             new = (actions.Adopt, actions.CreateLocal, actions.MoveLocal)
             if any(isinstance(one, new) for one in decided.plan.actions):
                 # renames that were not seen here; the state has the others
                 linked |= {model.REDIRECTS_PATH}
             found = await self._cycle.remote.other_files() if linked else None
+            is_whole &= found is not None or not linked
             if found is not None:
                 files = {
                     model.AttachmentPath(path): version
@@ -367,10 +373,22 @@ class _Run:
                     if model.in_form_c(path) in linked
                 }
         if mentions or files:
-            await fetch_attachments(self._cycle, mentions, files)
+            is_whole &= await fetch_attachments(self._cycle, mentions, files)
+        self._state.remember(files_at=decided.there.head if is_whole else "")
         if self._cycle.linked is not None:
             sent = {one.slug for one in decided.plan.sends}
             note_unmet(self._cycle, self._cycle.linked.unmet, sent, files or {})
+
+    async def _has_all_files(self, decided: Decided) -> bool:
+        """Whether the wiki and the files here are as after a cycle that lacked none."""
+        # what was agreed on since then, was by a cycle that looked for its files
+        memory, head = self._state.memory, decided.there.head
+        is_same = head and head == memory.files_at and not memory.troubles
+        if not is_same or decided.whole.actions:
+            return False
+        known = {path: one.here for path, one in self._state.attachments().items()}
+        here = {path: file for path, file in known.items() if file is not None}
+        return await self._cycle.local.attachments(here.keys()) == here
 
     def _mentions(self, decided: Decided) -> Sequence[model.AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for or saved."""
@@ -394,8 +412,8 @@ class _Run:
     async def _note_head(self, decided: Decided) -> None:
         """Remember the wiki's newest commit, which its history must hold next time."""
         # Not while a person has to say what becomes of a wiki that went back in time.
-        # One request, in cycles that moved something, and in the first one; two in a
-        # cycle that looked at nothing.
+        # One request, in cycles that moved something; two in a cycle that looked at
+        # nothing.
         if not self._cycle.options.is_undoable:
             return  # a clone; the first sync remembers it
         tally, known = self._tally, self._state
@@ -416,7 +434,7 @@ class _Run:
         )
         if not (moved or decided.head or is_first):
             return
-        head = decided.head
+        head = decided.head or decided.there.head
         if is_sent or not head:
             head = await self._cycle.remote.head()
         earlier = known.memory.head
