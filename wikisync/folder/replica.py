@@ -77,7 +77,7 @@ class FolderReplica:
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._root = root
+        self.root, self.name = root, str(root)
         self._settle_s = settle_s
         self._clock = clock
         self._sleep = sleep
@@ -94,16 +94,6 @@ class FolderReplica:
         """Do work on the disk in a thread, when nobody else here does any."""
         async with self._one_at_a_time:
             return await finish_in_thread(work, *args, **kwargs)
-
-    @property
-    def name(self) -> str:
-        """The folder's path."""
-        return str(self._root)
-
-    @property
-    def root(self) -> Path:
-        """The folder."""
-        return self._root
 
     def listing(self) -> ScannedFolder:
         """What the last snapshot listed; blocks where there was none."""
@@ -280,7 +270,7 @@ class FolderReplica:
         check_attachment(path)
         try:
             with (
-                safe_open.opened_root(self._root) as root,
+                safe_open.opened_root(self.root) as root,
                 safe_open.Folders(root) as folders,
                 safe_open.opened_file(folders, path) as descriptor,
             ):
@@ -312,7 +302,7 @@ class FolderReplica:
         digest = hashlib.sha256()
         size = 0
         with (
-            FolderWriter(self._root, temporary=self._own.temporary) as writer,
+            FolderWriter(self.root, temporary=self._own.temporary) as writer,
             writer.open_stream(path) as stream,
         ):
             async for block in _blocks(chunks):

@@ -379,15 +379,11 @@ class DryFolder:
 class RememberedWiki:
     """A ``RemoteReplica`` that holds what is known of the wiki, and takes nothing."""
 
+    name = "the wiki as it was last seen"
     last_window_s = 0.0
 
     def __init__(self, known: WikiState) -> None:
         self._known = known
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return "the wiki as it was last seen"
 
     async def head(self) -> str:
         """Nothing is asked of the history."""

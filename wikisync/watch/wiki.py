@@ -228,13 +228,9 @@ class ActiveProjects:
         self, client: Client, group: str, wikis: Sequence[WatchedWiki]
     ) -> None:
         self._group = group
+        self.name = f"the list of active projects of {group}"
         self._activity = GroupActivity(client, group)
         self._wikis = wikis
-
-    @property
-    def name(self) -> str:
-        """How messages call it."""
-        return f"the list of active projects of {self._group}"
 
     @property
     def wikis(self) -> Collection[str]:

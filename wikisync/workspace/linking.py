@@ -76,7 +76,7 @@ class TranslatedWiki:
     def __init__(
         self, wiki: RemoteReplica, files: LooseFiles, state: WikiState
     ) -> None:
-        self._wiki = wiki
+        self._wiki, self.name = wiki, wiki.name
         self._files = files
         self._state = state
         self.head = wiki.head
@@ -104,11 +104,6 @@ class TranslatedWiki:
         self._read: dict[AttachmentPath, Attachment] = {}
         self._compared: dict[Slug, tuple[Digest, Collection[str]]] = {}
         """Pages whose files and uploads differ, and whose links do not."""
-
-    @property
-    def name(self) -> str:
-        """The wiki's address."""
-        return self._wiki.name
 
     @property
     def last_window_s(self) -> float:

@@ -106,12 +106,7 @@ class Agreements(History):
 
     def _forget(self) -> None:
         super()._forget()
-        self._forget_base()
-
-    def _forget_base(self) -> None:
-        """Read the pages anew: they were changed by other means than ``record``."""
         self._base = None
-        self._changes = []
 
     def text(self, slug: Slug) -> str | None:
         """The text last agreed on, the ancestor of any merge."""
@@ -223,7 +218,7 @@ class Agreements(History):
         rows = [
             (
                 *(page.local, page.remote, page.local_identity, page.remote_identity),
-                *(self._number, page.slug),
+                *(self.number, page.slug),
             )
             for page in pages
         ]
@@ -236,13 +231,12 @@ class Agreements(History):
                 " WHERE wiki = ? AND slug = ?",
                 rows,
             )
-        self._forget_base()
+        self._base = None
 
     def _note_earlier(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
         # a page that returns to an earlier text had nothing after it
         pages = [
-            (self._number, one.page.slug, one.page.remote, EARLIER_MAX)
-            for one in agreed
+            (self.number, one.page.slug, one.page.remote, EARLIER_MAX) for one in agreed
         ]
         connection.executemany(
             # the file's, too, where links to files make it another one
@@ -264,7 +258,7 @@ class Agreements(History):
         )
 
     def _drop(self, connection: Connection, slugs: Iterable[Slug]) -> None:
-        gone = [(self._number, slug) for slug in slugs]
+        gone = [(self.number, slug) for slug in slugs]
         connection.executemany(
             "INSERT INTO earlier (wiki, slug, digest) SELECT wiki, slug, remote_digest"
             " FROM page WHERE wiki = ? AND slug = ?",
@@ -276,7 +270,7 @@ class Agreements(History):
 
     def _rename(self, connection: Connection, renamed: Mapping[Slug, Slug]) -> None:
         # through names that no page can have: a slug holds no NUL
-        number = self._number
+        number = self.number
         steps = [
             (old, f"\0{turn}", new) for turn, (old, new) in enumerate(renamed.items())
         ]
@@ -293,7 +287,7 @@ class Agreements(History):
             )
 
     def _insert(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
-        number = self._number
+        number = self.number
         pages = [(*astuple(one.page)[:-1], one.page.uploads, one) for one in agreed]
         connection.executemany(
             "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -406,8 +400,8 @@ class Agreements(History):
         dropped: Iterable[AttachmentPath] = (),
     ) -> None:
         """Remember attachments as they are here, and forget some."""
-        gone = [(self._number, path) for path in dropped]
-        number, nothing = self._number, LooseFile("", NO_DIGEST, 0)
+        gone = [(self.number, path) for path in dropped]
+        number, nothing = self.number, LooseFile("", NO_DIGEST, 0)
         rows = [
             (number, one.path, one.digest, file.size, file.digest, one.version)
             for one in fetched
@@ -456,5 +450,5 @@ class Agreements(History):
             with self._writing("upload", "upload_of") as connection:
                 connection.execute(
                     "INSERT OR REPLACE INTO upload VALUES (?, ?, ?, ?)",
-                    (self._number, path, digest, upload),
+                    (self.number, path, digest, upload),
                 )

@@ -115,7 +115,7 @@ class History(WikiRows):
         with self._writing("intent") as connection:
             cursor = connection.execute(
                 "INSERT INTO intent VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (self._number, *astuple(intent)[:6], pack(intent.text), intent.at),
+                (self.number, *astuple(intent)[:6], pack(intent.text), intent.at),
             )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -161,12 +161,12 @@ class History(WikiRows):
         with self._database.transaction() as connection:
             connection.executemany(
                 "INSERT INTO own_write (wiki, slug, at, digest) VALUES (?, ?, ?, ?)",
-                [(self._number, slug, at, one) for one in digests or (NO_DIGEST,)],
+                [(self.number, slug, at, one) for one in digests or (NO_DIGEST,)],
             )
             # a clock that was set back leaves times that would never grow old
             connection.execute(
                 "DELETE FROM own_write WHERE wiki = ? AND NOT at BETWEEN ? AND ?",
-                (self._number, at - WRITES_KEPT_S, at + WRITES_KEPT_S),
+                (self.number, at - WRITES_KEPT_S, at + WRITES_KEPT_S),
             )
 
     def forget_writes(self, slug: Slug) -> None:
@@ -188,13 +188,13 @@ class History(WikiRows):
             connection.execute(
                 "INSERT INTO event SELECT ?1, coalesce(max(number), 0) + 1, ?, ?, ?, ?"
                 " FROM event WHERE wiki = ?1",
-                (self._number, event.at, event.is_warning, event.slug, what),
+                (self.number, event.at, event.is_warning, event.slug, what),
             )
             connection.execute(
                 "DELETE FROM event WHERE wiki = ?1 AND (number <= (SELECT max(number)"
                 " FROM event WHERE wiki = ?1) - ?2 OR at < (SELECT max(at) FROM event"
                 " WHERE wiki = ?1 AND at <= ?3) - ?4)",
-                (self._number, EVENTS_MAX, event.at - CLOCK_SETTLED_S, EVENTS_KEPT_S),
+                (self.number, EVENTS_MAX, event.at - CLOCK_SETTLED_S, EVENTS_KEPT_S),
             )
 
     def note_done(self, at: float, slug: Slug, what: str) -> None:
@@ -286,7 +286,7 @@ class History(WikiRows):
         place says all of it.
         """
         with self._database.transaction() as connection:
-            agreed = connection.execute(_LOCAL, (self._number, slug)).fetchone()
+            agreed = connection.execute(_LOCAL, (self.number, slug)).fetchone()
             # A text that both sides agreed on is in the history of the wiki, and one
             # that is contained in the new text is not lost.  A wiki that went back may
             # have lost both.
@@ -299,7 +299,7 @@ class History(WikiRows):
                 "INSERT INTO history (wiki, at, slug, was, format, text, after,"
                 " written, is_stale, is_only) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *(self._number, at, slug, slug),
+                    *(self.number, at, slug, slug),
                     agreed[1] if agreed else Format.MARKDOWN,
                     *(pack(replaced), digest_of(written), pack(written)),
                     *(is_stale, is_only),
@@ -320,7 +320,7 @@ class History(WikiRows):
             " sum(length(text) + coalesce(length(written), 0))"
             " OVER (ORDER BY id DESC) AS held FROM history WHERE wiki = ?1)"
             " WHERE held > ?4))",
-            (self._number, now - CLOCK_SETTLED_S, REPLACED_KEPT_S, REPLACED_BYTES_MAX),
+            (self.number, now - CLOCK_SETTLED_S, REPLACED_KEPT_S, REPLACED_BYTES_MAX),
         )
 
     def keep_replaced(self) -> None:
@@ -331,7 +331,7 @@ class History(WikiRows):
 
     def confirm_replaced(self, numbers: Iterable[int]) -> None:
         """Note that these texts were really replaced by what was to be written."""
-        rows = [(self._number, number) for number in numbers]
+        rows = [(self.number, number) for number in numbers]
         if not rows:
             return
         with self._database.transaction() as connection:
@@ -391,8 +391,8 @@ class History(WikiRows):
             return
         with self._database.transaction() as connection:
             number = self._sync_number(connection)
-            connection.execute(_LEAVE, (self._number, number, slug))
-            known = connection.execute(_LOCAL, (self._number, slug)).fetchone()
+            connection.execute(_LEAVE, (self.number, number, slug))
+            known = connection.execute(_LOCAL, (self.number, slug)).fetchone()
             after = known[0] if known else digest_of(text)
             self._insert_step(connection, slug, slug, page_format, text, after)
 
@@ -402,12 +402,12 @@ class History(WikiRows):
         """Pages as both sides held them before; what was noted of one first stays."""
         number = self._sync_number(connection)
         more = self._sync_at, self.memory.is_rewound
-        rows = [(self._number, number, slug, *more) for slug in slugs]
+        rows = [(self.number, number, slug, *more) for slug in slugs]
         connection.executemany(_INSERT_CHANGED, rows)
 
     def _note_dropped(self, connection: Connection, slugs: Iterable[Slug]) -> None:
         self._note_changed(connection, slugs)
-        rows = [(self._number, self._sync_number(connection), slug) for slug in slugs]
+        rows = [(self.number, self._sync_number(connection), slug) for slug in slugs]
         connection.executemany(_END_NEW, rows)
         connection.executemany(_END, rows)
 
@@ -415,10 +415,10 @@ class History(WikiRows):
         number = self._sync_number(connection)
         for one in agreed:
             page = one.page
-            row = (self._number, number, page.slug, page.local)
+            row = (self.number, number, page.slug, page.local)
             if _is_changed(connection, _GO_ON, row):
                 continue
-            known = connection.execute(_AGREED, (self._number, page.slug)).fetchone()
+            known = connection.execute(_AGREED, (self.number, page.slug)).fetchone()
             if known is None:
                 # A page that this sync removed and that comes back is the one of
                 # before: its step keeps the text that it had then.
@@ -448,7 +448,7 @@ class History(WikiRows):
             "INSERT INTO history (wiki, sync, at, slug, was, format, text, after,"
             " is_only) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                *(self._number, number, at, slug, was, page_format, pack(text)),
+                *(self.number, number, at, slug, was, page_format, pack(text)),
                 *(after, self.memory.is_rewound),
             ),
         )
@@ -461,7 +461,7 @@ class History(WikiRows):
         if not number:
             (last,) = connection.execute(
                 "SELECT coalesce(max(sync), 0) FROM history WHERE wiki = ?",
-                (self._number,),
+                (self.number,),
             ).fetchone()
             number = last + 1
             self.remember(syncing=number)

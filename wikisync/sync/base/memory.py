@@ -96,7 +96,8 @@ class WikiRows:
 
     def __init__(self, database: Database, number: int) -> None:
         self._database = database
-        self._number = number
+        self.number = number
+        """Of the record in the file."""
         self._memory = WikiMemory()
         self._memory_of: object = None
         self._changed: set[str] = set()
@@ -105,11 +106,6 @@ class WikiRows:
         self._kept_rollbacks = 0
         self._cycle_of: object = database.stamp
         """The stamp of the file at the last cycle."""
-
-    @property
-    def number(self) -> int:
-        """Of the record in the file."""
-        return self._number
 
     # -- the memory ----------------------------------------------------------------
 
@@ -153,7 +149,7 @@ class WikiRows:
         values = [_as_json(getattr(self._memory, name)) for name in names]
         columns = ", ".join(f"{name} = ?" for name in names)
         update = f"UPDATE wiki SET {columns} WHERE id = ?"  # noqa: S608 - ours
-        self._database.execute(update, (*values, self._number))
+        self._database.execute(update, (*values, self.number))
         self._changed.clear()
 
     @contextlib.contextmanager
@@ -183,7 +179,7 @@ class WikiRows:
         return self._database.transaction()
 
     def _rows(self, query: str, *more: object) -> list[tuple[Any, ...]]:
-        return self._database.rows(query, self._number, *more)
+        return self._database.rows(query, self.number, *more)
 
     def _once(self, table: str, read: Callable[[], _T]) -> _T:
         """What is made of a table that only this process writes, until it does so."""
@@ -200,7 +196,7 @@ class WikiRows:
         return self._once(table, lambda: bool(self._rows(query)[0][0]))
 
     def _write(self, table: str, statement: str, *more: object) -> None:
-        self._database.execute(statement, (self._number, *more))
+        self._database.execute(statement, (self.number, *more))
         self._kept.pop(table, None)
 
     @contextlib.contextmanager
