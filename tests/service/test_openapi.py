@@ -204,8 +204,6 @@ ASKED: Asked = [
     ("POST", "/groups", "/groups", {"json": {"name": "n", "path": "n"}}),
     ("POST", "/groups", "/groups", {"json": {"name": "n", "path": "docs"}}),
     ("GET", "/users", "/users?username=writer", {}),
-    ("GET", "/search", "/search?scope=wiki_blobs&search=x", {}),
-    ("GET", "/groups/{id}/search", "/groups/docs/search?scope=wiki_blobs&search=x", {}),
     ("GET", P + "/search", "/projects/1/search?scope=wiki_blobs&search=x", {}),
     ("GET", P + "/members", "/projects/1/members", {}),
     ("GET", P + "/members/all", "/projects/1/members/all", {}),

@@ -142,7 +142,6 @@ ROWS = (
         "file",
     ),
     Row("GET", "/users", SIGNED_IN, SIGNED_IN),
-    Row("GET", f"/search{WORDS}", ANYONE.format(200), ANYONE.format(200)),
     Row(
         "GET",
         "/projects/{id}/search" + WORDS,

@@ -162,8 +162,6 @@ class BlobRecord(msgspec.Struct, frozen=True, kw_only=True):
     startline: int = 1
     """Number of the first line in ``data``."""
     project_id: int | None = None
-    group_id: int | None = None
-    """Of the group whose wiki it is."""
 
 
 class CommentRecord(msgspec.Struct, frozen=True, kw_only=True):

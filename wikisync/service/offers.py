@@ -89,7 +89,6 @@ _WIKI_ROWS: tuple[Row, ...] = (
     (Other.COMMENT_CREATE, comments.create_comment, schema.CommentRecord),
 )
 _OWNER_ROWS: tuple[Row, ...] = (
-    (Other.OWNER_SEARCH, search.search_wikis, list[schema.BlobRecord]),
     (Other.MEMBERS, members.list_members, list[records.MemberRecord]),
     (Other.MEMBER_ADD, members.add_member, records.MemberRecord),
     (Other.ALL_MEMBERS, members.list_members, list[records.MemberRecord]),
@@ -136,7 +135,7 @@ _API_ROWS: tuple[Row, ...] = (
     (Endpoint.CONTRIBUTED_LIST, reading.list_user_projects, PROJECTS),
     (Endpoint.STARRED_LIST, reading.list_user_projects, PROJECTS),
     (Other.USERS, identity.list_users, list[schema.UserRecord]),
-    (Other.SEARCH, search.search_wikis, list[schema.BlobRecord]),
+    (Other.SEARCH, search.search_wiki, list[schema.BlobRecord]),
     (Other.GROUPS, groups.list_groups, list[schema.GroupRecord]),
     (Other.GROUP_CREATE, groups.create_group, schema.GroupRecord),
     (Other.GROUP, groups.show_group, schema.GroupRecord),

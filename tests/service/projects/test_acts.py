@@ -191,20 +191,6 @@ async def test_deletion_without_delay_hides_at_once(
     assert (await api.get(f"{BOOK}/wikis")).status == 404
 
 
-@pytest.mark.parametrize(
-    ("moment", "status"),
-    [("Mon, 01 Jan 2001 00:00:00 GMT", 412), ("Fri, 01 Jan 2100 00:00:00 GMT", 202)],
-)
-async def test_deletion_heeds_when_the_caller_last_looked(
-    service: EmbeddedService, api: Api, moment: str, status: int
-) -> None:
-    await book(service)
-
-    answer = await api.delete(BOOK, headers={"If-Unmodified-Since": moment})
-
-    assert answer.status == status
-
-
 # sharing
 
 
