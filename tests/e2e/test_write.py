@@ -471,6 +471,26 @@ async def test_an_editor_that_cannot_be_loaded_is_told(
         await page.close()
 
 
+async def test_a_browser_that_may_keep_nothing_is_told(
+    chromium: Browser, desk: Desk
+) -> None:
+    page = await chromium.new_page()
+    # as Chromium does where site data are not allowed
+    await page.add_init_script(
+        "for (const name of ['localStorage', 'sessionStorage'])"
+        " Object.defineProperty(window, name,"
+        " { get() { throw new DOMException('Denied', 'SecurityError'); } });"
+    )
+    async with desk.previewing() as reader:
+        author = Author(page, reader.preview.url, desk.root / "handbook")
+        await page.goto(author.url + "guide.html")
+        await author.button("Edit").click()
+        answer = page.get_by_role("alert")
+        await answer.get_by_text("allow its site data (cookies)").wait_for()
+        await author.shown("First words.")
+        await page.close()
+
+
 async def test_a_page_stays_and_says_why_while_no_preview_answers(
     chromium: Browser, desk: Desk
 ) -> None:

@@ -85,7 +85,7 @@
 	const line = make("span", { className: "line" });
 	const settle = button("Settle", "Settle the conflict of this page", (live) => live.view((desk) => desk.conflict()), { hidden: true });
 	const edit = button("Edit", "", (live) => live.write(), { hidden: true });
-	const dock = make("div", { className: "dock" }, make("div", { className: "bar", role: "status" }, dot, word, line, settle, edit));
+	const dock = make("div", { className: "dock" }, make("div", { className: "bar", role: "status", ariaAtomic: "false" }, dot, word, line, settle, edit));
 	root.append(dock);
 
 	function say(text, state = "") {

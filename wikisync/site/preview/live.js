@@ -187,10 +187,11 @@ export function begin(page) {
 			const { write } = await import("./write.js");
 			page.writer = await write(pageOf(), how);
 			if (page.last.run) page.writer?.hear(page.last);
-		} catch {
+		} catch ({ name }) {
 			page.writer = null;
 			edit.hidden = false;
-			fail("The page cannot be edited here", "the editor cannot be loaded", "start the preview again, then reload the page");
+			const why = name === "SecurityError" ? ["this browser keeps nothing for this address, and a text could be lost", "allow its site data (cookies)"] : ["the editor cannot be loaded", "start the preview again"];
+			fail("The page cannot be edited here", why[0], `${why[1]}, then reload the page`);
 		}
 	}
 
