@@ -166,11 +166,7 @@ class Client:
         return Request("GET", path, purpose, query)
 
     def projects(
-        self,
-        *,
-        membership: bool = False,
-        search: str | None = None,
-        active_after: str | None = None,
+        self, *, membership: bool = False, active_after: str | None = None
     ) -> listing.Listing[ProjectRecord]:
         """Every project the token may see, or those active since then, by rising id.
 
@@ -184,28 +180,21 @@ class Client:
             order_by="id",
             sort="asc",
             membership=membership or None,
-            search=search,
             last_activity_after=active_after,
         )
 
-    def groups(
-        self, *, search: str | None = None
-    ) -> listing.Listing[schema.GroupRecord]:
+    def groups(self) -> listing.Listing[schema.GroupRecord]:
         """Every group the token may see, by name."""
-        return self._paged(
-            Other.GROUPS, schema.GroupRecord, "list the groups", search=search
-        )
+        return self._paged(Other.GROUPS, schema.GroupRecord, "list the groups")
 
-    def group_projects(
-        self, group: Id, *, include_subgroups: bool = True
-    ) -> listing.Listing[ProjectRecord]:
-        """Every project of a group, without those that are only shared with it."""
+    def group_projects(self, group: Id) -> listing.Listing[ProjectRecord]:
+        """Every project below a group, without those that are only shared with it."""
         return self._paged(
             Other.GROUP_PROJECTS,
             ProjectRecord,
             f"list the projects of group {group}",
             group,
-            include_subgroups=include_subgroups,
+            include_subgroups=True,
             with_shared=False,
             order_by="id",
             sort="asc",
