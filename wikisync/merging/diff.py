@@ -10,8 +10,8 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import pairwise, takewhile
-from operator import eq, itemgetter
+from itertools import pairwise
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -39,16 +39,14 @@ def changes(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Hunk]:
     work = [(0, len(old), 0, len(new))]
     while work:
         a, a_end, b, b_end = work.pop()
-        if a < a_end and b < b_end:
-            # equal ends first: most edits are small, and what is between is what costs
-            head = _alike(old[a:a_end], new[b:b_end])
-            a, b = a + head, b + head
-            tail = _alike(old[a:a_end][::-1], new[b:b_end][::-1])
-            a_end, b_end = a_end - tail, b_end - tail
-        if a == a_end and b == b_end:
-            continue
-        if set(old[a:a_end]).isdisjoint(new[b:b_end]):
-            found.append(Hunk(a, a_end, b, b_end))
+        # equal ends first: most edits are small, and what is between is what costs
+        while a < a_end and b < b_end and old[a] == new[b]:
+            a, b = a + 1, b + 1
+        while a < a_end and b < b_end and old[a_end - 1] == new[b_end - 1]:
+            a_end, b_end = a_end - 1, b_end - 1
+        if a == a_end or b == b_end or set(old[a:a_end]).isdisjoint(new[b:b_end]):
+            if a < a_end or b < b_end:
+                found.append(Hunk(a, a_end, b, b_end))
         elif anchors := _anchors(old, a, a_end, new, b, b_end):
             edges = [(a - 1, b - 1), *anchors, (a_end, b_end)]
             gaps = [
@@ -94,11 +92,6 @@ def word_changes(old: str, new: str) -> Iterator[tuple[str, str]]:
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
-def _alike(some: Sequence[Hashable], others: Sequence[Hashable]) -> int:
-    """How many elements two sequences begin with in common."""
-    return sum(takewhile(bool, map(eq, some, others)))
-
-
 def _anchors(
     old: Sequence[Hashable],
     a: int,
@@ -114,14 +107,13 @@ def _anchors(
 
 def _unique(items: Sequence[Hashable], start: int, end: int) -> dict[Hashable, int]:
     some = items[start:end]
-    last = dict(zip(some, range(start, end), strict=True))
-    counts = Counter(some) if len(last) < len(some) else {}
-    return {item: at for item, at in last.items() if counts.get(item, 1) == 1}
+    counts = Counter(some)
+    return {item: at for at, item in enumerate(some, start) if counts[item] == 1}
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest run of pairs, sorted by the first number, that rises in both."""
-    if all(one < other for (_, one), (_, other) in pairwise(pairs)):
+    if pairs == sorted(pairs, key=itemgetter(1)):
         return pairs
     tails: list[int] = []
     tail_at: list[int] = []

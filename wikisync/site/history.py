@@ -36,7 +36,8 @@ def shown_versions(
     # git's library is slow to load, and many sites show no versions
     from wikisync.core.git_log import read_blobs
 
-    contents = read_blobs(texts, [row.blob for row in rows])
+    found = read_blobs(texts, [row.blob for row in rows])
+    contents = [None if text is None else text.splitlines() for text in found]
     shown = []
     for row, new, old in zip_longest(
         rows[:count], contents[:count], contents[1 : count + 1]
@@ -87,11 +88,10 @@ def _counted(hunks: Sequence[Hunk]) -> tuple[int, int]:
     )
 
 
-def difference(old: str, new: str) -> tuple[str, bool, list[Hunk]]:
-    """What is different between two texts, as HTML; whether there is more; where."""
-    was, now, size = old.splitlines(), new.splitlines(), 0
+def difference(was: Sequence[str], now: Sequence[str]) -> tuple[str, bool, list[Hunk]]:
+    """What differs between the lines of two texts, as HTML; if there is more; where."""
     parts: list[str] = []
-    hunks = changes(was, now)
+    size, hunks = 0, changes(was, now)
     for shown in _shown(hunks, was, now):
         size += len(shown)
         if size > DIFF_CHARS_MAX:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jinja2.runtime import Context
     from markupsafe import Markup
 
+DAYS_CACHED = 4096
 SHARED_TEXTS_MAX = 8192
 """Texts kept for the pages of the same directories."""
 
@@ -62,13 +63,17 @@ def theme_filters(theme: Texts) -> dict[str, Callable[..., Any]]:
     def url(context: Context, target: str, fragment: str = "") -> str:
         return _link(context, target, fragment)
 
-    @pass_context
-    def as_date(context: Context, value: date | str) -> str:
-        day = date.fromisoformat(value[:10]) if isinstance(value, str) else value
-        months = theme.text("months", _lang(context)).split()
-        return theme.text("date_format", _lang(context)).format(
+    @lru_cache(DAYS_CACHED)
+    def shown(text: str, lang: str) -> str:
+        day = date.fromisoformat(text)
+        months = theme.text("months", lang).split()
+        return theme.text("date_format", lang).format(
             day=day.day, month=months[day.month - 1], year=day.year
         )
+
+    @pass_context
+    def as_date(context: Context, value: date | str) -> str:
+        return shown(str(value)[:10], _lang(context))
 
     @pass_context
     def plural(context: Context, count: int, key: str) -> str:

@@ -229,9 +229,10 @@ class WorkspaceDecisions:
                 return self._of_wiki(opened, section, page)
             page, _ = asyncio.run(find_page(opened, section, slug))
             found = versions_of(opened, section, page)[: TEXTS_MAX + 1]
-        shown = []
-        for one, older in list(zip_longest(found, found[1:]))[:TEXTS_MAX]:
-            shows = difference(older.text, one.text)[:2] if older else ("", False)
+        shown, texts = [], [one.text.splitlines() for one in found]
+        pairs = list(zip_longest(found, texts, texts[1:]))
+        for one, now, was in pairs[:TEXTS_MAX]:
+            shows = ("", False) if was is None else difference(was, now)[:2]
             until = "the last sync" if one.at is None else f"until {local_time(one.at)}"
             where = "" if one.at is None else one.where
             shown.append(EarlierText(_id(one), until, where, *shows))
