@@ -22,7 +22,7 @@ from wikisync.site.output import (
     is_untouched,
     open_output,
 )
-from wikisync.site.output_place import STAGING, OutputPlace
+from wikisync.site.output_place import NEW_FILES, OutputPlace
 from wikisync.site.sources import SourceFile
 
 
@@ -186,13 +186,13 @@ def as_huge(path: Path) -> None:
 
 
 @pytest.mark.parametrize("replace", [os.mkfifo, as_endless, as_huge])
-@pytest.mark.parametrize("name", [MANIFEST, f"{STAGING}/manifest.json"])
+@pytest.mark.parametrize("name", [MANIFEST, f"{NEW_FILES}/{MANIFEST}"])
 def test_manifest_is_neither_waited_for_nor_read_without_end(
     tmp_path: Path, name: str, replace: Callable[[Path], None]
 ) -> None:
     publish(tmp_path, {"a.html": "1"})
     manifest = tmp_path / name
-    manifest.parent.mkdir(exist_ok=True)
+    manifest.parent.mkdir(parents=True, exist_ok=True)
     manifest.unlink(missing_ok=True)
     replace(manifest)
     with pytest.raises(SiteError, match="cannot use output"):
@@ -270,8 +270,8 @@ def test_interrupt_while_staging_leaves_the_old_site_and_no_rest(
 
 def test_first_build_that_was_killed_can_be_run_again(tmp_path: Path) -> None:
     """A kill leaves the staging folder, which marks the folder as ours."""
-    (tmp_path / "-" / "staging").mkdir(parents=True)
-    (tmp_path / "-" / "staging" / "00000000").write_text("half")
+    (tmp_path / "-" / "staging" / "new").mkdir(parents=True)
+    (tmp_path / "-" / "staging" / "new" / "b.html").write_text("half")
     publish(tmp_path, {"a.html": "1"})
     assert contents(tmp_path) == {"a.html": "1"}
 
@@ -280,8 +280,8 @@ def test_build_killed_during_the_swap_is_put_right(tmp_path: Path) -> None:
     """Files of the new site are in place already, its manifest is not."""
     publish(tmp_path / "new", {"a.html": "2", "gone.html": "2"})
     publish(tmp_path / "site", {"a.html": "1"})
-    staging = tmp_path / "site" / "-" / "staging"
-    staging.mkdir()
+    staging = tmp_path / "site" / "-" / "staging" / "new" / "-"
+    staging.mkdir(parents=True)
     (tmp_path / "new" / MANIFEST).rename(staging / "manifest.json")
     (tmp_path / "new" / "gone.html").rename(tmp_path / "site" / "gone.html")
     publish(tmp_path / "site", {"a.html": "3"})
@@ -459,14 +459,14 @@ def test_folder_that_becomes_a_link_while_files_are_swapped_in(tmp_path: Path) -
 def test_staging_that_becomes_a_link_gets_no_file(tmp_path: Path) -> None:
     root, victim = tmp_path / "site", tmp_path / "victim"
     victim.mkdir()
-    (victim / "00000000").write_text("of somebody else")
+    (victim / "a.html").write_text("of somebody else")
     output = open_output(root)
     with output.staging():
-        (root / STAGING).rename(tmp_path / "away")
-        (root / STAGING).symlink_to(victim)
+        (root / NEW_FILES).rename(tmp_path / "away")
+        (root / NEW_FILES).symlink_to(victim)
         output.put("a.html", b"ours")
         output.commit()
-    assert contents(victim) == {"00000000": "of somebody else"}
+    assert contents(victim) == {"a.html": "of somebody else"}
     assert (root / "a.html").read_bytes() == b"ours"
 
 
@@ -496,10 +496,11 @@ def test_process_writes_for_the_build_that_started_it_alone(
     """After that has ended, the next one stages other files under the same names."""
     write = """
 import os, sys
+from wikisync.folder.safe_open import Folders
 from wikisync.site.output_place import Staging
-folder = os.open(sys.argv[1], os.O_RDONLY)
-Staging(folder, os.getppid() + int(sys.argv[2])).put(2, b"text")
+folders = Folders(os.open(sys.argv[1], os.O_RDONLY))
+Staging(folders, os.getppid() + int(sys.argv[2])).put("a/b.html", b"text")
 """
     command = [sys.executable, "-c", write, str(tmp_path), str(int(is_killed))]
     assert subprocess.run(command, check=False).returncode == is_killed
-    assert [path.name for path in tmp_path.iterdir()] == ["00000002"] * (not is_killed)
+    assert contents(tmp_path) == ({} if is_killed else {"a/b.html": "text"})

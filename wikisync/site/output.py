@@ -17,8 +17,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import BinaryIO
 
@@ -41,7 +40,7 @@ Files = Mapping[str, FileState]
 """By output path, the manifest among them once a build is done."""
 NO_FILES: Files = {}
 """What is trusted of an output that nothing is known of."""
-_STAGED_MANIFEST = f"{output_place.STAGING}/{output_place.STAGED_MANIFEST}"
+_STAGED_MANIFEST = f"{output_place.NEW_FILES}/{MANIFEST}"
 _TIMES_END = 1 << 63
 READ_BYTES_MAX = 64 * 1024 * 1024
 
@@ -90,12 +89,10 @@ class Output:
         self.wikis: tuple[PublishedWiki, ...] = ()
         self._trusted = trusted
         self._place: output_place.OutputPlace
-        self._numbers = count(1, 2)
-        """Those between are for what is written apart (``search_apart``)."""
         self.files: dict[str, FileState] = {}
         """What the site shall have so far."""
-        self._new: dict[str, int] = {}
-        """Numbers of the files in staging."""
+        self._new: set[str] = set()
+        """Those that are in staging."""
         self._keys: dict[str, bytes] = {}
         self._foreign: list[str] = []
         self._missing: dict[str, bool] = {"": False}
@@ -181,35 +178,30 @@ class Output:
         if state is None:
             return b""
         if path in self._new:
-            return self._place.staged.content(self._new[path])
+            return self._place.staged.content(path)
         return read_below(self.root, path, state.size)
 
     def put(self, path: str, content: bytes, key: bytes = b"") -> None:
         """Give a file its content, staged where it differs; ``key`` as of ``keep``."""
-        new = Written(path, len(content), digest_of(content), self.new_number())
-        if self.put_staged(new, key):
-            self.staged.put(new.number, content)
+        if self.put_staged(Written(path, len(content), digest_of(content)), key):
+            self.staged.put(path, content)
 
     @property
     def staged(self) -> output_place.Staging:
         """The new files so far."""
         return self._place.staged
 
-    def new_number(self) -> int:
-        """A number for a new file in staging."""
-        return next(self._numbers)
-
     def put_staged(self, new: Written, key: bytes = b"") -> bool:
         """Give a file staged content; whether it differs from what is there."""
-        path, size, digest, number, time = new
+        path, size, digest, time = new
         noted = self._keys.pop(path, b"")
         key = key or noted
         self.files[path] = FileState(size, digest, key=key)
-        self._new.pop(path, None)
+        self._new.discard(path)
         is_wanted = self._is_to_be_written(path, digest)
         if is_wanted:
             self.files[path] = FileState(size, digest, _known_time(time), key)
-            self._new[path] = number
+            self._new.add(path)
         return is_wanted
 
     def put_copy(
@@ -219,11 +211,11 @@ class Output:
         self.files[path] = FileState(*known)
         if not self._is_to_be_written(path, known[1]):
             return True
-        self._new[path] = number = self.new_number()
+        self._new.add(path)
         try:
             with (
                 opened_below(place.folder, place.name) as source,
-                self.staged.file(output_place.staged_name(number)) as staged,
+                self.staged.file(path) as staged,
             ):
                 size, digest = _copy(source, name, staged)
         except (FileNotFoundError, FolderError):
@@ -236,23 +228,23 @@ class Output:
     def leave_out(self, path: str, name: str) -> None:
         """The site shall not have this file, whose source cannot be read."""
         self.files.pop(path, None)
+        self.staged.drop(path)
         self._problems.append(_unread(name))
 
     def commit(self, wikis: Sequence[PublishedWiki] = ()) -> Changes:
         """Swap staged files in, remove what is gone, the manifest last."""
-        with self.staged.file(output_place.STAGED_MANIFEST) as file:
+        with self.staged.file(MANIFEST) as file:
             file.writelines(manifests.manifest_parts(self.files, wikis))
         gone = sorted(path for path in self._known if path not in self.files)
-        new = [path for path in self._new if path in self.files]
+        new = self._new & self.files.keys()
         problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
         early = _in_the_way(gone, new) if gone else []
         removed = self._remove(early, problems)
-        for path in new:
-            self._place.swap_in(output_place.staged_name(self._new[path]), path)
+        self._place.swap_in(new)
         removed += self._remove([path for path in gone if path not in early], problems)
         written = len(new)
         if new or gone or self.current(MANIFEST) != self.current(_STAGED_MANIFEST):
-            self._place.swap_in(output_place.STAGED_MANIFEST, MANIFEST)
+            self._place.swap_in({MANIFEST})
             written += 1
         unsettled = [path for path, one in self.files.items() if not one.mtime_ns]
         for path in (*unsettled, MANIFEST):
@@ -356,7 +348,7 @@ def is_untouched(root: Path, files: Files) -> bool:
 def _is_ours(root: Path) -> bool:
     return (
         manifests.manifest_head(root) is not None
-        or (root / output_place.STAGING).is_dir()
+        or (root / output_place.NEW_FILES).parent.is_dir()
         # a build that was ended as it made the two folders leaves the first alone
         or [*root.iterdir(), *root.glob("-/*")] == [root / "-"]
     )
@@ -398,9 +390,8 @@ def _is_same_file(path: Path, twin: Path) -> bool:
         return False
 
 
-def _in_the_way(gone: Sequence[str], staged: Sequence[str]) -> list[str]:
+def _in_the_way(gone: Sequence[str], new: Set[str]) -> list[str]:
     """Files to remove before the swap: a new file needs their name or place."""
-    new = set(staged)
     folders = {parent for path in new for parent in folders_above(path)}
     folded = {path.casefold() for path in new}
     return [

@@ -7,19 +7,21 @@ somebody puts one there meanwhile: nothing outside the folder is written or remo
 import contextlib
 import errno
 import os
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from wikisync.core.model import Digest
+from wikisync.core.model import Digest, digest_of
 from wikisync.errors import FolderError, SiteError
-from wikisync.folder.safe_open import Folders, open_file, open_folder, opened_root
+from wikisync.folder.safe_open import Folders, closing, open_folder, opened_root
 
-STAGING = "-/staging"
-STAGED_MANIFEST = "manifest.json"
-_STAGING_PARTS = STAGING.split("/")
+NEW_FILES = "-/staging/new"
+"""The folder of new files, each at its path."""
+_NEW_PARTS = NEW_FILES.split("/")
 _WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
+_IN_THE_WAY = frozenset({errno.ENOTEMPTY, errno.EEXIST, *_NO_FOLDER})
 
 
 class Written(NamedTuple):
@@ -28,57 +30,67 @@ class Written(NamedTuple):
     path: str
     size: int
     digest: Digest
-    number: int
-    """Of the staged file; 0 for the source of a page that cannot be read any more."""
+    """Empty for the source of a page that cannot be read any more."""
     mtime_ns: int = 0
 
 
 class Staging:
     """The folder of new files, open; the processes of a build share it."""
 
-    def __init__(self, folder: int, parent: int = 0) -> None:
-        self._folder, self._parent = folder, parent
+    def __init__(self, folders: Folders, parent: int = 0) -> None:
+        self._folders, self._parent = folders, parent
 
-    def file(self, name: str) -> BinaryIO:
+    def file(self, path: str) -> BinaryIO:
         """A new file, open for writing."""
-        descriptor = os.open(name, _WRITE_FLAGS, 0o666, dir_fd=self._folder)
-        return os.fdopen(descriptor, "wb")
+        return os.fdopen(self._opened(path, _WRITE_FLAGS), "wb")
 
-    def put(self, number: int, content: bytes) -> int:
-        """Write a new file, and give its time; there are many, so by few calls."""
+    def put(self, path: str, content: bytes) -> Written:
+        """Write a new file; there are many, so by few calls."""
         if self._parent not in {0, os.getppid()}:
             # the build was killed, and the next one may stage its files here
             os._exit(1)
-        name, rest = staged_name(number), memoryview(content)
-        descriptor = os.open(name, _WRITE_FLAGS, 0o666, dir_fd=self._folder)
+        rest = memoryview(content)
+        descriptor = self._opened(path, _WRITE_FLAGS)
         try:
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
-            return os.fstat(descriptor).st_mtime_ns
+            time = os.fstat(descriptor).st_mtime_ns
         finally:
             os.close(descriptor)
+        return Written(path, len(content), digest_of(content), time)
 
-    def content(self, number: int) -> bytes:
+    def content(self, path: str) -> bytes:
         """What a file holds."""
-        name = staged_name(number)
-        with os.fdopen(open_file(self._folder, name, name), "rb") as file:
+        with os.fdopen(self._opened(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
             return file.read()
+
+    def drop(self, path: str) -> None:
+        """Let go of a file, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            folder, name = self._folder_of(path, makes=False)
+            os.unlink(name, dir_fd=folder)
+
+    def _opened(self, path: str, flags: int) -> int:
+        folder, name = self._folder_of(path)
+        return os.open(name, flags, 0o666, dir_fd=folder)
+
+    def _folder_of(self, path: str, *, makes: bool = True) -> tuple[int, str]:
+        *folders, name = path.split("/")
+        try:
+            return self._folders.open(folders, makes=makes), name
+        except FolderError as exc:
+            raise exc.__cause__ or exc from None
 
 
 @contextlib.contextmanager
 def opened_staging(root: Path) -> Iterator[Staging]:
     """The new files of an output that another process holds."""
-    with opened_root(root) as top:
-        folder = open_folder(top, _STAGING_PARTS)
-        try:
-            yield Staging(folder, os.getppid())
-        finally:
-            os.close(folder)
-
-
-def staged_name(number: int) -> str:
-    """The name of a new file in staging."""
-    return f"{number:08}"
+    with (
+        opened_root(root) as top,
+        closing(open_folder(top, _NEW_PARTS)) as folder,
+        Folders(folder) as folders,
+    ):
+        yield Staging(folders, os.getppid())
 
 
 class OutputPlace:
@@ -100,21 +112,37 @@ class OutputPlace:
         self._clear_staging()
         try:
             with (
-                self._opened(_STAGING_PARTS, makes=True) as self._staging,
-                Folders(self._top) as self._folders,
+                self._opened(_NEW_PARTS, makes=True) as self._staging,
+                Folders(self._staging) as folders,
             ):
-                self.staged = Staging(self._staging)
+                self.staged = Staging(folders)
                 yield
         finally:
             with contextlib.suppress(OSError, SiteError):
                 self._clear_staging()
 
-    def swap_in(self, name: str, path: str) -> None:
-        """Move a staged file to its path; raises ``SiteError`` if it is blocked."""
-        *folders, leaf = path.split("/")
-        with self._explained():
-            place = self._folders.open(folders, makes=True)
-        os.replace(name, leaf, src_dir_fd=self._staging, dst_dir_fd=place)
+    def swap_in(self, wanted: Container[str], folders: Sequence[str] = ()) -> None:
+        """Move staged files below a folder to their paths, new folders as a whole.
+
+        Raises:
+            SiteError: a file or a link is in the place of a folder.
+        """
+        with (
+            closing(open_folder(self._staging, folders)) as staged,
+            self._opened(folders) as place,
+        ):
+            with os.scandir(staged) as entries:
+                names = {one.name: one.is_dir(follow_symlinks=False) for one in entries}
+            for name, is_folder in names.items():
+                path = [*folders, name]
+                if not is_folder and "/".join(path) not in wanted:
+                    continue
+                try:
+                    os.replace(name, name, src_dir_fd=staged, dst_dir_fd=place)
+                except OSError as exc:
+                    if not is_folder or exc.errno not in _IN_THE_WAY:
+                        raise
+                    self.swap_in(wanted, path)
 
     def remove(self, path: str) -> bool:
         """Remove a file and folders left empty; False where a link is on the way."""
@@ -136,15 +164,13 @@ class OutputPlace:
                 return
 
     def _clear_staging(self) -> None:
-        """Remove staged files, all of which bear names that only we give."""
-        try:
-            with self._opened(_STAGING_PARTS) as place:
-                for name in os.listdir(place):  # noqa: PTH208 - a descriptor
-                    if name.isdigit() or name == STAGED_MANIFEST:
-                        os.unlink(name, dir_fd=place)
-        except (SiteError, FileNotFoundError):
-            return
-        self._remove_empty(_STAGING_PARTS)
+        """Remove staged files; the folder may have other ones."""
+        with (
+            contextlib.suppress(SiteError, FileNotFoundError),
+            self._opened(_NEW_PARTS[:-1]) as place,
+        ):
+            shutil.rmtree(_NEW_PARTS[-1], dir_fd=place)
+        self._remove_empty(_NEW_PARTS[:-1])
 
     @contextlib.contextmanager
     def _opened(self, folders: Sequence[str], *, makes: bool = False) -> Iterator[int]:

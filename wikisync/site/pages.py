@@ -71,11 +71,10 @@ class PageHistory(Struct, frozen=True):
 
 
 class SourceCopy(NamedTuple):
-    """The source of a page, to be copied beside it into the staged file of a number."""
+    """The source of a page, to be copied beside it."""
 
     place: SourceFile
     path: str
-    number: int
 
 
 class ShownPage(Struct, frozen=True, array_like=True):
@@ -103,7 +102,6 @@ class PageJob(Struct, frozen=True):
     view: Place | None
     """Of its packed ``PageView``; None for its versions."""
     beside: Beside
-    number: int
     history: PageHistory | None = None
     """Its versions, where these are the page."""
     source: SourceCopy | None = None
@@ -371,25 +369,21 @@ class WikiPages:
         """Hash of everything that the page with the versions of a page shows."""
         return hash_of(self._key, self.wiki.pages[slug].source.dates.key, shown)
 
-    def history_job(self, slug: Slug, path: str, shown: bytes, number: int) -> PageJob:
-        """The versions of a page, to be rendered into the staged file of a number."""
+    def history_job(self, slug: Slug, path: str, shown: bytes) -> PageJob:
+        """The versions of a page, to be rendered."""
         rows = tuple(self._versions[slug][: self._history + 1])
         known = self.wiki.scanned.versions
         since = iso_time(known.since) if rows[-1].kind != "created" else None
         history = PageHistory(rows, self._history, self.wiki.scanned.texts, since)
-        return PageJob(slug, path, shown, None, Beside(None, None), number, history)
+        return PageJob(slug, path, shown, None, Beside(None, None), history)
 
     def job(
-        self,
-        slug: Slug,
-        shown: bytes,
-        number: int = 0,
-        source: SourceCopy | None = None,
+        self, slug: Slug, shown: bytes, source: SourceCopy | None = None
     ) -> PageJob:
-        """A page to be rendered into the staged file of a number."""
+        """A page to be rendered."""
         page, path = self.wiki.pages[slug], self.urls[slug]
         view, beside = self._indexer.view_place(page), self._beside(slug, path)
-        return PageJob(slug, path, shown, view, beside, number, source=source)
+        return PageJob(slug, path, shown, view, beside, source=source)
 
     def template_context(self, slug: Slug, shown: bytes) -> dict[str, object]:
         """Everything that ``page.html`` sees."""

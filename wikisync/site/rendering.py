@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wikisync.core.model import Digest, digest_of
+from wikisync.core.model import Digest
 from wikisync.core.system.parallel import in_order, usable_cores
 from wikisync.core.system.worker import Worker
 from wikisync.site.bodies import Bodies
@@ -74,18 +74,14 @@ class Renderer:
         """Pages of a wiki and their sources; raises what ``rendered_pages`` does."""
         contents = read_files([job.source.place for job in jobs if job.source])
         for job in jobs:
-            if copy := job.source:
-                yield self._put(copy.path, next(contents), copy.number)
+            if (copy := job.source) and (content := next(contents)) is not None:
+                yield self._staging.put(copy.path, content)
+            elif copy:
+                yield Written(copy.path, 0, Digest(""))
             context = frame.template_context(self._setting.site, job, self._bodies)
             template = HISTORY_TEMPLATE if job.history else PAGE_TEMPLATE
             text = self._setting.theme.render(template, context, at=job.path)
-            yield self._put(job.path, text.encode("utf-8", "replace"), job.number)
-
-    def _put(self, path: str, content: bytes | None, number: int) -> Written:
-        if content is None:
-            return Written(path, 0, Digest(""), 0)
-        time = self._staging.put(number, content)
-        return Written(path, len(content), digest_of(content), number, time)
+            yield self._staging.put(job.path, text.encode("utf-8", "replace"))
 
 
 def rendered_pages(

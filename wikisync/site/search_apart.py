@@ -1,13 +1,11 @@
 """A search index that is made from nothing, by ``search_worker``."""
 
 from collections.abc import Mapping
-from itertools import count
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from wikisync.core.model import digest_of
 from wikisync.site import search
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import Bodies, Place
@@ -16,7 +14,7 @@ from wikisync.site.writers import Answer
 
 
 class NewIndex(Struct, frozen=True):
-    """An index to be made, in staged files with even numbers."""
+    """An index to be made, in staged files."""
 
     output: Path
     bodies: Path
@@ -26,15 +24,12 @@ class NewIndex(Struct, frozen=True):
 
 def made(job: NewIndex) -> Answer:
     """The files of an index, whole shards among them, and what to note of it."""
-    bodies, places, numbers = Bodies(job.bodies), job.documents, count(2, 2)
+    bodies, places = Bodies(job.bodies), job.documents
     files: list[Written] = []
     with opened_staging(job.output) as staging:
 
         def put(name: str, content: bytes) -> None:
-            number = next(numbers)
-            time = staging.put(number, content)
-            path, digest = SEARCH_FOLDER + name, digest_of(content)
-            files.append(Written(path, len(content), digest, number, time))
+            files.append(staging.put(SEARCH_FOLDER + name, content))
 
         def load(key: search.DocumentKey) -> search.SearchDocument:
             return search.search_document(key, bodies.read(places[key]))

@@ -131,7 +131,8 @@ class _SearchFolder(IndexPlace):
         for one in made.files:
             name = one.path.removeprefix(SEARCH_FOLDER)
             if is_whole(name):
-                self.put(name, self._output.staged.content(one.number))
+                self.put(name, self._output.staged.content(one.path))
+                self._output.staged.drop(one.path)
                 whole.add(name)
             else:
                 self._output.put_staged(one)

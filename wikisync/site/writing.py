@@ -358,19 +358,16 @@ class SiteWriting:
                 if has_files and (path := sources.pop(slug, None)):
                     page = scanned.pages[slug]
                     place = scanned.files.place(page.path, page.digest)
-                    source = SourceCopy(place, path, output.new_number())
+                    source = SourceCopy(place, path)
                     self._copied[path] = scanned, page
-                job = composer.job(slug, shown, output.new_number(), source)
-                yield composer.wiki_frame, job
+                yield composer.wiki_frame, composer.job(slug, shown, source)
         # after the pages: those of one folder, which share texts, stay together
         for slug in slugs:
             if (path := composer.history_url(slug)) is None:
                 continue
             shown = composer.history_shown(slug)
             if not output.keep(path, composer.history_key(slug, shown)):
-                number = output.new_number()
-                job = composer.history_job(slug, path, shown, number)
-                yield composer.wiki_frame, job
+                yield composer.wiki_frame, composer.history_job(slug, path, shown)
 
     def _to_compose(self, output: Output, number: int) -> list[Slug]:
         """The pages of a wiki that may have another key; all others are kept."""
