@@ -124,29 +124,20 @@ async def measure(
             times = f"{count} | {what} | {passed:.0f} s"
             print(f"| {times} | {cells} | {speed:.2f} | {busy} |", flush=True)
         if count == WORKERS_MAX:
-            await count_requests(fleet, workers, proxy, wikis)
+            await count_requests(fleet, workers, proxy)
 
 
-async def count_requests(
-    fleet: Fleet, workers: Workers, proxy: BendingProxy, wikis: int
-) -> None:
+async def count_requests(fleet: Fleet, workers: Workers, proxy: BendingProxy) -> None:
     """Print what the service is asked by the workers, as it counts."""
-
-    async def is_listed() -> bool:
-        async with fleet.rows.pool.connection() as connection:
-            found = "SELECT number FROM fleet WHERE swept_at > '-infinity'"
-            cursor = await connection.execute(found)
-            return await cursor.fetchone() is not None
-
     asked: list[float] = []
     proxy.done = lambda _asked, _answer: asked.append(time.monotonic())
-    await asyncio.sleep(QUIET_S)
-    print(f"\n{wikis} quiet wikis: {len(asked)} requests in {QUIET_S:.0f} s,")
+    await list_all(fleet)  # ``fleet retry`` asks about each wiki once more
     asked.clear()
-    await fleet.rows.make(fleet.settings, own)  # all are to be listed after it
-    await until(is_listed, 3 * LISTED_S)
-    await until(fleet.is_done, 7200, look_s=5.0)
-    print(f"and {len(asked)} for the list of all in {WHOLE_S / 3600:.0f} hours")
+    await list_all(fleet)
+    print(f"\n{len(asked)} requests for the list of all in {WHOLE_S / 3600:.0f} hours,")
+    asked.clear()
+    await asyncio.sleep(QUIET_S)
+    print(f"and {len(asked)} in {QUIET_S:.0f} s in which nothing happens")
     for one in workers.all:
         one.kill()
         one.wait()
@@ -162,6 +153,20 @@ async def count_requests(
         f"{len(asked)} requests in {BUDGET_S:.0f} s of a budget of {REQUESTS} a minute:"
     )
     print(f"{most} in the busiest minute")
+
+
+async def list_all(fleet: Fleet) -> None:
+    """Let the workers list all wikis, and work on what came of it."""
+
+    async def is_listed() -> bool:
+        async with fleet.rows.pool.connection() as connection:
+            found = "SELECT number FROM fleet WHERE swept_at > '-infinity'"
+            cursor = await connection.execute(found)
+            return await cursor.fetchone() is not None
+
+    await fleet.rows.make(fleet.settings, own)
+    await until(is_listed, 3 * LISTED_S)
+    await until(fleet.is_done, 7200, look_s=5.0)
 
 
 async def claim_of_many(folder: Path, wikis: int) -> None:

@@ -57,7 +57,14 @@ async def test_commands_show_and_steer_the_fleet(
     assert f"s3://site/{fleet.name} lets 1 of 8 writers create an object" in found
     assert f"s3://state/{fleet.name} refuses to remove an object" in found
     assert await said(capsys, "drain") == "workers end within some seconds\n"
-    assert "the fleet is drained" in await said(capsys, "status")
+    for name in ("alive", "dead"):
+        await fleet.rows.join(name, 30)
+    silent = "UPDATE fleet_worker SET seen_at = now() - interval '31 s' WHERE name = %s"
+    await fleet.rows._do(silent, ("dead",))
+    lines = (await said(capsys, "status")).splitlines()
+    assert [one.startswith("worker") for one in lines] == [False, True, True, False]
+    assert ["in its place" in one for one in lines] == [False, False, True, False]
+    assert "the fleet is drained" in lines[-1]
     assert await said(capsys, "drain", "--end") == "workers may be started\n"
     assert await fleet.claim("project-1") is None
     await fleet.hint()

@@ -237,6 +237,8 @@ def status(console: Console, database: str, *, is_all: bool) -> int:
     """Show workers, what is due, and wikis with problems."""
     import msgspec
 
+    from wikisync.fleet.rows import DEAD_S
+
     async def look(rows: Rows) -> tuple[Any, Any]:
         return await rows.counts(), await rows.shown()
 
@@ -253,7 +255,8 @@ def status(console: Console, database: str, *, is_all: bool) -> int:
             f" {counts.halted} halted, {counts.failing} failing"
         )
         for name, age_s in counts.workers.items():
-            console.lines(f"worker {name}, seen {age_s:.0f} s ago")
+            also = ": others have its wikis, start one in its place" * (age_s >= DEAD_S)
+            console.lines(f"worker {name}, seen {age_s:.0f} s ago{also}")
         if counts.is_draining:
             console.lines("the fleet is drained: wikisync fleet drain --end")
         if shown:

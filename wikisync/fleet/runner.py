@@ -139,11 +139,9 @@ class FleetRunner:
         while not self._life_ends.is_set():
             async with self._asking:
                 # one that thawed may have a cycle of the wiki
-                is_over = self._life_ends.is_set() or (
-                    self._silent_s > self._silent_max_s
-                )
-                row = None if is_over else await self._rows.claim(self.name)
-                if row is None:
+                silent = self._silent_s > self._silent_max_s
+                is_over = silent or self._life_ends.is_set()
+                if is_over or not (row := await self._rows.claim(self.name)):
                     await self._wait(self._poll_s)
                     continue
             try:
