@@ -53,6 +53,7 @@ FAMILIES: dict[str, Family] = {
     "preview": by_tests(
         "preview: other sites, windows, editors",
         *("site/preview/test_guard.py", "site/preview/test_editor.py"),
+        "site/preview/test_write_attacks.py",
     ),
     "listener": by_tests(
         "webhook listener",

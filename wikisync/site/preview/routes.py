@@ -207,7 +207,8 @@ class WriteRoutes(Struct, frozen=True):
         bytes_max = FILE_BODY_BYTES_MAX if name == "file" else BODY_BYTES_MAX
         answer: Callable[[Any], Awaitable[object]] = getattr(self, f"_{name}")
         try:
-            wish = WISHES[name].decode(await read_body(request, bytes_max))
+            body = await request.clone(client_max_size=bytes_max).read()
+            wish = WISHES[name].decode(body)
             made = await answer(wish)
         except msgspec.DecodeError as exc:
             return said(400, f"the request cannot be read: {exc}")
@@ -463,20 +464,6 @@ def file_path(name: str, content: bytes) -> str:
         message = f"{plain} cannot be the name of a file"
         raise errors.SiteError(message, hint="choose a shorter name")
     return path
-
-
-async def read_body(request: web.Request, bytes_max: int) -> bytes:
-    """The body of a request that is small enough.
-
-    Raises:
-        HTTPRequestEntityTooLarge: it is not.
-    """
-    body = bytearray()
-    async for chunk in request.content.iter_any():
-        body += chunk
-        if len(body) > bytes_max:
-            raise web.HTTPRequestEntityTooLarge(bytes_max, len(body))
-    return bytes(body)
 
 
 def said(status: int, message: str, hint: str = "") -> web.Response:

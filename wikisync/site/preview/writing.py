@@ -32,6 +32,7 @@ from wikisync.folder.naming import decode_page, page_of_conflict, parse_path, pa
 from wikisync.folder.replica import LATE
 from wikisync.folder.safe_open import opened_below, read_below
 from wikisync.folder.swap import FileWrite, OwnFolders
+from wikisync.folder.trash import Trashed
 from wikisync.folder.workspace import holder_of
 from wikisync.merging.conflict import Clash, MergedText, Piece, read_conflict_file
 from wikisync.merging.diff import word_changes
@@ -233,20 +234,21 @@ class WikiDesk:
             PreconditionFailed: there is a file by now.
             FolderError: it cannot be written.
         """
-        found = parse_path(path)
-        entries = self._own().trash.entries(slug=found[0]) if found else ()
-        entry = next((one for one in entries if parse_path(one.path)), None)
-        if entry is None:
+        if (entry := self._trashed(path)) is None:
             raise NotFound(f"the trash has no text of {path}")
         self._write(entry.path, self._own().trash.read(entry), None)
         return entry.path
 
     def has_trashed(self, path: str) -> bool:
         """Whether the trash has a page that was at a path."""
-        found = parse_path(path)
         with suppress(FolderError):
-            return bool(found and self._own().trash.entries(slug=found[0]))
+            return self._trashed(path) is not None
         return False
+
+    def _trashed(self, path: str) -> Trashed | None:
+        found = parse_path(path)
+        entries = self._own().trash.entries(slug=found[0]) if found else ()
+        return next((one for one in entries if parse_path(one.path)), None)
 
     def move(self, path: str, target: str) -> None:
         """Give a file another name, which nothing has.
