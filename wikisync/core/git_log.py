@@ -198,10 +198,8 @@ def _differences(
         come = {name: (mode, oid.hex()) for mode, name, oid in now - was}
         for name in gone.keys() | come.keys():
             path, nothing = way + name, (b"", "")
-            (mode, before), (other, after) = (
-                gone.get(name, nothing),
-                come.get(name, nothing),
-            )
+            mode, before = gone.get(name, nothing)
+            other, after = come.get(name, nothing)
             modes = {mode, other} - {b""}
             if modes == {_FOLDER}:
                 waiting.append((path + b"/", before, after))

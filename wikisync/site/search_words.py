@@ -26,6 +26,8 @@ _COMBINING = (
     "\u064b-\u065f\u0670]"
 )
 """Accents, and the optional vowel marks of Hebrew and Arabic."""
+_ARTICLE = "(?<![\u0620-\u06ff])[وفبك]?ال(?=[\u0620-\u064a]{3})"
+"""That of Arabic, with a particle before it; both are written as one with the word."""
 _PAIRED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -45,10 +47,12 @@ _WORDS_PER_STEP = 100
 
 
 def fold(text: str) -> str:
-    """One spelling for all that look or mean the same: NFKC, no accents, lower."""
+    """One spelling of what means the same: NFKC, no accent or Arabic article, lower."""
     if text.isascii():
         return text.lower()
     apart = re.sub(_COMBINING, "", unicodedata.normalize("NFKD", text))
+    if "ال" in apart:
+        apart = re.sub(_ARTICLE, "", apart)
     return unicodedata.normalize("NFC", apart).lower()
 
 
@@ -58,9 +62,8 @@ def count_words(text: str) -> Counter[str]:
     is_plain = text.isascii()
     words = text.translate(_ASCII_TABLE).split() if is_plain else ()
     counts = Counter(words) if is_plain else _count_folded(fold(text))
-    if max(map(len, counts), default=0) > WORD_CHARS_MAX:
-        for word in [word for word in counts if len(word) > WORD_CHARS_MAX]:
-            counts[word[:WORD_CHARS_MAX]] += counts.pop(word)
+    for word in [word for word in counts if len(word) > WORD_CHARS_MAX]:
+        counts[word[:WORD_CHARS_MAX]] += counts.pop(word)
     return counts
 
 

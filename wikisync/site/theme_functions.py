@@ -66,10 +66,9 @@ def theme_filters(theme: Texts) -> dict[str, Callable[..., Any]]:
     @lru_cache(DAYS_CACHED)
     def shown(text: str, lang: str) -> str:
         day = date.fromisoformat(text)
-        months = theme.text("months", lang).split()
-        return theme.text("date_format", lang).format(
-            day=day.day, month=months[day.month - 1], year=day.year
-        )
+        month = theme.text("months", lang).split()[day.month - 1]
+        form = theme.text("date_format", lang)
+        return form.format(day=day.day, month=month, year=day.year)
 
     @pass_context
     def as_date(context: Context, value: date | str) -> str:
