@@ -17,6 +17,7 @@ from wikisync.folder import index
 from wikisync.site import addresses, pages
 from wikisync.site.navigation import Tree
 from wikisync.site.theme import Theme
+from wikisync.site.writing import SiteWriting
 
 
 def test_build_without_change_writes_nothing(own_handbook: Studio) -> None:
@@ -345,3 +346,36 @@ def build_in_new_process(folder: Path, root: Path) -> tuple[int, set[str]]:
     )
     written, *modules = run.stdout.split()
     return int(written), set(modules)
+
+
+def test_wiki_that_looks_for_files_is_read_again_where_one_comes(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = studio.add("-- home.md --\n[b](b.csv) [c](none)\n", "docs/one")
+    two = studio.add("-- home.md --\n[one](none)\n", "docs/two")
+    studio.build()
+    indexed: list[int] = []
+    index_of = SiteWriting._indexed
+
+    def seen(build: SiteWriting, number: int, *others: Any) -> Any:
+        indexed.append(number)
+        return index_of(build, number, *others)
+
+    def built() -> list[int]:
+        indexed.clear()
+        studio.build()
+        found = [*indexed]
+        assert studio.files() == studio.clean_build()
+        return found
+
+    monkeypatch.setattr(SiteWriting, "_indexed", seen)
+    (two / "home.md").write_text("Another text.\n")
+    assert built() == [1]
+    (one / "b.csv").write_text("b")
+    assert built() == [0]
+    (one / "b.csv").write_text("another b")
+    assert built() == [0]
+    (two / "home.md").write_text("And another.\n")
+    assert built() == [1]
+    (one / "b.csv").unlink()
+    assert built() == [0]

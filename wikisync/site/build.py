@@ -29,7 +29,7 @@ from wikisync.site.published import (
     refuse_leaving,
 )
 from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
-from wikisync.site.theme import Theme, load_theme
+from wikisync.site.theme import load_theme
 
 OBJECTS_PER_COLLECTION = 1_000_000
 """New ones, before circles of them are looked for: 50 ms at 10,000 pages."""
@@ -79,7 +79,8 @@ def build_site(
             scan_wiki(source, store, page_templates=options.page_templates)
             for source in sources
         ]
-        inputs = _inputs_key(scanned, theme, options, staying)
+        prints = options_text(options), [wiki.fingerprint for wiki in scanned]
+        inputs = hash_of(program_fingerprint(), theme.fingerprint, prints, staying)
         attempts = Attempts(
             options.slow_pages_seconds, retries=options.retries, clock=clock
         )
@@ -87,8 +88,7 @@ def build_site(
             note.inputs == inputs
             and not attempts.is_due(note.retry_at)
             and all(
-                digest
-                == (state.digest if (state := scanned[at].loose.get(path)) else "")
+                scanned[at].loose.is_as(path, digest)
                 for at, path, digest in note.linked
             )
         )
@@ -190,18 +190,6 @@ def _check_source(source: WikiSource, output: Path, options: SiteOptions) -> Non
             f"output {output} is inside the folder of the wiki of {source.owner}",
             hint="choose a folder outside it with -o",
         )
-
-
-def _inputs_key(
-    scanned: Sequence[ScannedWiki],
-    theme: Theme,
-    options: SiteOptions,
-    kept: Sequence[PublishedWiki],
-) -> bytes:
-    prints = [wiki.fingerprint for wiki in scanned]
-    return hash_of(
-        program_fingerprint(), theme.fingerprint, options_text(options), prints, kept
-    )
 
 
 def _report(

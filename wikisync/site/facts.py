@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Problem, Slug
+from wikisync.folder.naming import is_unlisted
 from wikisync.markup.record import TocEntry
 from wikisync.site.crosslinks import is_elsewhere
 from wikisync.site.model import SourcePage
@@ -125,6 +126,12 @@ class IndexedPage(Struct, frozen=True, array_like=True, gc=False):
     def slug(self) -> Slug:
         """The page's slug."""
         return self.source.slug
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it shows more than its text and names: other texts, hidden files."""
+        asked = (path[1:] for path in self.finished.asked if path.startswith("/"))
+        return bool(self.parsed.includes) or any(map(is_unlisted, asked))
 
     @property
     def is_read(self) -> bool:

@@ -219,7 +219,7 @@ class Indexer:
 
     def parsed_page(self, page: IndexedPage) -> ParsedPage:
         """Phase A of a page without its texts, from the cache."""
-        return self._parsed_body(page.parsed_key)
+        return _PARSED_PAGES.decode(self._cache.body("parsed", page.parsed_key))
 
     def parsed_texts(
         self, scanned: ScannedWiki, slug: Slug, texts: Iterable[str]
@@ -495,7 +495,7 @@ class Indexer:
             if reading is not None and reading.finished is not None:
                 facts, view = reading.finished, reading.view
             else:
-                body = self._parsed_body(parsed_key)
+                body = _PARSED_PAGES.decode(self._cache.body("parsed", parsed_key))
                 facts, html = readings.finished(
                     *(body, links, self._table, ids, self._site),
                     lambda: clean_source(PageText.of(scanned, page).text),
@@ -523,9 +523,6 @@ class Indexer:
             and readings.has_same_ids(facts, ids)
         )
         return facts if is_current else None
-
-    def _parsed_body(self, key: bytes) -> ParsedPage:
-        return _PARSED_PAGES.decode(self._cache.body("parsed", key))
 
 
 class _Attempt(Struct, frozen=True):

@@ -41,6 +41,11 @@ class LooseStates(Mapping[str, "IndexedFile"]):
             self._forms = {in_form_c(name): name for name in self.names}
         return self._forms.get(in_form_c(path))
 
+    def is_as(self, path: str, digest: str) -> bool:
+        """Whether a file holds what it held; nothing: there was none."""
+        state = self.get(path)
+        return digest == (state.digest if state else "")
+
     def why_kept_back(self, path: str) -> str:
         """Why no page may show a file that is there; empty for any other."""
         if not is_unlisted(path) or self.named(path) or self._look(path) is None:

@@ -84,7 +84,7 @@ class Output:
     def __init__(self, root: Path, trusted: Files) -> None:
         self.root = root
         self._top = os.fspath(root)
-        self._known: Files
+        self.known: Files
         """What builds of ours put there; read while it is held, as what follows."""
         self.wikis: tuple[PublishedWiki, ...] = ()
         self._trusted = trusted
@@ -113,7 +113,7 @@ class Output:
 
     @contextlib.contextmanager
     def _held_staging(self) -> Iterator[None]:
-        self._known = _known_files(self.root, self._trusted)
+        self.known = _known_files(self.root, self._trusted)
         self.wikis = manifests.published_wikis(self.root)
         try:
             with self._place.staging():
@@ -140,7 +140,7 @@ class Output:
     def keep_all(self, keys: Mapping[str, bytes | None]) -> list[str]:
         """The same for files by keys, None for any key; those not kept."""
         lost = []
-        known, trusted, files = self._known, self._trusted, self.files
+        known, trusted, files = self.known, self._trusted, self.files
         for path, key in keys.items():
             last = trusted.get(path)
             if last and (key is None or last.key == key) and path in known:
@@ -153,11 +153,6 @@ class Output:
             self._keys[path] = key or b""
             lost.append(path)
         return lost
-
-    @property
-    def known(self) -> tuple[str, ...]:
-        """Files that builds of ours put here."""
-        return tuple(self._known)
 
     def read(self, path: str) -> bytes | None:
         """What a file of ours holds now; None where it cannot be read."""
@@ -235,7 +230,7 @@ class Output:
         """Swap staged files in, remove what is gone, the manifest last."""
         with self.staged.file(MANIFEST) as file:
             file.writelines(manifests.manifest_parts(self.files, wikis))
-        gone = sorted(path for path in self._known if path not in self.files)
+        gone = sorted(path for path in self.known if path not in self.files)
         new = self._new & self.files.keys()
         problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
         early = _in_the_way(gone, new) if gone else []
@@ -256,7 +251,7 @@ class Output:
         return Changes(written, unchanged, removed, self.files, tuple(problems))
 
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
-        if path in self._known:
+        if path in self.known:
             return self.current(path) != digest
         if self._is_folder_missing(path):
             return True
@@ -284,7 +279,7 @@ class Output:
         folded = path.casefold()
         return any(
             _is_same_file(self.root / path, self.root / known)
-            for known in self._known
+            for known in self.known
             if known.casefold() == folded
         )
 
@@ -296,14 +291,14 @@ class Output:
         if full.is_symlink() or not full.is_dir():
             return False
         return all(
-            entry.is_dir() or entry.relative_to(self.root).as_posix() in self._known
+            entry.is_dir() or entry.relative_to(self.root).as_posix() in self.known
             for entry in full.rglob("*")
         )
 
     def _remove(self, paths: list[str], problems: list[Problem]) -> int:
         removed = 0
         for path in paths:
-            found, expected = self.current(path), self._known[path].digest
+            found, expected = self.current(path), self.known[path].digest
             above = (self.root / parent for parent in folders_above(path))
             if found is None or any(parent.is_symlink() for parent in above):
                 continue

@@ -119,6 +119,10 @@ class SiteWriting:
         self._changes: list[ListingItem] = []
         self._has_same_history: list[bool] = []
         """Of each wiki: whether its history is that of the last build."""
+        self._looked_up: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+        """Loose files that the last build looked for, by wiki, as in ``BuildNote``."""
+        for at, path, digest in last.note.linked:
+            self._looked_up[at].append((path, digest))
         self._linked: list[Sequence[str]] = []
         """The loose files that the pages of each wiki link to."""
         self._problems: list[Problem] = []
@@ -168,8 +172,18 @@ class SiteWriting:
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
         note, self._notes[number] = self._notes[number], reports.NO_NOTE
         self._has_same_history.append(note.history == scanned.history)
-        inputs = self._inputs_of(number, scanned)
-        if note.inputs == inputs and not self._attempts.is_due(note.retry_at):
+        inputs = hash_of(
+            scanned.fingerprint,
+            self._indexer.reading_key(scanned),
+            self._indexer.table_key,
+            self._site.settings_key,
+            self._site.contexts[number],
+        )
+        if (
+            note.inputs == inputs
+            and not self._attempts.is_due(note.retry_at)
+            and all(scanned.loose.is_as(*one) for one in self._looked_up[number])
+        ):
             self._stale.append(reports.Stale())
             self._progress.advance(len(scanned.pages))
         else:
@@ -191,15 +205,6 @@ class SiteWriting:
     def _note_of(self, scanned: ScannedWiki) -> reports.WikiNote:
         packed = self._last.wiki(scanned.source.owner.full_path)
         return _NOTES.decode(packed) if packed else reports.NO_NOTE
-
-    def _inputs_of(self, number: int, scanned: ScannedWiki) -> bytes:
-        return hash_of(
-            scanned.fingerprint,
-            self._indexer.reading_key(scanned),
-            self._indexer.table_key,
-            self._site.settings_key,
-            self._site.contexts[number],
-        )
 
     def _indexed(
         self, number: int, scanned: ScannedWiki, last: reports.WikiNote, inputs: bytes
@@ -246,11 +251,9 @@ class SiteWriting:
         } | {Slug(place.name) for place in links.unreached}
         retries = [page.parsed.retry_at for page in pages.values()]
         changes = encoded(list(changed_pages(composer, self._translate)))
-        is_all = not scanned.uncounted and not any(
-            page.finished.names_files or page.parsed.includes for page in pages.values()
-        )
+        is_bound = scanned.uncounted or any(page.is_bound for page in pages.values())
         note = reports.WikiNote(
-            inputs if is_all else b"",
+            b"" if is_bound else inputs,
             reading,
             table,
             frame,
