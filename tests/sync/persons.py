@@ -137,6 +137,8 @@ class Copy:
     is_disk_touched: bool = False
     stubs: dict[str, tuple[str, Format, int]] = field(default_factory=dict)
     """Pages whose contents a cloud drive keeps, by the paths of its stubs."""
+    stubs_beside: dict[str, Set[str]] = field(default_factory=dict)
+    """By page, those that stubs told of at the last scan that saw its file."""
     pointers: dict[str, str] = field(default_factory=dict)
     """Texts of pages by the pointers that are in their place."""
     bin: dict[str, tuple[str, Format, int]] = field(default_factory=dict)

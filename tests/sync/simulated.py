@@ -72,6 +72,8 @@ class SimulatedFolder(_Side):
         super().__init__(world, copy, copy.name)
         self.scanned: model.Snapshot | None = None
         """The last scan, while nothing of ours was written since."""
+        self.hidden: frozenset[model.Slug] = frozenset()
+        """Pages of which stubs told at the last scan."""
 
     async def snapshot(self) -> model.Snapshot:
         self.world.step("scan")
@@ -82,8 +84,10 @@ class SimulatedFolder(_Side):
         ]
         self.copy.pages |= incidents.binned(self.copy)
         pages = {model.Slug(s): self._state(s) for s in self.copy.pages}
+        self.hidden = incidents.stubbed(self.copy)
+        self.copy.stubs_beside |= dict.fromkeys(map(str, pages), self.hidden)
         self.scanned = model.Snapshot(
-            pages, problems=tuple(stray), unreadable=incidents.stubbed(self.copy)
+            pages, problems=tuple(stray), unreadable=self.hidden
         )
         return self.scanned
 
@@ -164,7 +168,7 @@ class SimulatedFolder(_Side):
     ) -> frozenset[model.Slug]:
         asked = {slug for slug, _ in pages}
         self.world.trace.extend(f"untracked? {slug}" for slug in asked)
-        return incidents.stubbed(self.copy) & asked
+        return self.hidden & asked
 
     def _require_free(self, slug: model.Slug) -> None:
         if slug in incidents.stubbed(self.copy):
@@ -369,12 +373,14 @@ class SimulatedWiki(_Side):
             raise errors.NotFound(f"no page {slug}")
         self.world.writes += 1
         before = self.copy.pages.pop(slug)[0]
-        # a stub tells its name alone: one of another page that is known is taken for it
+        # a stub tells its name alone: it is taken for another page's that is known, or
+        # whose stub stood there while the file of this one did, too
         hidden = [
             page[0]
             for folder in self.world.folders
             for path, page in folder.stubs.items()
             if incidents.stood_for(path) not in folder.known_pages() - {slug}
+            if incidents.stood_for(path) not in folder.stubs_beside.get(slug, ())
         ]
         if any(self.world.marks_in(before) & self.world.marks_in(t) for t in hidden):
             self.world.spoilt.add(slug)

@@ -235,6 +235,11 @@ def test_two_crashes_lose_nothing() -> None:
         assert_nothing_lost(crashed_twice(seed))
 
 
+def test_a_page_whose_content_comes_back_between_scan_and_read_is_waited_for() -> None:
+    """It may be one that is missing, under another name."""
+    assert_nothing_lost(run_schedule(368, WEATHERS["contents elsewhere"]))
+
+
 def test_one_seed_is_one_schedule() -> None:
     """Step for step, so that a bad seed can be looked at."""
     weather = Weather(

@@ -396,7 +396,7 @@ async def hold_pointers(cycle: Cycle, decided: Decided) -> None:
     for side, digests, seen in ((Side.LOCAL, ours, here), (Side.REMOTE, theirs, there)):
         small = await pointers(cycle, digests, seen, side) if digests else {}
         for slug, text in small.items():
-            if text != cycle.state.text(records.get(slug, slug)):
+            if text and text != cycle.state.text(records.get(slug, slug)):
                 found[slug] = plans.HoldReason.POINTER
     if found:
         decided.plan = narrowing.holding(

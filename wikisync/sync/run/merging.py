@@ -147,37 +147,28 @@ async def _merged(
     mine = await cycle.local.read(names.here.get(slug, slug))
     if not isinstance(action, Hold) and mine.digest != action.local:
         raise PreconditionFailed(f"{mine.slug} was edited here meanwhile")
-    now = cycle.clock()
-    stale = await on_texts(
-        lambda: stale_ancestor(mine.content, replaced, now), mine.content
-    )
+    text, now = mine.content, cycle.clock()
+    stale = await on_texts(lambda: stale_ancestor(text, replaced, now), text)
     base = cycle.state.text(record) or ""
-    if isinstance(action, Push) and (stale is None or mine.content == base):
+    if isinstance(action, Push) and (stale is None or text == base):
         # what both sides agreed on is sent for its pictures, and is no save
         return None
-    theirs = (
-        Page(slug, action.format, base)
-        if isinstance(action, Push)
-        else await cycle.remote_page(
-            names.there.get(slug, slug),
-            there,
-            known=cycle.state.text(record) or "",
-            expected=action.remote if isinstance(action, Merge) else None,
-        )
-    )
-    text = mine.content
+    theirs = Page(slug, mine.format, base)
+    if not isinstance(action, Push):
+        expected = action.remote if isinstance(action, Merge) else None
+        name = names.there.get(slug, slug)
+        theirs = await cycle.remote_page(name, there, known=base, expected=expected)
     if isinstance(action, Hold):
         return MergedPage(slug, mine, theirs, await _side_by_side(mine, theirs))
     if stale is not None:
         # The save is an edit of the older text.  Merged with what was written
         # since, it is an edit of the newest one, and the base decides as usual.
-        repaired = await _merged_text(
-            stale.replaced, text, replaced[0].written, action.format
-        )
-        if repaired.text is None:
+        old, new = stale.replaced, replaced[0].written
+        repaired = (await _merged_text(old, text, new, action.format)).text
+        if repaired is None:
             beside = await _side_by_side(mine, theirs)
             return MergedPage(slug, mine, theirs, beside, stale)
-        text = repaired.text
+        text = repaired
     result = await _merged_text(base, text, theirs.content, action.format)
     if isinstance(action, Push) and result.text == mine.content:
         return None

@@ -317,6 +317,7 @@ async def _merge(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
         text=merged.remote.content,
         at=cycle.clock(),
     )
+    number = kept = 0
     if text != merged.local.content or action.format is not merged.local.format:
         with cycle.state.together():
             number = cycle.state.begin(intent)
@@ -333,8 +334,6 @@ async def _merge(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
         except (errors.PreconditionFailed, errors.FolderError):
             cycle.state.settle(number)
             raise
-    else:
-        number = kept = 0
     # At this point the file holds the merged text.  The wiki's text that went into it
     # counts as agreed on, so what the file has beyond it is an edit made here.
     with cycle.state.together():

@@ -140,7 +140,10 @@ async def _new_unread(
 async def pointers(
     cycle: Cycle, digests: Mapping[Slug, Digest], seen: Snapshot, side: Side
 ) -> dict[Slug, str]:
-    """Those of the texts that are only pointers, by the pages that get them."""
+    """Those of the texts that are only pointers, by the pages that get them.
+
+    Empty is one that may have been: another text is in its place since the scan.
+    """
     known = cycle.state
     wanted = set(digests.values())
     small = {
@@ -157,9 +160,12 @@ async def pointers(
         text = page.content if page else known.text(small[digest]) or ""
         if page is None and side is Side.LOCAL:
             try:
-                text = (await cycle.local.read(small[digest])).content
+                page = await cycle.local.read(small[digest])
             except (NotFound, FolderError):
                 continue  # its turn will say what is wrong
+            text = page.content
+            if page.digest != digest:
+                text = found[slug] = ""
         if is_pointer(text.encode("utf-8", "replace")):
             found[slug] = text
     return found
