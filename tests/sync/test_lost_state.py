@@ -75,7 +75,7 @@ async def test_picture_of_its_own_place_is_adopted_beside_an_upload(
     sent = await lose(pair, {name: text})
     result = await pair.rest()
     assert (result.held, result.problems, sent) == ((), (), [])
-    assert "" not in pair.known.uploaded()
+    assert "" not in pair.known.uploads_by_digest().values()
 
 
 @needs_git

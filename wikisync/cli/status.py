@@ -82,7 +82,7 @@ def status(
     service it uses the folders alone.
     """
     workspace = find_workspace(start).without(excluded)
-    chosen = workspace.wikis(wikis) if wikis else workspace.synced
+    chosen = workspace.wikis(wikis) if wikis else workspace.config.synced_wikis
     with open_workspace(
         workspace, is_read_only=True, allows_network_disk=True
     ) as opened:

@@ -5,18 +5,14 @@ in its place, is sent as a loose file is.
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Collection, Mapping
 
 from wikisync.core import model
 from wikisync.core.system.parallel import finish_in_thread
-from wikisync.errors import NotFound
 from wikisync.folder.ignore import is_ignored_file
 from wikisync.folder.naming import attachment_path, is_fetched, path_of
-from wikisync.folder.patterns import Patterns
 from wikisync.folder.replica import FolderReplica
-from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_below, opened_root
-from wikisync.folder.scan import read_patterns
+from wikisync.folder.safe_open import Folders, opened_root
 
 
 class LooseFiles:
@@ -25,12 +21,12 @@ class LooseFiles:
     def __init__(self, folder: FolderReplica) -> None:
         self._folder, self._root = folder, folder.root
         self._index = folder.index
-        self._patterns: Patterns | None = None
-        """What a person keeps out of the sync, as read with the last list."""
 
     async def listed(self) -> frozenset[str]:
         """The paths of all of them but of those in hidden folders, in form C."""
-        return await asyncio.to_thread(self._listed_paths)
+        listed = await asyncio.to_thread(self._folder.listing)
+        own = (path for path in listed.attachments if not is_fetched(path))
+        return frozenset(map(model.in_form_c, (*listed.loose, *own)))
 
     async def at(self, paths: Collection[str]) -> Mapping[str, model.LooseFile]:
         """The files at these paths, in any form of Unicode; none that is a page."""
@@ -51,38 +47,28 @@ class LooseFiles:
         self, paths: Collection[model.AttachmentPath]
     ) -> Mapping[model.AttachmentPath, model.LooseFile]:
         """Those of some fetched attachments that are there, as they are now."""
-        return await self._folder.attachments(paths) if paths else {}
+        return await self._folder.attachments(paths)
 
-    async def read(self, file: model.LooseFile) -> AsyncIterator[bytes]:
+    def read(self, file: model.LooseFile) -> AsyncIterator[bytes]:
         """The file's bytes in chunks; raises ``NotFound`` where it is gone."""
-        try:
-            with opened_below(self._root, file.path) as descriptor:
-                while chunk := await finish_in_thread(os.read, descriptor, CHUNK_BYTES):
-                    yield chunk
-        except FileNotFoundError as exc:
-            raise NotFound(f"no file {file.path} in {self._root}") from exc
-
-    def _listed_paths(self) -> frozenset[str]:
-        self._patterns, _ = read_patterns(self._root)
-        listed = self._folder.listing()
-        own = (path for path in listed.attachments if not is_fetched(path))
-        return frozenset(map(model.in_form_c, (*listed.loose, *own)))
+        return self._folder.read_attachment(model.AttachmentPath(file.path))
 
     def _scan(self, paths: Collection[str]) -> Mapping[str, model.LooseFile]:
-        if self._patterns is None:
-            self._patterns, _ = read_patterns(self._root)
-        found: dict[str, model.LooseFile] = {}
+        loose, found = self._folder.listing().loose, dict[str, model.LooseFile]()
         pages = {
             folder: self._pages_in(folder)
             for folder in {path.rpartition("/")[0] for path in paths}
         }
         # the disk may spell a name in another form of Unicode than the link does
-        names = () if all(map(str.isascii, paths)) else self._folder.listing().loose
+        names = () if all(map(str.isascii, paths)) else loose
         forms = {model.in_form_c(name): name for name in names}
         with opened_root(self._root) as root, Folders(root) as folders:
             for path in sorted(paths):
                 folder, _, name = path.rpartition("/")
-                if self._patterns.hides(path) or name in pages[folder]:
+                if (
+                    self._folder.keeps_out(model.AttachmentPath(path))
+                    or name in pages[folder]
+                ):
                     continue
                 spelled = (
                     path if path.isascii() else forms.get(model.in_form_c(path), path)

@@ -229,7 +229,8 @@ class _Scan:
             else:
                 self._problems.append(_problem("folder-in-place", folder))
         in_place = tuple(sorted(found))
-        self._see_what_is_missing()
+        if self._stubs:
+            self._see_what_is_missing()
         copies, likely_copies = self._find_copies()
         for (_, who), paths in self._of_programs.items():
             self._left_out.append(folder_of_program(sorted(paths), who))
@@ -254,8 +255,6 @@ class _Scan:
 
     def _see_what_is_missing(self) -> None:
         """A file for which a stub stands, and which is not there itself."""
-        if not self._stubs:
-            return
         there = {*(page.path for page in self._pages), *self._attachments, *self._loose}
         for path, stub in self._stubs.items():
             folder, slash, name = path.rpartition("/")

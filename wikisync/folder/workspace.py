@@ -248,17 +248,14 @@ def _identity(private: Path, marker: str) -> Identity:
         status = private.stat()
     except OSError as exc:
         raise folder_error("read", str(private), exc) from exc
-    return Identity(marker, f"{status.st_dev:x}:{status.st_ino:x}", _machine())
-
-
-def _machine() -> str:
-    """A number of this machine; the system's own is secret, so it is hashed."""
     name = socket.gethostname()
     for path in MACHINE_IDS:
         with suppress(OSError, UnicodeDecodeError):
             name = path.read_text("ascii").strip() or name
             break
-    return hashlib.sha256(f"wikisync {name}".encode()).hexdigest()[:32]
+    # a number of this machine; the system's own is secret, so it is hashed
+    machine = hashlib.sha256(f"wikisync {name}".encode()).hexdigest()[:32]
+    return Identity(marker, f"{status.st_dev:x}:{status.st_ino:x}", machine)
 
 
 # -- its own folders ---------------------------------------------------------------
@@ -360,15 +357,11 @@ def file_system_of(path: str, mounts: str) -> str:
         fields = left.split(" ")
         if not separator or len(fields) < 5:
             continue
-        point = _unescaped(fields[4])
+        # the kernel writes space, tab, newline and backslash as octal numbers
+        point = fields[4]
+        for octal, char in (("040", " "), ("011", "\t"), ("012", "\n"), ("134", "\\")):
+            point = point.replace(f"\\{octal}", char)
         is_above = path == point or path.startswith(point.rstrip("/") + "/")
         if is_above and len(point) >= len(best):
             best, kind = point, right.split(" ")[0]
     return kind
-
-
-def _unescaped(point: str) -> str:
-    """The kernel writes space, tab, newline and backslash as octal numbers."""
-    for octal, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n")):
-        point = point.replace(octal, char)
-    return point.replace("\\134", "\\")

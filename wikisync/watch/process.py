@@ -229,7 +229,7 @@ class _Process:
                     CycleOptions(),
                     uploads_new=self.request.uploads_new,
                 )
-                for section in opened.workspace.synced
+                for section in opened.workspace.config.synced_wikis
             ]
             watch = Watch(
                 self.messages,

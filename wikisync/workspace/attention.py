@@ -277,9 +277,10 @@ def write_attention(root: Path, lines: Sequence[str]) -> None:
         if not lines:
             return  # what is there is not ours, and nothing is to be said
         raise
-    path, text = root / ATTENTION_FILE, attention_text(lines)
+    path = root / ATTENTION_FILE
     if lines and lines != before:
-        write_atomically(root, ATTENTION_FILE, text.encode("utf-8", "replace"))
+        content = attention_text(lines).encode("utf-8", "replace")
+        write_atomically(root, ATTENTION_FILE, content)
     if not lines:
         try:
             path.unlink(missing_ok=True)

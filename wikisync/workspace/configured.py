@@ -79,20 +79,15 @@ class ConfiguredWorkspace(Struct, frozen=True):
             found += matches
         return tuple(dict.fromkeys(found)) if named else self.config.wikis
 
-    @property
-    def synced(self) -> tuple[WikiSection, ...]:
-        """The wikis that are kept in step, where no other ones are named."""
-        return self.config.synced_wikis
-
     def without(self, excluded: Sequence[str]) -> ConfiguredWorkspace:
         """The same without some wikis; UsageError where none is left."""
-        if not excluded and self.synced:
+        if not excluded and self.config.synced_wikis:
             return self
         sync = self.config.sync
         named = tuple(wiki.path for wiki in self.wikis(excluded)) if excluded else ()
         sync = replace(sync, exclude=(*sync.exclude, *named))
         workspace = replace(self, config=replace(self.config, sync=sync))
-        if not workspace.synced:
+        if not workspace.config.synced_wikis:
             raise UsageError(
                 "every wiki of the workspace is excluded",
                 hint="remove one from --exclude, or from exclude in wikisync.toml",

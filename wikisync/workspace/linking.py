@@ -123,7 +123,7 @@ class TranslatedWiki:
         seen = await self._wiki.snapshot()
         base, pages = self._state.base(), dict(seen.pages)
         texts = dict(seen.texts)
-        uploaded = frozenset(self._state.uploaded())
+        uploaded = frozenset(self._state.uploads_by_digest().values())
         for slug, page in seen.texts.items():
             known, state = base.get(slug), pages[slug]
             if known is not None and known.remote != state.digest:

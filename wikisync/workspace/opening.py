@@ -167,12 +167,11 @@ class OpenWorkspace:
                 " makes its own; deletions wait until the next sync here"
             )
 
-    def local(self, wiki: WikiSection) -> LocalReplica:
-        """The folder's side of a wiki."""
-        return self._side(self._folder(wiki), wiki)
-
-    def _side(self, own: FolderReplica, wiki: WikiSection) -> LocalReplica:
+    def local(
+        self, wiki: WikiSection, own: FolderReplica | None = None
+    ) -> LocalReplica:
         """A wiki's folder by the wiki's names; one that is only read takes nothing."""
+        own = own or self._folder(wiki)
         return AliasedFolder(
             DryFolder(own) if self.is_read_only else own, self.known(wiki)
         )
@@ -227,7 +226,7 @@ class OpenWorkspace:
             copy = State.copy(self.state.path, is_live=is_live)
             seen = self._stack.enter_context(copy).wiki(wiki.owner)
         remote = TranslatedWiki(RememberedWiki(seen), LooseFiles(own), known)
-        return Sides(section=wiki, remote=remote, local=self._side(own, wiki))
+        return Sides(section=wiki, remote=remote, local=self.local(wiki, own))
 
     async def synced(
         self, client: Client, wiki: WikiSection, *, asks_first: bool = True
@@ -276,7 +275,7 @@ class OpenWorkspace:
         return SyncedWiki(
             section=wiki,
             remote=translated,
-            local=self._side(own, wiki),
+            local=self.local(wiki, own),
             remote_id=found.remote_id,
             index=own.index,
             found=found,

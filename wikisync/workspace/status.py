@@ -147,7 +147,7 @@ def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
     if not mentions:
         return ()
 
-    there = known.attachments_here().union(known.uploaded())
+    there = known.attachments_here().union(known.uploads_by_digest().values())
     unmet = unmet_mentions(mentions, there)
     return tuple(dict.fromkeys(spellings[0] for spellings in unmet))
 

@@ -95,7 +95,7 @@ def say_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Pro
     """Say in the workspace what waits; a file that cannot be written is a problem."""
     workspace = opened.workspace
     try:
-        show_attention(workspace.root, workspace.synced, done)
+        show_attention(workspace.root, workspace.config.synced_wikis, done)
     except errors.FolderError as error:
         # what was done and what waits is reported all the same
         hint = error.hint or ""
@@ -118,7 +118,7 @@ def wanted_pages(
 ) -> list[tuple[WikiSection, frozenset[Slug] | None]]:
     """The wikis to sync, each with the pages of it that are asked for."""
     if not pages or any(one and Path(one).resolve() == workspace.root for one in pages):
-        return [(wiki, None) for wiki in workspace.synced]
+        return [(wiki, None) for wiki in workspace.config.synced_wikis]
     whole = {wiki for name in pages if (wiki := workspace.wiki_at(name)) is not None}
     found: dict[WikiSection, set[Slug]] = {}
     for name in pages:

@@ -379,16 +379,15 @@ class Agreements(History):
         query = (
             "SELECT path, digest, size, here, version FROM attachment WHERE wiki = ?"
         )
-
-        def read() -> Mapping[AttachmentPath, FetchedFile]:
-            return {
+        return self._once(
+            "attachment",
+            lambda: {
                 path: FetchedFile(
                     path, digest, LooseFile(path, here, size) if here else None, version
                 )
                 for path, digest, size, here, version in self._rows(query)
-            }
-
-        return self._once("attachment", read)
+            },
+        )
 
     def attachments_here(self) -> frozenset[AttachmentPath]:
         """Those of them that are in the folder."""
@@ -431,13 +430,10 @@ class Agreements(History):
 
     def upload_of(self, digest: Digest) -> AttachmentPath | None:
         """Where the service put a file of this content; None where it got none."""
-        return self._uploads_by_digest().get(digest)
+        return self.uploads_by_digest().get(digest)
 
-    def uploaded(self) -> Collection[AttachmentPath]:
-        """Where the service put files of the folder."""
-        return self._uploads_by_digest().values()
-
-    def _uploads_by_digest(self) -> Mapping[Digest, AttachmentPath]:
+    def uploads_by_digest(self) -> Mapping[Digest, AttachmentPath]:
+        """The same of all files of the folder that it was sent."""
         versions = self.uploads().values
         return self._once(
             "upload_of", lambda: {d: at for one in versions() for d, at in one.items()}

@@ -82,11 +82,6 @@ class Database:
         return cls(connection, path)
 
     @property
-    def version(self) -> int:
-        """Of its tables; 0 where the file is new."""
-        return int(self.rows("PRAGMA user_version")[0][0])
-
-    @property
     def stamp(self) -> tuple[int, int]:
         """Another one once another process wrote here, or a transaction was undone."""
         return self.rollbacks, self.rows("PRAGMA data_version")[0][0]

@@ -228,15 +228,16 @@ class WikiState(Agreements):
 
 
 def _prepared(database: Database) -> Database:
+    version = schema()[1]
     try:
-        found = database.version
-        if found == 0:
+        found = database.rows("PRAGMA user_version")[0][0]
+        if found == 0:  # a new file
             with database.transaction() as connection:
                 create(connection)
     except BaseException:
         database.close()
         raise
-    if found not in {0, _schema_version()}:
+    if found not in {0, version}:
         database.close()
         raise StateDamaged(
             f"{database.path} is of another version of wikisync (schema {found})",
@@ -264,21 +265,19 @@ def _move_aside(path: Path) -> Path:
 
 
 @cache
-def schema() -> str:
-    """The tables of this version."""
-    tables = packaged_text(__package__, "schema.sql")
-    return tables.replace("{fields}", ", ".join(FIELDS))
-
-
-def _schema_version() -> int:
-    """That of the tables, which follows from them; SQLite keeps 31 bits of it."""
+def schema() -> tuple[str, int]:
+    """The tables of this version, and its number, which follows from them."""
     # a file of any other version is set aside, and the folder is adopted anew
-    return zlib.crc32(schema().encode()) & 0x7FFF_FFFF or 1
+    tables = packaged_text(__package__, "schema.sql")
+    tables = tables.replace("{fields}", ", ".join(FIELDS))
+    # SQLite keeps 31 bits of it
+    return tables, zlib.crc32(tables.encode()) & 0x7FFF_FFFF or 1
 
 
 def create(connection: sqlite3.Connection) -> None:
     """Make the tables of this version, inside a transaction."""
+    tables, version = schema()
     # executescript would end the transaction
-    for statement in schema().split(";"):
+    for statement in tables.split(";"):
         connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {_schema_version()}")
+    connection.execute(f"PRAGMA user_version = {version}")

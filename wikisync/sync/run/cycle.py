@@ -88,9 +88,15 @@ async def run_cycle(
     known = cycle.state
     with known.cycle():
         try:
-            if state.is_copy:
-                return await _Run(cycle, confirm).plan(owner, remote_id)
-            return await _Run(cycle, confirm).run(owner, remote_id)
+            if remote_id and not known.is_same_wiki(remote_id):
+                raise errors.Halted(
+                    f"{owner.full_path} is another {owner.kind} now ({remote_id}, not"
+                    f" {known.memory.remote_id}); nothing was changed",
+                    hint="correct wikisync.toml; or, to sync the folder with this one,"
+                    " run: wikisync adopt",
+                )
+            one = _Run(cycle, confirm)
+            return await (one.plan() if state.is_copy else one.run())
         except errors.WikisyncError as error:
             health = replace(known.memory.health, problem=error.message)
             known.remember(health=health)
@@ -119,10 +125,9 @@ class _Run:
         self._is_way_free = False
         """What kept removals back is held from now on, and so in nobody's way."""
 
-    async def run(self, owner: model.WikiOwner, remote_id: str) -> parts.CycleResult:
+    async def run(self) -> parts.CycleResult:
         cycle, options = self._cycle, self._cycle.options
         state, tally = cycle.state, cycle.tally
-        self._refuse_other(owner, remote_id)
         # what a first sync finds, also after a lost state, is older than it
         if options.is_undoable and state.memory.health.last_good_at is not None:
             state.begin_sync(self._began)
@@ -175,10 +180,9 @@ class _Run:
             state.remember_mark(decided.there)
         return result
 
-    async def plan(self, owner: model.WikiOwner, remote_id: str) -> parts.CycleResult:
+    async def plan(self) -> parts.CycleResult:
         cycle = self._cycle
         known = {batch.id for batch in cycle.state.memory.batches}
-        self._refuse_other(owner, remote_id)
         decided = await self._decide()
         # what went wrong last time, and would again
         is_seen = not decided.there.is_remembered
@@ -195,16 +199,6 @@ class _Run:
             for batch in decided.batches
         )
         return self._result(*self._found(replace(decided, batches=batches)))
-
-    def _refuse_other(self, owner: model.WikiOwner, remote_id: str) -> None:
-        known = self._state
-        if remote_id and not known.is_same_wiki(remote_id):
-            raise errors.Halted(
-                f"{owner.full_path} is another {owner.kind} now ({remote_id}, not"
-                f" {known.memory.remote_id}); nothing was changed",
-                hint="correct wikisync.toml; or, to sync the folder with this one, run:"
-                " wikisync adopt",
-            )
 
     async def _decide(self) -> Decided:
         cycle = self._cycle
@@ -412,8 +406,8 @@ class _Run:
     async def _note_head(self, decided: Decided) -> None:
         """Remember the wiki's newest commit, which its history must hold next time."""
         # Not while a person has to say what becomes of a wiki that went back in time.
-        # One request, in cycles that moved something; two in a cycle that looked at
-        # nothing.
+        # One request, in cycles that moved something, and in the first one; two in a
+        # cycle that looked at nothing.
         if not self._cycle.options.is_undoable:
             return  # a clone; the first sync remembers it
         tally, known = self._tally, self._state
@@ -434,7 +428,7 @@ class _Run:
         )
         if not (moved or decided.head or is_first):
             return
-        head = decided.head or decided.there.head
+        head = decided.head
         if is_sent or not head:
             head = await self._cycle.remote.head()
         earlier = known.memory.head

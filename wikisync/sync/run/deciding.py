@@ -166,8 +166,10 @@ def _without_renames_under_way(cycle: Cycle, there: model.Snapshot) -> model.Sna
     base, now = cycle.state.base(), cycle.clock()
     patience = cycle.options.patience
     missing = base.keys() - there.pages.keys()
-    found = model.renames_under_way(missing, there.pages.keys() - base.keys())
-    before = cycle.state.sightings(Side.RENAME)
+    new, before = there.pages.keys() - base.keys(), cycle.state.sightings(Side.RENAME)
+    if not (new or before):
+        return there
+    found = model.renames_under_way(missing, new)
     seen = seen_again(before, found.keys(), now)
     cycle.state.record_sightings(Side.RENAME, seen)
     found = {

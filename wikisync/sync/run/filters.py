@@ -250,6 +250,8 @@ async def stop(cycle: Cycle, decided: Decided) -> None:
     """Hold what must have a person's yes, and remember what they are asked."""
     known, plan, base, now = cycle.state, decided.plan, decided.base, cycle.clock()
     here, there, rewinding = decided.here, decided.there, decided.rewinding
+    if not (plan.actions or known.memory.batches or rewinding.sent):
+        return
     shrunk = safety.shrunk_pages(plan, base, here, there)
     is_asked = bool(known.memory.batches or rewinding.sent or shrunk)
     is_small = len(plan.actions) <= safety.CHANGE_PAGES

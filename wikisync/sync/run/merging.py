@@ -40,6 +40,8 @@ Candidate: TypeAlias = Merge | Push | Hold
 
 async def merge(cycle: Cycle, decided: Decided) -> None:
     """Find out what comes of the merges of a plan; write nothing."""
+    if not (decided.plan.actions or decided.unmerged):
+        return
     # pages whose text is not the one that the plan was made on are taken out of it
     names, outcomes, superseded = _Names(decided.plan), dict[Action, Action](), set()
     merges: dict[Slug, MergedPage] = {}
