@@ -53,7 +53,9 @@ async def _moved(play: Play) -> None:
     await play.begin(site=False)
     service = play.service
     await service.add_group("team")
-    await service.move_project(1, "team")
+    space = await service.ask(project_tables.namespace, "team")
+    assert space is not None
+    await service.ask(project_tables.transfer_project, 1, space)
     play.cloned.write("guide.md", "edited here\n")
     ran = await play.sync()
     play.ended(ran, 0)

@@ -18,6 +18,7 @@ KNOWN: dict[str, tuple[str | int, ...]] = {
     "group_id": (3, 4),
     "source_id": (1, 2, 5),
     "page_id": (1, 2),
+    "note_id": (1, 2),
     "slug": ("home", "guide/start", "_sidebar", "uploads"),
     "key": ("team",),
     "namespace": ("docs", "writer"),

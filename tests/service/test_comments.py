@@ -34,11 +34,12 @@ async def said(api: Api, notes: str, query: str = "") -> list[str]:
     return [note["body"] for note in (await api.get(notes + query)).json]
 
 
-async def test_comment_is_written_and_listed(api: Api, notes: str) -> None:
+async def test_comment_is_written_listed_and_read(api: Api, notes: str) -> None:
     written = await api.post(notes, json={"body": "Why *x*?"})
+    single = await api.get(f"{notes}/{written.json['id']}")
 
-    assert written.status == 201
-    assert written.json == (await api.get(notes)).json[0]
+    assert (written.status, single.status) == (201, 200)
+    assert single.json == written.json == (await api.get(notes)).json[0]
     assert (written.json["body"], written.json["system"]) == ("Why *x*?", False)
     assert written.json["noteable_type"] == "WikiPage::Meta"
     assert str(written.json["noteable_id"]) == notes.split("/")[-2]
@@ -148,6 +149,7 @@ async def test_nobody_reads_comments_without_a_token(
     nobody = api.as_user(None)
 
     assert (await nobody.get(notes)).status == 401
+    assert (await nobody.get(f"{notes}/1")).status == 401
     assert (await nobody.post(notes, json={})).status == 401
 
 
@@ -163,6 +165,7 @@ async def test_internal_comment_is_for_reporters(
 
     assert written.json["internal"] is written.json["confidential"] is True
     assert (await guest.post(notes, json=body)).status == 403
+    assert (await guest.get(f"{notes}/{written.json['id']}")).status == 404
     assert (await said(guest, notes), await said(planner, notes)) == ([], ["secret"])
 
 
@@ -202,7 +205,9 @@ async def test_comment_without_a_text_is_refused(
     assert (answer.status, answer.json) == (400, problem)
 
 
-async def test_comments_of_a_project_that_is_not_there(api: Api, notes: str) -> None:
+@pytest.mark.parametrize("tail", ["/99", "/x"])
+async def test_comment_that_is_not_there(api: Api, notes: str, tail: str) -> None:
     other = notes.replace("handbook", "other")
 
+    assert (await api.get(notes + tail)).status == (404 if tail == "/99" else 400)
     assert (await api.get(other)).json == {"message": "404 Project Not Found"}

@@ -26,6 +26,10 @@ async def free(tmp_path: Path) -> AsyncIterator[Api]:
         yield Api(session, service.url, service.token)
 
 
+async def test_free_edition_says_so(free: Api) -> None:
+    assert (await free.get("/api/v4/metadata")).json["enterprise"] is False
+
+
 async def test_paid_attributes_are_neither_taken_nor_shown(free: Api) -> None:
     body = {"approvals_before_merge": 3, "description": "x"}
     edited = await free.put(BOOK, json=body)

@@ -108,12 +108,16 @@ async def test_member_of_a_project_sees_the_groups_above_it(
     assert (await person.get(f"{GROUPS}/docs/wikis")).status == 403
 
 
-async def test_descendants_are_at_any_depth(service: EmbeddedService, api: Api) -> None:
+async def test_descendants_are_at_any_depth_and_subgroups_at_one(
+    service: EmbeddedService, api: Api
+) -> None:
     await filled(service)
 
     deep = await paths(api, f"{GROUPS}/docs/descendant_groups")
+    flat = await paths(api, f"{GROUPS}/docs/subgroups")
 
     assert deep == ["docs/team", "docs/team/inner"]
+    assert flat == ["docs/team"]
 
 
 async def test_projects_of_a_group(service: EmbeddedService, api: Api) -> None:

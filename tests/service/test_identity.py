@@ -7,11 +7,14 @@ from tests.support.service import EmbeddedService
 VERSION = "/api/v4/version"
 
 
-async def test_version_needs_a_token(api: Api) -> None:
+async def test_version_and_metadata_need_a_token(api: Api) -> None:
     version = await api.get(VERSION)
+    metadata = await api.get("/api/v4/metadata")
     anonymous = await api.as_user(None).get(VERSION)
 
     assert (version.status, set(version.json)) == (200, {"version", "revision"})
+    assert metadata.json["version"] == version.json["version"]
+    assert metadata.json["enterprise"] is True
     assert (anonymous.status, anonymous.json) == (401, {"message": "401 Unauthorized"})
 
 

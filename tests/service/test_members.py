@@ -266,12 +266,24 @@ async def test_users_are_found(docs: EmbeddedService, api: Api) -> None:
     } == expected
 
 
-@pytest.mark.usefixtures("docs")
-async def test_stranger_looks_up_one_username_and_no_more(api: Api) -> None:
+async def test_stranger_looks_up_one_username_and_no_more(
+    docs: EmbeddedService, api: Api
+) -> None:
     nobody = api.as_user(None)
+    reader = api.as_user(await docs.add_user("ann", scopes=("read_user",)))
     named = await nobody.get("/api/v4/users?username=bob")
     every = await nobody.get("/api/v4/users?search=bob")
+    single = await nobody.get("/api/v4/users/3")
 
     assert [user["id"] for user in named.json] == [3]
     text = "403 Forbidden - Not authorized to access /api/v4/users"
     assert (every.status, every.json) == (403, {"message": text})
+    assert (single.status, single.json) == (
+        403,
+        {"message": "403 Forbidden - Not authorized!"},
+    )
+    assert (await reader.get("/api/v4/users/3")).json["username"] == "bob"
+    assert (await reader.get("/api/v4/users/99")).json == {
+        "message": "404 User Not Found"
+    }
+    assert (await reader.get("/api/v4/users/bob")).json == {"error": "404 Not Found"}

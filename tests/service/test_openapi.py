@@ -122,6 +122,7 @@ async def test_free_edition_describes_no_wikis_of_groups(
         "/groups/{id}/wikis",
         "/groups/{id}/wikis/attachments",
         "/groups/{id}/wiki_pages/{page_id}/notes",
+        "/groups/{id}/wiki_pages/{page_id}/notes/{note_id}",
     }
 
 
@@ -139,6 +140,7 @@ MAINTAINER = {"username": "root", "access_level": 40}
 ALL = "?statistics=true&license=true&with_custom_attributes=true"
 ASKED: Asked = [
     ("GET", "/version", "/version", {}),
+    ("GET", "/metadata", "/metadata", {}),
     ("GET", "/user", "/user", {}),
     ("GET", "/personal_access_tokens/self", "/personal_access_tokens/self", {}),
     ("GET", "/projects", "/projects" + ALL, {}),
@@ -157,6 +159,7 @@ ASKED: Asked = [
     ("GET", P + "/share_locations", "/projects/1/share_locations", {}),
     ("GET", P + "/starrers", "/projects/1/starrers", {}),
     ("GET", P + "/languages", "/projects/1/languages", {}),
+    ("GET", P + "/import", "/projects/2/import", {}),
     ("GET", P + "/forks", "/projects/1/forks", {}),
     ("POST", P + "/fork", "/projects/1/fork", {"json": {"path": "again"}}),
     ("POST", P + "/fork", "/projects/1/fork", {}),
@@ -165,6 +168,7 @@ ASKED: Asked = [
     ("POST", P + "/archive", "/projects/1/archive", {}),
     ("POST", P + "/unarchive", "/projects/1/unarchive", {}),
     ("POST", P + "/restore", "/projects/1/restore", {}),
+    ("PUT", P + "/transfer", "/projects/1/transfer", {"json": {"namespace": "team"}}),
     ("POST", P + "/share", "/projects/1/share", {"json": {"group_id": 4}}),
     (
         "POST",
@@ -190,7 +194,7 @@ ASKED: Asked = [
     ("GET", "/groups", "/groups", {}),
     ("GET", "/groups/{id}", "/groups/docs%2Finner", {}),
     ("GET", "/groups/{id}/projects", "/groups/docs/projects", {}),
-    ("GET", "/groups/{id}/descendant_groups", "/groups/docs/descendant_groups", {}),
+    ("GET", "/groups/{id}/subgroups", "/groups/docs/subgroups", {}),
     ("GET", W, "/projects/1/wikis", {}),
     ("GET", W, "/projects/1/wikis?with_content=true", {}),
     ("GET", W + "/{slug}", "/projects/1/wikis/home", {}),
@@ -204,6 +208,9 @@ ASKED: Asked = [
     ("POST", "/groups", "/groups", {"json": {"name": "n", "path": "n"}}),
     ("POST", "/groups", "/groups", {"json": {"name": "n", "path": "docs"}}),
     ("GET", "/users", "/users?username=writer", {}),
+    ("GET", "/users/{user_id}", "/users/2", {}),
+    ("GET", "/search", "/search?scope=wiki_blobs&search=x", {}),
+    ("GET", "/groups/{id}/search", "/groups/docs/search?scope=wiki_blobs&search=x", {}),
     ("GET", P + "/search", "/projects/1/search?scope=wiki_blobs&search=x", {}),
     ("GET", P + "/members", "/projects/1/members", {}),
     ("GET", P + "/members/all", "/projects/1/members/all", {}),
@@ -213,6 +220,7 @@ ASKED: Asked = [
     ("PUT", P + "/members/{user_id}", "/projects/1/members/2", {"json": MAINTAINER}),
     ("GET", C, "/projects/1/wiki_pages/1/notes", {}),
     ("POST", C, "/projects/1/wiki_pages/1/notes", {"json": {"body": "again"}}),
+    ("GET", C + "/{note_id}", "/projects/1/wiki_pages/1/notes/1", {}),
 ]
 
 

@@ -72,6 +72,7 @@ ROWS = (
     Row("GET", "/projects/{id}/groups", READ_PRIVATE, READ_PUBLIC),
     Row("GET", "/projects/{id}/starrers", READ_PRIVATE, READ_PUBLIC),
     Row("GET", "/projects/{id}/languages", READ_PRIVATE, READ_PUBLIC),
+    Row("GET", "/projects/{id}/import", READ_PRIVATE, READ_PUBLIC),
     Row(
         "GET",
         "/projects/{id}/share_locations",
@@ -142,6 +143,8 @@ ROWS = (
         "file",
     ),
     Row("GET", "/users", SIGNED_IN, SIGNED_IN),
+    Row("GET", "/users/1", SIGNED_IN, SIGNED_IN),
+    Row("GET", f"/search{WORDS}", ANYONE.format(200), ANYONE.format(200)),
     Row(
         "GET",
         "/projects/{id}/search" + WORDS,

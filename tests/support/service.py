@@ -40,7 +40,6 @@ from wikisync.service import jobs
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.loading import LoadedFolder
-from wikisync.service.projects import tables as project_tables
 from wikisync.service.repository import WikiStorage
 from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Hook, Settings
@@ -165,10 +164,6 @@ class EmbeddedService:
         await records.ask(
             Tables.add_member, kind, owner_id, found.id, AccessLevel(level)
         )
-
-    async def move_project(self, project_id: int, group: str) -> None:
-        """Move a project to another group; its old path leads on."""
-        await self.ask(_move, project_id, group)
 
     async def add_pages(self, owner: WikiOwner, pages: Pages) -> None:
         """Commit pages straight into the repository, all in one commit."""
@@ -307,21 +302,6 @@ async def embedded_service(
 
 
 @cache
-def _move(tables: Tables, project_id: int, group: str) -> None:
-    space = project_tables.namespace(tables, group)
-    row = tables.one("SELECT * FROM project WHERE id = ?", (project_id,))
-    assert space is not None
-    assert row is not None
-    moved = {
-        "namespace_id": space.id,
-        "full_path": f"{group}/{row['path']}",
-        "updated_at": tables.stamp(),
-    }
-    old = (row["full_path"], project_id)
-    tables.db.execute("INSERT INTO old_path VALUES (?, ?)", old)
-    tables.update("project", project_id, moved)
-
-
 def _empty_records() -> bytes:
     """Records with nothing in them: their tables take half of a service's start."""
     with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@ from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import WikiOwner
+from wikisync.service.projects import tables as project_tables
 from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.wiki import WIKIS_MIN, WatchedWiki, lists_of
 from wikisync.workspace.configured import find_workspace
@@ -108,7 +109,9 @@ async def test_project_that_left_the_group_is_on_its_list_no_more(
         await moved.cycle(ScanScope.EVERYTHING)
         assert moved.name in listed.wikis
         project = await client.project(PROJECTS[0])
-        await service.move_project(project.id, "away")
+        space = await service.ask(project_tables.namespace, "away")
+        assert space is not None
+        await service.ask(project_tables.transfer_project, project.id, space)
         await moved.cycle(ScanScope.EVERYTHING)
         assert moved.name not in listed.wikis
 

@@ -207,7 +207,9 @@ async def test_project_that_moved_to_another_group_is_followed_with_its_files(
     service = cloned.service
     moved = WikiOwner("project", "team/handbook")
     await service.add_group("team")
-    await service.move_project(1, "team")
+    space = await service.ask(project_tables.namespace, "team")
+    assert space is not None
+    await service.ask(project_tables.transfer_project, 1, space)
     picture = "uploads/0123456789abcdef0123456789abcdef/p.txt"
     await service.put_file(moved, picture, b"ours")
     await service.add_pages(moved, {"home": f"[p]({picture})\n"})

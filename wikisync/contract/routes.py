@@ -87,6 +87,7 @@ class OtherEndpoint(_Operation):
 
     DESCRIPTION = "show_description", "GET", "/openapi.json"
     VERSION = "show_version", "GET", "/version"
+    METADATA = "show_metadata", "GET", "/metadata"
     CURRENT_USER = "show_user", "GET", "/user"
     CURRENT_TOKEN = "show_token", "GET", "/personal_access_tokens/self"
     PAGES = "list_pages", "GET", "/{owner}/{id}/wikis"
@@ -96,9 +97,11 @@ class OtherEndpoint(_Operation):
     PAGE_DELETE = "delete_page", "DELETE", "/{owner}/{id}/wikis/{slug}"
     ATTACHMENT = "upload_attachment", "POST", "/{owner}/{id}/wikis/attachments"
     COMMENTS = "list_comments", "GET", _NOTES
+    COMMENT = "show_comment", "GET", f"{_NOTES}/{{note_id}}"
     COMMENT_CREATE = "create_comment", "POST", _NOTES
     GROUPS = "list_groups", "GET", "/groups"
     GROUP = "show_group", "GET", "/groups/{id}"
+    SUBGROUPS = "list_subgroups", "GET", "/groups/{id}/subgroups"
     DESCENDANT_GROUPS = "list_descendant_groups", "GET", _DESCENDANTS
     GROUP_PROJECTS = "list_group_projects", "GET", "/groups/{id}/projects"
     MEMBERS = "list_members", "GET", "/{owner}/{id}/members"
@@ -109,7 +112,9 @@ class OtherEndpoint(_Operation):
     MEMBER_EDIT = "edit_member", "PUT", "/{owner}/{id}/members/{user_id}"
     MEMBER_REMOVE = "remove_member", "DELETE", "/{owner}/{id}/members/{user_id}"
     USERS = "list_users", "GET", "/users"
-    SEARCH = "search_wiki", "GET", "/projects/{id}/search"
+    USER = "show_user_of_id", "GET", "/users/{user_id}"
+    SEARCH = "search_everywhere", "GET", "/search"
+    OWNER_SEARCH = "search_owner", "GET", "/{owner}/{id}/search"
     GROUP_CREATE = "create_group", "POST", "/groups"
     BRANCHES = "list_branches", "GET", "/projects/{id}/repository/branches"
     EVENTS = "list_events", "GET", "/projects/{id}/events"
@@ -117,8 +122,11 @@ class OtherEndpoint(_Operation):
     MERGE_REQUESTS = "list_merge_requests", "GET", "/projects/{id}/merge_requests"
     LABELS = "list_labels", "GET", "/projects/{id}/labels"
     CLUSTER_AGENTS = "list_cluster_agents", "GET", "/projects/{id}/cluster_agents"
+    TRANSFER = "transfer_project", "PUT", "/projects/{id}/transfer"
+    IMPORT = "show_import", "GET", "/projects/{id}/import"
     UPLOADED = "show_upload", "GET", "/projects/{id}/uploads/{secret}/{file_name}"
     CUSTOM_ATTRIBUTES = "list_custom_attributes", "GET", _ATTRIBUTES
+    CUSTOM_ATTRIBUTE = "show_custom_attribute", "GET", _ATTRIBUTE
     SET_CUSTOM_ATTRIBUTE = "set_custom_attribute", "PUT", _ATTRIBUTE
     DELETE_CUSTOM_ATTRIBUTE = "delete_custom_attribute", "DELETE", _ATTRIBUTE
 

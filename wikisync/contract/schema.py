@@ -162,6 +162,8 @@ class BlobRecord(msgspec.Struct, frozen=True, kw_only=True):
     startline: int = 1
     """Number of the first line in ``data``."""
     project_id: int | None = None
+    group_id: int | None = None
+    """Of the group whose wiki it is."""
 
 
 class CommentRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,6 +200,21 @@ class CurrentUserRecord(UserRecord, frozen=True, kw_only=True):
     bot: bool = False
     is_admin: bool | msgspec.UnsetType = msgspec.UNSET
     """Sent to administrators only."""
+
+
+class KasRecord(AddressedRecord, frozen=True, kw_only=True, rename="camel"):
+    """The server of agents that a service may have."""
+
+    enabled: bool = False
+    external_url: str | None = None
+    version: str | None = None
+
+
+class MetadataRecord(VersionRecord, frozen=True, kw_only=True):
+    """``GET /metadata``."""
+
+    kas: KasRecord = KasRecord()
+    enterprise: bool = False
 
 
 class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):

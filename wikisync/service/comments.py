@@ -35,6 +35,16 @@ async def list_comments(call: Call) -> web.Response:
     return answer_part(call, found, window)
 
 
+async def show_comment(call: Call) -> web.Response:
+    """``GET .../wiki_pages/:page_id/notes/:note_id``."""
+    await call.signed_in()
+    comment_id = call.number("note_id")
+    for one in await _read(call):
+        if one.id == comment_id:
+            return answers.json_answer(one)
+    raise answers.Refusal(404, {"message": "404 Not found"})
+
+
 async def create_comment(call: Call) -> web.Response:
     """``POST .../wiki_pages/:page_id/notes``, by whoever may read the page."""
     await call.signed_in()

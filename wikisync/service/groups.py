@@ -6,6 +6,7 @@ from typing import Any
 from aiohttp import web
 
 from wikisync.contract.project_schema import AccessLevel
+from wikisync.contract.routes import OtherEndpoint
 from wikisync.errors import ServiceError
 from wikisync.service import answers
 from wikisync.service.access import Visibility
@@ -94,10 +95,13 @@ def _add_group(
 
 
 async def list_groups_below(call: Call) -> web.Response:
-    """``GET /groups/:id/descendant_groups``."""
+    """``GET /groups/:id/subgroups``; /descendant_groups are all below it."""
     caller = await call.caller()
     group = await call.group(caller)
-    groups = await call.ask(Tables.groups, caller.user_id, below=group.id)
+    is_deep = call.endpoint is OtherEndpoint.DESCENDANT_GROUPS
+    groups = await call.ask(
+        Tables.groups, caller.user_id, below=group.id, is_deep=is_deep
+    )
     return _answer(call, caller, groups)
 
 

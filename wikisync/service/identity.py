@@ -1,15 +1,16 @@
-"""Who is who: /version, /user, the token itself, and /users."""
+"""Who is who: /version, /metadata, /user, the token itself, and /users."""
 
 from aiohttp import web
 from msgspec import UNSET
 from msgspec.structs import asdict
 
 from wikisync.contract import schema
-from wikisync.service.answers import fields_of, forbidden, json_answer
+from wikisync.contract.project_schema import OwnerRecord
+from wikisync.service.answers import fields_of, forbidden, json_answer, unmatched_route
 from wikisync.service.call import Call
 from wikisync.service.projects.reading import answer_part
 from wikisync.service.projects.views import user_record
-from wikisync.service.tables import Tables
+from wikisync.service.tables import Tables, is_number
 
 
 async def show_version(call: Call) -> web.Response:
@@ -18,6 +19,19 @@ async def show_version(call: Call) -> web.Response:
     profile = call.service.settings.profile
     return json_answer(
         schema.VersionRecord(version=profile.version, revision=profile.revision)
+    )
+
+
+async def show_metadata(call: Call) -> web.Response:
+    """``GET /metadata``."""
+    await call.signed_in("user")
+    profile = call.service.settings.profile
+    return json_answer(
+        schema.MetadataRecord(
+            version=profile.version,
+            revision=profile.revision,
+            enterprise=profile.is_enterprise,
+        )
     )
 
 
@@ -66,3 +80,15 @@ async def list_users(call: Call) -> web.Response:
         and not (values.get("blocked") and not user.is_blocked)
     ]
     return answer_part(call, found, window, lambda user: user_record(call, user))
+
+
+async def show_user_of_id(call: Call) -> web.Response:
+    """``GET /users/:id``, for whoever is signed in."""
+    caller = await call.caller("user")
+    if caller.user is None:
+        raise forbidden("Not authorized!")
+    if not is_number(call.segments["user_id"]):
+        raise unmatched_route()
+    user = await call.user()
+    shown = asdict(user_record(call, user))
+    return json_answer(OwnerRecord(**shown, created_at=user.created_at))

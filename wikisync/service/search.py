@@ -1,4 +1,4 @@
-"""Search in the texts of a wiki: ``scope=wiki_blobs``, and no other scope."""
+"""Search in the texts of wikis: ``GET .../search?scope=wiki_blobs``, no other scope."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,13 +6,18 @@ from itertools import islice
 
 from aiohttp import web
 
+from wikisync.contract.routes import OtherEndpoint
 from wikisync.contract.schema import BlobRecord
+from wikisync.core.model import OwnerKind
 from wikisync.service.access import Operation, Verdict
-from wikisync.service.call import Call, judge
+from wikisync.service.answers import Refusal
+from wikisync.service.call import Call, Caller, Owner, judge
+from wikisync.service.listing import ProjectQuery, find_project_ids, read_projects
 from wikisync.service.pages import decode_text
 from wikisync.service.projects.reading import answer_part
 from wikisync.service.repository import WikiStorage
-from wikisync.service.rows import Project
+from wikisync.service.rows import Group, Project
+from wikisync.service.tables import Tables
 from wikisync.service.tree import PageFile
 
 LINES_AROUND = 2
@@ -21,32 +26,58 @@ PAGES_AT_ONCE = 100
 """Read by a thread before others have their turn."""
 
 
-async def search_wiki(call: Call) -> web.Response:
-    """``GET /projects/:id/search``, in the project's wiki.
-
-    As of a service without advanced search, groups and all projects have none.
-    """
+async def search_wikis(call: Call) -> web.Response:
+    """``GET .../search``: in one wiki, in those of a group, or in all there are."""
+    kind = None if call.endpoint is OtherEndpoint.SEARCH else call.kind
     caller = await call.signed_in()
     values, window = call.list_values()
+    if kind != "project" and call.service.is_free:
+        text = "Scope supported only with advanced search or exact code search"
+        raise Refusal(400, {"message": {"error": text}})
     wanted = str(values["search"]).strip().casefold()
-    project = await call.project(caller)
     limits = call.service.settings.limits
     found: list[BlobRecord] = []
     left = limits.searched_bytes_max if wanted else 0
-    if judge(call.service, project, caller, Operation.READ) is Verdict.ALLOWED:
-        wiki = call.service.wiki("project", project.id)
+    for owner in await _owners(call, caller, kind):
+        if judge(call.service, owner, caller, Operation.READ) is not Verdict.ALLOWED:
+            continue
+        wiki_of: OwnerKind = "project" if isinstance(owner, Project) else "group"
+        wiki = call.service.wiki(wiki_of, owner.id)
         tree = await wiki.tree()
         assert tree is not None, "there is always a present tree"
         pages = iter(tree.pages)
         while left > 0 and (some := list(islice(pages, PAGES_AT_ONCE))):
-            excerpts, size = await asyncio.to_thread(_find, wiki, project, some, wanted)
+            excerpts, size = await asyncio.to_thread(_find, wiki, owner, some, wanted)
             found += excerpts
             left = left - size if len(found) <= limits.counted_rows_max else 0
     return answer_part(call, found, window)
 
 
+async def _owners(
+    call: Call, caller: Caller, kind: OwnerKind | None
+) -> Sequence[Owner]:
+    ask = call.service.records.ask
+    if kind == "project":
+        return [await call.project(caller)]
+    query = ProjectQuery(order_by="id", is_descending=False)
+    groups: list[Group] = []
+    if kind == "group":
+        group = await call.group(caller)
+        below = await ask(Tables.groups, caller.user_id, below=group.id)
+        groups = [group, *below]
+        query = ProjectQuery(
+            order_by="id", is_descending=False, base="subtree", base_id=group.id
+        )
+    else:
+        groups = list(await ask(Tables.groups, caller.user_id))
+    most = call.service.settings.limits.counted_rows_max
+    ids = await ask(find_project_ids, query, caller.user, most)
+    projects = await ask(read_projects, ids, caller.user_id)
+    return [*(group for group in groups if caller.sees(group)), *projects]
+
+
 def _find(
-    wiki: WikiStorage, project: Project, pages: Sequence[PageFile], wanted: str
+    wiki: WikiStorage, owner: Owner, pages: Sequence[PageFile], wanted: str
 ) -> tuple[list[BlobRecord], int]:
     repository = wiki.repository
     found: list[BlobRecord] = []
@@ -68,7 +99,8 @@ def _find(
                 filename=page.path,
                 ref=repository.branch(),
                 startline=begin + 1,
-                project_id=project.id,
+                project_id=owner.id if isinstance(owner, Project) else None,
+                group_id=owner.id if isinstance(owner, Group) else None,
             )
             for begin, end in _excerpts(hits, len(lines))
         ]

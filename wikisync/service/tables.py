@@ -366,13 +366,15 @@ class Tables:
         return None if found is None else from_row(found, Group)
 
     def groups(
-        self, user_id: int | None, *, below: int | None = None
+        self, user_id: int | None, *, below: int | None = None, is_deep: bool = True
     ) -> tuple[Group, ...]:
         """Every group, or those below one, by full path; rights not applied."""
         where, values = "WHERE n.kind = 'group'", self.who(user_id)
         if below is not None:
             values["group"] = below
-            where += f" AND n.id IN ({SUBTREE}) AND n.id <> :group"
+            where += " AND n.parent_id = :group"
+            if is_deep:
+                where = f"WHERE n.id IN ({SUBTREE}) AND n.id <> :group"
         rows = self.db.execute(
             f"{LEVELS} {GROUPS} {where} ORDER BY n.full_path", values
         )

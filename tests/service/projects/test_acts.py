@@ -191,6 +191,20 @@ async def test_deletion_without_delay_hides_at_once(
     assert (await api.get(f"{BOOK}/wikis")).status == 404
 
 
+@pytest.mark.parametrize(
+    ("moment", "status"),
+    [("Mon, 01 Jan 2001 00:00:00 GMT", 412), ("Fri, 01 Jan 2100 00:00:00 GMT", 202)],
+)
+async def test_deletion_heeds_when_the_caller_last_looked(
+    service: EmbeddedService, api: Api, moment: str, status: int
+) -> None:
+    await book(service)
+
+    answer = await api.delete(BOOK, headers={"If-Unmodified-Since": moment})
+
+    assert answer.status == status
+
+
 # sharing
 
 
@@ -480,12 +494,14 @@ async def test_custom_attributes_are_for_administrators(
     other = (await person.get(f"{BOOK}?with_custom_attributes=1")).json
     found = await api.get(f"{PROJECTS}?custom_attributes[area]=sea")
     missed = await api.get(f"{PROJECTS}?custom_attributes[area]=land")
-    every = await api.get(f"{BOOK}/custom_attributes")
-    hidden = await person.get(f"{BOOK}/custom_attributes")
+    one = await api.get(f"{BOOK}/custom_attributes/area")
+    none = await api.get(f"{BOOK}/custom_attributes/other")
+    hidden = await person.get(f"{BOOK}/custom_attributes/area")
     gone = await api.delete(f"{BOOK}/custom_attributes/area")
 
-    assert hidden.status == 403
-    assert own["custom_attributes"] == every.json == [{"key": "area", "value": "sea"}]
+    assert one.json == {"key": "area", "value": "sea"}
+    assert (none.status, hidden.status) == (404, 403)
+    assert own["custom_attributes"] == [{"key": "area", "value": "sea"}]
     assert "custom_attributes" not in other
     assert ([one["id"] for one in found.json], missed.json) == ([1], [])
     assert gone.status == 204

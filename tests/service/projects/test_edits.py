@@ -483,3 +483,51 @@ async def test_page_that_is_written_makes_a_contribution(
 
     assert before == []
     assert [one["id"] for one in (await api.get(place)).json] == [project]
+
+
+# -- transfer ----------------------------------------------------------------------
+
+
+async def test_project_goes_to_another_namespace_and_keeps_its_id(
+    service: EmbeddedService, api: Api
+) -> None:
+    number = await service.add_project("docs/book", {"home": "one\n"})
+    team = await service.add_group("team")
+    answer = await api.put(f"{PROJECTS}/{number}/transfer", json={"namespace": "team"})
+    old = await api.get(f"{PROJECTS}/docs%2Fbook/wikis/home")
+    assert (answer.status, answer.json["id"]) == (200, number)
+    assert answer.json["path_with_namespace"] == "team/book"
+    assert (old.status, old.headers["Location"]) == (
+        301,
+        f"{service.url}{PROJECTS}/{number}/wikis/home",
+    )
+    assert set(await service.files(WikiOwner("project", "team/book"))) == {"home.md"}
+    again = await api.put(f"{PROJECTS}/{number}/transfer", json={"namespace": team})
+    assert again.status == 400
+
+
+async def test_transfer_to_where_the_path_is_taken_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    number = await service.add_project("docs/book")
+    await service.add_project("team/book")
+    answer = await api.put(f"{PROJECTS}/{number}/transfer", json={"namespace": "team"})
+    assert answer.status == 400
+    assert "target namespace already exists" in answer.json["message"]
+
+
+async def test_transfer_wants_an_owner_and_a_namespace_that_it_may_use(
+    service: EmbeddedService, api: Api
+) -> None:
+    number = await service.add_project("docs/book")
+    await service.add_group("team")
+    path = f"{PROJECTS}/{number}/transfer"
+    person = api.as_user(await service.add_user("dana"))
+    await service.add_member("docs/book", "dana", AccessLevel.MAINTAINER)
+    refused = await person.put(path, json={"namespace": "team"})
+    await service.add_member("docs/book", "dana", AccessLevel.OWNER)
+    hidden = await person.put(path, json={"namespace": "team"})
+    missing = await api.put(path, json={"namespace": "nowhere"})
+    unsaid = await api.put(path, json={})
+    assert (refused.status, hidden.status, missing.status) == (403, 404, 404)
+    assert (unsaid.status, unsaid.json["error"]) == (400, "namespace is missing")

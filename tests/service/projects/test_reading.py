@@ -136,7 +136,7 @@ async def test_other_lists_are_narrowed_to_what_is_active(
         "users/root/projects?active=false": [],
         "groups?active=true": ["docs", "team"],
         "groups?active=false": [],
-        "groups/docs/descendant_groups?active=false": [],
+        "groups/docs/subgroups?active=false": [],
     }
 
     found = {path: (await api.get(f"/api/v4/{path}")).json for path in expected}

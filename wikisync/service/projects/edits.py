@@ -1,4 +1,4 @@
-"""Making and changing projects: create, create for a user, edit.
+"""Making and changing projects: create, create for a user, edit, transfer.
 
 Every change is checked whole before anything is kept.
 """
@@ -29,7 +29,7 @@ from wikisync.service.projects.tables import NewProject, ProjectChange, Taken
 from wikisync.service.projects.views import reads_code
 from wikisync.service.repository import is_branch_name
 from wikisync.service.rows import Namespace, Project, User
-from wikisync.service.tables import Tables
+from wikisync.service.tables import Tables, id_of, is_number
 from wikisync.service.validation import COLUMNS, KEPT
 
 Values = Mapping[str, Any]
@@ -119,6 +119,24 @@ async def edit_project(call: Call) -> web.Response:
             await keep_avatar(call.service, project.id, sent)
         else:
             await remove_avatar(call.service, project.id)
+    return await answer_project(call, caller, project.id)
+
+
+async def transfer_project(call: Call) -> web.Response:
+    """``PUT /projects/:id/transfer``: to another namespace; the id stays."""
+    wanted = str(call.values()["namespace"])
+    caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
+    named = id_of(wanted) if is_number(wanted) else wanted
+    space = await call.ask(project_tables.namespace, named)
+    if space is None or not await may_create(call, caller, caller.person, space):
+        raise answers.not_found("Namespace")
+    if space.id == project.namespace.id:
+        raise answers.bad_request("Failed to transfer project Project is already in it")
+    try:
+        await call.ask(project_tables.transfer_project, project.id, space)
+    except Taken as taken:
+        text = "Project with same name or path in target namespace already exists"
+        raise answers.bad_request(f"Failed to transfer project {text}") from taken
     return await answer_project(call, caller, project.id)
 
 

@@ -17,6 +17,7 @@ from wikisync.service.projects import people
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.views import (
     Extras,
+    import_view,
     project_group_view,
     project_view,
     simple_view,
@@ -175,6 +176,13 @@ async def show_languages(call: Call) -> web.Response:
     project = await call.project(caller)
     found = await call.ask(project_tables.languages, project.id)
     return answers.json_answer(found)
+
+
+async def show_import(call: Call) -> web.Response:
+    """``GET /projects/:id/import``: how far a fork or an import is."""
+    caller = await call.caller()
+    project = await call.project(caller)
+    return answers.json_answer(import_view(project, project.membership(caller.user)))
 
 
 async def answer_list(call: Call, base: Base = "all", base_id: int = 0) -> web.Response:

@@ -124,6 +124,19 @@ def change_project(tables: Tables, project_id: int, change: ProjectChange) -> No
             _set_topics(tables, project_id, change.topics)
 
 
+def transfer_project(tables: Tables, project_id: int, space: Namespace) -> None:
+    """Move a project to another namespace, with a redirect; or Taken."""
+    with tables.transaction():
+        row = tables.one("SELECT * FROM project WHERE id = ?", (project_id,))
+        if row is None:
+            return
+        full_path = f"{space.full_path}/{row['path']}"
+        _check_free(tables, space.id, full_path, row["name"], project_id)
+        _leave_redirect(tables, project_id, row["full_path"], full_path)
+        moved = {"namespace_id": space.id, "full_path": full_path}
+        tables.update("project", project_id, moved | {"updated_at": tables.stamp()})
+
+
 def moved_project(tables: Tables, full_path: str) -> int | None:
     """The id of the project that once had this path."""
     row = tables.one(

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from wikisync.contract.parameters import project_attributes
-from wikisync.contract.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel, ImportRecord
 from wikisync.contract.routes import Endpoint
 from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.contract.schema import UserRecord
@@ -200,6 +200,17 @@ def namespace_view(call: Call, space: Namespace) -> dict[str, object]:
     return shown | {"web_url": url, "avatar_url": None}
 
 
+def import_view(project: Project, membership: Membership) -> ImportRecord:
+    """How far an import is."""
+    return ImportRecord(
+        **fields_of(project, "id description name path created_at"),
+        path_with_namespace=project.full_path,
+        import_status=project.origin.status,
+        import_type=project.origin.type,
+        import_error=_import_error(project, membership),
+    )
+
+
 def avatar_url(call: Call, project: Project) -> str | None:
     """Where a project's picture is."""
     if project.avatar is None:
@@ -297,6 +308,12 @@ def _license(call: Call, project: Project) -> dict[str, object]:
             for name in ("key", "name", "nickname", "html_url", "source_url")
         },
     }
+
+
+def _import_error(project: Project, membership: Membership) -> str | None:
+    if project.origin.error is None or membership.has(AccessLevel.MAINTAINER):
+        return project.origin.error
+    return "Ask a maintainer for the reason."
 
 
 def _import_url(project: Project) -> str | None:
