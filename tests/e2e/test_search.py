@@ -13,7 +13,7 @@ from tests.e2e.conftest import sample_wikis
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
 from tests.support.browser import SEARCH_BYTES, Visit, serving_folder, visiting
-from tests.support.searched import searched
+from tests.support.searched import SPELLINGS, searched
 from tests.support.theming import full_context, page_context
 from wikisync.markup.record import Section
 from wikisync.site import search_terms
@@ -280,6 +280,25 @@ async def test_plain_or_short_word_finds_the_odd_one(
     chromium: Browser, odd_site: str, query: str, number: int
 ) -> None:
     assert f"{number}.html" in await hits(chromium, odd_site, query)
+
+
+async def test_each_spelling_of_a_word_finds_the_other(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    words = [
+        pair
+        for both in SPELLINGS
+        for pair in zip(*(text.split() for text in both), strict=True)
+    ]
+    written, typed = zip(*words, strict=True)
+    texts = [*written, *typed]
+    documents = [document(f"{n}.html", f"x {text}") for n, text in enumerate(texts)]
+    base = write_search_site(tmp_path, documents)
+    async with visiting(chromium, base) as visit:
+        for number, query in enumerate([*typed, *written]):
+            assert f"{number}.html" in await hits_in(visit, query), query
+            marks = await visit.page.locator("#siteHits p mark").all_inner_texts()
+            assert texts[number] in marks
 
 
 async def test_every_word_is_found_in_an_index_of_many_levels(

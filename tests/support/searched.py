@@ -10,3 +10,13 @@ def searched(
 ) -> SearchDocument:
     """The document whose texts these are."""
     return SearchDocument(url, title, DocumentText.of(sections), wiki)
+
+
+SPELLINGS = (
+    ("Straße STRAẞE", "strasse strasse"),
+    ("Größe Mäuse übung", "groesse maeuse uebung"),
+    ("œuvre cœur nœud", "oeuvre coeur noeud"),
+    ("København Ærlig", "koebenhavn aerlig"),
+    ("Łódź Đorđe ışık", "lodz dorde isik"),
+)
+"""Words as their language writes them, and as they are typed without its keyboard."""
