@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.site.sites import Studio
+from wikisync.site import agents
 from wikisync.site.agents import FULL_BYTES_MAX
 
 WIKI = """\
@@ -125,4 +126,22 @@ def test_llms_full_txt_holds_whole_pages_up_to_a_limit(public: Studio) -> None:
     assert "Wel[come]" in text
     assert text.endswith("3 more pages: llms.txt\n")
     assert len(text) < FULL_BYTES_MAX
+    assert public.files() == public.clean_build()
+
+
+def test_llms_full_txt_is_made_anew_where_a_source_changed(
+    public: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = public.sources[0].folder / "home.md"
+    source.write_bytes(source.read_bytes() + b"<!-- one -->\n")
+    public.build()
+    assert "<!-- one -->" in public.read("llms-full.txt")
+    source.write_bytes(source.read_bytes().replace(b"one", b"two"))
+    public.build()
+    assert "<!-- two -->" in public.read("llms-full.txt")
+    (source.parent / "_sidebar.md").write_text("[start](home)\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(agents, "llms_full_text", pytest.fail)
+        public.build()
+    assert "start" in public.read("index.html")
     assert public.files() == public.clean_build()

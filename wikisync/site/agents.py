@@ -73,7 +73,7 @@ def pages_json(site: SiteContext, pages: Iterable[ListedPage]) -> bytes:
     return json_bytes({"title": site.title, "pages": listed}) + b"\n"
 
 
-def llms_text(site: SiteContext, pages: Iterable[ListedPage]) -> str:
+def llms_text(site: SiteContext, pages: Iterable[ListedPage]) -> bytes:
     """``llms.txt``: the pages whose source the site has, by wiki."""
     lines = [f"# {one_line(site.title)}", ""]
     if site.description:
@@ -86,23 +86,21 @@ def llms_text(site: SiteContext, pages: Iterable[ListedPage]) -> str:
             lines += [f"## {one_line(titles.get(wiki, wiki))}", ""]
         name = one_line(page.title).replace("[", "(").replace("]", ")")
         lines.append(f"- [{name}]({page.source})")
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, ""]).encode("utf-8", "replace")
 
 
 def llms_full_text(
-    site: SiteContext,
-    pages: Iterable[ListedPage],
-    count: int,
-    read: Callable[[str], bytes],
+    site: SiteContext, pages: Iterable[ListedPage], read: Callable[[str], bytes]
 ) -> bytes:
-    """``llms-full.txt``: whole pages, of ``count`` with a source, until it is full."""
+    """``llms-full.txt``: whole pages until it is full."""
     parts: list[bytes] = []
     size = 0
-    for number, page in enumerate(one for one in pages if one.source):
+    listed = [page for page in pages if page.source]
+    for number, page in enumerate(listed):
         text = read(page.source_path)
         size += len(text)
         if size > FULL_BYTES_MAX:
-            rest = f"{count - number} more pages: {address(site, LLMS)}\n"
+            rest = f"{len(listed) - number} more pages: {address(site, LLMS)}\n"
             parts.append(rest.encode())
             break
         head = f"# {one_line(page.title)}\n\nSource: {page.source}\n\n"

@@ -93,9 +93,7 @@ def atom_feed(
         f'<link rel="alternate" type="text/html" href="{link(page)}"/>',
     ]
     if base:
-        lines.append(
-            f'<link rel="self" type="application/atom+xml" href="{link(at)}"/>'
-        )
+        lines += [f'<link rel="self" type="application/atom+xml" href="{link(at)}"/>']
     for one in items:
         author = f"<author><name>{_text(one.by)}</name></author>" if one.by else ""
         where = f"{one.wiki}: " if one.wiki else ""

@@ -76,7 +76,8 @@ class GeneratedPages:
     def of_wiki(self, wiki: WikiPages) -> Iterator[GeneratedPage]:
         """The generated pages of one wiki, each path once."""
         if wiki.home is None:
-            yield self._wiki_home(wiki)
+            frame = self._frame(wiki.context.url, wiki.context.title, wiki)
+            yield GeneratedPage(wiki.context.url, "wiki.html", frame)
         yield from self._all_pages(wiki)
         if wiki.context.changes_url:
             changes = list(changed_pages(wiki, self._translate))
@@ -141,11 +142,6 @@ class GeneratedPages:
         shown = {"groups": groups, "changes": tuple(changes)}
         frame = self._frame(path, self._site.title, None)
         return GeneratedPage(path, "index.html", frame | shown)
-
-    def _wiki_home(self, wiki: WikiPages) -> GeneratedPage:
-        path = wiki.context.url
-        frame = self._frame(path, wiki.context.title, wiki)
-        return GeneratedPage(path, "wiki.html", frame)
 
     def _all_pages(self, wiki: WikiPages) -> Iterator[GeneratedPage]:
         items = []

@@ -6,7 +6,7 @@ for a site that changed only.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, starmap
 from pathlib import Path
@@ -91,7 +91,8 @@ class SiteWriting:
         self._kept = kept
         self._apart = apart
         self._progress = progress
-        self._notes = [self._note_of(one) for one in scanned]
+        packed = (self._last.wiki(one.source.owner.full_path) for one in scanned)
+        self._notes = [_NOTES.decode(one) if one else reports.NO_NOTE for one in packed]
         """Those of the last build, until their wiki is read."""
         known = [note.addresses for note in self._notes]
         self._addresses = composing.site_addresses(scanned, options, kept, known)
@@ -201,10 +202,6 @@ class SiteWriting:
         self._retry_at = min(times, default=0.0)
         for slug, page in note.references.items():
             self._references[ItemKey(number, slug)] = page
-
-    def _note_of(self, scanned: ScannedWiki) -> reports.WikiNote:
-        packed = self._last.wiki(scanned.source.owner.full_path)
-        return _NOTES.decode(packed) if packed else reports.NO_NOTE
 
     def _indexed(
         self, number: int, scanned: ScannedWiki, last: reports.WikiNote, inputs: bytes
@@ -473,23 +470,21 @@ class SiteWriting:
         site = self._site.context
         wikis = [*zip(self._scanned, self._addresses, self._documents, strict=True)]
         key = hash_of(self._site.settings_key, [*starmap(agents.listed_key, wikis)])
-
-        def pages() -> Iterator[agents.ListedPage]:
-            return chain.from_iterable(
-                starmap(partial(agents.listed_pages, site), wikis)
-            )
-
-        count = sum(len(addresses.sources) for addresses in self._addresses)
-        lists = [layout.PAGES_JSON, *([layout.LLMS] if count else [])]
-        if output.keep_all(dict.fromkeys(lists, key)):
-            listed = list(pages())
-            output.put(layout.PAGES_JSON, agents.pages_json(site, listed), key)
-            if count:
-                text = agents.llms_text(site, listed).encode("utf-8", "replace")
-                output.put(layout.LLMS, text, key)
-        if count:
-            full = agents.llms_full_text(site, pages(), count, output.content)
-            output.put(layout.LLMS_FULL, full)
+        sources = [path for one in self._addresses for path in one.sources.values()]
+        keys = {layout.PAGES_JSON: key}
+        if sources:
+            texts = [state and state.digest for state in map(output.files.get, sources)]
+            keys |= {layout.LLMS: key, layout.LLMS_FULL: hash_of(key, texts)}
+        lost = output.keep_all(keys)
+        listed = starmap(partial(agents.listed_pages, site), wikis if lost else ())
+        pages = [*chain.from_iterable(listed)]
+        makers: dict[str, Callable[..., bytes]] = {
+            layout.PAGES_JSON: agents.pages_json,
+            layout.LLMS: agents.llms_text,
+            layout.LLMS_FULL: partial(agents.llms_full_text, read=output.content),
+        }
+        for path in lost:
+            output.put(path, makers[path](site, pages))
 
     def _write_redirects(self, output: Output) -> None:
         moved = self._theme.text("moved", self._options.lang)
