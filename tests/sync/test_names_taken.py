@@ -1,11 +1,13 @@
 """A name that another page takes at once after a rename: the old page goes its way."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.support.copies import Copies
 from tests.support.memory import MemoryReplica
+from tests.support.pair import paired
 from tests.sync.incidents import settled
 from wikisync.core.model import Format, Page, Slug
 from wikisync.merging.merge import Parts
@@ -61,6 +63,43 @@ async def test_file_that_is_edited_after_its_rename_is_the_page_that_it_was(
     assert copies.there.changes[:1] == ["move Untitled Plan"]
 
 
+@pytest.mark.parametrize("is_clash", [False, True])
+async def test_file_that_is_made_anew_under_another_name_is_merged_there(
+    is_clash: bool, tmp_path: Path
+) -> None:
+    """Only its text tells: the editor wrote another file."""
+    async with paired(tmp_path, {"log": LOG, "other": "other\n"}) as pair:
+        await pair.rest()
+        pair.remove("log")
+        mine = LOG.replace("Entry 1", "Mine 1") if is_clash else LOG + HERE
+        pair.save("journal", mine)
+        theirs = LOG.replace("Entry 1", "Theirs 1") if is_clash else NEW[:7] + LOG
+        await pair.edit("log", theirs)
+        result = await pair.rest()
+        held = [(one.slug, one.conflict_file) for one in result.held]
+        assert held == [("journal", "journal.conflict.md")] * is_clash
+        merged = {"journal": mine if is_clash else NEW[:7] + mine, "other": "other\n"}
+        assert pair.texts() == merged
+        on_wiki = theirs if is_clash else merged["journal"]
+        assert await pair.wiki_texts() == {**merged, "journal": on_wiki}
+
+
+@pytest.mark.parametrize(
+    "new", [{"one": LOG + HERE, "two": LOG + HERE}, {"one": MEMO}, {"one": LOG[:60]}]
+)
+async def test_new_page_that_may_be_another_one_is_not_the_page_that_went(
+    new: dict[str, str], state: State
+) -> None:
+    copies = await agreed(state)
+    copies.here.remove("log")
+    for slug, text in new.items():
+        copies.here.put(slug, text)
+        copies.here.identities[Slug(slug)] = f"another {slug}"
+    copies.there.put("log", LOG + "theirs\n")
+    await copies.rest()
+    assert copies.texts() == {**new, "log": LOG + "theirs\n", "other": "other\n"}
+
+
 async def test_page_whose_file_took_the_name_of_another_one_is_not_a_third_one(
     state: State,
 ) -> None:
@@ -74,6 +113,20 @@ async def test_page_whose_file_took_the_name_of_another_one_is_not_a_third_one(
     await copies.cycle()
     assert "move Home home" not in copies.there.changes
     assert copies.here.texts()["home"] == "a draft\n"
+
+
+async def test_page_whose_file_is_seen_is_not_another_one_of_its_text(
+    state: State,
+) -> None:
+    copies = await agreed(state, memo=MEMO)
+    copies.here.pages.pop(Slug("other"))
+    copies.rename_here("memo", "other")
+    copies.here.put("draft", MEMO + "a draft\n")
+    copies.here.identities[Slug("draft")] = "another"
+    copies.there.put("memo", MEMO + "theirs\n")
+    await copies.rest()
+    assert "move memo draft" not in copies.there.changes
+    assert copies.texts()["memo"] == MEMO + "theirs\n"
 
 
 @pytest.mark.parametrize("is_here", [False, True])

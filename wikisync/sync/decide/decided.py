@@ -314,7 +314,8 @@ def normalisation_of(sent: str, answered: str) -> Normalisation:
     if unicodedata.normalize("NFC", mine) == unicodedata.normalize("NFC", theirs):
         return Normalisation.UNICODE
     block = front_matter_of(sent)
-    if block and _body(sent, block) == theirs.lstrip("\n"):
+    body = model.fold_text(sent[len(block) :])
+    if block and body.lstrip("\n") == theirs.lstrip("\n"):
         return Normalisation.FRONT_MATTER
     return Normalisation.OTHER
 
@@ -328,7 +329,3 @@ def with_line_ends_of(text: str, like: str) -> str:
     if like.count("\r\n") * 2 <= like.count("\n") or "\r" in text:
         return text
     return text.replace("\n", "\r\n")
-
-
-def _body(text: str, block: str) -> str:
-    return model.fold_text(text[len(block) :]).lstrip("\n")

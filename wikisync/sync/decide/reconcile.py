@@ -357,14 +357,9 @@ class _Table:
         if is_theirs:
             return _merge(agreed.format, name, mine, theirs)
         # the wiki has the agreed text: what is replaced, the folder had before
-        return self._refused(mine, name) or plan.Push(
-            name, mine.format, mine.digest, theirs.digest
-        )
-
-    def _refused(self, mine: PageState, name: Slug) -> plan.Hold | plan.Skip | None:
         if not mine.format.is_writable:
             return plan.Skip(name, plan.SkipReason.READ_ONLY)
-        return None
+        return plan.Push(name, mine.format, mine.digest, theirs.digest)
 
     # -- names on the wiki -------------------------------------------------------
 
@@ -479,9 +474,8 @@ class _Table:
     def _create_remote(
         self, mine: PageState, notice: plan.Notice | None = None
     ) -> plan.CreateRemote | plan.Hold | plan.Skip:
-        refused = self._refused(mine, mine.slug)
-        if refused is not None:
-            return refused
+        if not mine.format.is_writable:
+            return plan.Skip(mine.slug, plan.SkipReason.READ_ONLY)
         if not self._names.take(mine.slug):
             return plan.Hold(mine.slug, plan.HoldReason.CASE_TWIN)
         return plan.CreateRemote(mine.slug, mine.format, mine.digest, notice)

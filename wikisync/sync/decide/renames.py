@@ -53,7 +53,7 @@ def renames(
     """
     if not side.is_complete:
         return {}
-    gone = base.keys() - side.pages.keys() - side.unreadable
+    gone = base.keys() - side.pages.keys() - side.unreadable - taken.keys()
     come = side.pages.keys() - base.keys() - set(taken.values())
     if not gone or not come:
         return dict(taken)
@@ -66,13 +66,15 @@ class Names(Struct, frozen=True):
 
     old: frozenset[model.Slug]
     """Pages of the base that have another text now."""
+    gone: frozenset[model.Slug]
+    """Pages of the base of which nothing but the text can tell the new name."""
     certain: Mapping[model.Slug, model.Slug]
     """New names that the wiki's ids tell."""
     others: frozenset[model.Slug]
     """Names under which the wiki's ids tell another page."""
     likely: Mapping[model.Slug, model.Slug]
     """New names that the file's identity or the agreed text tells."""
-    new: tuple[model.Slug, ...]
+    new: Collection[model.Slug]
 
 
 def names_in_doubt(
@@ -85,19 +87,27 @@ def names_in_doubt(
 ) -> Names | None:
     """What the texts are asked about; None where no page can have got another's name.
 
-    ``changed`` are pages of the base that a side has otherwise; the rest as in
-    ``renames``.
+    ``changed`` are pages of the base that a side has otherwise, or lacks; the rest as
+    in ``renames``.
     """
+    before = {slug: agreed(base[slug]) for slug in sorted(changed)}
     old = {
         slug: state
-        for slug in sorted(changed)
+        for slug, state in before.items()
         if slug in side.pages
-        and (state := agreed(base[slug])).digest != side.pages[slug].digest
+        and state.digest != side.pages[slug].digest
         and not (trusts_identity and state.identity == side.pages[slug].identity != "")
     }
-    if not (side.is_complete and old):
+    gone = before.keys() - side.pages.keys() - side.unreadable
+    if not (side.is_complete and (old or gone)):
         return None
-    come = sorted(side.pages.keys() - base.keys() - side.copies.keys())
+    come = side.pages.keys() - base.keys() - side.copies.keys()
+    if gone:
+        # what this finds is certain, and a file that is seen was not made anew
+        found = renames(base, side, agreed, trusts_identity=trusts_identity)
+        come -= set(found.values())
+        seen = {page.identity for page in side.pages.values()} - {""}
+        gone = {s for s in gone - found.keys() if before[s].identity not in seen}
     now = {slug: side.pages[slug] for slug in (*old, *come)}
     by_identity = _pairs(old, now, lambda state: state.identity)
     likely = _pairs(old, now, _text_of)
@@ -109,10 +119,10 @@ def names_in_doubt(
     else:
         likely |= by_identity
         by_identity = {}
-    new = tuple(come) if max(len(old), len(come)) <= LIKE_PAGES_MAX else ()
+    new = sorted(come) if len(old) + len(gone) <= LIKE_PAGES_MAX >= len(come) else []
     if not (by_identity or others or likely or new):
         return None
-    return Names(frozenset(old), by_identity, others, likely, new)
+    return Names(frozenset(old), frozenset(gone), by_identity, others, likely, new)
 
 
 def _pairs(
@@ -165,10 +175,13 @@ class _Matching:
         # the service keeps one page of names that it takes for one
         self._match_unique(lambda state: model.name_key(state.slug))
         self._match_unique(_text_of)
-        # Pages that kept their place below a parent that was renamed: with the same
-        # text a folder that other pages were moved between is parent
-        # enough: it distinguishes pages of one text
-        parents, folders = self._moves()
+        # Pages that kept their place below a parent that was renamed.  For a page with
+        # the same text, a folder that other pages were moved between is parent enough.
+        parents = {str(old): str(new) for old, new in self._found.items()}
+        folders: dict[str, set[str]] = {}
+        for pair in self._found.items():
+            for before, after in _folders_moved(*pair):
+                folders.setdefault(before, set()).add(after)
         for slug in sorted(self._gone):
             for folder in model.folders_above(slug):
                 rest = slug[len(folder) :]
@@ -187,14 +200,6 @@ class _Matching:
         for one in old.keys() & new.keys():
             if len(old[one]) == len(new[one]) == 1:
                 self._match(old[one][0], new[one][0])
-
-    def _moves(self) -> tuple[dict[str, str], dict[str, set[str]]]:
-        """Renamed pages, and folders between which pages kept their leaf."""
-        folders: dict[str, set[str]] = {}
-        for pair in self._found.items():
-            for old, new in _folders_moved(*pair):
-                folders.setdefault(old, set()).add(new)
-        return {str(old): str(new) for old, new in self._found.items()}, folders
 
     def _match(self, old: model.Slug, new: model.Slug) -> None:
         if old not in self._gone or new not in self._come:

@@ -73,9 +73,8 @@ async def names_taken(
     async def theirs(slug: Slug) -> Page:
         return await cycle.remote_page(slug, there, known="", expected=None)
 
-    names = renames.names_in_doubt(
-        base, here, lambda page: page.local_state, edited_here
-    )
+    doubted = edited_here | (edited_there - here.pages.keys())
+    names = renames.names_in_doubt(base, here, lambda page: page.local_state, doubted)
     taken_here = await _taken(cycle, base, names, cycle.local.read, edited_there)
     names = renames.names_in_doubt(
         base, there, lambda page: page.remote_state, edited_there, trusts_identity=True
@@ -99,7 +98,8 @@ async def _taken(
     if names is None:
         return renames.NOTHING_TAKEN
 
-    seen: dict[Slug, Parts | None] = {}
+    seen: dict[Slug, Parts | None] = {s: Parts("", base[s].format) for s in names.gone}
+    new_names = [new for new in names.new if new not in names.likely.values()]
 
     async def kept(agreed: Parts | None, slug: Slug) -> float:
         if slug not in seen:
@@ -114,8 +114,8 @@ async def _taken(
         return await on_texts(lambda: kept_share(agreed, now), agreed.text, now.text)
 
     found = dict(names.certain)
-    for old in sorted(names.old - found.keys()):
-        if not (old in names.likely or names.new):
+    for old in sorted((names.old | names.gone) - found.keys()):
+        if not (old in names.likely or new_names):
             continue
         text = cycle.state.text(old)
         agreed = None if text is None else Parts(text, base[old].format)
@@ -125,8 +125,8 @@ async def _taken(
         if new is not None and (new in base or left < renames.HALF):
             found[old] = new
         elif left < renames.LITTLE:
-            like = [new for new in names.new if await kept(agreed, new) >= renames.HALF]
-            found |= {old: like[0]} if len(like) == 1 else {}
+            like = [new for new in new_names if await kept(agreed, new) >= renames.HALF]
+            found |= {old: like[0]} if len(like) == 1 and seen[like[0]] else {}
     renamed, circle = renames.without_circles(found, base)
     # who changed places with others is a page like any other where nobody edited one
     doubtful = circle if not circle.isdisjoint(edited) else frozenset[Slug]()
