@@ -177,14 +177,15 @@ async def test_note_is_shown_beside_its_number(chromium: Browser, site: str) -> 
         assert not await notes.nth(1).is_visible()
 
 
+@pytest.mark.parametrize("key", ["Enter", "Space"])
 async def test_picture_opens_in_its_own_size_and_closes(
-    chromium: Browser, site: str
+    chromium: Browser, site: str, key: str
 ) -> None:
     async with visiting(chromium, site) as visit:
         await visit.go("code.html")
         picture = visit.page.get_by_role("button", name="A wide picture")
         await picture.focus()
-        await visit.page.keyboard.press("Enter")
+        await visit.page.keyboard.press(key)
         opened = visit.page.locator("dialog img")
         assert (await box_of(opened))["width"] == 3000
         assert await visit.axe() == []

@@ -125,8 +125,12 @@ async def test_hits_close_with_escape(chromium: Browser, file_base: str) -> None
         await visit.go("index.html")
         await visit.page.fill(".search input", "export")
         await visit.page.locator(".hits a").first.wait_for()
+        await visit.page.keyboard.press("ArrowDown")
         await visit.page.keyboard.press("Escape")
         assert not await visit.page.locator(".hits").is_visible()
+        # the keyboard goes on where the query is
+        field = visit.page.locator(".search input").first
+        assert await field.evaluate("node => node === document.activeElement")
 
 
 async def test_box_leads_to_the_search_page_and_on_without_script(

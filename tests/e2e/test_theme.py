@@ -287,6 +287,32 @@ async def test_wide_table_is_printed_whole(chromium: Browser, odd_site: str) -> 
         assert await folded.evaluate("node => node.checkVisibility()")
 
 
+async def test_links_and_keys_of_a_table_are_printed_as_their_text_is(
+    chromium: Browser, sample_site: Path
+) -> None:
+    handbook = "docs/handbook/-/wikis/"
+    async with visiting(chromium, sample_site.as_uri() + "/", viewport=PAPER) as visit:
+        await visit.page.emulate_media(media="print")
+        await visit.go(f"{handbook}index.html")
+        size = "node => getComputedStyle(node).fontSize"
+        link = visit.page.locator("td > a").first
+        assert await link.evaluate(size) == await link.locator("..").evaluate(size)
+        await visit.go(f"{handbook}reference/configuration.html")
+        key = visit.page.locator("td > code", has_text="token_command").first
+        assert await key.evaluate("node => node.getClientRects().length") == 1
+
+
+@pytest.mark.parametrize("box", ["#siteNav", "#siteToc"])
+async def test_enter_opens_a_menu_of_a_phone(
+    chromium: Browser, sample_site: Path, box: str
+) -> None:
+    async with visiting(chromium, sample_site.as_uri() + "/", viewport=MOBILE) as visit:
+        await visit.go("docs/handbook/-/wikis/formats/markdown.html")
+        await visit.page.locator(box).focus()
+        await visit.page.keyboard.press("Enter")
+        assert await visit.page.locator(box).is_checked()
+
+
 async def test_on_paper_notes_have_a_frame_and_heads_stay_where_they_belong(
     chromium: Browser, sample_site: Path
 ) -> None:

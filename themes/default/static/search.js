@@ -213,7 +213,7 @@ if (box) {
 	box.onkeydown = (event) => {
 		const stops = [box.q, ...list.querySelectorAll("a")];
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-		hits.hidden ||= event.key === "Escape";
+		if (event.key === "Escape") hits.hidden = !box.q.focus();
 		if (!step) return;
 		stops.at((stops.indexOf(document.activeElement) + step) % stops.length).focus();
 		return false;

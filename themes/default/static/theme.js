@@ -97,7 +97,11 @@ function dress() {
 			if (img.naturalWidth < img.clientWidth * 1.2) return;
 			Object.assign(img, { className: img.className + " zoom", role: "button", tabIndex: 0 });
 			img.onclick = () => enlarge(img);
-			img.onkeydown = (event) => event.key === "Enter" && enlarge(img);
+			img.onkeydown = ({ key }) => {
+				if (key !== "Enter" && key !== " ") return;
+				enlarge(img);
+				return false;
+			};
 		};
 		img.complete ? look() : (img.onload = look);
 	}
@@ -134,6 +138,7 @@ onchange = showPage; // the menu
 onresize = fit;
 
 onkeydown = (event) => {
+	if (event.key === "Enter" && event.target.matches("#siteNav, #siteToc")) event.target.click();
 	if (event.key === "Escape") all(".menu-box").map((box) => (box.checked = false));
 	const field = all("input[name=q]").find((it) => it.offsetParent);
 	if (!field || (event.ctrlKey ? event.key !== "k" : event.key !== "/" || event.target.closest("input, select"))) return;
