@@ -63,9 +63,14 @@ async def test_commands_show_and_steer_the_fleet(
     await fleet.rows._do(silent, ("dead",))
     lines = (await said(capsys, "status")).splitlines()
     assert [one.startswith("worker") for one in lines] == [False, True, True, False]
-    assert ["in its place" in one for one in lines] == [False, False, True, False]
+    assert ["are free for" in one for one in lines] == [False, False, True, False]
     assert "the fleet is drained" in lines[-1]
     assert await said(capsys, "drain", "--end") == "workers may be started\n"
+    assert "no worker" not in await said(capsys, "status")
+    await fleet.rows._do(silent, ("alive",))
+    assert (await said(capsys, "status")).endswith(
+        "no worker runs: start one with wikisync fleet run\n"
+    )
     assert await fleet.claim("project-1") is None
     await fleet.hint()
     row = await fleet.claim("project-1")

@@ -271,6 +271,25 @@ async def test_file_that_is_gone_here_comes_back_though_the_wiki_stays_as_it_is(
     assert files_here(pair) == {way: RED}
 
 
+@pytest.mark.parametrize("way", ["img/p.png", f"uploads/{'1' * 32}/p.png"])
+async def test_files_of_a_page_are_fetched_once_its_conflict_takes_the_wiki_s_text(
+    pair: Pair, way: str
+) -> None:
+    """At a commit at which all files of the pages that were agreed on are here."""
+    pair.asks_git = True
+    pair.restart()
+    theirs = f"three ![p]({way})\n"
+    await push(pair, {"home.md": "one\n"})
+    await pair.rest()
+    pair.save("home.md", "two\n")
+    await push(pair, {"home.md": theirs, way: RED})
+    await pair.rest()
+    assert (await pair.rest()).held
+    pair.save("home.conflict.md", theirs)
+    await pair.rest()
+    assert files_here(pair) == {way: RED}
+
+
 async def test_files_of_a_commit_are_fetched_after_a_push_that_left_them(
     pair: Pair,
 ) -> None:

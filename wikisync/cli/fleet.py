@@ -255,10 +255,12 @@ def status(console: Console, database: str, *, is_all: bool) -> int:
             f" {counts.halted} halted, {counts.failing} failing"
         )
         for name, age_s in counts.workers.items():
-            also = ": others have its wikis, start one in its place" * (age_s >= DEAD_S)
+            also = ": its wikis are free for others" if age_s >= DEAD_S else ""
             console.lines(f"worker {name}, seen {age_s:.0f} s ago{also}")
         if counts.is_draining:
             console.lines("the fleet is drained: wikisync fleet drain --end")
+        elif all(age_s >= DEAD_S for age_s in counts.workers.values()):
+            console.lines("no worker runs: start one with wikisync fleet run")
         if shown:
             cells = [[one.path, one.pages, one.place, one.problem] for one in shown]
             console.table(("wiki", "pages", "site", "problem"), cells)

@@ -227,9 +227,10 @@ def open_bucket(url: str) -> Bucket:
     """
     parts = urlsplit(url)
     prefix = parts.path.strip("/")
-    has_dots = prefix and {"", ".", ".."} & set(prefix.split("/"))
-    if parts.query or parts.fragment or has_dots:
-        raise SiteError(f"{url} has ?, # or a part that is empty or only dots")
+    if parts.query or parts.fragment:
+        raise SiteError(f"{url} has ? or # in it, which no place in a bucket may have")
+    if prefix and {"", ".", ".."} & set(prefix.split("/")):
+        raise SiteError(f"{url} has a part that is empty or only dots")
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
     # messages of obstore have the whole of it
     if endpoint and (

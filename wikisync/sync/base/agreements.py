@@ -188,7 +188,7 @@ class Agreements(History):
             self._changes.append(change)
 
     def _doubt(self, change: _Change) -> None:
-        """The wiki's mark says nothing of these pages, if this process ends now."""
+        """The wiki's mark, and what is known of files, may not hold for these pages."""
         memory = self.memory
         if memory.remote_tag:
             agreed = {one.page.slug for one in change.agreed}
@@ -197,7 +197,9 @@ class Agreements(History):
             tag = memory.remote_tag if len(again) <= PAGES_AGAIN_MAX else ""
             self.remember(remote_tag=tag, remote_again=again)
         self.remember(
-            refusals=change.follow(memory.refusals), edits=change.follow(memory.edits)
+            files_at="",
+            refusals=change.follow(memory.refusals),
+            edits=change.follow(memory.edits),
         )
 
     def remember_mark(self, there: Snapshot) -> None:
