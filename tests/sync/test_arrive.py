@@ -55,18 +55,6 @@ async def test_what_was_not_replaced_is_no_old_text(state: State) -> None:
     assert [one for one in copies.known.replaced(HOME) if one.is_written] == []
 
 
-async def test_a_file_written_anew_leaves_no_old_text_to_windows(state: State) -> None:
-    copies = await edited(state)
-    await copies.rest()
-    assert [one for one in copies.known.replaced(HOME) if one.is_written]
-    copies.there.remove("home")
-    await copies.rest()
-    copies.there.put("home", "anew\n")
-    await copies.rest()
-    assert copies.texts()["home"] == "anew\n"
-    assert [one for one in copies.known.replaced(HOME) if one.is_written] == []
-
-
 async def test_one_file_that_cannot_be_written_does_not_stop_the_others(
     state: State,
 ) -> None:

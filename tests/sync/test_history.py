@@ -41,14 +41,6 @@ def test_text_counts_as_replaced_once_that_is_confirmed(
     assert known.replaced(HOME)[0].is_written
 
 
-def test_no_window_shows_what_a_file_made_anew_had_before(known: WikiState) -> None:
-    numbers = [known.remember_replaced(s, "one", "two", NOW) for s in (HOME, OTHER)]
-    known.confirm_replaced(numbers)
-    known.forget_windows([HOME])
-    assert not known.replaced(HOME)[0].is_written
-    assert known.replaced(OTHER)[0].is_written
-
-
 def test_no_edit_evicts_a_replaced_text(known: WikiState) -> None:
     for turn in range(ledger.REPLACED_CHECK_EVERY + 2):
         known.remember_replaced(HOME, f"text {turn}", "x", NOW, is_contained=True)

@@ -331,17 +331,13 @@ class History(WikiRows):
 
     def confirm_replaced(self, numbers: Iterable[int]) -> None:
         """Note that these texts were really replaced by what was to be written."""
-        self._mark("is_written = 1 WHERE wiki = ? AND id = ?", numbers)
-
-    def forget_windows(self, slugs: Iterable[Slug]) -> None:
-        """No window shows what was replaced before these files were made anew."""
-        self._mark("is_written = 0 WHERE wiki = ? AND slug = ?", slugs)
-
-    def _mark(self, what: str, keys: Iterable[int | str]) -> None:
-        rows = [(self.number, key) for key in keys]
-        if rows:
-            with self._database.transaction() as connection:
-                connection.executemany(f"UPDATE history SET {what}", rows)  # noqa: S608 - ours
+        rows = [(self.number, number) for number in numbers]
+        if not rows:
+            return
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "UPDATE history SET is_written = 1 WHERE wiki = ? AND id = ?", rows
+            )
 
     # -- syncs -----------------------------------------------------------------------
 

@@ -144,9 +144,7 @@ class _Pulls:
         # that failed keeps its record, and the next cycle finds the same difference.
         slugs = [one.page.slug for one in agreed]
         kept = [self._keeping[slug] for slug in slugs if slug in self._keeping]
-        with self._state.together():
-            self._state.record(agreed, is_step=True)
-            self._state.forget_windows(page.slug for page, old in batch if old is None)
+        self._state.record(agreed, is_step=True)
         self._state.confirm_replaced(kept)
         self._tally.pulled += slugs
         self._cycle.progress.advance(len(agreed))
