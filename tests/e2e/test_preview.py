@@ -112,6 +112,17 @@ async def test_a_save_of_the_text_replaces_the_text_alone(
         assert await visit.page.get_by_role("searchbox").first.input_value() == "words"
 
 
+async def test_a_save_is_shown_though_one_answer_was_lost(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as visit:
+        await visit.go("guide.html")
+        await visit.page.route("**/guide.html", lambda route: route.abort(), times=1)
+        (desk.root / "handbook" / "guide.md").write_text("Words that came.\n")
+        await wait_for_text(visit, "Words that came")
+        visit.errors.clear()
+
+
 async def test_what_stands_beside_the_text_is_brought_up_to_date_too(
     chromium: Browser, desk: Desk
 ) -> None:

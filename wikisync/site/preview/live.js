@@ -51,10 +51,12 @@ export function begin(page) {
 	// (data-live) that it will again.
 	async function renew() {
 		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
-		// where nobody answers, the next run says what is new; somebody who writes
-		// meanwhile has all renewed at the end
-		if (!answer || page.writer) return;
-		const other = new DOMParser().parseFromString(await answer.text(), "text/html");
+		const text = answer && (await answer.text().catch(() => null));
+		// where no whole answer came, what is new is asked for at the server's next word;
+		// somebody who writes meanwhile has all renewed at the end
+		if (text === null) return page.again();
+		if (page.writer) return;
+		const other = new DOMParser().parseFromString(text, "text/html");
 		const script = other.querySelector("script[data-frame]");
 		if (!script || isElsewhere || answer.redirected || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
 		own.key = script.dataset.key;
