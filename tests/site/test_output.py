@@ -276,6 +276,20 @@ def test_first_build_that_was_killed_can_be_run_again(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"a.html": "1"}
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_what_is_in_the_place_of_staged_files_is_named(
+    tmp_path: Path, is_link: bool
+) -> None:
+    publish(tmp_path, {"a.html": "1"})
+    (tmp_path / NEW_FILES).parent.mkdir()
+    if is_link:
+        (tmp_path / NEW_FILES).symlink_to(tmp_path)
+    else:
+        (tmp_path / NEW_FILES).write_text("of somebody else")
+    with pytest.raises(SiteError, match=NEW_FILES):
+        publish(tmp_path, {"a.html": "2"})
+
+
 def test_build_killed_during_the_swap_is_put_right(tmp_path: Path) -> None:
     """Files of the new site are in place already, its manifest is not."""
     publish(tmp_path / "new", {"a.html": "2", "gone.html": "2"})

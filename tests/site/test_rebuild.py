@@ -16,6 +16,7 @@ from wikisync.errors import UsageError
 from wikisync.folder import index
 from wikisync.site import addresses, pages
 from wikisync.site.navigation import Tree
+from wikisync.site.output_place import NEW_FILES
 from wikisync.site.theme import Theme
 from wikisync.site.writing import SiteWriting
 
@@ -26,6 +27,16 @@ def test_build_without_change_writes_nothing(own_handbook: Studio) -> None:
     assert (report.written, report.removed) == (0, 0)
     assert report.unchanged == len(before)
     assert {path: (own_handbook.site / path).stat() for path in before} == before
+
+
+def test_build_without_change_leaves_no_staged_page_of_a_killed_one(
+    own_handbook: Studio,
+) -> None:
+    staged = own_handbook.site / NEW_FILES / "secret.html"
+    staged.parent.mkdir(parents=True)
+    staged.write_text("of a page that is gone")
+    own_handbook.build()
+    assert not staged.parent.exists()
 
 
 def test_build_without_change_gives_the_same_report(studio: Studio) -> None:

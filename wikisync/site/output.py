@@ -333,10 +333,12 @@ def _held(root: Path) -> Iterator[int]:
 
 
 def is_untouched(root: Path, files: Files) -> bool:
-    """Whether every file still is as a build left it, by size and time."""
+    """Whether all files are as a build left them, by size and time, none staged."""
     top = os.fspath(root)
-    return MANIFEST in files and all(
-        _is_as_left(top, path, state) for path, state in files.items()
+    return (
+        MANIFEST in files
+        and not os.path.lexists(root / output_place.NEW_FILES)
+        and all(_is_as_left(top, path, state) for path, state in files.items())
     )
 
 

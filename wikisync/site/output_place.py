@@ -168,6 +168,7 @@ class OutputPlace:
         with (
             contextlib.suppress(SiteError, FileNotFoundError),
             self._opened(_NEW_PARTS[:-1]) as place,
+            self._opened(_NEW_PARTS),
         ):
             shutil.rmtree(_NEW_PARTS[-1], dir_fd=place)
         self._remove_empty(_NEW_PARTS[:-1])
