@@ -221,3 +221,19 @@ async def test_links_follow_a_file_that_was_renamed_by_hand(cloned: Cloned) -> N
     again = await cloned.run("mv", "handbook/guide.md", "handbook/manual.md")
     assert again.code == 2
     assert "there is no page or folder guide" in again.err
+
+
+async def test_a_rename_and_back_is_no_older_copy(cloned: Cloned) -> None:
+    """Also in a wiki of which most pages link to the page."""
+    for name in "abcd":
+        cloned.write(f"{name}.md", f"See [the guide](guide), {name}.\n")
+    await cloned.run("sync")
+    for old, new in (("guide", "first"), ("first", "guide"), ("guide", "first")):
+        await cloned.run("mv", f"handbook/{old}.md", f"handbook/{new}.md")
+        ran = await cloned.run("sync")
+        assert ran.code == 0, ran.err
+        assert f"({new})" in (await cloned.wiki())["a.md"]
+    for name in "abcd":
+        cloned.write(f"{name}.md", f"See [the guide](guide), {name}.\n")
+    # such a text that nobody's rename wrote is one
+    assert (await cloned.run("sync")).code == 4

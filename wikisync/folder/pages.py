@@ -233,11 +233,8 @@ class PageFolder:
         return any(self._is_hidden(way) for way in (path_of(slug, page_format), *plain))
 
     def _is_hidden(self, path: str) -> bool:
-        if self.patterns.hides(path):
-            return True
-        hidden = self.scanned.hidden
-        ways = (path, *folders_above(path), "")
-        return bool(hidden) and any(way in hidden for way in ways)
+        hidden, ways = self.scanned.hidden, (path, *folders_above(path), "")
+        return self.patterns.hides(path) or any(way in hidden for way in ways)
 
     def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages below a directory that is there and holds nothing."""

@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -132,8 +133,9 @@ def know_again(
     root: Path,
     files: Mapping[PagePath, tuple[str, str]],
     moved: Set[PagePath],
+    texts: Mapping[PagePath, tuple[str, str]],
 ) -> None:
-    """Note by what files of a wiki's folder were known, and are now."""
+    """Note by what files of a folder were known, and are now, and their texts."""
     # Else a page with another text and another name would be a new one.  A sync that
     # runs beside it reads that.
     if not (private / STATE_FILE).exists():
@@ -148,6 +150,11 @@ def know_again(
             # what a sync records meanwhile must not be written over
             with known.together():
                 _rename_identities(known, files, moved)
+                for path, (before, after) in texts.items():
+                    # links that a later rename changes back are no older copy
+                    if found := parse_path(path):
+                        slug = known.aliases().get(found[0], found[0])
+                        known.remember_replaced(slug, before, after, time.time())
 
 
 def _rename_identities(

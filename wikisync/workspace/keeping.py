@@ -145,10 +145,9 @@ class Keeping:
             )
 
     def _is_meant(self, wiki: PublishedWiki, found: Found) -> bool:
-        is_same_service = wiki.origin.service in {"", self._service}
-        return is_same_service and found.selection.means(
-            wiki.owner, wiki.origin.asked_by
-        )
+        origin = wiki.origin
+        is_same_service = origin.service in {"", self._service}
+        return is_same_service and found.selection.means(wiki.owner, origin.asked_by)
 
     async def _ask(self, client: Client, wiki: PublishedWiki, found: Found) -> None:
         option = wiki.origin.asked_by

@@ -194,8 +194,7 @@ class FileRenderer:
 
     def _options_for(self, root: Path) -> MarkupOptions:
         if root not in self._options:
-            section = workspace_markup(root)
-            self._options[root] = chosen_markup(self._markup, section)
+            self._options[root] = chosen_markup(self._markup, workspace_markup(root))
         return self._options[root]
 
     def _around(self, root: Path, *, files_max: int | None = None) -> Surroundings:

@@ -287,11 +287,8 @@ def _late(known: WikiState, slug: Slug) -> Slug:
 
 
 def _is_same(before: Version | None, one: Version) -> bool:
-    return (
-        before is not None
-        and before.text == one.text
-        and before.is_conflict == one.is_conflict
-    )
+    said = one.text, one.is_conflict
+    return before is not None and (before.text, before.is_conflict) == said
 
 
 def _page_in(entry: Trashed) -> tuple[Slug, Format] | None:

@@ -164,7 +164,8 @@ def make_moves(desk: WikiDesk, moves: Moves) -> list[PagePath]:
         if made.outcome in {"clash", "gone"}:
             clashing.append(one.path)
     # with another text, another name and another identity each would be a new page
-    desk.know_again(known, moved)
+    texts = {one.path: (one.before, one.after) for one in moves.texts}
+    desk.know_again(known, moved, texts)
     for file in moves.files:
         desk.move(file.path, file.target)
     return clashing

@@ -52,9 +52,10 @@ WRITTEN_S = 0.1
 TRIES_MAX = 8
 """So often a text is merged anew while another program saves the same file."""
 
-KnowAgain = Callable[[Path, Mapping[PagePath, tuple[str, str]], Set[PagePath]], None]
-"""Notes in the workspace by what files of a wiki's folder were known, and are now; and
-which of them are about to be renamed."""
+TwoByPath = Mapping[PagePath, tuple[str, str]]
+KnowAgain = Callable[[Path, TwoByPath, Set[PagePath], TwoByPath], None]
+"""Notes in the workspace by what files of a wiki's folder were known, and are now;
+which of them are about to be renamed; and what texts they had, and have."""
 
 Outcome = Literal["saved", "merged", "clash", "gone"]
 
@@ -93,12 +94,15 @@ class WikiDesk:
         self._replaced: dict[Digest | None, str] = {}
         """Texts that files held before saves here, the oldest first."""
 
-    def know_again(self, files: Mapping[PagePath, str], moved: Set[PagePath]) -> None:
+    def know_again(
+        self, files: Mapping[PagePath, str], moved: Set[PagePath], texts: TwoByPath
+    ) -> None:
         """Let the sync know files that were written, or are renamed next.
 
         Args:
             files: What ``identities`` said before.
             moved: Those that are renamed next.
+            texts: Those whose links were changed, before and after.
         """
         if self._know_again is not None:
             now = self.identities(files)
@@ -107,7 +111,7 @@ class WikiDesk:
                 for path, before in files.items()
                 if path in now and (path in moved or before != now[path])
             }
-            self._know_again(self.root, changed, moved)
+            self._know_again(self.root, changed, moved, texts)
 
     def identities(self, paths: Iterable[PagePath]) -> dict[PagePath, str]:
         """By what files are known when they are renamed."""

@@ -357,9 +357,8 @@ def _followers(
 
 def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
     is_shrinking = kind in {BatchKind.SHRUNK_HERE, BatchKind.SHRUNK_THERE}
-    return isinstance(action, _ACTIONS.get(kind, ())) and (
-        not is_shrinking or action.slug in shrunk
-    )
+    is_one = isinstance(action, _ACTIONS.get(kind, ()))
+    return is_one and (not is_shrinking or action.slug in shrunk)
 
 
 _ACTIONS: Mapping[BatchKind, type | UnionType] = {

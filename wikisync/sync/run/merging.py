@@ -97,7 +97,6 @@ async def _taken(
     """Names of one side that another page has by now, by the texts."""
     if names is None:
         return renames.NOTHING_TAKEN
-
     seen: dict[Slug, Parts | None] = {s: Parts("", base[s].format) for s in names.gone}
     new_names = [new for new in names.new if new not in names.likely.values()]
 
