@@ -97,11 +97,7 @@ function dress() {
 			if (img.naturalWidth < img.clientWidth * 1.2) return;
 			Object.assign(img, { className: img.className + " zoom", role: "button", tabIndex: 0 });
 			img.onclick = () => enlarge(img);
-			img.onkeydown = ({ key }) => {
-				if (key !== "Enter" && key !== " ") return;
-				enlarge(img);
-				return false;
-			};
+			img.onkeydown = ({ key }) => !/^( |Enter)$/.test(key) || enlarge(img) || false;
 		};
 		img.complete ? look() : (img.onload = look);
 	}
