@@ -305,6 +305,21 @@ async def test_each_spelling_of_a_word_finds_the_other(
             assert texts[number] in marks
 
 
+@pytest.mark.parametrize("is_typed", [False, True])
+async def test_an_umlaut_that_is_typed_with_an_e_is_found(
+    chromium: Browser, tmp_path: Path, is_typed: bool
+) -> None:
+    """As any other slip, so that words with those letters keep them."""
+    words = [("Größe", "groesse"), ("Mäuse", "maeuse"), ("Übung", "uebung")]
+    there = [pair[is_typed] for pair in words]
+    documents = [document(f"{n}.html", f"x {text}") for n, text in enumerate(there)]
+    base = write_search_site(tmp_path, [*documents, document("9.html", "bluetooth")])
+    async with visiting(chromium, base) as visit:
+        for number, pair in enumerate(words):
+            assert await hits_in(visit, pair[not is_typed]) == [f"{number}.html"]
+        assert await hits_in(visit, "blue") == ["9.html"]
+
+
 async def test_every_word_is_found_in_an_index_of_many_levels(
     chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

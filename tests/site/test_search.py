@@ -99,12 +99,6 @@ def test_spellings_of_a_word_are_one(written: str, typed: str) -> None:
     assert fold(written) == fold(typed)
 
 
-def test_spelling_of_other_languages_is_left() -> None:
-    english = ["true", "issue", "issues", "valued", "does", "queue", "frequent"]
-    assert words_of(" ".join(english)) == english
-    assert count_words("neue Bauer oeil") == count_words("néue Bauer œil")
-
-
 def test_fold_leaves_nothing_that_folds_again() -> None:
     text = "".join(chr(code) for code in range(0x20, 0x3000))
     assert fold(fold(text)) == fold(text)
@@ -127,7 +121,7 @@ def test_word_in_a_short_page_weighs_more() -> None:
 
 def test_shards_hold_every_word_once_and_stay_small() -> None:
     dice = random.Random(1)
-    words = ["w" + "".join(dice.choices("bcdfg", k=7)) for _ in range(5000)]
+    words = ["w" + "".join(dice.choices("abcde", k=7)) for _ in range(5000)]
     documents = [
         document(f"{n}.html", " ".join(words[n * 50 : n * 50 + 100])) for n in range(99)
     ]

@@ -31,9 +31,7 @@ _ARTICLE = "(?<![\u0620-\u06ff])[وفبك]?ال(?=[\u0620-\u064a]{3})"
 _LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i"}
 )
-"""Letters that no accent makes, as they are typed without them."""
-_UMLAUT = r"(a|o(?!e[iu])|(?<![aeiouq])u)e(?!e|[ds]?(?![a-z]))"
-"""One typed with an e, but not in queue, cœur, issues."""
+"""Letters that are no letter with an accent, as they are typed without them."""
 _PAIRED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -55,12 +53,11 @@ _WORDS_PER_STEP = 100
 def fold(text: str) -> str:
     """One spelling of what means the same: NFKC, no accent or Arabic article, lower."""
     if text.isascii():
-        return re.sub(_UMLAUT, r"\1", text.lower())
+        return text.lower()
     apart = re.sub(_COMBINING, "", unicodedata.normalize("NFKD", text))
     if "ال" in apart:
         apart = re.sub(_ARTICLE, "", apart)
-    plain = unicodedata.normalize("NFC", apart).lower().translate(_LETTERS)
-    return re.sub(_UMLAUT, r"\1", plain)
+    return unicodedata.normalize("NFC", apart).lower().translate(_LETTERS)
 
 
 def count_words(text: str) -> Counter[str]:
@@ -69,13 +66,8 @@ def count_words(text: str) -> Counter[str]:
     is_plain = text.isascii()
     words = text.translate(_ASCII_TABLE).split() if is_plain else ()
     counts = Counter(words) if is_plain else _count_folded(fold(text))
-    for word in [
-        word
-        for word in counts
-        if len(word) > WORD_CHARS_MAX or "ae" in word or "oe" in word or "ue" in word
-    ]:
-        times = counts.pop(word)
-        counts[fold(word)[:WORD_CHARS_MAX]] += times
+    for word in [word for word in counts if len(word) > WORD_CHARS_MAX]:
+        counts[word[:WORD_CHARS_MAX]] += counts.pop(word)
     return counts
 
 

@@ -54,7 +54,7 @@ const pattern = RegExp(`[${pairs}]+|${others}])+`, "gu");
 const pair = RegExp(`^[${pairs}]`, "u");
 const plain = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ł: "l", ı: "i" };
 const fold = (line) =>
-	line.normalize("NFKD").replace(/[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/g, "").replace(/(?<![\u0620-\u06ff])[وفبك]?ال(?=[\u0620-\u064a]{3})/g, "").normalize("NFC").toLowerCase().replace(/[ßæœøđłı]/g, (it) => plain[it]).replace(/(a|o(?!e[iu])|(?<![aeiouq])u)e(?!e|[ds]?(?![a-z]))/g, "$1");
+	line.normalize("NFKD").replace(/[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/g, "").replace(/(?<![\u0620-\u06ff])[وفبك]?ال(?=[\u0620-\u064a]{3})/g, "").normalize("NFC").toLowerCase().replace(/[ßæœøđłı]/g, (it) => plain[it]);
 const wordsOf = (line) =>
 	(fold(line).match(pattern) || []).flatMap((word) => {
 		const chars = [...word];
