@@ -168,7 +168,7 @@ class Output:
             self.files[path] = FileState((self.root / path).lstat().st_size, digest)
 
     def content(self, path: str) -> bytes:
-        """What a file shall hold; nothing where it is left out.  Safe in any thread."""
+        """What a file shall hold; nothing where it is left out."""
         state = self.files.get(path)
         if state is None:
             return b""

@@ -65,7 +65,7 @@ class Staging:
             return file.read()
 
     def drop(self, path: str) -> None:
-        """Let go of a file, if it is there."""
+        """Remove a staged file, if it is there."""
         with contextlib.suppress(FileNotFoundError):
             folder, name = self._folder_of(path, makes=False)
             os.unlink(name, dir_fd=folder)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 DAYS_CACHED = 4096
+"""Dates of which the text is kept."""
 SHARED_TEXTS_MAX = 8192
 """Texts kept for the pages of the same directories."""
 

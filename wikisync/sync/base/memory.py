@@ -97,7 +97,7 @@ class WikiRows:
     def __init__(self, database: Database, number: int) -> None:
         self._database = database
         self.number = number
-        """Of the record in the file."""
+        """Of the wiki, in each table of the state."""
         self._memory = WikiMemory()
         self._memory_of: object = None
         self._changed: set[str] = set()
