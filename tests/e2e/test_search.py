@@ -1,4 +1,4 @@
-"""Search as a reader uses it, and the words of Python against those of the browser."""
+"""Search as a reader uses it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ from tests.e2e.conftest import sample_wikis
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
 from tests.support.browser import SEARCH_BYTES, Visit, serving_folder, visiting
-from tests.support.searched import SPELLINGS, searched
-from tests.support.theming import full_context, page_context
+from tests.support.searched import searched
+from tests.support.searching import (
+    NOT_ALL,
+    SEARCH,
+    document,
+    hits,
+    hits_in,
+    write_search_site,
+)
 from wikisync.markup.record import Section
 from wikisync.site import search_terms
 from wikisync.site.build import build_site
 from wikisync.site.model import SiteOptions
-from wikisync.site.search import SearchDocument, build_shards
+from wikisync.site.search import SearchDocument
 from wikisync.site.search_words import document_words, packed_words
-from wikisync.site.theme import load_theme
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Route
@@ -29,65 +35,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 HANDBOOK = "docs/handbook/-/wikis/"
-SEARCH = "-/search.html"
-NOT_ALL = "No page has all of these words."
-ODD_TEXTS = (
-    "Café naïve ÅNGSTRÖM",
-    "cafe\u0301s decomposed",
-    "Ｆｕｌｌｗｉｄｔｈ ①②",
-    "日本語の本を読む",
-    "水",
-    "한국어 사전",
-    "ภาษาไทย",
-    "हिन्दी में लिखो",
-    "שָׁלוֹם עולם",
-    "السَّلَام عليكم",
-    "Ελληνικός ΟΔΟΣ",
-    "Straße İstanbul ſharp",
-    "snake_case_9 C++ x86-64",
-    "𠮷野家 𝒳",
-    "ﬁne ½ ™",
-    "a" * 40,
-    "Дом ёлка",
-)
-
-
-def write_search_site(folder: Path, documents: list[SearchDocument]) -> str:
-    """A search page with an index and nothing else; its address."""
-    theme = load_theme("default")
-    context = full_context(
-        page=page_context(title="Search", url=SEARCH), wiki=None, nav=None
-    )
-    files = dict(theme.assets())
-    files[SEARCH] = theme.render("search.html", context, at=SEARCH).encode()
-    files |= {
-        f"-/search/{name}": text for name, text in build_shards(documents).items()
-    }
-    for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
-    return folder.as_uri() + "/"
-
-
-def document(url: str, text: str, title: str = "") -> SearchDocument:
-    return searched(url, title, Section("", "", text))
-
-
-async def hits(browser: Browser, base: str, query: str) -> list[str]:
-    """Addresses that the search page gives for a query, the best first."""
-    async with visiting(browser, base) as visit:
-        return await hits_in(visit, query)
-
-
-async def hits_in(visit: Visit, query: str, *, is_partial: bool = False) -> list[str]:
-    """The same in a window that is already there; a partial hit lacks words."""
-    await visit.page.goto(f"{visit.base}{SEARCH}?q={quote(query)}")
-    await visit.page.locator("#siteStatus:not(:empty)").wait_for()
-    if not is_partial:
-        assert await visit.page.get_by_text(NOT_ALL).count() == 0
-    links = visit.page.locator("#siteHits a")
-    hrefs = await links.evaluate_all("links => links.map(link => link.href)")
-    return [unquote(href).removeprefix(visit.base) for href in hrefs]
 
 
 @pytest.mark.parametrize(
@@ -260,64 +207,6 @@ async def test_missing_index_says_what_to_copy(
         await visit.page.goto(f"{base}{SEARCH}?q=x")
         await visit.page.get_by_text("could not be loaded").wait_for()
         visit.errors.clear()  # the browser itself complains of the missing file
-
-
-@pytest.fixture(scope="module")
-def odd_site(tmp_path_factory: pytest.TempPathFactory) -> str:
-    documents = [document(f"{n}.html", text) for n, text in enumerate(ODD_TEXTS)]
-    return write_search_site(tmp_path_factory.mktemp("odd"), documents)
-
-
-@pytest.mark.parametrize("number", range(len(ODD_TEXTS)))
-async def test_browser_has_the_same_words_as_the_index(
-    chromium: Browser, odd_site: str, number: int
-) -> None:
-    """Each text is found by itself, so both sides fold and split it alike."""
-    assert f"{number}.html" in await hits(chromium, odd_site, ODD_TEXTS[number])
-
-
-@pytest.mark.parametrize(
-    ("query", "number"),
-    [("cafe", 0), ("日本", 3), ("本語", 3), ("読", 3), ("елка", 16), ("سلام", 9)],
-)
-async def test_plain_or_short_word_finds_the_odd_one(
-    chromium: Browser, odd_site: str, query: str, number: int
-) -> None:
-    assert f"{number}.html" in await hits(chromium, odd_site, query)
-
-
-async def test_each_spelling_of_a_word_finds_the_other(
-    chromium: Browser, tmp_path: Path
-) -> None:
-    words = [
-        pair
-        for both in SPELLINGS
-        for pair in zip(*(text.split() for text in both), strict=True)
-    ]
-    written, typed = zip(*words, strict=True)
-    texts = [*written, *typed]
-    documents = [document(f"{n}.html", f"x {text}") for n, text in enumerate(texts)]
-    base = write_search_site(tmp_path, documents)
-    async with visiting(chromium, base) as visit:
-        for number, query in enumerate([*typed, *written]):
-            assert f"{number}.html" in await hits_in(visit, query), query
-            marks = await visit.page.locator("#siteHits p mark").all_inner_texts()
-            assert texts[number] in marks
-
-
-@pytest.mark.parametrize("is_typed", [False, True])
-async def test_an_umlaut_that_is_typed_with_an_e_is_found(
-    chromium: Browser, tmp_path: Path, is_typed: bool
-) -> None:
-    """As any other slip, so that words with those letters keep them."""
-    words = [("Größe", "groesse"), ("Mäuse", "maeuse"), ("Übung", "uebung")]
-    there = [pair[is_typed] for pair in words]
-    documents = [document(f"{n}.html", f"x {text}") for n, text in enumerate(there)]
-    base = write_search_site(tmp_path, [*documents, document("9.html", "bluetooth")])
-    async with visiting(chromium, base) as visit:
-        for number, pair in enumerate(words):
-            assert await hits_in(visit, pair[not is_typed]) == [f"{number}.html"]
-        assert await hits_in(visit, "blue") == ["9.html"]
 
 
 async def test_every_word_is_found_in_an_index_of_many_levels(

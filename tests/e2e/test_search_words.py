@@ -1,0 +1,96 @@
+"""The words of Python against those of the browser, and how words are spelled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.browser import visiting
+from tests.support.searched import SPELLINGS
+from tests.support.searching import document, hits, hits_in, write_search_site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.async_api import Browser
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+ODD_TEXTS = (
+    "Café naïve ÅNGSTRÖM",
+    "cafe\u0301s decomposed",
+    "Ｆｕｌｌｗｉｄｔｈ ①②",
+    "日本語の本を読む",
+    "水",
+    "한국어 사전",
+    "ภาษาไทย",
+    "हिन्दी में लिखो",
+    "שָׁלוֹם עולם",
+    "السَّلَام عليكم",
+    "Ελληνικός ΟΔΟΣ",
+    "Straße İstanbul ſharp",
+    "snake_case_9 C++ x86-64",
+    "𠮷野家 𝒳",
+    "ﬁne ½ ™",
+    "a" * 40,
+    "Дом ёлка",
+)
+
+
+@pytest.fixture(scope="module")
+def odd_site(tmp_path_factory: pytest.TempPathFactory) -> str:
+    documents = [document(f"{n}.html", text) for n, text in enumerate(ODD_TEXTS)]
+    return write_search_site(tmp_path_factory.mktemp("odd"), documents)
+
+
+@pytest.mark.parametrize("number", range(len(ODD_TEXTS)))
+async def test_browser_has_the_same_words_as_the_index(
+    chromium: Browser, odd_site: str, number: int
+) -> None:
+    """Each text is found by itself, so both sides fold and split it alike."""
+    assert f"{number}.html" in await hits(chromium, odd_site, ODD_TEXTS[number])
+
+
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [("cafe", 0), ("日本", 3), ("本語", 3), ("読", 3), ("елка", 16), ("سلام", 9)],
+)
+async def test_plain_or_short_word_finds_the_odd_one(
+    chromium: Browser, odd_site: str, query: str, number: int
+) -> None:
+    assert f"{number}.html" in await hits(chromium, odd_site, query)
+
+
+async def test_each_spelling_of_a_word_finds_the_other(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    words = [
+        pair
+        for both in SPELLINGS
+        for pair in zip(*(text.split() for text in both), strict=True)
+    ]
+    written, typed = zip(*words, strict=True)
+    texts = [*written, *typed]
+    documents = [document(f"{n}.html", f"x {text}") for n, text in enumerate(texts)]
+    base = write_search_site(tmp_path, documents)
+    async with visiting(chromium, base) as visit:
+        for number, query in enumerate([*typed, *written]):
+            assert f"{number}.html" in await hits_in(visit, query), query
+            marks = await visit.page.locator("#siteHits p mark").all_inner_texts()
+            assert texts[number] in marks
+
+
+@pytest.mark.parametrize("is_typed", [False, True])
+async def test_an_umlaut_that_is_typed_with_an_e_is_found(
+    chromium: Browser, tmp_path: Path, is_typed: bool
+) -> None:
+    """As any other slip, so that words with those letters keep them."""
+    words = [("Größe", "groesse"), ("Mäuse", "maeuse"), ("Übung", "uebung")]
+    there = [pair[is_typed] for pair in words]
+    documents = [document(f"{n}.html", f"x {text}") for n, text in enumerate(there)]
+    base = write_search_site(tmp_path, [*documents, document("9.html", "bluetooth")])
+    async with visiting(chromium, base) as visit:
+        for number, pair in enumerate(words):
+            assert await hits_in(visit, pair[not is_typed]) == [f"{number}.html"]
+        assert await hits_in(visit, "blue") == ["9.html"]
