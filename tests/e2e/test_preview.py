@@ -113,8 +113,9 @@ async def test_a_save_of_the_text_replaces_the_text_alone(
 
 
 async def test_a_save_is_shown_though_one_answer_was_lost(
-    chromium: Browser, desk: Desk
+    chromium: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("wikisync.site.preview.windows.WORD_S", 0.05)
     async with writing(chromium, desk) as visit:
         await visit.go("guide.html")
         await visit.page.route("**/guide.html", lambda route: route.abort(), times=1)

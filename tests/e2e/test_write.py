@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import re
 from typing import TYPE_CHECKING
@@ -523,28 +522,6 @@ async def test_a_change_is_shown_though_a_script_could_not_be_loaded_at_once(
         await page.unroute("**/live-*.js")
         await page.locator("main").get_by_text("New words.").wait_for()
         await page.close()
-
-
-async def test_a_dropped_text_is_not_shown_by_an_editor_opened_at_once(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.replace("Middle words.", "Dropped words.")
-        await author.shown("Dropped words.")
-        free = asyncio.Event()
-
-        async def hold(route: Route) -> None:
-            await free.wait()
-            await route.continue_()
-
-        await author.page.route("**/guide.html", hold)
-        await author.page.get_by_label("Close the editor").click()
-        await author.button("Drop it").click()
-        await author.button("Edit").click()
-        await author.opened()
-        await author.shown("Middle words.")
-        free.set()
 
 
 async def test_a_read_only_preview_offers_no_editor(

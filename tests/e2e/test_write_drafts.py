@@ -533,3 +533,25 @@ async def test_a_page_that_is_back_is_merged_with_and_not_written_twice(
     both = f"{GUIDE.replace('First', 'Their first')}\n\nMine."
     assert texts.count(both) == 1
     assert not [one for one in texts if "Mine." in one and one != both]
+
+
+async def test_a_dropped_text_is_not_shown_by_an_editor_opened_at_once(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.replace("Middle words.", "Dropped words.")
+        await author.shown("Dropped words.")
+        free = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            await free.wait()
+            await route.continue_()
+
+        await author.page.route("**/guide.html", hold)
+        await author.page.get_by_label("Close the editor").click()
+        await author.button("Drop it").click()
+        await author.button("Edit").click()
+        await author.opened()
+        await author.shown("Middle words.")
+        free.set()
