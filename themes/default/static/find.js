@@ -36,22 +36,23 @@ async function entries(words, below = 0, kind = "t") {
 	return shards.flatMap((it) => it.split(" ")).map((it) => it.split(":"));
 }
 
-// Words as they are: [word, postings, how well it fits].
+// As they are: [word, postings, fit].
 const exactly = async (words, fit = 1) => (await entries(words)).filter((it) => words.includes(it[0])).map((it) => [...it, fit]);
 
-// A word and its other forms; one that is nearly everywhere needs none.
+// A word and its other forms; one nearly everywhere needs none.
 async function formsOf(word, isOpen) {
 	const own = await exactly([word]), stem = stemOf(word);
 	if (own[0]?.[1].includes("!")) return own;
 	isOpen &&= word[1] || pair.test(word);
-	const all = await entries(isOpen ? [stem, word] : [word, stem], isOpen || word[4] ? 2 : 0);
+	const open = word.replace(/^ال(?=..?$)/, "");
+	const all = await entries(isOpen ? [stem, open] : [word, stem], isOpen || word[4] ? 2 : 0);
 	return all
-		.map(([it, postings]) => [it, postings, it === word ? 1 : it.replace(/s$/, "") === word.replace(/s$/, "") ? 0.95 : stemOf(it) === stem ? 0.75 : isOpen && it.startsWith(word) ? 0.6 : 0])
+		.map(([it, postings]) => [it, postings, it === word ? 1 : it.replace(/s$/, "") === word.replace(/s$/, "") ? 0.95 : stemOf(it) === stem ? 0.75 : isOpen && it.startsWith(open) ? 0.6 : 0])
 		.filter((it) => it[2]);
 }
 
-// What a word may be a slip of, or its plural if it is nowhere: a letter wrong, missing,
-// extra or swapped, a space missing.  All but two are the same before or behind.
+// What a word may be a slip of, or its plural: a letter wrong, missing, extra or
+// swapped, a space missing.  All but two are the same before or behind.
 async function meant(word, least) {
 	if (!word[3] || word[0] === "=" || pair.test(word)) return [];
 	if (!least) word = word.replace(/(?<=.{4})s$/, "");
@@ -99,7 +100,7 @@ async function unitsOf(query, total) {
 	return units;
 }
 
-// The best score of each document; words of the near wiki are as rare as there.
+// The best score of each document; words are as rare as in the near wiki.
 function scoresOf(forms, total, inside) {
 	const found = new Map();
 	for (const [, postings, fit] of forms) {
