@@ -107,7 +107,7 @@ async def serve(folder: Path, projects: int) -> None:
         person = await records.ask(Tables.add_user, "dana")
         token = await records.ask(Tables.add_token, person.id)
         await records.ask(fill, projects, person.id)
-        repository = running.service.wiki("project", 1).repository
+        repository = running.wiki("project", 1).repository
         await asyncio.to_thread(load_wiki, repository, pages(folder), Author("a", "b"))
         tokens = {"admin": running.first_token, "member": token}
         print(json.dumps({"url": running.url, "tokens": tokens}), flush=True)

@@ -140,7 +140,7 @@ async def test_data_of_a_service(service: EmbeddedService) -> None:
         form.add_field("avatar", b"\x89PNG\r\n\x1a\n", filename="a.png")
         async with http.put(place, data=form) as answer:
             assert answer.status == 200
-    assert open_to_others(service.running.service.data) == []
+    assert open_to_others(service.running.data) == []
 
 
 def test_data_of_a_service_that_was_open_is_tightened_with_a_word(

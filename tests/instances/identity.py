@@ -124,7 +124,7 @@ async def _recreated(play: Play) -> None:
     play.service.set_deletion(delay_days=0)
     words = ("project", "delete", play.service.url, "docs/handbook", "--yes")
     play.ended(await play.run(*words), 0)
-    await jobs.purge(play.service.running.service)
+    await jobs.purge(play.service.running)
     await play.service.add_project("docs/handbook", {"home": "theirs\n"})
     ran = await play.sync("--adopt", "push")
     play.ended(ran, 4)

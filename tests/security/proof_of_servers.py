@@ -106,7 +106,7 @@ async def bodies(root: Path) -> Row:
     async with embedded_service(root) as service:
         await service.add_project("docs/book", {"home": "x"})
         stranger = await service.add_user("eve")
-        spooled = service.running.service.spool
+        spooled = service.running.spool
         sent = [
             *(
                 (place, token, endless_file())

@@ -30,7 +30,7 @@ async def service(
 
 def spooled(service: EmbeddedService) -> list[Path]:
     """Whatever lies in the folder for bodies."""
-    return list(service.running.service.spool.rglob("*"))
+    return list(service.running.spool.rglob("*"))
 
 
 @pytest.mark.parametrize("path", [*UPLOADS, "/api/v4/projects", API, GIT])

@@ -49,7 +49,7 @@ async def refused(service: EmbeddedService, evil: pygit2.Repository) -> str:
     assert "[remote rejected]" in ran.err
     assert await service.files(BOOK) == {"home.md": b"x"}
     assert stored_objects(await folder_of(service)) == stored
-    assert list(service.running.service.spool.rglob("*")) == []
+    assert list(service.running.spool.rglob("*")) == []
     return ran.err
 
 

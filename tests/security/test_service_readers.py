@@ -46,7 +46,7 @@ async def status_of(url: str, token: str | None = None) -> tuple[int, str]:
 async def make_slow(service: EmbeddedService) -> Child:
     """Let the next page that is rendered take for ever."""
     await status_of(service.url + QUICK)
-    [worker] = service.running.service.renderer._idle
+    [worker] = service.running.renderer._idle
     process = worker._process
     assert process is not None
     process.send_signal(signal.SIGSTOP)

@@ -95,7 +95,7 @@ async def test_upload_over_the_limit_is_refused(
     answer = await upload(api, "a.bin", b"x" * size)
 
     assert answer.status == status
-    assert list((service.running.service.spool).iterdir()) == []
+    assert list((service.running.spool).iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,7 @@ def edit(tree: WikiTree, slug: str, **wishes: Any) -> editing.CommitPlan:
     limits = wishes.pop("limits", LIMITS)
     page = editing.find_page(tree, slug)
     return editing.plan_edit(
-        tree,
-        page,
-        editing.EditRequest(**wishes),
-        limits=limits,
-        redirects=redirects,
-        message="m",
+        tree, page, limits=limits, redirects=redirects, message="m", **wishes
     )
 
 
@@ -247,14 +242,6 @@ def test_redirects_over_their_limit_refuse_the_rename() -> None:
 
     text = "Redirects file is too large"
     assert refusal(error) == (400, {"message": {"base": [text]}})
-
-
-def test_delete_takes_the_file_and_leaves_its_children() -> None:
-    tree = tree_of("a.md", "a/b.md")
-
-    change = editing.plan_delete(editing.find_page(tree, "A"), message="m")
-
-    assert after(tree, change) == {"a/b.md"}
 
 
 def test_slug_of_no_page_is_refused() -> None:

@@ -430,7 +430,7 @@ async def test_event_of_a_page_that_is_gone_ends_nothing(
         base_url=handbook.url,
     )
 
-    handbook.running.service.deliveries.announce(event, handbook.hooks)
+    handbook.running.deliveries.announce(event, handbook.hooks)
     await api.put(f"{WIKIS}/home", json={"content": "2"})
     await handbook.wait_for_hooks()
 

@@ -50,7 +50,7 @@ async def source_folder(service: EmbeddedService) -> Path:
     project = await service.add_project("docs/source", visibility="public")
     files = {"README.md": b"# Source", "src/a.py": b"x = 1\n", "LICENSE": b"?"}
     await service.add_code("docs/source", files)
-    return service.running.service.code_folder(project)
+    return service.running.code_folder(project)
 
 
 @asynccontextmanager
@@ -137,7 +137,7 @@ async def test_token_in_an_address_is_its_password(
     await service.wait_for_imports()
 
     done = await shown(api, made.json["id"])
-    tree = await service.running.service.code(made.json["id"]).tree()
+    tree = await service.running.code(made.json["id"]).tree()
     assert tree is not None
     assert done["import_status"] == status
     assert [file.path for file in tree.files] == ["home.md"] * is_own
@@ -188,7 +188,7 @@ async def test_import_that_takes_too_long_fails_and_others_go_on(
         for name in "abc":
             await create(api, name=name, import_url=f"{silent.url}/{name}.git")
         fork = (await api.post(f"{PROJECTS}/docs%2Fsource/fork")).json
-        copies = service.running.service.imports(is_fetched=False)
+        copies = service.running.imports(is_fetched=False)
         await copies.join()
         forked = await shown(api, fork["id"])
         slow = await shown(api, fork["id"] - 1)
@@ -212,14 +212,14 @@ async def test_import_that_was_under_way_goes_on_at_the_next_start(
             api = Api(http, service.url, service.token)
             made = (await create(api, name="a", import_url=f"{silent.url}/x")).json
             await silent.asked.wait()
-            folder = service.running.service.code_folder(made["id"])
+            folder = service.running.code_folder(made["id"])
         left = folder.with_name(f"{folder.name}.1.copy")
         left.mkdir()
 
         settings = Settings(imports=Imports(HOSTS, SCHEMES, deadline_s=1.0))
         async with embedded_service(tmp_path, settings=settings) as service:
             # it does not hold up forks now either
-            await service.running.service.imports(is_fetched=False).join()
+            await service.running.imports(is_fetched=False).join()
             api = Api(http, service.url, service.token)
             again = await shown(api, made["id"])
             await service.wait_for_imports()
@@ -271,7 +271,7 @@ async def test_built_in_template_begins_a_project_with_a_commit(
         await service.wait_for_imports()
         done = await shown(api, made.json["id"])
 
-        code = service.running.service.code(made.json["id"])
+        code = service.running.code(made.json["id"])
         tree = await code.tree()
         assert tree is not None
         readme = await code.read(tree.files[0].blob)
@@ -298,11 +298,11 @@ async def test_project_removed_while_it_is_filled_leaves_nothing(
 
     await api.delete(f"{PROJECTS}/{made['id']}")
     await api.delete(f"{PROJECTS}/{fork['id']}")
-    await jobs.purge(service.running.service)
+    await jobs.purge(service.running)
     gate.set()
     await service.wait_for_imports()
 
-    folders = [service.running.service.code_folder(one["id"]) for one in (made, fork)]
+    folders = [service.running.code_folder(one["id"]) for one in (made, fork)]
     assert [folder.exists() for folder in folders] == [False, False]
     assert "Traceback" not in caplog.text
 

@@ -151,7 +151,7 @@ async def test_broken_repository_is_found_by_its_check(
     service: EmbeddedService, api: Api
 ) -> None:
     await filled(service, api)
-    folder = service.running.service.code_folder(1)
+    folder = service.running.code_folder(1)
     for file in (folder / "objects").rglob("*"):
         if file.is_file():
             file.unlink()

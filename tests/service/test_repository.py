@@ -23,7 +23,7 @@ def write(
     repository: WikiRepository, files: dict[str, bytes], branch: str | None = None
 ) -> WikiTree:
     change = CommitPlan("write", writes=files)
-    return repository.change(lambda _tree: change, AUTHOR, branch=branch)
+    return repository.change(lambda _tree: change, AUTHOR, branch=branch)[2]
 
 
 def contents(repository: WikiRepository) -> dict[str, bytes]:
@@ -83,7 +83,7 @@ def test_page_that_becomes_a_link_is_a_page_no_more(tmp_path: Path) -> None:
     before = write(repository, {"a.md": b"b.md", "b.md": b"text"})
     link = RepositoryFile("a.md", before.page("a.md").blob, 0o120000)
 
-    after = repository.change(
+    *_, after = repository.change(
         lambda _tree: CommitPlan("m", links={"a.md": link}), AUTHOR
     )
 

@@ -250,7 +250,7 @@ async def _places(
     assert mate is not None
     secret = f"{found['id']:032x}"
     await ask(project_tables.add_upload, found["id"], 1, secret, "a.txt", 1)
-    file = service.running.service.uploads_folder(found["id"]) / secret / "a.txt"
+    file = service.running.uploads_folder(found["id"]) / secret / "a.txt"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"x")
     await ask(project_tables.set_mark, found["marked"], is_marked=True)

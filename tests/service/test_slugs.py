@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from wikisync.core.model import Format, path_of_title
 from wikisync.service import tree
+from wikisync.service.settings import Limits
 
 TITLES = st.text(st.sampled_from("aB é./ \t-#日"), max_size=24)
 
@@ -113,8 +114,4 @@ def test_extension_is_kept_while_the_format_stays(
     ids=["blank", "245", "246", "246-in-two-byte-letters", "dir-255", "dir-256"],
 )
 def test_long_titles_are_refused_in_bytes(path: str, problem: str | None) -> None:
-    found = tree.title_problem(
-        path, title_bytes_max=245, directory_bytes_max=255, directories_max=64
-    )
-
-    assert found == problem
+    assert tree.title_problem(path, Limits()) == problem

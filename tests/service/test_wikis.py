@@ -274,6 +274,17 @@ async def test_commit_bears_the_callers_name_and_the_services_message(
     assert deleted.parent_ids == [updated.id]
 
 
+async def test_page_is_deleted_and_what_is_below_it_stays(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"a": "1", "a/b": "2"})
+
+    answer = await api.delete(f"{WIKIS}/A")
+
+    assert (answer.status, answer.body) == (204, b"")
+    assert await service.files(PROJECT) == {"a/b.md": b"2"}
+
+
 @pytest.mark.parametrize(
     ("title", "block"),
     [("Ä: b", "---\ntitle: 'Ä: b'\n---\n"), ("yes", "---\ntitle: 'yes'\n---\n")],

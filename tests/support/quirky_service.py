@@ -91,7 +91,7 @@ class QuirkyStorage(WikiStorage):
         author: Author,
         *,
         branch: str | None = None,
-    ) -> tuple[CommitPlan, WikiTree]:
+    ) -> tuple[WikiTree, CommitPlan, WikiTree]:
         """Commit what ``decide`` makes of the files that are seen."""
         on = self._service.quirks
 
@@ -102,7 +102,10 @@ class QuirkyStorage(WikiStorage):
                 return _without_pages_below(change, seen)
             return change
 
-        return await super().change(decide_altered, author, branch=branch)
+        before, change, after = await super().change(
+            decide_altered, author, branch=branch
+        )
+        return _seen(on, before), change, after
 
 
 class QuirkyDeliveries(Deliveries):

@@ -39,9 +39,10 @@ from wikisync.core.system.private import make_private_folder, write_private_file
 from wikisync.service import jobs
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
-from wikisync.service.loading import LoadedFolder
+from wikisync.service.instance import Service
+from wikisync.service.loading import LoadedFolder, load_folder
 from wikisync.service.repository import WikiStorage
-from wikisync.service.server import RunningService, running_service
+from wikisync.service.server import running_service
 from wikisync.service.settings import Hook, Settings
 from wikisync.service.tables import Tables
 
@@ -56,7 +57,7 @@ ROOT = 1
 class EmbeddedService:
     """A running service with short ways to fill it."""
 
-    def __init__(self, running: RunningService, token: str) -> None:
+    def __init__(self, running: Service, token: str) -> None:
         self.running = running
         self.token = token
         """The administrator's token."""
@@ -64,9 +65,8 @@ class EmbeddedService:
     @property
     def service(self) -> QuirkyService:
         """Its parts, and the faults that can be switched."""
-        service = self.running.service
-        assert isinstance(service, QuirkyService)
-        return service
+        assert isinstance(self.running, QuirkyService)
+        return self.running
 
     @property
     def url(self) -> str:
@@ -189,7 +189,7 @@ class EmbeddedService:
     ) -> None:
         """Commit files into a project's own repository as a git push would."""
         _kind, project_id = await self._find(full_path)
-        service = self.running.service
+        service = self.running
         change = CommitPlan("push", writes=files)
         await service.code(project_id, branch).change(lambda _tree: change, AUTHOR)
         await jobs.refresh_code(service, project_id)
@@ -201,7 +201,7 @@ class EmbeddedService:
     async def wait_for_imports(self) -> None:
         """Return when no fork or import is under way any more."""
         for is_fetched in (False, True):
-            await self.running.service.imports(is_fetched=is_fetched).join()
+            await self.running.imports(is_fetched=is_fetched).join()
 
     async def remove_file(self, owner: WikiOwner, path: str) -> None:
         """Commit the removal of a file as a git push would."""
@@ -219,11 +219,11 @@ class EmbeddedService:
     async def wiki(self, owner: WikiOwner) -> WikiStorage:
         """The storage of a wiki."""
         kind, owner_id = await self._find(owner.full_path, owner.kind)
-        return self.running.service.wiki(kind, owner_id)
+        return self.running.wiki(kind, owner_id)
 
     async def load_folder(self, path: Path) -> LoadedFolder:
         """Load a folder as ``serve --load`` does."""
-        return await self.running.load_folder(path)
+        return await load_folder(self.running, path)
 
     @property
     def quirks(self) -> frozenset[Quirk]:
@@ -246,7 +246,7 @@ class EmbeddedService:
 
     async def wait_for_hooks(self) -> None:
         """Return when nobody is still to be told of an edit."""
-        await self.running.service.deliveries.wait_until_delivered()
+        await self.running.deliveries.wait_until_delivered()
 
     def git_url(self, owner: WikiOwner, token: str | None = None) -> str:
         """Where git clones a wiki from, with a token, the administrator's if none."""

@@ -114,7 +114,7 @@ async def test_project_made_anew_is_another_one(cloned: Cloned) -> None:
     url = cloned.service.url
     gone = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
     assert gone.code == 0, gone.err
-    await jobs.purge(cloned.service.running.service)
+    await jobs.purge(cloned.service.running)
     await cloned.service.add_project("docs/handbook", PAGES)
 
     ran = await cloned.run("sync", "--adopt", "push")

@@ -126,7 +126,7 @@ async def test_a_project_deleted_since_is_told_as_ever(located: Proxied) -> None
     url = cloned.service.url
     gone = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
     assert gone.code == 0, gone.err
-    await jobs.purge(cloned.service.running.service)
+    await jobs.purge(cloned.service.running)
     once = await cloned.run("sync")
     with cloned.state() as state:
         state.remember("located project docs/handbook", "")

@@ -11,6 +11,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.export import show_report
 from wikisync.core.messages import Progress
 from wikisync.errors import ServiceError
+from wikisync.service.loading import load_folder
 from wikisync.service.server import running_service
 from wikisync.site.mirror import Mirror, open_mirror
 from wikisync.site.model import SiteOptions
@@ -80,7 +81,7 @@ async def serve_and_pull(
     """Run the service as long as it takes to read all its wikis."""
     progress.start("start the service", None)
     async with running_service(data) as running:
-        await running.load_folder(guide_folder())
+        await load_folder(running, guide_folder())
         client = Client(running.url, running.first_token)
         pulled = await pull(
             client, Selection(is_all=True), Mirroring(client, mirror), progress=progress

@@ -340,6 +340,7 @@ async def _tried(console: Console, folder: Path, servers: ExitStack) -> None:
     from wikisync.fleet.doctor import own
     from wikisync.fleet.parts import bucket_server, database_server
     from wikisync.fleet.rows import Rows, Settings, pool_for
+    from wikisync.service.loading import load_folder
     from wikisync.service.server import running_service  # slow to load
 
     token = folder / "token"
@@ -354,7 +355,7 @@ async def _tried(console: Console, folder: Path, servers: ExitStack) -> None:
                 s3 = finish_in_thread(enter, bucket_server(folder / "s3"))
                 storage = group.create_task(s3)
                 database = group.create_task(finish_in_thread(enter, database_server()))
-                await service.load_folder(guide_folder())
+                await load_folder(service, guide_folder())
         token.write_text(service.first_token or "")
         server, url = storage.result(), database.result().url
         os.environ |= {**server.environment, DATABASE_VARIABLE: url}

@@ -17,8 +17,9 @@ from wikisync.core.system.connections import USUAL_LIMITS, is_loopback
 from wikisync.core.system.private import make_private_file, read_private_file
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode, UsageError, command_line
-from wikisync.service.loading import LoadedFolder
-from wikisync.service.server import RunningService, running_service
+from wikisync.service.instance import Service
+from wikisync.service.loading import LoadedFolder, load_folder
+from wikisync.service.server import running_service
 from wikisync.service.settings import Deletion, Hook, Imports, Profile, Settings
 from wikisync.workspace.service import hook_secret
 
@@ -180,7 +181,7 @@ async def run(
     console: Console,
     data: Path,
     folder: Path | None,
-    service: RunningService,
+    service: Service,
     *,
     wants_token: bool,
 ) -> None:
@@ -202,7 +203,7 @@ async def run(
             "the token was shown when it was created; for a new one, run "
             + command_line("serve", "--data", data, "--new-token")
         )
-    loaded = await service.load_folder(folder) if folder is not None else None
+    loaded = await load_folder(service, folder) if folder is not None else None
     stopped = stop_signal()
     console.result(f"url: {service.url}")
     if not is_loopback(urlsplit(service.url).hostname or ""):

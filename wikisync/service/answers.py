@@ -20,7 +20,6 @@ from wikisync.service.access import Verdict
 
 JSON_TYPE = "application/json"
 COLLISION = "There is already a page with the same title in that path."
-CHANGED = "The page was changed after the commit in last_commit_sha."
 # no charset parameter, as the real service; clients know JSON is UTF-8
 JSON_HEADERS = {
     "Content-Type": JSON_TYPE,
@@ -53,14 +52,6 @@ class PlainRefusal(Refusal):
     ) -> None:
         super().__init__(status, None, headers)
         self.text = text
-
-
-class Moved(PlainRefusal):
-    """The path of a project that has another one now."""
-
-    def __init__(self, url: str) -> None:
-        text = f"This resource has been moved permanently to {url}"
-        super().__init__(301, text, {"Location": url})
 
 
 def json_answer(
@@ -128,12 +119,6 @@ def unmatched_route() -> Refusal:
     return Refusal(404, {"error": "404 Not Found"})
 
 
-def wrong_method(allowed: Sequence[str]) -> Refusal:
-    """The path exists for other methods."""
-    allow = ", ".join(allowed)
-    return Refusal(405, {"error": "405 Not Allowed"}, {"Allow": allow})
-
-
 def not_found(thing: str) -> Refusal:
     """Absent, or hidden from this caller: ``Project``, ``Wiki Page``."""
     return Refusal(404, {"message": f"404 {thing} Not Found"})
@@ -177,7 +162,8 @@ def bad_parameters(problems: Sequence[str]) -> Refusal:
 
 def changed() -> Refusal:
     """An edit of a page that is not any more what its caller read."""
-    return Refusal(409, {"message": CHANGED})
+    text = "The page was changed after the commit in last_commit_sha."
+    return Refusal(409, {"message": text})
 
 
 def invalid(field: str, text: str) -> Refusal:
@@ -201,12 +187,6 @@ def unreadable(reason: str) -> Refusal:
         f"503 Service Unavailable - this version of the wiki cannot be read: {reason}"
     )
     return Refusal(503, {"message": text})
-
-
-def busy(reason: str, retry_after_s: int) -> Refusal:
-    """Too much is asked at once."""
-    text = f"503 Service Unavailable - {reason}"
-    return Refusal(503, {"message": text}, {"Retry-After": str(retry_after_s)})
 
 
 def refuse(verdict: Verdict, thing: str) -> None:

@@ -33,7 +33,10 @@ class App:
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer, with what every answer has."""
-        with under_way(request, ends_with_caller=_only_reads(request)):
+        # a write is carried out to its end, whoever waits for it
+        is_fetch = request.rel_url.raw_path.endswith("/" + git_http.UPLOAD_PACK)
+        is_reading = is_fetch or request.method in {"GET", "HEAD"}
+        with under_way(request, ends_with_caller=is_reading):
             request_id = uuid.uuid4().hex
             started = time.perf_counter()
             if (allowed := answers.answer_preflight(request)) is not None:
@@ -83,7 +86,8 @@ class App:
             case OtherMethods(allowed) if request.method == "OPTIONS":
                 return answers.no_content({"Allow": ", ".join(allowed)})
             case OtherMethods(allowed):
-                raise answers.wrong_method(allowed)
+                allow = {"Allow": ", ".join(allowed)}
+                raise answers.Refusal(405, {"error": "405 Not Allowed"}, allow)
             case Match(target, segments):
                 raw = bodies.read_query(request, limits)
                 if target.is_paid and self.service.is_free:
@@ -110,18 +114,15 @@ def _router() -> Router[Target]:
     return Router(route_table())
 
 
-def _only_reads(request: web.BaseRequest) -> bool:
-    """Whether a request is for its caller alone; a write is carried out to its end."""
-    is_fetch = request.rel_url.raw_path.endswith("/" + git_http.UPLOAD_PACK)
-    return is_fetch or request.method in {"GET", "HEAD"}
-
-
 async def _admit(call: Call, target: Target, limits: Limits) -> int:
     """How many bytes a body may have, before any is read; raises 401, 403, 404 or 413.
 
     A small one is read in any case: it may hold the token.
     """
-    size, bytes_max = bodies.announced_size(call.request), limits.unasked_body_bytes_max
+    # of a body that is compressed, or comes in chunks, the size is not certain
+    is_packed = "Content-Encoding" in call.request.headers
+    size = None if is_packed else call.request.content_length
+    bytes_max = limits.unasked_body_bytes_max
     if size is not None and size <= bytes_max:
         return bytes_max
     if target.admit is not None:
@@ -140,8 +141,7 @@ def _dress(
     body = response.body if isinstance(response.body, bytes) else b""
     if response.status == 200 and request.method in {"GET", "HEAD"}:
         etag = response.headers.setdefault("ETag", answers.weak_etag(body))
-        wanted = request.headers.get("If-None-Match", "")
-        if wanted and answers.etag_matches(wanted, etag):
+        if answers.etag_matches(request.headers.get("If-None-Match", ""), etag):
             return web.Response(status=304, headers={"ETag": etag})
     is_in_parts = isinstance(response, answers.PartsAnswer)
     size = PART_BYTES + 1 if is_in_parts else len(body)

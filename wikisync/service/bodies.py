@@ -33,13 +33,6 @@ def read_query(request: web.BaseRequest, limits: Limits) -> dict[str, object]:
     return _fields(request.rel_url.raw_query_string.encode(), limits)
 
 
-def announced_size(request: web.BaseRequest) -> int | None:
-    """The size of a body, unless that is not certain: in chunks, or compressed."""
-    if "Content-Encoding" in request.headers:
-        return None
-    return request.content_length
-
-
 async def call_for_body(request: web.BaseRequest) -> None:
     """Let a client go on that waits with a large body until it is asked for."""
     if request.headers.get("Expect", "").lower() != "100-continue":
@@ -95,12 +88,7 @@ def _parse_json(content: bytes) -> dict[str, object]:
         raise bad_parameters(["the request body is not valid JSON"]) from None
     if not isinstance(value, dict):
         raise bad_parameters(["the request body is not a JSON object"])
-    _check_texts(value)
-    return value
-
-
-def _check_texts(value: object) -> None:
-    pending = [value]
+    pending: list[object] = [value]
     while pending:
         match pending.pop():
             case str() as text:
@@ -109,6 +97,7 @@ def _check_texts(value: object) -> None:
                 pending += [*inner.keys(), *inner.values()]
             case list() as parts:
                 pending += parts
+    return value
 
 
 def _fields(content: bytes, limits: Limits) -> dict[str, object]:

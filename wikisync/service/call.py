@@ -84,11 +84,6 @@ class Call(Struct, frozen=True):
         """GET or HEAD."""
         return self.request.method in {"GET", "HEAD"}
 
-    def is_unchanged(self, etag: str) -> bool:
-        """Whether the caller says that it holds what the tag stands for."""
-        wanted = self.request.headers.get("If-None-Match", "")
-        return bool(wanted) and answers.etag_matches(wanted, etag)
-
     async def ask(
         self,
         question: Callable[Concatenate[Tables, P], T],
@@ -131,7 +126,9 @@ class Call(Struct, frozen=True):
             )
         if user.is_blocked:
             raise answers.forbidden("Your account has been blocked.")
-        if not _reaches(token, need, is_reading=self.is_reading):
+        is_own_user = need == "user" and "read_user" in token.scopes
+        reaches = access.scope_allows(token.scopes, is_reading=self.is_reading)
+        if not (reaches or is_own_user or need == "any"):
             raise answers.insufficient_scope()
         return Caller(user, token)
 
@@ -213,10 +210,10 @@ class Call(Struct, frozen=True):
         prefix = f"{API_PREFIX}/projects/"
         _old, slash, rest = self.request.rel_url.raw_path[len(prefix) :].partition("/")
         query = self.request.rel_url.raw_query_string
-        raise answers.Moved(
-            f"{self.service.url}{prefix}{project_id}{slash}{rest}"
-            + (f"?{query}" if query else "")
-        )
+        url = f"{self.service.url}{prefix}{project_id}{slash}{rest}"
+        url += f"?{query}" if query else ""
+        text = f"This resource has been moved permanently to {url}"
+        raise answers.PlainRefusal(301, text, {"Location": url})
 
     async def group(self, caller: Caller) -> Group:
         """The group named in the path, if the caller may know of it."""
@@ -264,9 +261,3 @@ def find_secret(headers: Mapping[str, str], raw: Mapping[str, object]) -> str | 
         if isinstance(value, str) and value:
             return value
     return None
-
-
-def _reaches(token: Token, need: Need, *, is_reading: bool) -> bool:
-    if access.scope_allows(token.scopes, is_reading=is_reading) or need == "any":
-        return True
-    return need == "user" and "read_user" in token.scopes

@@ -5,18 +5,17 @@ It is read once after every change, so that no list opens a repository.
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pygit2
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from wikisync.core.decoding import convert
 from wikisync.core.packaged import packaged_toml
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import KIB
-from wikisync.service.tree import RepositoryFile, is_regular
+from wikisync.service.tree import is_regular
 
 LICENSE_BYTES_MAX = 128 * KIB
 
@@ -63,35 +62,34 @@ class CodeFacts(Struct, frozen=True):
     commit_count: int
     languages: Mapping[str, float]
 
-    def columns(self) -> dict[str, object]:
-        """As columns of the records, but for the languages."""
-        return {n: held for n, held in asdict(self).items() if n != "languages"}
-
 
 def read_facts(repository: WikiRepository) -> CodeFacts:
     """Look through the default branch of a repository."""
     tree = repository.tree()
     if tree.commit is None:
         return CodeFacts(None, None, None, None, 0, {})
-    top = [f for f in tree.files if "/" not in f.path and is_regular(f.mode)]
-    license_file = _first(top, _LICENSE_FILE)
-    readme = _first(top, _README_FILE)
+    files = [file for file in tree.files if is_regular(file.mode)]
+    top = [file for file in files if "/" not in file.path]
+    readme = next((f for f in top if _README_FILE.fullmatch(f.path)), None)
+    license_file = next((f for f in top if _LICENSE_FILE.fullmatch(f.path)), None)
+    license_key = None
+    if license_file is not None:
+        # a file of any size may be called so
+        (size,) = repository.sizes([license_file.blob])
+        license_key = OTHER_LICENSE.key
+        if size <= LICENSE_BYTES_MAX:
+            text = repository.read(license_file.blob).decode("utf-8", "replace")
+            license_key = license_of(text).key
+    code = [file for file in files if language_of(file.path)]
+    sizes = repository.sizes([file.blob for file in code])
     return CodeFacts(
         default_branch=repository.branch(),
         readme=readme.path if readme else None,
         license=license_file.path if license_file else None,
-        license_key=_license_key(repository, license_file) if license_file else None,
+        license_key=license_key,
         commit_count=repository.count_commits(),
-        languages=shares_of(_sizes(repository, tree.files)),
+        languages=shares_of(zip((file.path for file in code), sizes, strict=True)),
     )
-
-
-def _license_key(repository: WikiRepository, file: RepositoryFile) -> str:
-    """Which license a file holds; one of any size may be called so."""
-    (size,) = repository.sizes([file.blob])
-    if size > LICENSE_BYTES_MAX:
-        return OTHER_LICENSE.key
-    return license_of(repository.read(file.blob).decode("utf-8", "replace")).key
 
 
 def language_of(path: str) -> str | None:
@@ -154,19 +152,3 @@ def is_sound(folder: Path) -> bool:
     except (pygit2.GitError, KeyError, ValueError):
         return False
     return True
-
-
-def _first(
-    files: Sequence[RepositoryFile], pattern: re.Pattern[str]
-) -> RepositoryFile | None:
-    return next((file for file in files if pattern.fullmatch(file.path)), None)
-
-
-def _sizes(
-    repository: WikiRepository, files: Sequence[RepositoryFile]
-) -> Iterable[tuple[str, int]]:
-    wanted = [
-        file for file in files if is_regular(file.mode) and language_of(file.path)
-    ]
-    sizes = repository.sizes([file.blob for file in wanted])
-    return zip((file.path for file in wanted), sizes, strict=True)

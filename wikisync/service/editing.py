@@ -37,14 +37,6 @@ class CommitPlan(Struct, frozen=True):
     """The page's slug before and after, where the change moves it."""
 
 
-class EditRequest(Struct, frozen=True):
-    """What an edit asks for; None leaves that part as it is."""
-
-    title: str | None = None
-    content: str | None = None
-    format: Format | None = None
-
-
 def plan_create(
     tree: WikiTree,
     title: str,
@@ -68,35 +60,43 @@ def plan_create(
     target = file_path(path, format)
     check_free(tree, target)
     writes = {target: text}
-    writes |= _redirects_without(redirects, path)
+    moved = parse_redirects(redirects)
+    if path in moved:
+        del moved[path]
+        writes[REDIRECTS_PATH] = render_redirects(moved)
     return CommitPlan(message, target, writes)
 
 
 def plan_edit(
     tree: WikiTree,
     page: PageFile,
-    edit: EditRequest,
     *,
+    title: str | None = None,
+    content: str | None = None,
+    format: Format | None = None,  # noqa: A002
     limits: Limits,
     redirects: bytes = b"",
     message: str,
 ) -> CommitPlan:
-    """The change that edits, converts or renames a page, its children with it."""
+    """The change that edits, converts or renames a page, its children with it.
+
+    A title, content or format of None leaves that part as it is.
+    """
     path = page.slug
-    if edit.title is not None:
-        path = path_of_new_title(edit.title, page.slug)
+    if title is not None:
+        path = path_of_new_title(title, page.slug)
     if path != page.slug:
         check_title(path, limits)
         if tree.twin_of(path) is not None:
             raise invalid("title", COLLISION)
-    target = file_path(path, edit.format or page.format, page.path)
+    target = file_path(path, format or page.format, page.path)
     is_moving = target != page.path
     if is_moving and tree.file(target) is not None:
         raise invalid("title", COLLISION)
     writes: dict[str, bytes] = {}
     links: dict[str, RepositoryFile] = {}
-    if edit.content is not None:
-        writes[target] = checked_content(edit.content, limits)
+    if content is not None:
+        writes[target] = checked_content(content, limits)
     elif is_moving:
         links[target] = RepositoryFile(target, page.blob)
     removes = {page.path} if is_moving else set()
@@ -116,11 +116,6 @@ def plan_edit(
     return CommitPlan(message, target, writes, links, frozenset(removes), renamed)
 
 
-def plan_delete(page: PageFile, *, message: str) -> CommitPlan:
-    """The change that removes one page's file; its children stay."""
-    return CommitPlan(message, page.path, removes=frozenset({page.path}))
-
-
 def find_page(tree: WikiTree, slug: str) -> PageFile:
     """The page behind a slug, or the refusal that there is none."""
     page = tree.find(slug)
@@ -131,12 +126,7 @@ def find_page(tree: WikiTree, slug: str) -> PageFile:
 
 def check_title(path: str, limits: Limits) -> None:
     """Refuse a path that is too long or empty."""
-    problem = title_problem(
-        path,
-        title_bytes_max=limits.title_bytes_max,
-        directory_bytes_max=limits.directory_bytes_max,
-        directories_max=limits.directories_max,
-    )
+    problem = title_problem(path, limits)
     if problem is not None:
         raise invalid("title", problem)
 
@@ -179,14 +169,6 @@ def _children(
         if target not in moved and tree.file(target) is not None:
             raise invalid("title", COLLISION)
     return moved
-
-
-def _redirects_without(source: bytes, path: str) -> dict[str, bytes]:
-    redirects = parse_redirects(source)
-    if path not in redirects:
-        return {}
-    del redirects[path]
-    return {REDIRECTS_PATH: render_redirects(redirects)}
 
 
 def _redirects_with(

@@ -25,6 +25,9 @@ from wikisync.service.repository import WikiRepository, WikiStorage
 from wikisync.service.settings import Limits, Settings
 from wikisync.service.tables import Tables
 
+ADMIN = "root"
+"""Who is there from the first start on."""
+
 
 class Service:
     """One embedded service on one data folder."""
@@ -40,6 +43,10 @@ class Service:
         self.records = Records(data / "records.db")
         self.url = "http://127.0.0.1"
         """Where it answers, without a trailing slash; known once it listens."""
+        self.first_token: str | None = None
+        """The administrator's token, only when this start made it."""
+        self.was_open = False
+        """Whether others on this machine could read its folder until now."""
         self.renderer = RenderPool(self.settings.rendering)
         self._wikis: dict[tuple[OwnerKind, int], WikiStorage] = {}
         self._codes: dict[int, WikiStorage] = {}
@@ -47,7 +54,8 @@ class Service:
         """Repositories that changed and may have to be packed."""
         self._copies: asyncio.Queue[int] = asyncio.Queue()
         self._fetches: asyncio.Queue[int] = asyncio.Queue()
-        self._purge_wanted = asyncio.Event()
+        self.purge_wanted = asyncio.Event()
+        """What is due shall be removed now and not at the next interval."""
 
     @property
     def limits(self) -> Limits:
@@ -118,20 +126,18 @@ class Service:
         """Projects to be filled with a repository; a silent server holds up no fork."""
         return self._fetches if is_fetched else self._copies
 
-    def start_import(self, project_id: int, *, is_fetched: bool = False) -> None:
-        """Let a project's repository be filled, soon."""
-        self.imports(is_fetched=is_fetched).put_nowait(project_id)
-
-    def start_purge(self) -> None:
-        """Let what is due be removed now and not at the next interval."""
-        self._purge_wanted.set()
+    async def new_token(self) -> str:
+        """A new token for the administrator."""
+        user = await self.records.ask(Tables.user_named, ADMIN)
+        assert user is not None, "the first start makes the administrator"
+        return await self.records.ask(Tables.add_token, user.id)
 
     async def wait_for_purge(self) -> None:
         """Wait until a purge is wanted, or its interval is over."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.settings.deletion.purge_interval_s):
-                await self._purge_wanted.wait()
-        self._purge_wanted.clear()
+                await self.purge_wanted.wait()
+        self.purge_wanted.clear()
 
     async def wait_for_import(self) -> None:
         """Wait until a repository may be filled: at once."""

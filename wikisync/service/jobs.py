@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from wikisync.core.packaged import packaged_toml
 from wikisync.core.system.running import beside
 from wikisync.service.answers import PlainRefusal, Refusal
@@ -32,6 +34,8 @@ log = logging.getLogger(__name__)
 TEMPLATE_TYPE = "gitlab_custom_project_template"
 URL_TYPE = "git"
 BUILT_IN_TYPE = "gitlab_built_in_project_template"
+BUILT_IN: Mapping[str, str] = packaged_toml(__package__, "templates.toml")
+"""Name to title."""
 IMPORTS_AT_ONCE = 2
 """Of each kind: those copied from here, and those fetched from elsewhere."""
 PACK = (
@@ -59,7 +63,7 @@ async def running_jobs(service: Service) -> AsyncIterator[None]:
     ):
         unfinished = await service.records.ask(project_tables.unfinished_imports)
         for project_id, type_ in unfinished:
-            service.start_import(project_id, is_fetched=type_ == URL_TYPE)
+            service.imports(is_fetched=type_ == URL_TYPE).put_nowait(project_id)
         yield
 
 
@@ -109,10 +113,11 @@ async def _fill(service: Service, project: Project) -> None:
     if origin.type == BUILT_IN_TYPE:
         creator = await service.records.ask(Tables.user_by_id, project.creator_id)
         author = Author(creator.name, creator.email) if creator else Author("", "")
-        change = CommitPlan(
-            COMMIT_MESSAGE, writes=template_files(origin.url, project.name)
-        )
-        await service.code(project.id).change(lambda _tree: change, author)
+        template = f"the template {BUILT_IN[origin.url]} (`{origin.url}`)"
+        text = f"# {project.name}\n\nThis project was made from {template}.\n"
+        writes = {"README.md": text.encode()}
+        change = CommitPlan("Initialized from the project template", writes=writes)
+        await code.change(lambda _tree: change, author)
     elif origin.type == URL_TYPE:
         imports = service.settings.imports
         with code.repository.copied_beside() as fresh:
@@ -142,9 +147,10 @@ async def _end_import(
 async def refresh_code(service: Service, project_id: int) -> None:
     """Read again what is shown of a repository, after it was changed."""
     repository = service.code(project_id).repository
-    found = await asyncio.to_thread(read_facts, repository)
+    columns = asdict(await asyncio.to_thread(read_facts, repository))
+    languages = columns.pop("languages")
     await service.records.ask(
-        project_tables.set_code_facts, project_id, found.columns(), found.languages
+        project_tables.set_code_facts, project_id, columns, languages
     )
 
 
@@ -220,15 +226,3 @@ async def _remove_files(service: Service, project_id: int) -> None:
     for folder in service.folders_of(project_id):
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     service.forget(project_id)
-
-
-BUILT_IN: Mapping[str, str] = packaged_toml(__package__, "templates.toml")
-"""Name to title."""
-
-COMMIT_MESSAGE = "Initialized from the project template"
-
-
-def template_files(name: str, project_name: str) -> Mapping[str, bytes]:
-    """What a project made from a built-in template begins with, by path."""
-    text = f"This project was made from the template {BUILT_IN[name]} (`{name}`).\n"
-    return {"README.md": f"# {project_name}\n\n{text}".encode()}

@@ -25,7 +25,7 @@ from wikisync.service.access import FeatureLevel, Visibility
 from wikisync.service.answers import fields_of
 from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import CommitPlan
-from wikisync.service.instance import Service
+from wikisync.service.instance import ADMIN, Service
 from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
@@ -133,14 +133,14 @@ class LoadedFolder(Struct, frozen=True):
     in the service."""
 
 
-async def load_folder(service: Service, folder: Path, *, creator: str) -> LoadedFolder:
+async def load_folder(service: Service, folder: Path) -> LoadedFolder:
     """Put a folder's users, groups, projects and wikis into the service.
 
     ServiceError for no such folder, nothing in it, or a wrong service.toml.
     """
     manifest = await asyncio.to_thread(read_manifest, folder)
     records = service.records
-    author = await records.ask(Tables.user_named, creator)
+    author = await records.ask(Tables.user_named, ADMIN)
     assert author is not None, "the first start makes the administrator"
     for user in manifest.user:
         await records.ask(

@@ -13,7 +13,7 @@ from wikisync.core.decoding import json_decoder
 from wikisync.core.model import OwnerKind
 from wikisync.core.system.processes import python_worker
 from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
-from wikisync.service.answers import busy
+from wikisync.service.answers import Refusal
 from wikisync.service.pages import ShownPage
 from wikisync.service.settings import MIB, Rendering
 from wikisync.service.slots import NoSlot, Slots
@@ -56,7 +56,9 @@ class RenderPool:
             async with self._slots.taken(is_stranger=is_stranger):
                 rendered = await self._render(job)
         except NoSlot:
-            raise busy("too many pages are being rendered", RETRY_AFTER_S) from None
+            text = "503 Service Unavailable - too many pages are being rendered"
+            retry = {"Retry-After": str(RETRY_AFTER_S)}
+            raise Refusal(503, {"message": text}, retry) from None
         if rendered is not None:
             return rendered
         source = html.escape(job.page.content)

@@ -4,7 +4,7 @@ Run as a module, it is the process that renders pages for ``render_pool``.
 """
 
 import posixpath
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote
@@ -65,10 +65,7 @@ def render_page(
     )
     slug = Slug(shown.slug)
     page = Page(slug, Format(shown.format), shown.content, shown.title)
-
-    def include(target: str) -> str | None:
-        return included_text(tree, repository, slug, target)
-
+    include = partial(included_text, tree, repository, slug)
     # the pages of the service draw math themselves, so they get its source
     options = MarkupOptions(math="source")
     parsed = parse_page(page, options, include=include)

@@ -242,16 +242,18 @@ class WikiRepository:
         author: Author,
         *,
         branch: str | None = None,
-    ) -> WikiTree:
-        """Commit what ``decide`` makes of the tree; gives the default branch then.
+    ) -> tuple[WikiTree, CommitPlan, WikiTree]:
+        """Commit what ``decide`` makes of the tree; gives the trees before and after.
 
-        A change that alters nothing makes no commit.  Else GitRefused.
+        They are of the default branch.  A change that alters nothing makes no commit.
+        Else GitRefused.
         """
         with self._lock:
-            change = decide(self.tree())
+            before = self.tree()
+            change = decide(before)
             repository = self._open() or self.create()
             commit_change(repository, change, author, branch or self.branch())
-            return self.tree()
+            return before, change, self.tree()
 
     def _walk(self, repository: pygit2.Repository, commit: str) -> Directory:
         root = tree_of(repository, commit)
@@ -391,30 +393,25 @@ class WikiStorage:
         author: Author,
         *,
         branch: str | None = None,
-    ) -> tuple[CommitPlan, WikiTree]:
+    ) -> tuple[WikiTree, CommitPlan, WikiTree]:
         """Decide on the present tree and commit, while nobody else writes.
 
-        When cancelled, the commit is made whole or not at all.
+        Gives the trees before and after.  When cancelled, the commit is made whole or
+        not at all.
         """
-        decided: list[CommitPlan] = []
-
-        def decide_once(tree: WikiTree) -> CommitPlan:
-            decided.append(decide(tree))
-            return decided[-1]
-
         # waiting here and not in the threads keeps one busy wiki from taking
         # every thread there is
         async with self._writing:
             try:
-                tree = await asyncio.to_thread(
-                    self.repository.change, decide_once, author, branch=branch
+                changed = await asyncio.to_thread(
+                    self.repository.change, decide, author, branch=branch
                 )
             except GitRefused as error:
                 raise invalid("base", str(error)) from error
             except TreeTooLarge as error:
                 raise unreadable(str(error)) from error
         self._note_change(self.repository)
-        return decided[-1], tree
+        return changed
 
     async def make(self) -> None:
         """Let there be a repository, though nothing is in it."""

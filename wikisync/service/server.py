@@ -13,59 +13,15 @@ from wikisync.core.system.locks import lock, unlock
 from wikisync.core.system.private import make_private_folder, private_opener
 from wikisync.errors import ServiceError
 from wikisync.service.app import App
-from wikisync.service.instance import Records, Service
+from wikisync.service.instance import ADMIN, Service
 from wikisync.service.jobs import running_jobs
-from wikisync.service.loading import LoadedFolder, load_folder
 from wikisync.service.settings import Settings
 from wikisync.service.tables import Tables
 
-ADMIN = "root"
 SHUTDOWN_S = 3.0
 """How long answers under way may take when the service is to stop."""
 LINGERING_S = 5.0
 """How long the rest of a refused body is read, so that its sender hears why."""
-
-
-class RunningService:
-    """A service that answers."""
-
-    def __init__(
-        self, service: Service, first_token: str | None, *, was_open: bool
-    ) -> None:
-        self.service = service
-        self.first_token = first_token
-        """The administrator's token, only when this start made it."""
-        self.was_open = was_open
-        """Whether others on this machine could read its folder until now."""
-
-    @property
-    def url(self) -> str:
-        """Where it answers, ``http://127.0.0.1:43121``."""
-        return self.service.url
-
-    @property
-    def records(self) -> Records:
-        """Its users, tokens, groups and projects."""
-        return self.service.records
-
-    @property
-    def settings(self) -> Settings:
-        """Replaced as a whole to change limits."""
-        return self.service.settings
-
-    @settings.setter
-    def settings(self, settings: Settings) -> None:
-        self.service.settings = settings
-
-    async def new_token(self) -> str:
-        """A new token for the administrator."""
-        user = await self.records.ask(Tables.user_named, ADMIN)
-        assert user is not None, "the first start makes the administrator"
-        return await self.records.ask(Tables.add_token, user.id)
-
-    async def load_folder(self, path: Path) -> LoadedFolder:
-        """Load a folder of wikis; again is idempotent.  Raises ServiceError."""
-        return await load_folder(self.service, path, creator=ADMIN)
 
 
 @asynccontextmanager
@@ -77,14 +33,19 @@ async def running_service(
     settings: Settings | None = None,
     service_type: type[Service] = Service,
     app_type: type[App] = App,
-) -> AsyncIterator[RunningService]:
+) -> AsyncIterator[Service]:
     """Run a service until the block ends; ServiceError if folder or port is taken."""
     with locked_folder(data) as was_open:
         service = service_type(data, settings)
+        service.was_open = was_open
         shutil.rmtree(service.spool, ignore_errors=True)
         await service.records.open()
         try:
-            first_token = await _first_token(service.records)
+            if await service.records.ask(Tables.user_named, ADMIN) is None:
+                await service.records.ask(
+                    Tables.add_user, ADMIN, name="Administrator", is_admin=True
+                )
+                service.first_token = await service.new_token()
             server = web.Server(
                 app_type(service),
                 access_log=None,
@@ -98,7 +59,7 @@ async def running_service(
                 stack.push_async_callback(runner.cleanup)
                 service.url = await _listen(stack, runner, service, host, port)
                 await stack.enter_async_context(running_jobs(service))
-                yield RunningService(service, first_token, was_open=was_open)
+                yield service
         finally:
             await service.renderer.close()
             await service.records.close()
@@ -128,15 +89,6 @@ def locked_folder(data: Path) -> Iterator[bool]:
             yield was_open
         finally:
             unlock(file.fileno())
-
-
-async def _first_token(records: Records) -> str | None:
-    if await records.ask(Tables.user_named, ADMIN) is not None:
-        return None
-    user = await records.ask(
-        Tables.add_user, ADMIN, name="Administrator", is_admin=True
-    )
-    return await records.ask(Tables.add_token, user.id)
 
 
 async def _listen(

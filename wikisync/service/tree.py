@@ -50,20 +50,18 @@ def file_path(path: str, format: Format, present: str = "") -> str:  # noqa: A00
     return path + EXTENSIONS[format][0]
 
 
-def title_problem(
-    path: str, *, title_bytes_max: int, directory_bytes_max: int, directories_max: int
-) -> str | None:
+def title_problem(path: str, limits: Limits) -> str | None:
     """Why a path cannot be a title, in the service's words, or None."""
     if not path:
         return "can't be blank"
-    if path.count("/") > directories_max:
-        return f"exceeds the limit of {directories_max} directories"
+    if path.count("/") > limits.directories_max:
+        return f"exceeds the limit of {limits.directories_max} directories"
     *directories, leaf = path.split("/")
-    if len(leaf.encode()) > title_bytes_max:
-        return f"exceeds the limit of {title_bytes_max} bytes"
+    if len(leaf.encode()) > limits.title_bytes_max:
+        return f"exceeds the limit of {limits.title_bytes_max} bytes"
     for directory in directories:
-        if len(directory.encode()) > directory_bytes_max:
-            limit = f"exceeds the limit of {directory_bytes_max} bytes"
+        if len(directory.encode()) > limits.directory_bytes_max:
+            limit = f"exceeds the limit of {limits.directory_bytes_max} bytes"
             return f'{limit} for directory name "{directory}"'
     return None
 

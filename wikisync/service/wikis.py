@@ -54,21 +54,20 @@ class _Visit(Struct, frozen=True):
 async def list_pages(call: Call) -> web.Response:
     """``GET .../wikis``: every page in one answer, in byte order of paths."""
     with_content = call.values().get("with_content")
-    visit = await _visit(call, Operation.READ)
-    service = call.service
-    tree = await visit.wiki.tree()
+    _caller, _owner, wiki = await call.wiki(Operation.READ)
+    tree = await wiki.tree()
     assert tree is not None, "there is always a present tree"
     # the commit decides the whole body, so an unchanged list costs no reading
     shape = "full" if with_content else "short"
     etag = answers.weak_etag(tree.commit or "", shape)
     headers = {"ETag": etag}
-    if call.is_unchanged(etag):
+    if answers.etag_matches(call.request.headers.get("If-None-Match", ""), etag):
         return web.Response(status=304, headers=headers)
     if not with_content:
         body = await asyncio.to_thread(encode_list, tree.pages)
         return answers.bytes_answer(body, headers=headers)
-    most = service.settings.limits.shown_bytes_max
-    parts = full_list(visit.wiki.repository, tree.pages, most)
+    most = call.service.limits.shown_bytes_max
+    parts = full_list(wiki.repository, tree.pages, most)
     first = await asyncio.to_thread(next, parts)
     if second := await asyncio.to_thread(next, parts, b""):
         return answers.PartsAnswer(_sent(first, second, parts), headers)
@@ -87,24 +86,25 @@ async def _sent(
 async def show_page(call: Call) -> web.Response:
     """``GET .../wikis/:slug``, as source or as HTML, now or at a commit."""
     values = call.values()
-    visit = await _visit(call, Operation.READ)
-    tree = await visit.wiki.tree(values.get("version") or None)
+    caller, owner, wiki = await call.wiki(Operation.READ)
+    tree = await wiki.tree(values.get("version") or None)
     if tree is None:
         raise answers.not_found("Wiki Page")
     page = editing.find_page(tree, call.segments["slug"])
-    if not values.get("render_html"):
-        return await _show(visit, page)
-    job = RenderJob(
-        await _read(visit, page),
-        str(visit.wiki.repository.path),
-        tree.commit or "",
-        call.kind,
-        visit.owner.full_path,
-        call.service.url,
-    )
-    is_stranger = visit.caller.user is None
-    html = await call.service.renderer.render(job, is_stranger=is_stranger)
-    return await _show(visit, page, html=html)
+    shown = await _shown(call, wiki, page)
+    if values.get("render_html"):
+        job = RenderJob(
+            shown,
+            str(wiki.repository.path),
+            tree.commit or "",
+            call.kind,
+            owner.full_path,
+            call.service.url,
+        )
+        is_stranger = caller.user is None
+        html = await call.service.renderer.render(job, is_stranger=is_stranger)
+        shown = msgspec.structs.replace(shown, content=html)
+    return answers.json_answer(shown)
 
 
 async def create_page(call: Call) -> web.Response:
@@ -112,7 +112,7 @@ async def create_page(call: Call) -> web.Response:
     values = call.values()
     title, message = values["title"], values.get("message")
     content = _front_matter(values) + values["content"]
-    visit = await _visit(call, Operation.WRITE)
+    visit = _Visit(call, *await call.wiki(Operation.WRITE))
 
     def decide(tree: WikiTree) -> editing.CommitPlan:
         return editing.plan_create(
@@ -126,7 +126,8 @@ async def create_page(call: Call) -> web.Response:
         )
 
     page, sent = await _write(visit, decide, "create")
-    return await _show(visit, page, sent, status=201)
+    shown = await _shown(call, visit.wiki, page, sent)
+    return answers.json_answer(shown, status=201)
 
 
 async def edit_page(call: Call) -> web.Response:
@@ -135,7 +136,7 @@ async def edit_page(call: Call) -> web.Response:
     title, content = values.get("title"), values.get("content")
     markup, message = values.get("format"), values.get("message")
     front_matter, known = _front_matter(values), values.get("last_commit_sha")
-    visit = await _visit(call, Operation.WRITE)
+    visit = _Visit(call, *await call.wiki(Operation.WRITE))
     repository = visit.wiki.repository
 
     def decide(tree: WikiTree) -> editing.CommitPlan:
@@ -153,34 +154,29 @@ async def edit_page(call: Call) -> web.Response:
         return editing.plan_edit(
             tree,
             page,
-            editing.EditRequest(
-                title, text, None if markup is None else Format(markup)
-            ),
+            title=title,
+            content=text,
+            format=None if markup is None else Format(markup),
             limits=call.service.limits,
             redirects=_redirects(visit.wiki, tree),
             message=message or _message(visit.caller, "updated", title or page.title),
         )
 
     page, sent = await _write(visit, decide, "update")
-    return await _show(visit, page, sent)
+    return answers.json_answer(await _shown(call, visit.wiki, page, sent))
 
 
 async def delete_page(call: Call) -> web.Response:
     """``DELETE .../wikis/:slug``: one file; what is below it stays."""
-    visit = await _visit(call, Operation.DELETE)
+    visit = _Visit(call, *await call.wiki(Operation.DELETE))
 
     def decide(tree: WikiTree) -> editing.CommitPlan:
         page = editing.find_page(tree, call.segments["slug"])
-        return editing.plan_delete(
-            page, message=_message(visit.caller, "deleted", page.title)
-        )
+        message = _message(visit.caller, "deleted", page.title)
+        return editing.CommitPlan(message, page.path, removes=frozenset({page.path}))
 
     await _write(visit, decide, "delete")
     return answers.no_content()
-
-
-async def _visit(call: Call, operation: Operation) -> _Visit:
-    return _Visit(call, *await call.wiki(operation))
 
 
 async def _write(
@@ -191,14 +187,8 @@ async def _write(
     Gives the page as it is, or was before it was deleted; and its text if that is new.
     """
     service = visit.call.service
-    found: list[WikiTree] = []
-
-    def decide_here(tree: WikiTree) -> editing.CommitPlan:
-        found.append(tree)
-        return decide(tree)
-
-    change, after = await visit.wiki.change(decide_here, visit.caller.author)
-    before = found[-1]
+    author = visit.caller.author
+    before, change, after = await visit.wiki.change(decide, author)
     shown = before if action == "delete" else after
     page = shown.page(change.page)
     moved: Mapping[str, str] = {}
@@ -212,43 +202,30 @@ async def _write(
             update_page_ids, visit.call.kind, visit.owner.id, moved, gone
         )
     visit.wiki.note_write(visit.caller.person.id)
-    _announce(visit, action, page, change.message, shown.commit)
+    # groups have no webhooks
+    if service.settings.hooks and isinstance(visit.owner, Project):
+        event = WikiEvent(
+            id=uuid4(),
+            action=action,
+            project=visit.owner,
+            user=visit.caller.person,
+            page=page,
+            repository=visit.wiki.repository,
+            message=change.message,
+            version=shown.commit,
+            base_url=service.url,
+        )
+        service.deliveries.announce(event, service.settings.hooks)
     return page, change.writes.get(page.path)
 
 
-def _announce(
-    visit: _Visit, action: Action, page: PageFile, message: str, version: str | None
-) -> None:
-    """Notify those who want to know; groups have no webhooks."""
-    service = visit.call.service
-    if not service.settings.hooks or not isinstance(visit.owner, Project):
-        return
-    edit = uuid4(), action, visit.owner, visit.caller.person, page
-    event = WikiEvent(*edit, visit.wiki.repository, message, version, service.url)
-    service.deliveries.announce(event, service.settings.hooks)
-
-
-async def _show(
-    visit: _Visit,
-    page: PageFile,
-    content: bytes | None = None,
-    *,
-    html: str | None = None,
-    status: int = 200,
-) -> web.Response:
-    shown = await _read(visit, page, content)
-    if html is not None:
-        shown = msgspec.structs.replace(shown, content=html)
-    return answers.json_answer(shown, status=status)
-
-
-async def _read(
-    visit: _Visit, page: PageFile, content: bytes | None = None
+async def _shown(
+    call: Call, wiki: WikiStorage, page: PageFile, content: bytes | None = None
 ) -> ShownPage:
+    """A page with its text, which is read unless it is given."""
     if content is None:
-        content = await visit.wiki.read(page.blob)
-    most = visit.call.service.settings.limits.shown_bytes_max
-    return shown_page(page, content, most)
+        content = await wiki.read(page.blob)
+    return shown_page(page, content, call.service.limits.shown_bytes_max)
 
 
 def _front_matter(values: Mapping[str, Any]) -> str:

@@ -152,8 +152,8 @@ async def test_permanent_removal_takes_everything_and_no_id_twice(
 
     await api.delete(f"{BOOK}?permanently_remove=true&full_path=docs/book")
     hidden = await api.get(BOOK)
-    await jobs.purge(service.running.service)
-    folders = service.running.service.folders_of(project)
+    await jobs.purge(service.running)
+    folders = service.running.folders_of(project)
     again = await book(service)
 
     assert hidden.status == 404
@@ -169,10 +169,10 @@ async def test_purge_waits_until_the_day(service: EmbeddedService, api: Api) -> 
     await book(service)
     await api.delete(BOOK)
 
-    await jobs.purge(service.running.service)
+    await jobs.purge(service.running)
     early = await api.get(BOOK)
     service.set_deletion(delay_days=0)
-    await jobs.purge(service.running.service)
+    await jobs.purge(service.running)
     late = await api.get(BOOK)
 
     assert (early.status, late.status) == (200, 404)

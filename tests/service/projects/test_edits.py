@@ -234,7 +234,7 @@ async def test_readme_makes_a_real_repository(
         default_branch="trunk",
     )
 
-    code = service.running.service.code(made.json["id"])
+    code = service.running.code(made.json["id"])
     tree = await code.tree()
     assert tree is not None
     assert (made.json["default_branch"], made.json["empty_repo"]) == ("trunk", False)

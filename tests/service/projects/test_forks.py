@@ -33,7 +33,7 @@ async def test_fork_is_there_at_once_and_filled_later(
     await service.wait_for_imports()
     done = await api.get(f"{PROJECTS}/{made.json['id']}")
 
-    tree = await service.running.service.code(made.json["id"]).tree()
+    tree = await service.running.code(made.json["id"]).tree()
     assert tree is not None
     assert (made.status, made.json["import_status"]) == (201, "scheduled")
     assert waiting.json["import_status"] in {"scheduled", "started"}
@@ -85,8 +85,8 @@ async def test_fork_stays_when_its_source_goes(
     project = await source(service)
     made = (await api.post(f"{PROJECTS}/{project}/fork")).json
     await service.wait_for_imports()
-    folder = service.running.service.code_folder(project)
-    code = service.running.service.code(made["id"])
+    folder = service.running.code_folder(project)
+    code = service.running.code(made["id"])
 
     await asyncio.to_thread(_remove, folder)
     tree = await code.tree()
@@ -106,7 +106,7 @@ async def test_fork_whose_source_is_broken_fails_and_says_so(
 ) -> None:
     project = await source(service)
     person = api.as_user(await service.add_user("dana"))
-    for file in service.running.service.code_folder(project).rglob("*"):
+    for file in service.running.code_folder(project).rglob("*"):
         if file.is_file() and "objects" in file.parts:
             file.unlink()
     made = (await api.post(f"{PROJECTS}/{project}/fork")).json
@@ -124,14 +124,14 @@ async def test_fork_of_one_branch_has_only_that(
     service: EmbeddedService, api: Api
 ) -> None:
     project = await source(service)
-    git = pygit2.Repository(str(service.running.service.code_folder(project)))
+    git = pygit2.Repository(str(service.running.code_folder(project)))
     git.branches.create("side", git.head.peel(pygit2.Commit))
 
     missing = await api.post(f"{PROJECTS}/{project}/fork", json={"branches": "no"})
     made = await api.post(f"{PROJECTS}/{project}/fork", json={"branches": "side"})
     await service.wait_for_imports()
 
-    fork = service.running.service.code(made.json["id"]).repository
+    fork = service.running.code(made.json["id"]).repository
     assert (missing.status, missing.json) == (
         404,
         {"message": "404 Source Branch Not Found"},

@@ -99,7 +99,7 @@ async def test_guest_of_a_private_project_reads_no_code(
 async def test_branches_are_told_with_their_commits(
     service: EmbeddedService, api: Api
 ) -> None:
-    storage = service.running.service.code(1)
+    storage = service.running.code(1)
     tip = storage.repository.branches()[0][1]
 
     answer = await api.get(f"{SHOWN}/repository/branches?search=mai")
@@ -132,7 +132,7 @@ async def test_commit_with_odd_bytes_and_times_is_told(
     service: EmbeddedService, api: Api
 ) -> None:
     """Git takes any number as a time, and any bytes as a name."""
-    for storage in (await service.wiki(PROJECT), service.running.service.code(1)):
+    for storage in (await service.wiki(PROJECT), service.running.code(1)):
         git = pygit2.Repository(str(storage.repository.path))
         tip = git.head.peel(pygit2.Commit)
         raw = (

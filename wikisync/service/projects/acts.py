@@ -8,7 +8,7 @@ from aiohttp import web
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import Endpoint
 from wikisync.service import answers, validation
-from wikisync.service.access import Act, Visibility
+from wikisync.service.access import Act
 from wikisync.service.answers import not_found, refuse
 from wikisync.service.call import Call, Caller
 from wikisync.service.projects import edits, people
@@ -83,8 +83,7 @@ async def share_project(call: Call) -> web.Response:
     group = await call.ask(Tables.group, str(group_id), caller.user_id)
     if group is None or not caller.sees(group):
         raise answers.Refusal(404, {"message": "404 Not Found"})
-    space = project.namespace.id
-    above = await call.ask(people.ancestors, space, None)
+    above = await call.ask(people.ancestors, project.namespace.id, None)
     if group.id in {one.id for one in above}:
         text = (
             "Project cannot be shared with the group it is in or one of its ancestors."
@@ -200,7 +199,7 @@ def _check_may_grant(caller: Caller, project: Project, level: int) -> None:
 async def _remove(call: Call, project: Project) -> None:
     """Let a project go: from now on it is hidden, soon it is gone."""
     await call.ask(Tables.update, "project", project.id, {"is_going": 1})
-    call.service.start_purge()
+    call.service.purge_wanted.set()
 
 
 async def _custom_attributes(call: Call) -> list[dict[str, str]]:
@@ -235,7 +234,12 @@ async def fork_project(call: Call) -> web.Response:
     """``POST /projects/:id/fork``: at once a project, later its repository."""
     values = edits.read_attributes(call)
     caller, source = await call.project_for(Act.STAR, is_archived_too=True)
-    if not _may_fork(source, caller):
+    level, membership = (
+        level_of_feature(source, "forking"),
+        source.membership(caller.user),
+    )
+    is_closed = level == "disabled" or (level == "private" and not membership.is_member)
+    if is_closed or not reads_code(source, membership):
         raise answers.Refusal(404, {"message": "404 Not Found"})
     space = await _fork_space(call, caller, values)
     branch = values.get("branches") or None
@@ -249,7 +253,7 @@ async def fork_project(call: Call) -> web.Response:
         raise _conflict(validation.taken_problems(taken.fields)) from taken
     if source.avatar is not None:
         await copy_avatar(call.service, source, fork_id)
-    call.service.start_import(fork_id)
+    call.service.imports(is_fetched=False).put_nowait(fork_id)
     return await answer_project(call, caller, fork_id, status=201)
 
 
@@ -272,13 +276,15 @@ def _new_fork(
     }
     if values.get("mr_default_target_self") is not None:
         attributes["mr_default_target_self"] = values["mr_default_target_self"]
+    # as open as was asked, but no more than the source and the fork's group are
+    bounds = source.visibility, edits.group_visibility(space), values.get("visibility")
     return NewProject(
         namespace=space,
         path=path,
         name=name,
         creator_id=caller.person.id,
         columns={
-            "visibility": _fork_visibility(source, space, values.get("visibility")),
+            "visibility": min(filter(None, bounds), key=validation.RANKS.__getitem__),
             "description": description,
             "wiki_access_level": source.wiki_access_level,
             "issues_access_level": source.issues_access_level,
@@ -309,19 +315,3 @@ async def _fork_space(call: Call, caller: Caller, values: edits.Values) -> Names
     if not await edits.may_create(call, caller, caller.person, space):
         raise not_found("Target Namespace")
     return space
-
-
-def _fork_visibility(
-    source: Project, space: Namespace, wanted: Visibility | None
-) -> Visibility:
-    """As open as was asked, but no more than the source and the fork's group are."""
-    bounds = (source.visibility, edits.group_visibility(space), wanted)
-    return min((bound for bound in bounds if bound), key=validation.RANKS.__getitem__)
-
-
-def _may_fork(source: Project, caller: Caller) -> bool:
-    level = level_of_feature(source, "forking")
-    membership = source.membership(caller.user)
-    if level == "disabled" or (level == "private" and not membership.is_member):
-        return False
-    return reads_code(source, caller)

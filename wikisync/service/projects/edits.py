@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from aiohttp import web
-from msgspec import Struct
 
 from wikisync.contract.parameters import parameters_of, replace_deprecated
 from wikisync.contract.project_schema import AccessLevel
@@ -37,14 +36,6 @@ Values = Mapping[str, Any]
 NOT_A_REPOSITORY = "not a git repository"
 CREATE_LEVEL = AccessLevel.DEVELOPER
 """Least level in a group for making projects in it."""
-
-
-class _Source(Struct, frozen=True):
-    """Where a new project's repository comes from."""
-
-    import_type: str | None = None
-    address: str | None = None
-    branch: str | None = None
 
 
 async def create_project(call: Call) -> web.Response:
@@ -175,46 +166,35 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
         problems["default_branch"] = ["is not a valid branch name"]
     if problems:
         raise _invalid(problems)
-    source = await _source(call, caller, values)
-    columns = _columns(values, caller)
-    columns |= {"visibility": visibility}
-    del_names = ("name", "path")
+    import_type, import_url = await _source(call, caller, values)
+    columns = _columns(values, caller) | {"visibility": visibility}
     new = NewProject(
         namespace=space,
         path=path,
         name=name,
         creator_id=caller.person.id if space.kind == "group" else owner.id,
-        columns={k: v for k, v in columns.items() if k not in del_names},
+        columns={k: v for k, v in columns.items() if k not in {"name", "path"}},
         attributes=_kept(values, caller),
         topics=values.get("topics") or (),
-        import_type=source.import_type,
-        import_url=source.address,
-        import_branch=source.branch,
+        import_type=import_type,
+        import_url=import_url,
     )
     try:
         project_id = await call.ask(project_tables.create_project, new)
     except Taken as taken:
         raise _invalid(validation.taken_problems(taken.fields)) from taken
     if wants_readme:
-        await _add_readme(
-            call, caller, project_id, name, values, branch or DEFAULT_BRANCH
-        )
-    if source.import_type:
-        is_fetched = source.import_type == URL_TYPE
-        call.service.start_import(project_id, is_fetched=is_fetched)
+        text = f"# {name}\n\n{values.get('description') or ''}".rstrip() + "\n"
+        change = CommitPlan("Initial commit", writes={"README.md": text.encode()})
+        code = call.service.code(project_id, branch or DEFAULT_BRANCH)
+        await code.change(lambda _tree: change, caller.author)
+        await jobs.refresh_code(call.service, project_id)
+    if import_type:
+        is_fetched = import_type == URL_TYPE
+        call.service.imports(is_fetched=is_fetched).put_nowait(project_id)
     if isinstance(sent := values.get("avatar"), SentFile):
         await keep_avatar(call.service, project_id, sent)
     return project_id
-
-
-async def _add_readme(
-    call: Call, caller: Caller, project_id: int, name: str, values: Values, branch: str
-) -> None:
-    text = f"# {name}\n\n{values.get('description') or ''}".rstrip() + "\n"
-    change = CommitPlan("Initial commit", writes={"README.md": text.encode()})
-    code = call.service.code(project_id, branch)
-    await code.change(lambda _tree: change, caller.author)
-    await jobs.refresh_code(call.service, project_id)
 
 
 async def _space(call: Call, caller: Caller, owner: User, values: Values) -> Namespace:
@@ -233,11 +213,13 @@ async def may_create(call: Call, caller: Caller, owner: User, space: Namespace) 
         return space.user_id == owner.id or caller.is_admin
     group = await call.ask(Tables.group, str(space.id), caller.user_id)
     assert group is not None, "a namespace of a group is one"
-    membership = group.membership(caller.user)
-    return membership.has(CREATE_LEVEL)
+    return group.membership(caller.user).has(CREATE_LEVEL)
 
 
-async def _source(call: Call, caller: Caller, values: Values) -> _Source:
+async def _source(
+    call: Call, caller: Caller, values: Values
+) -> tuple[str | None, str | None]:
+    """Kind and address of what a new project's repository is filled from."""
     if address := values.get("import_url"):
         imports = call.service.settings.imports
         if not imports.hosts:
@@ -245,24 +227,26 @@ async def _source(call: Call, caller: Caller, values: Values) -> _Source:
         problem = address_problem(address, imports.schemes, imports.hosts)
         if problem is not None:
             raise _invalid({"import_url": [problem]})
-        return _Source(URL_TYPE, address)
+        return URL_TYPE, address
     if template_id := values.get("template_project_id"):
         template = await call.ask(Tables.project, str(template_id), caller.user_id)
-        if template is None or not reads_code(template, caller):
+        if template is None or not reads_code(
+            template, template.membership(caller.user)
+        ):
             text = f"{template_id} is unknown or invalid"
             raise _invalid({"template_project_id": [text]})
-        return _Source(TEMPLATE_TYPE, str(template.id))
+        return TEMPLATE_TYPE, str(template.id)
     if name := values.get("template_name"):
         if name in BUILT_IN and not values.get("use_custom_template"):
-            return _Source(BUILT_IN_TYPE, name)
+            return BUILT_IN_TYPE, name
         found = await _custom_template(call, caller, values, name)
         if found is None:
             raise _invalid({"template_name": [f"'{name}' is unknown or invalid"]})
-        return _Source(TEMPLATE_TYPE, str(found.id))
+        return TEMPLATE_TYPE, str(found.id)
     if values.get("use_custom_template"):
         text = "must be used with template_name or template_project_id"
         raise _invalid({"use_custom_template": [text]})
-    return _Source()
+    return None, None
 
 
 async def _custom_template(
@@ -275,7 +259,9 @@ async def _custom_template(
     if space is None:
         return None
     found = await call.ask(Tables.project, f"{space.full_path}/{name}", caller.user_id)
-    return found if found is not None and reads_code(found, caller) else None
+    if found is None or not reads_code(found, found.membership(caller.user)):
+        return None
+    return found
 
 
 async def _edit_problems(

@@ -197,10 +197,8 @@ def inherited_level(
 ) -> tuple[int, str] | None:
     """The highest level that a user has by a group or those above it, and its name."""
     row = tables.one(
-        "WITH RECURSIVE above (id) AS (SELECT :group UNION SELECT n.parent_id"
-        " FROM namespace n JOIN above a ON n.id = a.id WHERE n.parent_id IS NOT NULL)"
-        " SELECT m.access_level AS level, n.name FROM membership m"
-        " JOIN above a ON m.kind = 'group' AND m.target_id = a.id"
+        "SELECT m.access_level AS level, n.name FROM membership m"
+        f" JOIN ({_ANCESTORS}) a ON m.kind = 'group' AND m.target_id = a.id"
         " JOIN namespace n ON n.id = a.id WHERE m.user_id = :user"
         " AND (m.expires_on IS NULL OR m.expires_on > :today)"
         " ORDER BY m.access_level DESC LIMIT 1",

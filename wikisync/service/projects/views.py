@@ -89,7 +89,7 @@ def simple_view(call: Call, caller: Caller, project: Project) -> dict[str, objec
         "avatar_url": avatar_url(call, project),
         "namespace": namespace_view(call, project.namespace),
     }
-    if _reads_code(project, project.membership(caller.user)):
+    if reads_code(project, project.membership(caller.user)):
         readme = project.readme
         branch = quote(project.default_branch or "")
         body |= {
@@ -157,8 +157,12 @@ def project_view(
     if extras.custom_attributes is not None:
         body["custom_attributes"] = extras.custom_attributes.get(project.id, [])
     if extras.with_statistics and membership.has(AccessLevel.REPORTER):
-        body["statistics"] = _statistics(project)
-    if extras.with_license and _reads_code(project, membership):
+        body["statistics"] = {
+            **msgspec.structs.asdict(project.statistics),
+            "storage_size": project.statistics.storage_size,
+            **dict.fromkeys(_NO_SIZES, 0),
+        }
+    if extras.with_license and reads_code(project, membership):
         body |= _license(call, project)
     if project.forked_from is not None and is_single:
         source = extras.sources.get(project.forked_from)
@@ -202,12 +206,15 @@ def namespace_view(call: Call, space: Namespace) -> dict[str, object]:
 
 def import_view(project: Project, membership: Membership) -> ImportRecord:
     """How far an import is."""
+    error = project.origin.error
+    if error is not None and not membership.has(AccessLevel.MAINTAINER):
+        error = "Ask a maintainer for the reason."
     return ImportRecord(
         **fields_of(project, "id description name path created_at"),
         path_with_namespace=project.full_path,
         import_status=project.origin.status,
         import_type=project.origin.type,
-        import_error=_import_error(project, membership),
+        import_error=error,
     )
 
 
@@ -253,27 +260,28 @@ def _features(
 def _for_roles(
     project: Project, membership: Membership, attributes: Mapping[str, object]
 ) -> dict[str, object]:
-    shown: dict[str, object] = {}
-    if _reads_code(project, membership):
-        shown["ci_config_path"] = attributes["ci_config_path"]
+    body: dict[str, object] = {}
+    if reads_code(project, membership):
+        body["ci_config_path"] = attributes["ci_config_path"]
     if membership.has(AccessLevel.REPORTER):
-        shown |= {name: attributes[name] for name in SHOWN["reporters"]}
-        shown["service_desk_address"] = None
+        body |= {name: attributes[name] for name in SHOWN["reporters"]}
+        body["service_desk_address"] = None
     if membership.has(AccessLevel.MAINTAINER):
-        shown |= {name: attributes[name] for name in SHOWN["maintainers"]}
-        shown |= {
+        body |= {name: attributes[name] for name in SHOWN["maintainers"]}
+        body |= {
             "ci_job_token_scope_enabled": False,
             "import_error": project.origin.error,
             "import_type": project.origin.type,
-            "import_url": _import_url(project),
+            # a fork or a template has no address
+            "import_url": shown(project.origin.url or "") or None,
             "marked_for_deletion_at": project.marked_on,
             "marked_for_deletion_on": project.marked_on,
             "runner_token_expiration_interval": None,
             "runners_token": project.runners_token,
         }
     if membership.is_admin:
-        shown["repository_storage"] = project.repository_storage
-    return shown
+        body["repository_storage"] = project.repository_storage
+    return body
 
 
 def _links(
@@ -283,15 +291,6 @@ def _links(
         name: call.service.url + endpoint.path(owner="projects", id=project.id)
         for name, endpoint in _LINKED.items()
         if features.get(f"{name}_enabled", True)
-    }
-
-
-def _statistics(project: Project) -> dict[str, int]:
-    figures = project.statistics
-    return {
-        **msgspec.structs.asdict(figures),
-        "storage_size": figures.storage_size,
-        **dict.fromkeys(_NO_SIZES, 0),
     }
 
 
@@ -310,26 +309,10 @@ def _license(call: Call, project: Project) -> dict[str, object]:
     }
 
 
-def _import_error(project: Project, membership: Membership) -> str | None:
-    if project.origin.error is None or membership.has(AccessLevel.MAINTAINER):
-        return project.origin.error
-    return "Ask a maintainer for the reason."
-
-
-def _import_url(project: Project) -> str | None:
-    """Where it was imported from; a fork or a template has no address."""
-    url = project.origin.url
-    return (shown(url) or None) if url else None
-
-
-def _reads_code(project: Project, membership: Membership) -> bool:
+def reads_code(project: Project, membership: Membership) -> bool:
+    """Whether a caller who is this to a project may see its repository's files."""
     level = level_of_feature(project, "repository")
     return may_read_code(project.visibility, level, membership)
-
-
-def reads_code(project: Project, caller: Caller) -> bool:
-    """Whether the caller may see the files of a project's repository."""
-    return _reads_code(project, project.membership(caller.user))
 
 
 def _access(level: int) -> dict[str, int] | None:
