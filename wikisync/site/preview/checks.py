@@ -8,7 +8,7 @@ which one sign is another renders to the same page but for that box.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from wikisync.core.model import Format, Problem
 from wikisync.markup.frontmatter import find_block
@@ -53,7 +53,14 @@ def front_matter_checks(file: str, text: str) -> list[Problem]:
     try:
         parse_mapping(block.text)
     except NotMetadata as error:
-        return [_not_metadata(file, lines, error)]
+        # the fence is the line before the first of the block
+        line = min(error.line + 1, len(lines) - 1)
+        shown = lines[line] if len(lines[line]) <= 60 else lines[line][:59] + "…"
+        message = (
+            f"invalid front matter: {error} in {shown!r}; the block is shown as code"
+        )
+        hint = "write key: value lines, and put quotes around a value with ': ' in it"
+        return [Problem("front-matter-wrong", f"{file}:{line + 1}", message, hint)]
     return []
 
 
@@ -62,15 +69,6 @@ def located(code: str, message: str, hint: str | None) -> Problem:
     match = _LOCATED.fullmatch(message)
     where, said = match.groups() if match else ("", message)
     return Problem(code, where, said, hint or "")
-
-
-def _not_metadata(file: str, lines: list[str], error: NotMetadata) -> Problem:
-    # the fence is the line before the first of the block
-    line = min(error.line + 1, len(lines) - 1)
-    shown = lines[line] if len(lines[line]) <= 60 else lines[line][:59] + "…"
-    message = f"invalid front matter: {error} in {shown!r}; the block is shown as code"
-    hint = "write key: value lines, and put quotes around a value with ': ' in it"
-    return Problem("front-matter-wrong", f"{file}:{line + 1}", message, hint)
 
 
 def boxes_of(html: str) -> list[bool]:
@@ -100,17 +98,13 @@ def ticked(
         return None
     wanted = [*before[:number], is_done, *before[number + 1 :]]
     sign = ("X" if page_format is Format.ORG else "x") if is_done else " "
-    for at in _signs(text, before, number):
+    found = list(_SIGN.finditer(text))
+    like = [one.start(1) for one in found if (one[1] in "xX*") == before[number]]
+    # signs that may be the box's, the likely ones first
+    first = before[:number].count(before[number])
+    nearest = sorted(range(len(like)), key=lambda index: abs(index - first))
+    for at in [like[index] for index in nearest[:TRIES_MAX]]:
         new = f"{text[:at]}{sign}{text[at + 1 :]}"
         if boxes_of(render(new)) == wanted:
             return new
     return None
-
-
-def _signs(text: str, before: list[bool], number: int) -> Iterator[int]:
-    """Positions of signs that may be the box's, the likely ones first."""
-    found = list(_SIGN.finditer(text))
-    like = [one.start(1) for one in found if (one[1] in "xX*") == before[number]]
-    first = before[:number].count(before[number])
-    nearest = sorted(range(len(like)), key=lambda index: abs(index - first))
-    yield from (like[index] for index in nearest[:TRIES_MAX])

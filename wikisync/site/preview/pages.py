@@ -24,7 +24,6 @@ from wikisync.site.report import backlinks_of
 from wikisync.site.search import SearchDocument, build_shards
 
 if TYPE_CHECKING:
-    from wikisync.site.crosslinks import ItemKey
     from wikisync.site.preview.world import World
 
 RENDERED_MAX = 64
@@ -82,7 +81,12 @@ class RenderedPages:
             SiteError: the theme fails for this page.
         """
         if not world.has(path):
-            return _rendered(world, path, _not_found(world))
+            # a site has this page once, with links from the top of its host; it is
+            # made for each address here, so that its frame is that of the page which
+            # may come
+            missing = world.not_found
+            page = _Composed(MISSING, missing.template, lambda: missing.context)
+            return _rendered(world, path, page)
         if self._as_now[0] is not world:
             self._as_now = world, set()
         rendered = self._kept.pop(path, None)
@@ -319,7 +323,7 @@ class _Composed(Struct, frozen=True):
     template: str
     context: Callable[[], Mapping[str, object]]
     pictures: str = ""
-    """The files that it shows: another one has the same address."""
+    """The files that it shows, with hashes: another one has the same address."""
     body: Callable[[], str] = str
     """Reads its text as HTML."""
 
@@ -344,7 +348,9 @@ def _composed(world: World, path: str) -> _Composed:
         world.site.backlink(one, place.wiki) for one in backlinks_of(world.wikis, place)
     )
     slug = Slug(place.name)
-    pictures = _pictures(world, place)
+    scanned, names = world.scanned[place.wiki], world.page(place).finished.attachments
+    known = ((name, scanned.file(name)) for name in names)
+    pictures = "".join(f"{name}\0{state.digest}\n" for name, state in known if state)
     shown = composer.shown(slug, backlinks)
     named = composer.key(slug, shown) + pictures.encode()
     key = hashlib.sha256(named).hexdigest()
@@ -356,21 +362,3 @@ def _composed(world: World, path: str) -> _Composed:
         return world.layout.indexer.view(world.page(place)).html
 
     return _Composed(key, "page.html", context, pictures, body)
-
-
-def _not_found(world: World) -> _Composed:
-    """The theme's page for addresses that lead nowhere, as seen from this one.
-
-    A site has it once, with links from the top of its host; here it is made for each
-    address, so that its frame is that of the page which may come.
-    """
-    page = world.not_found
-    return _Composed(MISSING, page.template, lambda: page.context)
-
-
-def _pictures(world: World, place: ItemKey) -> str:
-    """The files that a page shows, with the hashes of what is in them."""
-    scanned = world.scanned[place.wiki]
-    names = world.page(place).finished.attachments
-    known = ((name, scanned.file(name)) for name in names)
-    return "".join(f"{name}\0{state.digest}\n" for name, state in known if state)

@@ -213,7 +213,8 @@ class WriteRoutes(Struct, frozen=True):
         except msgspec.DecodeError as exc:
             return said(400, f"the request cannot be read: {exc}")
         except errors.WikisyncError as exc:
-            return said(_status(exc), exc.message, exc.hint or "")
+            statuses = (one for kind, one in _STATUSES if isinstance(exc, kind))
+            return said(next(statuses, 400), exc.message, exc.hint or "")
         return web.Response(
             body=msgspec.json.encode(made), content_type="application/json"
         )
@@ -398,18 +399,14 @@ class WriteRoutes(Struct, frozen=True):
         owner = self._site.owners[number]
         return {"said": await finish_in_thread(decide, owner, wish.batch)}
 
-    async def _pieces(self, page: WritablePage) -> Sequence[Piece]:
-        found: Sequence[Piece] = ()
+    async def _clash(self, wish: Wish) -> object:
+        page, desk = await self._page(wish.at)
+        pieces: Sequence[Piece] = ()
         if self._decisions is not None:
             owner = page.wiki.source.owner
-            found = await finish_in_thread(self._decisions.pieces, owner, page.slug)
-        if not found and page.conflict:
-            found = await finish_in_thread(self._desk(page).pieces, page.conflict)
-        return found
-
-    async def _clash(self, wish: Wish) -> object:
-        page, _ = await self._page(wish.at)
-        pieces = await self._pieces(page)
+            pieces = await finish_in_thread(self._decisions.pieces, owner, page.slug)
+        if not pieces and page.conflict:
+            pieces = await finish_in_thread(desk.pieces, page.conflict)
         return {"parts": writing.parts_of(pieces), "seen": digest_of_pieces(pieces)}
 
     async def _settle(self, wish: SettleWish) -> object:
@@ -486,7 +483,3 @@ def _id_of(page: WritablePage, path: str) -> str:
     """By what the browser knows a file, or the wiki, for the drafts that it keeps."""
     named = f"{page.wiki.source.folder.absolute()}\0{path}"
     return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _status(error: errors.WikisyncError) -> int:
-    return next((one for kind, one in _STATUSES if isinstance(error, kind)), 400)

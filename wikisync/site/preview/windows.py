@@ -50,15 +50,16 @@ class Windows:
     """All windows of one preview."""
 
     def __init__(self) -> None:
-        self._windows: set[_Window] = set()
+        self._woken: dict[web.WebSocketResponse, asyncio.Event] = {}
+        """Each window's connection, with what says that there may be news for it."""
 
     def __len__(self) -> int:
-        return len(self._windows)
+        return len(self._woken)
 
     def wake(self) -> None:
         """There may be news for any of them."""
-        for window in self._windows:
-            window.woken.set()
+        for woken in self._woken.values():
+            woken.set()
 
     async def serve(
         self, request: web.Request, news: Callable[[], Awaitable[News]]
@@ -67,56 +68,49 @@ class Windows:
         socket = web.WebSocketResponse(
             heartbeat=HEARTBEAT_S, max_msg_size=MESSAGE_BYTES_MAX, compress=False
         )
-        window = _Window(socket)
         # before anything is awaited, or many could come at once
-        self._windows.add(window)
+        woken = self._woken[socket] = asyncio.Event()
         try:
             await socket.prepare(request)
-            await window.tell(news)
+            async with asyncio.TaskGroup() as tasks:
+                telling = tasks.create_task(_tell(socket, woken, news))
+                # reading is also what answers the browser's pings
+                async for _ in socket:
+                    pass
+                telling.cancel()
         finally:
-            self._windows.discard(window)
+            del self._woken[socket]
         return socket
 
     async def leave(self) -> None:
         """Tell all of them that the preview ends."""
-        for window in tuple(self._windows):
+        for socket in tuple(self._woken):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LEAVE_S):
-                    await window.socket.close(code=WSCloseCode.GOING_AWAY)
+                    await socket.close(code=WSCloseCode.GOING_AWAY)
 
 
-class _Window:
-    """One window of a browser."""
-
-    def __init__(self, socket: web.WebSocketResponse) -> None:
-        self.socket = socket
-        self.woken = asyncio.Event()
-
-    async def tell(self, news: Callable[[], Awaitable[News]]) -> None:
-        """Say what is new whenever something is, until the window closes."""
-        async with asyncio.TaskGroup() as tasks:
-            telling = tasks.create_task(self._tell(news))
-            # reading is also what answers the browser's pings
-            async for _ in self.socket:
-                pass
-            telling.cancel()
-
-    async def _tell(self, news: Callable[[], Awaitable[News]]) -> None:
-        last = b""
-        while not self.socket.closed:
-            self.woken.clear()
-            text = msgspec.json.encode(await news())
-            if text != last:
-                try:
-                    await self.socket.send_str(text.decode())
-                except ConnectionError:
-                    return
-            last = text
+async def _tell(
+    socket: web.WebSocketResponse,
+    woken: asyncio.Event,
+    news: Callable[[], Awaitable[News]],
+) -> None:
+    """Say what is new whenever something is, until the window closes."""
+    last = b""
+    while not socket.closed:
+        woken.clear()
+        text = msgspec.json.encode(await news())
+        if text != last:
             try:
-                async with asyncio.timeout(WORD_S):
-                    await self.woken.wait()
-            except TimeoutError:
-                last = b""
+                await socket.send_str(text.decode())
+            except ConnectionError:
+                return
+        last = text
+        try:
+            async with asyncio.timeout(WORD_S):
+                await woken.wait()
+        except TimeoutError:
+            last = b""
 
 
 class Stopped(Exception):

@@ -11,7 +11,7 @@ read too (``with_read``).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -298,9 +298,9 @@ def _theme(
     theme = load_theme(
         options.theme, project=options.templates, options=options.theme_options
     )
-    # compiled templates are worth keeping
-    is_same = last is not None and theme.fingerprint == last.theme.fingerprint
-    return last.theme if last is not None and is_same else theme
+    if last is not None and theme.fingerprint == last.theme.fingerprint:
+        return last.theme  # its compiled templates are worth keeping
+    return theme
 
 
 def _scanned(
@@ -312,19 +312,15 @@ def _scanned(
     scan = partial(scan_wiki, cache=cache, page_templates=inputs.options.page_templates)
     if last is None:
         return tuple(map(scan, inputs.wikis))
-    return tuple(
-        (None if changed is None else changed_wiki(wiki, changed))
-        or _scanned_again(wiki, cache, scan)
-        for wiki in last.scanned
-    )
-
-
-def _scanned_again(
-    wiki: ScannedWiki, cache: Cache, scan: Callable[[WikiSource], ScannedWiki]
-) -> ScannedWiki:
-    # what was read for links since the last look need not be read again
-    settle(wiki, cache)
-    return scan(wiki.source)
+    scanned = []
+    for wiki in last.scanned:
+        now = None if changed is None else changed_wiki(wiki, changed)
+        if now is None:
+            # what was read for links since the last look need not be read again
+            settle(wiki, cache)
+            now = scan(wiki.source)
+        scanned.append(now)
+    return tuple(scanned)
 
 
 def _read_at_once(
@@ -405,10 +401,24 @@ def _has_same_frame(last: World, wikis: Sequence[IndexedWiki]) -> bool:
 def _conflicts_now(
     scanned: Sequence[ScannedWiki], last: World | None, changed: frozenset[str] | None
 ) -> Mapping[ItemKey, str]:
-    """The conflicts, looked for again only where one may have come or gone."""
-    if last is None or changed is None or any(CONFLICT_MARK in one for one in changed):
-        return dict(conflicts_of(scanned))
-    return last.conflicts
+    """The conflicts, looked for again only where one may have come or gone.
+
+    A page is in conflict where a file beside its own holds both texts.
+    """
+    if (
+        last is not None
+        and changed is not None
+        and not any(CONFLICT_MARK in one for one in changed)
+    ):
+        return last.conflicts
+    found: dict[ItemKey, str] = {}
+    for number, wiki in enumerate(scanned):
+        for path in _conflict_files(wiki.source.folder):
+            stem, _, extension = path.rpartition(CONFLICT_MARK)
+            page = page_at(wiki, stem + extension)
+            if page is not None and len(found) < CONFLICTS_MAX:
+                found[ItemKey(number, page.slug)] = path
+    return found
 
 
 def theme_folders(options: SiteOptions) -> tuple[Path, ...]:
@@ -494,18 +504,6 @@ def _is_listed_as_reported(wiki: ScannedWiki, path: str) -> bool:
         return (name in os.listdir(place)) == os.path.lexists(place / name)  # noqa: PTH208 - names alone
     except OSError:
         return False
-
-
-def conflicts_of(scanned: Sequence[ScannedWiki]) -> Iterator[tuple[ItemKey, str]]:
-    """Pages beside whose file lies one that holds both texts of a conflict."""
-    count = 0
-    for number, wiki in enumerate(scanned):
-        for path in _conflict_files(wiki.source.folder):
-            stem, _, extension = path.rpartition(CONFLICT_MARK)
-            page = page_at(wiki, stem + extension)
-            if page is not None and count < CONFLICTS_MAX:
-                count += 1
-                yield ItemKey(number, page.slug), path
 
 
 def _conflict_files(root: Path) -> Iterator[str]:

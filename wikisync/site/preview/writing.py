@@ -156,8 +156,11 @@ class WikiDesk:
         for _ in range(TRIES_MAX):
             content = self._content(path)
             now = None if content is None else _shown(content, path)
-            if now not in (base, text) and self._is_written_now(path, content):
-                continue
+            if now not in (base, text):
+                # some programs empty a file, then write it
+                sleep(WRITTEN_S)
+                if self._content(path) != content:
+                    continue
             merged = _merged(base, text, now, page_format)
             if merged is None:
                 return Written("gone", "")
@@ -178,11 +181,6 @@ class WikiDesk:
             return Written(outcome, merged.text)
         message = f"{path} is saved by another program all the time"
         raise SiteError(message, hint="close the other program, then save again")
-
-    def _is_written_now(self, path: str, content: bytes | None) -> bool:
-        """Whether a file gets another text: some programs empty it, then write."""
-        sleep(WRITTEN_S)
-        return self._content(path) != content
 
     def recover(self) -> list[str]:
         """Bring back what programs wrote into files that saves here had replaced.
