@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 """Options of any theme that name static files."""
-_PROJECT = "project"
 PAGE_TEMPLATE = "page.html"
 HISTORY_TEMPLATE = "history.html"
 LIST_TEMPLATE = "list.html"
@@ -177,14 +176,11 @@ class Theme:
 
     def text(self, key: str, lang: str) -> str:
         """A string of the user interface; English where the language lacks it."""
-        return _named("string", key, self._strings_in(lang))
-
-    def _strings_in(self, lang: str) -> Mapping[str, str]:
         if lang not in self._shown_strings:
             chain = ("en", lang.partition("-")[0], lang)
             shown = [self._strings.get(name, {}) for name in chain]
             self._shown_strings[lang] = dict(ChainMap(*reversed(shown)))
-        return self._shown_strings[lang]
+        return _named("string", key, self._shown_strings[lang])
 
     def _full_context(self, context: Mapping[str, object], at: str) -> dict[str, Any]:
         from markupsafe import Markup
@@ -204,7 +200,44 @@ class Theme:
 
     @cached_property
     def _environment(self) -> Environment:
-        return _make_environment(self, self._layers, is_ours=self._is_ours)
+        """Jinja with our layers; sandboxed as soon as one layer is not our own."""
+        from jinja2 import ChoiceLoader, Environment, PrefixLoader, StrictUndefined
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+        # a subclass of Jinja's, so that it is loaded with it
+        from wikisync.site.theme_compiled import compiled_templates
+
+        class NoSuchValue(StrictUndefined):
+            def __init__(self, hint: str | None = None, **names: Any) -> None:
+                owner, name = names.get("obj"), names.get("name")
+                if hint is None and isinstance(owner, Struct) and isinstance(name, str):
+                    fields = owner.__struct_fields__
+                    hint = f"there is no value {name!r}: {did_you_mean(name, fields)}"
+                super().__init__(hint, **names)
+
+        layers = self._layers
+        loaders = [_layer_loader(layer) for layer in layers]
+        first = next(i for i, layer in enumerate(layers) if layer.manifest)
+        prefixes: dict[str, BaseLoader] = {
+            f"!{layer.name}": ChoiceLoader(loaders[index:])
+            for index, layer in reversed(list(enumerate(layers)))
+            if layer.manifest
+        }
+        prefixes["!theme"] = ChoiceLoader(loaders[first:])
+        kind = Environment if self._is_ours else ImmutableSandboxedEnvironment
+        environment = kind(
+            loader=ChoiceLoader([*loaders, PrefixLoader(prefixes)]),
+            autoescape=True,
+            undefined=NoSuchValue,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            auto_reload=False,
+            bytecode_cache=compiled_templates(kind),
+        )
+        environment.filters |= theme_filters(self)
+        environment.globals |= theme_functions(self)
+        return environment
 
     def _template_names(self) -> list[str]:
         return [
@@ -237,7 +270,16 @@ class Theme:
     def _template_error(self, exc: Exception, template: str, at: str) -> SiteError:
         from jinja2 import TemplateNotFound
 
-        where = _location(exc, self._layers) or template
+        where = template
+        if filename := getattr(exc, "filename", None):
+            where = f"{filename}:{getattr(exc, 'lineno', 0)}"
+        else:
+            folders = tuple(f"{layer.folder}/" for layer in self._layers)
+            for frame in traceback.extract_tb(exc.__traceback__):
+                # Jinja gives frames of templates the template's file and line
+                file = frame.filename
+                if file.startswith(folders) and "/templates/" in file:
+                    where = f"{file}:{frame.lineno}"
         message = getattr(exc, "message", None) or str(exc)
         if isinstance(exc, TemplateNotFound):
             names = self._template_names()
@@ -298,7 +340,7 @@ def load_theme(
         theme_layers.declared_options(chain), options or {}, chain[0].name
     )
     if project is not None and (files := theme_layers.read_files(project)):
-        chain = [theme_layers.Layer(_PROJECT, project, files, None), *chain]
+        chain = [theme_layers.Layer("project", project, files, None), *chain]
     return Theme(tuple(chain), resolved)
 
 
@@ -344,48 +386,6 @@ def _parse_strings(layers: tuple[theme_layers.Layer, ...]) -> dict[str, dict[str
     return strings
 
 
-def _make_environment(
-    theme: Theme, layers: tuple[theme_layers.Layer, ...], *, is_ours: bool
-) -> Environment:
-    """Jinja with our layers; sandboxed as soon as one layer is not our own."""
-    from jinja2 import ChoiceLoader, Environment, PrefixLoader, StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    # a subclass of Jinja's, so that it is loaded with it
-    from wikisync.site.theme_compiled import compiled_templates
-
-    class NoSuchValue(StrictUndefined):
-        def __init__(self, hint: str | None = None, **names: Any) -> None:
-            owner, name = names.get("obj"), names.get("name")
-            if hint is None and isinstance(owner, Struct) and isinstance(name, str):
-                fields = owner.__struct_fields__
-                hint = f"there is no value {name!r}: {did_you_mean(name, fields)}"
-            super().__init__(hint, **names)
-
-    loaders = [_layer_loader(layer) for layer in layers]
-    first = next(i for i, layer in enumerate(layers) if layer.manifest)
-    prefixes: dict[str, BaseLoader] = {
-        f"!{layer.name}": ChoiceLoader(loaders[index:])
-        for index, layer in reversed(list(enumerate(layers)))
-        if layer.manifest
-    }
-    prefixes["!theme"] = ChoiceLoader(loaders[first:])
-    kind = Environment if is_ours else ImmutableSandboxedEnvironment
-    environment = kind(
-        loader=ChoiceLoader([*loaders, PrefixLoader(prefixes)]),
-        autoescape=True,
-        undefined=NoSuchValue,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        auto_reload=False,
-        bytecode_cache=compiled_templates(kind),
-    )
-    environment.filters |= theme_filters(theme)
-    environment.globals |= theme_functions(theme)
-    return environment
-
-
 def _layer_loader(layer: theme_layers.Layer) -> BaseLoader:
     from jinja2 import FunctionLoader
 
@@ -398,17 +398,3 @@ def _layer_loader(layer: theme_layers.Layer) -> BaseLoader:
         return text, str(source), lambda: True
 
     return FunctionLoader(load)
-
-
-def _location(exc: Exception, layers: tuple[theme_layers.Layer, ...]) -> str | None:
-    filename = getattr(exc, "filename", None)
-    if filename:
-        return f"{filename}:{getattr(exc, 'lineno', 0)}"
-    folders = tuple(f"{layer.folder}/" for layer in layers)
-    # Jinja gives frames of templates the template's file and line.
-    frames = [
-        frame
-        for frame in traceback.extract_tb(exc.__traceback__)
-        if frame.filename.startswith(folders) and "/templates/" in frame.filename
-    ]
-    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else None

@@ -174,7 +174,15 @@ def theme_functions(theme: Texts) -> dict[str, Any]:
         return theme.text(key, _lang(context))
 
     def markdown(text: str) -> Markup:
-        return Markup(_render_markdown(text))  # noqa: S704 - sanitised by markup
+        """Safe HTML of a text of options or front matter; it has no pages to link."""
+        # few themes need the parsers, and a site that stays as it is never does
+        from wikisync.markup.links import LinkIndex
+        from wikisync.markup.page import parse_page
+        from wikisync.markup.resolve import finish_page
+
+        parsed = parse_page(Page(Slug("text"), Format.MARKDOWN, text))
+        html = finish_page(parsed, LinkIndex((), ()), _NoUrls()).html
+        return Markup(html)  # noqa: S704 - sanitised by markup
 
     def inline_svg(name: str) -> Markup:
         return Markup(theme.icon(name))  # noqa: S704 - a file of the theme
@@ -187,17 +195,6 @@ def theme_functions(theme: Texts) -> dict[str, Any]:
         "shared": shared,
         "shared_each": shared_each,
     }
-
-
-def _render_markdown(text: str) -> str:
-    """Safe HTML of a text from options or front matter; it has no pages to link."""
-    # few themes need the parsers, and a site that stays as it is never does
-    from wikisync.markup.links import LinkIndex
-    from wikisync.markup.page import parse_page
-    from wikisync.markup.resolve import finish_page
-
-    parsed = parse_page(Page(Slug("text"), Format.MARKDOWN, text))
-    return finish_page(parsed, LinkIndex((), ()), _NoUrls()).html
 
 
 class _NoUrls:
