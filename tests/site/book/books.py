@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from tests.site.sites import Studio
-from wikisync.site.book.writing import write_books
+from wikisync.site.book.writing import with_books
 from wikisync.site.model import BookFormat, BookRequest, BuildReport
 
 UPLOAD = "uploads/" + "0123456789abcdef" * 2
@@ -56,9 +56,8 @@ def write(
     """The wikis of a studio in one file."""
     target = studio.root / f"{name}.{kind}"
     request = BookRequest(((kind, target),), only)
-    report = write_books(
-        studio.sources, request, studio.options, cache=studio.root / "cache"
-    )
+    cache = studio.root / "cache"
+    report = with_books(None, studio.sources, request, studio.options, cache=cache)
     return target, report
 
 

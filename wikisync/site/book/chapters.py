@@ -210,7 +210,8 @@ class Book:
             self._progress.advance()
             view = self._read.indexer.view(self._page(place))
             level = place.level + shift
-            html = chapter_html(view.html, place.path, level, document)
+            rewriting = _TagRewriting(place.path, level, document)
+            html = TAG.sub(rewriting.rewritten, view.html)
             composer = self._read.site.wikis[place.part]
             page = composer.page_context(self._page(place))
             has_title = html.lstrip().startswith("<h1") or [
@@ -332,14 +333,6 @@ class Document:
         return address
 
 
-def chapter_html(html: str, path: str, level: int, document: Document) -> str:
-    """The sanitised text of the page at an output path, as a chapter of the document.
-
-    ``level`` is 0 for a page at the top; headings are so much deeper.
-    """
-    return TAG.sub(lambda tag: _Tag(path, level, document).rewritten(tag), html)
-
-
 def quoted_fragment(ident: str) -> str:
     """An id as the fragment of a link, as ``urlencode`` of the templates writes it.
 
@@ -348,10 +341,11 @@ def quoted_fragment(ident: str) -> str:
     return "#" + quote(ident)
 
 
-class _Tag:
-    """Rewrites tags of one page."""
+class _TagRewriting:
+    """Makes the tags of the sanitised page at an output path those of its chapter."""
 
     def __init__(self, path: str, level: int, document: Document) -> None:
+        """``level`` is 0 for a page at the top; headings are so much deeper."""
         self._path, self._level, self._document = path, level, document
         self._is_lost = False
         """The tag is a picture that the document cannot show."""

@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
@@ -129,15 +129,10 @@ def page_name(number: int) -> str:
 
 def write_epub(book: Book, target: Path) -> None:
     """Write the pages as EPUB; raises ``SiteError`` if it cannot be written."""
-    book.start(f"writing {target.name}")
-    with written_whole(target) as file:
-        _write(book, file)
-
-
-def _write(book: Book, file: IO[bytes]) -> None:
     from markupsafe import Markup
 
-    with zipfile.ZipFile(file, "w") as archive:
+    book.start(f"writing {target.name}")
+    with written_whole(target) as file, zipfile.ZipFile(file, "w") as archive:
         put(archive, "mimetype", b"application/epub+zip")
         put(archive, "META-INF/container.xml", _CONTAINER.encode())
         package = _Package(book, archive)

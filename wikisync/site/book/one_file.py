@@ -41,11 +41,9 @@ class OneFile(Document):
         file = self._book.file(path)
         if file is None or (content := file.read()) is None:
             return None
-        if file.size > INLINE_BYTES_MAX:
-            return self._kept_beside(file, content)
-        return f"data:{file_type(path)};base64,{base64.b64encode(content).decode()}"
-
-    def _kept_beside(self, file: FileOfBook, content: bytes) -> str:
+        if file.size <= INLINE_BYTES_MAX:
+            coded = base64.b64encode(content).decode()
+            return f"data:{file_type(path)};base64,{coded}"
         name = f"{file.digest[:16]}-{file.path.rpartition('/')[2]}"
         if name not in self.left_beside:
             self._beside.mkdir(exist_ok=True)

@@ -18,7 +18,7 @@ import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING
@@ -116,6 +116,7 @@ def _print_in_pieces(book: Book, program: str, target: Path) -> bool:
     """Print some pages at a time; whether the PDFs have the form that can be joined."""
     source = target.with_name("book.html")
     pieces: dict[int, tuple[Path, Collection[str]]] = {}
+    """PDFs, each with the ids in it that stand for those of others."""
 
     def printed(
         number: int, parts: Sequence[Part], before: int, numbers: Mapping[str, int]
@@ -140,7 +141,10 @@ def _print_in_pieces(book: Book, program: str, target: Path) -> bool:
             before += len(pdf.pages)
         printed(0, (), 0, numbers)
         with target.open("wb") as file:
-            join_pdfs(file, pieces.values(), toc_tree(headings))
+            joined = _Joined(file)
+            for made, elsewhere in pieces.values():
+                joined.add(PrintedPdf(made.read_bytes()), elsewhere)
+            joined.finish(toc_tree(headings))
     except (KeyError, ValueError):
         return False
     return True
@@ -318,18 +322,6 @@ class PrintedPdf:
             place = Destination(key, order[int(page)], behind)
             found[unquote(name.decode())] = place
         return found
-
-
-def join_pdfs(
-    file: IO[bytes],
-    pieces: Iterable[tuple[Path, Collection[str]]],
-    outline: Sequence[TocNode],
-) -> None:
-    """Write several PDFs, each with the ids in it that stand for those of others."""
-    joined = _Joined(file)
-    for path, elsewhere in pieces:
-        joined.add(PrintedPdf(path.read_bytes()), elsewhere)
-    joined.finish(outline)
 
 
 class _Joined:

@@ -31,31 +31,17 @@ def with_books(
     cache: Path,
     progress: Progress | None = None,
 ) -> BuildReport:
-    """The report of a site, if one was made, with that of the files asked for."""
-    if report is not None and not request.files:
-        return report
-    made = write_books(wikis, request, options, cache=cache, progress=progress)
-    if report is None:
-        return made
-    notes = dict.fromkeys([*report.notes, *made.notes])
-    return replace(report, notes=tuple(notes))
-
-
-def write_books(
-    wikis: Sequence[WikiSource],
-    request: BookRequest,
-    options: SiteOptions,
-    *,
-    cache: Path,
-    progress: Progress | None = None,
-) -> BuildReport:
     """Write all pages of some wikis into one file, in each format asked for.
+
+    The report is that of a site, if one was made, with what is said of these files.
 
     Raises:
         UsageError: there is no such page, or nothing that prints.
         SiteError: a file cannot be written, or the theme is wrong.
         FolderError: the folder of a wiki cannot be read at all.
     """
+    if report is not None and not request.files:
+        return report
     check_books(request)
     for _, target in request.files:
         sources = checked_sources(wikis, target, options)
@@ -63,7 +49,12 @@ def write_books(
         options.theme, project=options.templates, options=options.theme_options
     )
     shown = progress or SilentProgress()
-    return with_cache(cache, partial(_written, sources, request, options, theme, shown))
+    write = partial(_written, sources, request, options, theme, shown)
+    made = with_cache(cache, write)
+    if report is None:
+        return made
+    notes = dict.fromkeys([*report.notes, *made.notes])
+    return replace(report, notes=tuple(notes))
 
 
 def check_books(request: BookRequest) -> None:
