@@ -1,6 +1,6 @@
 """What a watch answers on this machine: webhooks, health, status, figures.
 
-Workers of a fleet take webhooks alike (``answer_hook``).
+Workers of a fleet take webhooks alike (``new_app``).
 
 A webhook is a hint: it says which wiki to scan, and what it says of pages is not
 believed.  Who edited is remembered with the text that it is about, and shown where the
@@ -14,6 +14,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import msgspec
 from aiohttp import web
@@ -88,14 +89,11 @@ class Listener:
 
     def app(self) -> web.Application:
         """The application."""
-        app = new_app(self._hook)
+        app = new_app(self._secret, self._see)
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/status", self._status_json)
         app.router.add_get("/metrics", self._metrics)
         return app
-
-    async def _hook(self, request: web.Request) -> web.Response:
-        return await answer_hook(request, self._secret, self._see)
 
     async def _see(self, event: _Event, path: str, slug: Slug) -> bool:
         self._report.hooks += 1
@@ -109,9 +107,8 @@ class Listener:
     async def _healthz(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)
         health = self._report.health()
-        status = 200 if health["is_healthy"] else 503
         lines = map(visible_line, health_lines(health))
-        return _said(status, "\n".join(lines))
+        return _said(200 if health["is_healthy"] else 503, "\n".join(lines))
 
     async def _status_json(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)
@@ -131,14 +128,14 @@ class Listener:
         )
 
 
-def new_app(hook: Callable[[web.Request], Awaitable[web.Response]]) -> web.Application:
+def new_app(secret: bytes, see: See) -> web.Application:
     """An application that takes webhooks at ``/hook``."""
     app = web.Application(middlewares=[note_request], client_max_size=BODY_BYTES_MAX)
-    app.router.add_post("/hook", hook)
+    app.router.add_post("/hook", partial(_take_hook, secret, see))
     return app
 
 
-async def answer_hook(request: web.Request, secret: bytes, see: See) -> web.Response:
+async def _take_hook(secret: bytes, see: See, request: web.Request) -> web.Response:
     """Take a webhook, if it brings the secret."""
     if not secret:
         return _said(403, "webhooks need a secret: set WIKISYNC_HOOK_SECRET")

@@ -130,7 +130,7 @@ class WatchRequest(Struct, frozen=True):
     has_site: bool = False
     """Whether the published site is kept up to date in any case."""
     has_preview: bool = False
-    log_format: Literal["text", "json"] = "text"
+    log_format: LogFormat = "text"
     allows_network_disk: bool = False
 
     def applied(self, workspace: ConfiguredWorkspace) -> ConfiguredWorkspace:

@@ -116,27 +116,24 @@ class Watch:
     async def run(self) -> None:
         """Work until cancelled; the health file says then that it has ended."""
         try:
-            await self._run()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.runner.run())
+                group.create_task(self._triggers.run())
+                group.create_task(self._watch_folders())
+                group.create_task(self._show_changes())
+                group.create_task(self._follow_requests())
+                group.create_task(give_back_memory())
+                if self._notifier.watchdog_s is not None:
+                    group.create_task(self._live(self._notifier.watchdog_s))
+                if self._site is not None:
+                    self._site.change()
+                    group.create_task(self._site.run())
+                self._messages.note(f"watching {self._root}; stop it with Ctrl-C")
+                self._notifier.ready()
         finally:
             self.report.is_stopped = True
             with suppress(errors.FolderError):
                 self._write_health(self.report.health())
-
-    async def _run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.runner.run())
-            group.create_task(self._triggers.run())
-            group.create_task(self._watch_folders())
-            group.create_task(self._show_changes())
-            group.create_task(self._follow_requests())
-            group.create_task(give_back_memory())
-            if self._notifier.watchdog_s is not None:
-                group.create_task(self._live(self._notifier.watchdog_s))
-            if self._site is not None:
-                self._site.change()
-                group.create_task(self._site.run())
-            self._messages.note(f"watching {self._root}; stop it with Ctrl-C")
-            self._notifier.ready()
 
     # -- what the runner reports -------------------------------------------------
 

@@ -8,7 +8,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from wikisync.api.activity import GroupActivity
-from wikisync.api.client import Client, Id
+from wikisync.api.client import Client
 from wikisync.api.git import WikiHistory
 from wikisync.config import WikiSection
 from wikisync.core.model import Slug, some_of
@@ -200,16 +200,14 @@ class WatchedWiki(WikiCycles):
             return RemoteHint(head, is_exact=True)
         if owner.kind == "group":
             return None
+        project = found.id if found else owner.full_path
         try:
-            return await self._last_activity(found.id if found else owner.full_path)
+            polled = await self._client.poll_project(project, self._etag)
         except (NotFound, PermissionDenied):
             return None
-
-    async def _last_activity(self, project: Id) -> RemoteHint | None:
-        found = await self._client.poll_project(project, self._etag)
-        if found is None:
+        if polled is None:
             return self._active
-        record, etag = found
+        record, etag = polled
         if record.last_activity_at is None:
             return None
         # without an ETag, the whole record comes each time
