@@ -19,10 +19,9 @@ from tests.support.waiting import until
 from wikisync.cli.main import main
 from wikisync.core.system.locks import locked_folder
 from wikisync.errors import SiteError, UsageError
-from wikisync.fleet.budget import FleetBudget
 from wikisync.fleet.doctor import OWNER, PlaceTaken, own
-from wikisync.fleet.metrics import Meter, worker_app
 from wikisync.fleet.rows import Rows, Settings, pool_for
+from wikisync.fleet.worker import FleetBudget, Meter, worker_app
 from wikisync.site.bucket import Bucket, open_bucket
 from wikisync.watch.listen import BODY_BYTES_MAX, TOKEN_HEADER, listening
 from wikisync.workspace.discovery import Selection

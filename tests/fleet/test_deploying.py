@@ -14,8 +14,8 @@ from tests.support.machine import code_blocks
 from tests.test_licenses import needed
 from tests.test_recipes import ROOT, verify
 from wikisync.cli.fleet import command
-from wikisync.fleet.metrics import Meter, lines
 from wikisync.fleet.rows import Counts
+from wikisync.fleet.worker import Meter, lines
 
 
 def read(name: str) -> Any:

@@ -237,8 +237,6 @@ def status(console: Console, database: str, *, is_all: bool) -> int:
     """Show workers, what is due, and wikis with problems."""
     import msgspec
 
-    from wikisync.fleet.rows import DEAD_S
-
     async def look(rows: Rows) -> tuple[Any, Any]:
         return await rows.counts(), await rows.shown()
 
@@ -255,11 +253,11 @@ def status(console: Console, database: str, *, is_all: bool) -> int:
             f" {counts.halted} halted, {counts.failing} failing"
         )
         for name, age_s in counts.workers.items():
-            also = ": its wikis are free for others" if age_s >= DEAD_S else ""
+            also = ": its wikis are free for others" if name in counts.silent else ""
             console.lines(f"worker {name}, seen {age_s:.0f} s ago{also}")
         if counts.is_draining:
             console.lines("the fleet is drained: wikisync fleet drain --end")
-        elif all(age_s >= DEAD_S for age_s in counts.workers.values()):
+        elif len(counts.silent) == len(counts.workers):
             console.lines("no worker runs: start one with wikisync fleet run")
         if shown:
             cells = [[one.path, one.pages, one.place, one.problem] for one in shown]

@@ -185,6 +185,11 @@ class Counts(Struct, frozen=True):
     workers: Mapping[str, float] = {}
     """Seconds since each said that it lives."""
 
+    @property
+    def silent(self) -> Collection[str]:
+        """The workers that are dead."""
+        return [name for name, age_s in self.workers.items() if age_s >= DEAD_S]
+
 
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """In JSON, a character that PostgreSQL has no place for."""

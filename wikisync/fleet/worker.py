@@ -1,5 +1,8 @@
 """A worker: a process that looks which wikis there are, and runs their cycles.
 
+It answers with figures for Prometheus, and takes webhooks.  All workers share one
+budget of requests, a back end of ``api.budget``.
+
 A list of projects by their last activity, of those that had some since the newest that
 is known, costs a quiet instance one request.  From time to time everything is listed:
 what is missing from that is gone, renamed, or was not shown.
@@ -10,22 +13,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import time
+from collections import Counter
+from collections.abc import Iterator, MutableMapping
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from aiohttp import web
 
 from wikisync.api.client import Client
 from wikisync.core.model import removals_max
 from wikisync.core.system.locks import locked_folder
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import UsageError, WikisyncError
-from wikisync.fleet.budget import FleetBudget
 from wikisync.fleet.cycle import Cycle, Step
 from wikisync.fleet.doctor import PlaceTaken, own
-from wikisync.fleet.metrics import Meter, worker_app
-from wikisync.fleet.rows import Rows, Settings, key_of
+from wikisync.fleet.rows import Counts, Rows, Settings, key_of
 from wikisync.fleet.runner import FleetRunner
-from wikisync.watch.listen import listening
+from wikisync.watch.listen import listening, new_app
 from wikisync.workspace.discovery import Selection, find_wikis, is_switched_off, wiki_of
 
 log = logging.getLogger(__name__)
@@ -34,6 +42,11 @@ LISTED_S = 60.0
 WHOLE_S = 6 * 3600.0
 """How often everything is listed: wikis of groups tell of no activity, and a project
 that changed in silence is asked after this time, too."""
+TAKEN_S = 0.3
+"""Requests are taken for so long at a time, and not kept for long."""
+SPARED = 0.9
+"""Of the requests of a minute; the rest is for those that were taken before it."""
+GAUGES = ("wikis", "pages", "due", "running", "halted", "failing", "oldest_due_s")
 
 
 async def work_on_sites(
@@ -132,3 +145,83 @@ async def _list(client: Client, rows: Rows, selection: Selection, since: str) ->
         log.warning(said, len(gone), len(known))
         gone.clear()
     await rows.put(found.wikis, gone)
+
+
+# What a worker has of its own: its budget, figures and answers ------------------------
+
+
+class FleetBudget:
+    """The requests of one token, shared by all workers."""
+
+    def __init__(self, rows: Rows, per_minute: int) -> None:
+        """Nothing is taken yet."""
+        self._rows, self._left, self._until = rows, 0, 0.0
+        self._count = max(1, int(per_minute / 60 * TAKEN_S))
+        self._seconds = self._count * 60 / (per_minute * SPARED)
+
+    async def take(self) -> float:
+        """Seconds to wait before it is asked again; 0: one request may be made now."""
+        if not self._left or time.monotonic() > self._until:
+            if wait_s := await self._rows.take_requests(self._seconds):
+                return wait_s
+            self._left, self._until = self._count, time.monotonic() + TAKEN_S
+        self._left -= 1
+        return 0.0
+
+    async def refused(self, pause_s: float) -> None:
+        """The service made this worker pause; the others do, too."""
+        self._left = 0
+        await self._rows.pause(pause_s)
+
+
+class Meter:
+    """Counts what happens in the cycles of one worker."""
+
+    def __init__(self) -> None:
+        """Nothing happened yet."""
+        self.seconds: Counter[str] = Counter()
+        self.ends: Counter[str] = Counter(done=0, lost=0, refused=0)
+        self._steps: MutableMapping[Any, tuple[str, float]] = WeakKeyDictionary()
+
+    async def at(self, step: str) -> None:
+        """Note that a cycle came to a step."""
+        task, now = asyncio.current_task(), time.monotonic()
+        if task is None or step == "put":
+            return  # a part of the upload
+        if step in self.ends:
+            self.ends[step] += 1
+        before = self._steps.pop(task, None)
+        if before:
+            self.seconds[before[0]] += now - before[1]  # type: ignore[assignment]
+        if step not in ("done", "lost"):
+            self._steps[task] = (step, now)
+
+
+def lines(counts: Counts, meter: Meter) -> Iterator[str]:
+    """The text that Prometheus reads."""
+    for name in GAUGES:
+        shown = name.replace("_due_s", "_due_seconds")
+        yield f"wikisync_fleet_{shown} {getattr(counts, name)}"
+    silent = len(counts.silent)
+    yield f"wikisync_fleet_workers {len(counts.workers) - silent}"
+    yield f"wikisync_fleet_workers_silent {silent}"
+    yield f"wikisync_fleet_budget_wait_seconds {counts.budget_wait_s}"
+    for end, count in meter.ends.items():
+        yield f'wikisync_fleet_cycles_total{{end="{end}"}} {count}'
+    for step, seconds in meter.seconds.items():
+        yield f'wikisync_fleet_step_seconds_total{{step="{step}"}} {seconds:.3f}'
+
+
+def worker_app(rows: Rows, meter: Meter, secret: str) -> web.Application:
+    """What answers at ``/metrics``, and takes webhooks at ``/hook``."""
+
+    async def see(event: Any, path: str, _slug: str) -> bool:
+        return event.object_kind == "wiki_page" and await rows.hint(path)
+
+    async def show(_request: web.Request) -> web.Response:
+        text = "\n".join(lines(await rows.counts(), meter))
+        return web.Response(text=f"{text}\n")
+
+    app = new_app(secret.encode(), see)
+    app.router.add_get("/metrics", show)
+    return app
