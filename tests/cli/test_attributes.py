@@ -21,7 +21,7 @@ def parsed(endpoint: Endpoint, *words: str) -> dict[str, object]:
     def take(**given: Any) -> None:
         options.update(given)
 
-    made = decorated(take, [click.command("x"), *parameter_options([endpoint])])
+    made = decorated(take, [click.command("x"), *parameter_options(endpoint)])
     assert isinstance(made, click.Command)
     made.main(list(words), standalone_mode=False)
     return read_values(endpoint, options)

@@ -4,7 +4,7 @@ What is newer than the table goes through ``--attribute``.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
@@ -42,29 +42,29 @@ class Role(click.ParamType[int]):
 
 
 def parameter_options(
-    endpoints: Iterable[Endpoint], leave_out: Collection[str] = ()
+    *endpoints: Endpoint, leave_out: str = ""
 ) -> list[Callable[..., Any]]:
-    """A decorator for each parameter that any of the endpoints takes, but old names."""
+    """A decorator for each parameter that any of the endpoints takes, but old names.
+
+    The last one is ``--attribute``, for what the table does not know yet.
+    """
     rows: dict[str, Parameter] = {}
     for endpoint in endpoints:
         for name, row in parameters_of(endpoint).items():
             rows.setdefault(name, row)
-    return [
-        _option(row)
-        for name, row in rows.items()
-        if name not in leave_out and not row.is_deprecated
-    ]
-
-
-def newer_option() -> Callable[..., Any]:
-    """``--attribute`` for what the table does not know yet."""
-    return click.option(
+    newer = click.option(
         "--attribute",
         "newer",
         multiple=True,
         metavar="KEY=VALUE",
         help="Set an attribute that this version does not know; VALUE may be JSON.",
     )
+    known = [
+        _option(row)
+        for name, row in rows.items()
+        if name != leave_out and not row.is_deprecated
+    ]
+    return [*known, newer]
 
 
 def _option(row: Parameter) -> Callable[..., Any]:

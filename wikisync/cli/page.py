@@ -2,8 +2,9 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -13,10 +14,10 @@ from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.wikis import Wiki
-from wikisync.cli import project_lists, service_command
+from wikisync.cli import service_command
 from wikisync.cli.options import InputPath, flag, give_examples
-from wikisync.cli.project import YES, confirm, report
-from wikisync.cli.service_command import Connection
+from wikisync.cli.project import YES, confirm
+from wikisync.cli.service_command import Columns, Connection, as_plain, report
 from wikisync.contract.schema import CommentRecord, WikiPageRecord
 from wikisync.core.model import WRITABLE_FORMATS, Format, WikiOwner
 from wikisync.errors import FolderError, NotFound, UsageError
@@ -27,12 +28,12 @@ from wikisync.workspace.rights import find_target, may_name_wiki, name_wikis
 
 T = TypeVar("T")
 
-PAGE_COLUMNS: project_lists.Columns = {
+PAGE_COLUMNS: Columns = {
     "slug": lambda page: page.slug,
     "format": lambda page: page.format,
     "title": lambda page: page.title or "",
 }
-COMMENT_COLUMNS: project_lists.Columns = {
+COMMENT_COLUMNS: Columns = {
     "id": lambda comment: comment.id,
     "author": lambda comment: comment.author.username if comment.author else "",
     "created": lambda comment: (comment.created_at or "")[:16].replace("T", " "),
@@ -171,35 +172,32 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
         ) from exc
 
 
-def _add(
-    run: Callable[..., int | None],
-    parameters: Sequence[Callable[..., Any]],
-    *,
-    is_write: bool = False,
-) -> None:
-    where = [
-        click.option("--project", metavar="PATH", help="Wiki of this project."),
-        click.option("--group", metavar="PATH", help="Wiki of this group."),
-    ]
-    made = project_lists.command_of(
-        run,
-        [*parameters, *where],
-        is_write=is_write,
-        prepare=_on_wiki,
-        kind=PageCommand,
-    )
-    command.add_command(made)
+WHERE = (
+    click.option("--project", metavar="PATH", help="Wiki of this project."),
+    click.option("--group", metavar="PATH", help="Wiki of this group."),
+)
+read = partial(
+    service_command.service_command, command, prepare=_on_wiki, kind=PageCommand
+)
+write = partial(read, is_write=True)
 
 
 # -- the commands ------------------------------------------------------------------
 
 
+@read(flag("--with-content", help="Include the texts; use with --json."), *WHERE)
 def _run_list(connection: Connection, *, with_content: bool) -> None:
     """List the pages of a wiki."""
     pages = _ask(connection, lambda wiki: wiki.list_pages(with_content=with_content))
-    project_lists.show_records(connection, PAGE_COLUMNS, pages, len(pages))
+    service_command.show_records(connection, PAGE_COLUMNS, pages, len(pages))
 
 
+@read(
+    SLUG,
+    flag("--html", help="Print the service's HTML instead."),
+    click.option("--version", metavar="SHA", help="Print the version at this commit."),
+    *WHERE,
+)
 def _run_get(
     connection: Connection, slug: str, *, html: bool, version: str | None
 ) -> None:
@@ -208,11 +206,12 @@ def _run_get(
         connection, lambda wiki: wiki.get_page(slug, render_html=html, version=version)
     )
     if connection.console.as_json:
-        connection.console.json(project_lists.as_plain(page))
+        connection.console.json(as_plain(page))
     elif page.content:
         connection.console.result(page.content)
 
 
+@read(SLUG, *WHERE)
 def _run_comments(connection: Connection, slug: str) -> None:
     """List the comments on the page SLUG."""
 
@@ -227,9 +226,10 @@ def _run_comments(connection: Connection, slug: str) -> None:
         return await wiki.list_comments(page.wiki_page_meta_id)
 
     comments = _ask(connection, read)
-    project_lists.show_records(connection, COMMENT_COLUMNS, comments, len(comments))
+    service_command.show_records(connection, COMMENT_COLUMNS, comments, len(comments))
 
 
+@write(click.argument("title"), *TEXT, FORMAT, FRONT_MATTER, COMMIT, *WHERE)
 def _run_create(
     connection: Connection,
     title: str,
@@ -260,6 +260,20 @@ def _run_create(
     _reported(connection, page, "created")
 
 
+@write(
+    SLUG,
+    click.option("--title", help="New title, with directories; renames the page."),
+    *TEXT,
+    FORMAT,
+    FRONT_MATTER,
+    COMMIT,
+    click.option(
+        "--last-commit-sha",
+        metavar="SHA",
+        help="Refuse the edit if the page changed after this commit.",
+    ),
+    *WHERE,
+)
 def _run_edit(
     connection: Connection,
     slug: str,
@@ -314,6 +328,7 @@ def _reported(connection: Connection, page: WikiPageRecord, verb: str) -> None:
     report(connection, page, f"{verb} page {page.slug} of {connection.owner}")
 
 
+@write(SLUG, YES, *WHERE)
 def _run_delete(connection: Connection, slug: str, *, yes: bool) -> None:
     """Delete the page SLUG; pages below it are kept."""
     if not connection.is_dry_run and not yes:
@@ -330,6 +345,12 @@ def _run_delete(connection: Connection, slug: str, *, yes: bool) -> None:
     report(connection, deleted, f"deleted page {slug} of {connection.owner}")
 
 
+@write(
+    click.argument("file", type=InputPath("file")),
+    click.option("--name", help="File name in the wiki. [default: the name of FILE]"),
+    click.option("--branch", help="Branch of the wiki's repository."),
+    *WHERE,
+)
 def _run_attach(
     connection: Connection, file: Path, *, name: str | None, branch: str | None
 ) -> None:
@@ -343,52 +364,6 @@ def _run_attach(
     report(connection, attached, shown)
 
 
-_add(_run_list, [flag("--with-content", help="Include the texts; use with --json.")])
-_add(
-    _run_get,
-    [
-        SLUG,
-        flag("--html", help="Print the service's HTML instead."),
-        click.option(
-            "--version", metavar="SHA", help="Print the version at this commit."
-        ),
-    ],
-)
-_add(_run_comments, [SLUG])
-_add(
-    _run_create,
-    [click.argument("title"), *TEXT, FORMAT, FRONT_MATTER, COMMIT],
-    is_write=True,
-)
-_add(
-    _run_edit,
-    [
-        SLUG,
-        click.option("--title", help="New title, with directories; renames the page."),
-        *TEXT,
-        FORMAT,
-        FRONT_MATTER,
-        COMMIT,
-        click.option(
-            "--last-commit-sha",
-            metavar="SHA",
-            help="Refuse the edit if the page changed after this commit.",
-        ),
-    ],
-    is_write=True,
-)
-_add(_run_delete, [SLUG, YES], is_write=True)
-_add(
-    _run_attach,
-    [
-        click.argument("file", type=InputPath("file")),
-        click.option(
-            "--name", help="File name in the wiki. [default: the name of FILE]"
-        ),
-        click.option("--branch", help="Branch of the wiki's repository."),
-    ],
-    is_write=True,
-)
 give_examples(
     command,
     "page {} https://gitlab.example.com/docs/handbook{}",

@@ -1,4 +1,4 @@
-"""Commands that speak to a service: its URL, its token, and dry runs.
+"""Commands that speak to a service: its URL, its token, dry runs, and what is printed.
 
 The URL is the first word of the command, ``--url``, or ``WIKISYNC_URL``: then a first
 word without ``://`` is none.  Only a command that names no service takes it from the
@@ -7,7 +7,7 @@ workspace, so that a token of a workspace never goes to another service.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 import click
 from msgspec import Struct
 
+from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.cli.console import Console, fields
 from wikisync.cli.options import decorated, flag, json_option
 from wikisync.core.model import WikiOwner
+from wikisync.core.terminal import one_line
 from wikisync.errors import ExitCode, UsageError
 from wikisync.workspace.configured import (
     ConfiguredWorkspace,
@@ -33,6 +35,12 @@ ADDRESS = "import_url"
 
 WORKSPACE = "wikisync.workspace"
 """Under this name a command's context keeps the workspace that named its service."""
+NAMED = frozenset({"project", "group", "source"})
+"""Arguments that name a project or a group."""
+SECRET_KEYS = frozenset({"runners_token"})
+
+Columns = Mapping[str, Callable[[Any], object]]
+"""Head to what is shown of a record under it."""
 
 T = TypeVar("T")
 
@@ -185,15 +193,6 @@ def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return decorated(run, [url_option, *_WIKIS, exclude, token_option])
 
 
-def connection_options(*, is_write: bool) -> list[Callable[..., Any]]:
-    """Decorators for the service, ``--json``, and ``--dry-run`` where it writes."""
-    found = [url_option, token_option, json_option]
-    if is_write:
-        dry_run = "Print the request without sending it."
-        found.append(flag("--dry-run", help=dry_run))
-    return found
-
-
 class Connection(Struct, frozen=True):
     """Which service to speak to, and how to show what comes of it."""
 
@@ -250,6 +249,59 @@ def project_here() -> str | None:
     """The project of that wiki."""
     owner = wiki_here()
     return owner.full_path if owner and owner.kind == "project" else None
+
+
+# -- commands made of functions ----------------------------------------------------
+
+
+def with_paths(connection: Connection, options: dict[str, Any]) -> Connection:
+    """Take the projects and groups named as arguments by their paths."""
+    address = ServiceAddress.parse(connection.url)
+    options |= {name: address.path_of(options[name]) for name in NAMED & options.keys()}
+    return connection
+
+
+def service_command(
+    group: click.Group,
+    *parameters: Callable[..., Any],
+    name: str = "",
+    text: str = "",
+    is_write: bool = False,
+    prepare: Callable[[Connection, dict[str, Any]], Connection] = with_paths,
+    kind: type[click.Command] = WorkspaceCommand,
+) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Make a function a command on a service, with its own parameters first.
+
+    Without a name and a text they are those of the function: ``_run_show`` is ``show``.
+    ``prepare`` makes of connection and options what the function gets.
+    """
+
+    def made(run: Callable[..., int | None]) -> click.Command:
+        @click.pass_obj
+        def callback(
+            console: Console,
+            /,
+            url: str,
+            credentials: Credentials,
+            *,
+            dry_run: bool = False,
+            **options: Any,
+        ) -> int | None:
+            connection = Connection(console, url, credentials, dry_run, named_by())
+            return run(prepare(connection, options), **options)
+
+        callback.__doc__ = help_text = text or run.__doc__ or ""
+        shown = name or run.__name__.removeprefix("_run_").replace("_", "-")
+        common = [url_option, token_option, json_option]
+        if is_write:
+            common.append(
+                flag("--dry-run", help="Print the request without sending it.")
+            )
+        decorators = [*parameters, *common]
+        command = group.command(shown, cls=kind, short_help=help_text)
+        return command(decorated(callback, decorators))
+
+    return made
 
 
 # -- requests ----------------------------------------------------------------------
@@ -321,3 +373,44 @@ def _without_password(address: str) -> str:
     scheme, separator, _user = before.partition("://")
     shown = f"{scheme}{separator}***{at}{after}" if at else after
     return f"{shown}?***" if "?" in address else shown
+
+
+# -- records -----------------------------------------------------------------------
+
+
+def as_plain(record: object) -> Any:
+    """A record as JSON values, without secrets and without what is absent."""
+    import msgspec
+
+    sent = getattr(record, "sent", None)
+    plain = sent or msgspec.to_builtins(record)
+    if not isinstance(plain, dict):
+        return plain
+    return {
+        key: value
+        for key, value in plain.items()
+        if key not in SECRET_KEYS and (sent or value is not None)
+    }
+
+
+def show_records(
+    connection: Connection, columns: Columns, records: Sequence[Any], total: int | None
+) -> None:
+    """Print a list for people or for programs."""
+    console = connection.console
+    if connection.console.as_json:
+        console.json([as_plain(record) for record in records])
+        return
+    rows = [[show(record) for show in columns.values()] for record in records]
+    console.table(list(columns), rows)
+    if total is None or total != len(records):
+        of = f" of {total}" if total is not None else ""
+        console.note(f"the first {len(records)}{of}; --limit 0 shows all")
+
+
+def report(connection: Connection, result: object, line: str) -> None:
+    """Print what came of a change: a line for people, the record for programs."""
+    if connection.console.as_json:
+        connection.console.json(as_plain(result))
+    else:
+        connection.console.result(one_line(line, None))
