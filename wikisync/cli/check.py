@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from wikisync.cli.console import Console, fields
-from wikisync.cli.findings import findings_option, findings_text, of_link, of_problem
+from wikisync.cli.findings import findings_option, findings_text
 from wikisync.cli.options import flag, folder_argument, json_option
 from wikisync.core.messages import Progress
 from wikisync.core.model import Problem
@@ -63,9 +63,8 @@ def command(
             ignored = config.check.ignore if config else ()
             report = _with_external(report, ignored, cache, progress)
     if findings:
-        links = [of_link(one.link, str(_near(one.file))) for one in report.broken_links]
-        problems = map(of_problem, report.problems)
-        console.result(findings_text([*links, *problems], findings))
+        links = ((one.link, str(_near(one.file))) for one in report.broken_links)
+        console.result(findings_text(links, report.problems, findings))
     elif console.as_json:
         console.json(_as_json(report))
     else:

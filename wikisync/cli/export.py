@@ -9,7 +9,7 @@ import click
 
 from wikisync.cli import options, site
 from wikisync.cli.console import Console, fields, show_problems
-from wikisync.cli.findings import findings_option, findings_text, of_link, of_problem
+from wikisync.cli.findings import findings_option, findings_text
 from wikisync.cli.options import flag
 from wikisync.cli.service_command import ServiceCommand, service_options
 from wikisync.cli.site import book_options, theme_options
@@ -19,7 +19,6 @@ from wikisync.site.model import BookRequest, SiteOptions
 from wikisync.workspace import exporting
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.folders import ThemeChoice
-from wikisync.workspace.keeping import KeptWiki
 from wikisync.workspace.page_files import chosen_markup
 from wikisync.workspace.pulled import wiki_as_json
 from wikisync.workspace.sentences import counted, problem_as_json
@@ -151,12 +150,9 @@ def show_report(
     show_problems(console, exported.problems, notes)
     console.problems(_refused(exported))
     if findings:
-        links = [
-            of_link(link, f"{link.wiki}/{link.slug}")
-            for link in exported.report.broken_links
-        ]
-        problems = map(of_problem, exported.problems)
-        console.result(findings_text([*links, *problems], findings))
+        broken = exported.report.broken_links
+        links = ((one, f"{one.wiki}/{one.slug}") for one in broken)
+        console.result(findings_text(links, exported.problems, findings))
     elif console.as_json:
         console.json(_as_json(exported))
     else:
@@ -187,16 +183,15 @@ def _as_json(exported: exporting.Exported) -> dict[str, object]:
     skipped = (*exported.notes, *_refused(exported))
     return site.site_as_json(exported) | {
         "wikis": [wiki_as_json(wiki) for wiki in exported.pulled.wikis],
-        "kept": [_kept_as_json(one) for one in exported.kept],
+        "kept": [
+            {
+                "kind": one.wiki.owner.kind,
+                "path": one.wiki.owner.full_path,
+                "pages": one.wiki.pages,
+                "from": "cache" if one.copy else "site",
+                **fields(one, "reason read_at"),
+            }
+            for one in exported.kept
+        ],
         "skipped": [problem_as_json(note) for note in skipped],
-    }
-
-
-def _kept_as_json(one: KeptWiki) -> dict[str, object]:
-    return {
-        "kind": one.wiki.owner.kind,
-        "path": one.wiki.owner.full_path,
-        "pages": one.wiki.pages,
-        "from": "cache" if one.copy else "site",
-        **fields(one, "reason read_at"),
     }

@@ -8,7 +8,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 import click
@@ -40,19 +40,17 @@ class Finding(Struct, frozen=True):
     line: int = 1
 
 
-def of_link(link: BrokenLink, path: str) -> Finding:
-    """The finding of a broken link."""
-    message = f"broken link {link.href} ({link.reason})"
-    return Finding(BROKEN_LINK, message, path, link.line or 1)
-
-
-def of_problem(problem: Problem) -> Finding:
-    """The finding of a problem, whose subject is its place."""
-    return Finding(problem.code, problem.message, problem.subject)
-
-
-def findings_text(findings: Sequence[Finding], style: str) -> str:
-    """The findings in a format that ``--findings`` names."""
+def findings_text(
+    links: Iterable[tuple[BrokenLink, str]], problems: Iterable[Problem], style: str
+) -> str:
+    """Broken links, each with its path, and problems in a format of ``--findings``."""
+    findings = [
+        Finding(
+            BROKEN_LINK, f"broken link {one.href} ({one.reason})", path, one.line or 1
+        )
+        for one, path in links
+    ]
+    findings += [Finding(one.code, one.message, one.subject) for one in problems]
     if style == "github":
         return "\n".join(map(_annotation, findings))
     shown = _code_quality(findings) if style == "code-quality" else _sarif(findings)
@@ -86,7 +84,14 @@ def _sarif(findings: Sequence[Finding]) -> dict[str, object]:
             "ruleId": one.rule,
             "level": "error" if one.rule == BROKEN_LINK else "warning",
             "message": {"text": one.message},
-            "locations": [{"physicalLocation": _sarif_place(one)}],
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": quote(one.path)},
+                        "region": {"startLine": one.line},
+                    }
+                }
+            ],
         }
         for one in findings
     ]
@@ -94,11 +99,6 @@ def _sarif(findings: Sequence[Finding]) -> dict[str, object]:
     driver = {"name": "wikisync", "version": __version__, "rules": ids}
     run = {"tool": {"driver": driver}, "results": results}
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _sarif_place(one: Finding) -> dict[str, object]:
-    artifact, region = {"uri": quote(one.path)}, {"startLine": one.line}
-    return {"artifactLocation": artifact, "region": region}
 
 
 def _annotation(one: Finding) -> str:

@@ -143,7 +143,7 @@ def _plan(
 
     is_asked = questions is not None and given == Selection()
     rights, notes = questions.until(wikis) if questions and is_asked else wikis()
-    folders = _folders(rights, _named_folders(options["folders"]), questions)
+    folders = _folders(rights, options["folders"], questions)
     ids = {one.wiki.owner: one.wiki.id for one in rights}
     config = _checked_config(section, folders, ids, root)
     return creating.Planned(
@@ -162,7 +162,8 @@ def _target(console: Console, given: str | None, questions: Questions | None) ->
             "no service is given",
             hint=f"add --url https://gitlab.example.com, or set {URL_VARIABLE}",
         )
-    return questions.until(lambda: found(questions.ask_url()))
+    question = "Address of the service or of a wiki, like https://gitlab.example.com"
+    return questions.until(lambda: found(questions.ask(question)))
 
 
 def _token(
@@ -225,9 +226,11 @@ def _read(section: ServiceSection, console: Console) -> str | None:
     return Credentials(console, env=environment).configured(section)
 
 
-def _named_folders(given: Sequence[str]) -> Mapping[str, str]:
-    """Path of a project or group to the folder that a person wants for it."""
-    found: dict[str, str] = {}
+def _folders(
+    rights: Sequence[WikiRights], given: Sequence[str], questions: Questions | None
+) -> Mapping[WikiOwner, str]:
+    """The folder of each wiki; those that ``PATH=NAME`` gives are not asked for."""
+    named: dict[str, str] = {}
     for text in given:
         path, separator, name = text.partition("=")
         if not separator or not path.strip("/") or not name:
@@ -235,13 +238,7 @@ def _named_folders(given: Sequence[str]) -> Mapping[str, str]:
                 f"--folder {text} does not name a folder for a wiki",
                 hint="write the wiki's path and the folder, like docs/handbook=pages",
             )
-        found[path.strip("/")] = name
-    return found
-
-
-def _folders(
-    rights: Sequence[WikiRights], named: Mapping[str, str], questions: Questions | None
-) -> Mapping[WikiOwner, str]:
+        named[path.strip("/")] = name
     owners = [one.wiki.owner for one in rights]
     unknown = named.keys() - {owner.full_path for owner in owners}
     if unknown:
@@ -254,7 +251,7 @@ def _folders(
         if owner.full_path in named:
             folders[owner] = named[owner.full_path]
         elif questions is not None and len(owners) <= FOLDERS_ASKED_MAX:
-            folders[owner] = questions.ask_folder(owner, folders[owner])
+            folders[owner] = questions.ask(f"Folder for {owner}", folders[owner])
     return folders
 
 
@@ -307,9 +304,11 @@ def report_found(console: Console, planned: Planned) -> None:
     for note in planned.notes:
         console.note(str(note))
     for one in planned.rights:
-        console.note(
-            f"{one.wiki.owner}: {_counts(planned, one)}; wikisync {one.sentence()}"
-        )
+        folder = planned.folder_of(one)
+        pages = "not counted" if one.pages is None else counted(one.pages, "page")
+        here = pages_in(folder)
+        also = f", {here} here already in {folder}" if here else ""
+        console.note(f"{one.wiki.owner}: {pages}{also}; wikisync {one.sentence()}")
     loose = pages_in(planned.root, below=False)
     if loose:
         console.warn(
@@ -336,13 +335,6 @@ def token_sentence(service: Service, today: date) -> str:
     left = token.days_left(today)
     end = "without an expiry date" if left is None else f"expires on {token.expires_on}"
     return f"{scopes}, {end}" + (f"; {token.unknown}" if token.unknown else "")
-
-
-def _counts(planned: Planned, one: WikiRights) -> str:
-    folder = planned.folder_of(one)
-    there = "not counted" if one.pages is None else counted(one.pages, "page")
-    here = pages_in(folder)
-    return f"{there}" + (f", {here} here already in {folder}" if here else "")
 
 
 def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from wikisync.api.secret import could_be_token
 from wikisync.cli.console import Console
-from wikisync.core.model import WikiOwner
 from wikisync.errors import ConfigError, RemoteError, UsageError
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.rights import Service, list_wikis, name_wikis
@@ -48,12 +47,6 @@ class Questions:
             except (UsageError, ConfigError, RemoteError) as error:
                 self._console.error(error)
         return attempt()
-
-    def ask_url(self) -> str:
-        """Address of the service or of a page there, as it was typed."""
-        return self._asked(
-            "Address of the service or of a wiki, like https://gitlab.example.com"
-        )
 
     def ask_token(self, kept: Path) -> tuple[Path | None, str | None]:
         """A token, or the file that has one; neither for no token."""
@@ -92,7 +85,7 @@ class Questions:
         if not is_whole:
             self._console.note("      and more; give others by path or address")
         by_number = 'number in this list, "all", ' if listed else ""
-        answers = self._asked(
+        answers = self.ask(
             f"Wikis to sync, by {by_number}path or address, separated by spaces",
             ALL if is_whole and 0 < len(listed) <= WIKIS_TAKEN_MAX else None,
         ).split()
@@ -124,11 +117,7 @@ class Questions:
         is_all = click.confirm(f"Include every wiki below {groups}?", err=True)
         return replace(selection, is_all=is_all)
 
-    def ask_folder(self, owner: WikiOwner, default: str) -> str:
-        """The folder for a wiki's pages."""
-        return self._asked(f"Folder for {owner}", default)
-
-    def _asked(self, question: str, default: str | None = None) -> str:
+    def ask(self, question: str, default: str | None = None) -> str:
         """An answer that may be shown; click asks again where it is none."""
         answer = click.prompt(
             question, default=default, err=True, value_proc=_shown_answer

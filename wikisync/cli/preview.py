@@ -17,16 +17,8 @@ from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
 from wikisync.watch.report import health_of_watch
+from wikisync.workspace import folders
 from wikisync.workspace.deciding import WorkspaceDecisions
-from wikisync.workspace.folders import (
-    ShownFolder,
-    ThemeChoice,
-    cache_folder,
-    editor_command,
-    find_shown,
-    know_again,
-    preview_inputs,
-)
 from wikisync.workspace.service import Credentials
 
 
@@ -53,7 +45,7 @@ def command(
     port: int | None,
     editor: str | None,
     *,
-    choice: ThemeChoice,
+    choice: folders.ThemeChoice,
     is_opened: bool,
     is_read_only: bool,
 ) -> int:
@@ -63,27 +55,31 @@ def command(
     current folder.  Pages can be written in the browser, too.  The service is
     contacted only for the history of a page.  Stop it with Ctrl-C.
     """
-    shown = find_shown(folder, choice)
+    shown = folders.find_shown(folder, choice)
     config = shown.config()
     section = config.preview if config else PreviewSection()
+    private, decisions = shown.private, None
+    if shown.workspace is not None and private is not None:
+        health = partial(health_of_watch, private)
+        decisions = WorkspaceDecisions(shown.workspace, Credentials(console), health)
     options = PreviewOptions(
         host=section.host,
         port=section.port if port is None else port,
         is_port_wanted=port is not None,
-        editor=editor_command(editor, os.environ),
+        editor=folders.editor_command(editor, os.environ),
         settings=shown.settings,
-        private=shown.private,
-        know_again=partial(know_again, shown.private) if shown.private else None,
+        private=private,
+        know_again=partial(folders.know_again, private) if private else None,
         is_read_only=is_read_only,
-        decisions=decisions_of(shown, console),
+        decisions=decisions,
     )
-    cache = cache_folder(shown, "preview", os.environ)
+    cache = folders.cache_folder(shown, "preview", os.environ)
     return asyncio.run(preview(console, shown, cache, options, is_opened=is_opened))
 
 
 async def preview(
     console: Console,
-    shown: ShownFolder,
+    shown: folders.ShownFolder,
     cache: Path,
     options: PreviewOptions,
     *,
@@ -92,7 +88,7 @@ async def preview(
     """Run the preview until the first SIGINT or SIGTERM; a second one kills."""
     stopped = stop_signal()
     async with running_preview(
-        lambda: preview_inputs(shown),
+        lambda: folders.preview_inputs(shown),
         cache,
         options,
         notice=lambda problem: console.problems([problem]),
@@ -105,14 +101,6 @@ async def preview(
             await stopped.wait()
         console.note("stopping")
     return int(ExitCode.DONE)
-
-
-def decisions_of(shown: ShownFolder, console: Console) -> WorkspaceDecisions | None:
-    """What a person may decide, where the folder is in a workspace."""
-    if shown.workspace is None or shown.private is None:
-        return None
-    health = partial(health_of_watch, shown.private)
-    return WorkspaceDecisions(shown.workspace, Credentials(console), health)
 
 
 async def report_failure(console: Console, running: Preview) -> None:

@@ -55,43 +55,23 @@ def command(
     renderer = page_files.FileRenderer(
         Format(format_name) if format_name else None, console, markup
     )
-    is_single = len(files) == 1 and not files[0].is_dir()
-    printer = Printer(console, output, is_single=is_single)
+    records: list[page_files.RenderedFile] = []
     for source in renderer.sources(map(str, files)):
         try:
-            printer.take(source, renderer.render(source))
+            result = renderer.render(source)
+            if output is not None:
+                result.output = str(output / page_files.html_name(source.relative))
+                page_files.write_html(Path(result.output), result.html)
+                result.html = ""
+            elif not console.as_json:
+                console.result(result.html)
+            if console.as_json:
+                records.append(result)
         except WikisyncError as error:
             renderer.fail(error)
-    printer.finish()
+    if console.as_json:
+        # one object for one file, else an array
+        is_single = len(files) == 1 and not files[0].is_dir() and len(records) == 1
+        encoded = msgspec.json.encode(records[0] if is_single else records)
+        console.result(msgspec.json.format(encoded, indent=2).decode())
     return int(ExitCode.FAILED if renderer.failures else ExitCode.DONE)
-
-
-class Printer:
-    """Where results go: standard output or files, as HTML or as records."""
-
-    def __init__(
-        self, console: Console, output: Path | None, *, is_single: bool
-    ) -> None:
-        self.console = console
-        self.output = output
-        self.is_single = is_single
-        self.records: list[page_files.RenderedFile] = []
-
-    def take(self, source: page_files.Source, result: page_files.RenderedFile) -> None:
-        """Print or write one result; records wait for ``finish``."""
-        if self.output is not None:
-            result.output = str(self.output / page_files.html_name(source.relative))
-            page_files.write_html(Path(result.output), result.html)
-            result.html = ""
-        elif not self.console.as_json:
-            self.console.result(result.html)
-        if self.console.as_json:
-            self.records.append(result)
-
-    def finish(self) -> None:
-        """Print the records: one object for one file, else an array."""
-        if not self.console.as_json:
-            return
-        one = self.is_single and len(self.records) == 1
-        encoded = msgspec.json.encode(self.records[0] if one else self.records)
-        self.console.result(msgspec.json.format(encoded, indent=2).decode())

@@ -250,7 +250,14 @@ def _report_undo(console: Console, planned: Undo, done: Undo | None) -> int:
     code = exit_code_of(synced)
     if console.as_json:
         is_done = bool(synced) and not synced[0].failure
-        _show_undo_json(console, done or planned, is_done=is_done)
+        shown = done or planned
+        pages = [
+            {"page": step.name, "to": step.was or None, "what": str(step).split()[0]}
+            for step in shown.steps
+        ]
+        left = [{"page": page.subject, "why": page.message} for page in shown.left]
+        answer = {"wiki": shown.section.folder, "sync": shown.sync.at}
+        console.json(answer | {"is_done": is_done, "pages": pages, "left": left})
     else:
         new = [one for one in (done or planned).left if one not in planned.left]
         console.problems(named_problem(planned.section, one) for one in new)
@@ -270,17 +277,3 @@ def _show_undo(console: Console, planned: Undo) -> None:
     if planned.steps:
         console.lines(*map(str, planned.steps))
     console.problems(named_problem(planned.section, one) for one in planned.left)
-
-
-def _show_undo_json(console: Console, one: Undo, *, is_done: bool) -> None:
-    answer = {
-        "wiki": one.section.folder,
-        "sync": one.sync.at,
-        "is_done": is_done,
-        "pages": [
-            {"page": step.name, "to": step.was or None, "what": str(step).split()[0]}
-            for step in one.steps
-        ],
-        "left": [{"page": page.subject, "why": page.message} for page in one.left],
-    }
-    console.json(answer)

@@ -24,7 +24,7 @@ from wikisync.merging.conflict import (
     resolved,
     write_conflict_file,
 )
-from wikisync.sync.decide.ledger import ConflictFileRecord, remote_label
+from wikisync.sync.decide.ledger import remote_label
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.workspace import resolving
 from wikisync.workspace.configured import (
@@ -295,25 +295,20 @@ def _edit_with(tool: str, asked: Asked) -> int:
         resolving.run_and_wait(resolving.tool_command(tool, files), result)
         text = resolving.read_result(result)
         with open_workspace(asked.workspace, is_held=holder is None) as opened:
-            _refuse_others(opened, asked, found.record, result)
+            now = opened.known(asked.section).conflict_files().get(asked.slug)
+            settled = found.record.local, found.record.remote
+            if now is None or (now.local, now.remote) != settled:
+                raise errors.PreconditionFailed(
+                    f"{asked.section.folder}/{asked.slug} was edited or resolved"
+                    " meanwhile",
+                    hint=f"nothing was applied; your result is in {result}",
+                )
             if found.path is None:
                 return asyncio.run(_take_result(asked, opened, text, result))
             asyncio.run(
                 resolving.write_settled(opened, asked.section, asked.slug, text)
             )
             return asyncio.run(_take_edited(asked, opened, holder, found.path))
-
-
-def _refuse_others(
-    opened: OpenWorkspace, asked: Asked, record: ConflictFileRecord, made: Path
-) -> None:
-    """See that a conflict is still about the texts that a person settled."""
-    now = opened.known(asked.section).conflict_files().get(asked.slug)
-    if now is None or (now.local, now.remote) != (record.local, record.remote):
-        raise errors.PreconditionFailed(
-            f"{asked.section.folder}/{asked.slug} was edited or resolved meanwhile",
-            hint=f"nothing was applied; your result is in {made}",
-        )
 
 
 async def _take_edited(

@@ -1,7 +1,7 @@
 """``wikisync restore``: bring an earlier text of a page back into its file."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,24 +10,11 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import flag, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.core.model import Format, Page
-from wikisync.errors import ExitCode, UsageError, WikisyncError
+from wikisync.errors import ExitCode, UsageError
 from wikisync.merging.conflict import MARKER, has_marker
 from wikisync.merging.diff import changes
-from wikisync.workspace import configured
+from wikisync.workspace import configured, restoring
 from wikisync.workspace.opening import open_workspace
-from wikisync.workspace.restoring import (
-    Earlier,
-    Version,
-    bring_back,
-    chosen_version,
-    find_page,
-    read_revisions,
-    refuse_missing,
-    restore_pages,
-    text_of,
-    versions_of,
-    when,
-)
 from wikisync.workspace.sentences import counted, local_time, parse_time, with_hint
 from wikisync.workspace.service import Credentials
 
@@ -125,27 +112,29 @@ def command(
     with open_workspace(
         workspace, is_held=False, is_read_only=lists or dry_run
     ) as opened:
-        slug, current = asyncio.run(find_page(opened, section, named))
+        slug, current = asyncio.run(restoring.find_page(opened, section, named))
         known, name = opened.known(section), f"{section.folder}/{slug}"
         if revision:
             base = known.base().get(slug)
-            reading = read_revisions(opened, section, slug, credentials)
+            reading = restoring.read_revisions(opened, section, slug, credentials)
             page_format = base.format if base else Format.MARKDOWN
-            chosen = asyncio.run(text_of(asyncio.run(reading), revision, page_format))
+            chosen = asyncio.run(
+                restoring.text_of(asyncio.run(reading), revision, page_format)
+            )
             if current is not None and current.content == chosen.text:
                 raise UsageError(
                     f"{name} already has that text",
                     hint="list its revisions with wikisync log PAGE --revisions",
                 )
         else:
-            versions = versions_of(opened, section, slug)
+            versions = restoring.versions_of(opened, section, slug)
             if not versions:
-                asyncio.run(refuse_missing(opened, section, named))
+                asyncio.run(restoring.refuse_missing(opened, section, named))
             if lists:
                 _show(console, versions, current)
                 return 0
             versions = [one for one in versions if one.is_conflict == conflict]
-            chosen = chosen_version(versions, current, at, name)
+            chosen = restoring.chosen_version(versions, current, at, name)
             if not dry_run and has_marker(chosen.text):
                 raise UsageError(
                     f"the conflict file of {name} was not resolved: it contains marker"
@@ -156,12 +145,14 @@ def command(
             if slug != named:
                 known.record_alias(named, slug)
             local = opened.local(section)
-            asyncio.run(bring_back(local, known, slug, chosen, current))
+            asyncio.run(restoring.bring_back(local, known, slug, chosen, current))
     _tell(console, name, chosen, dry_run=dry_run)
     return 0
 
 
-def _tell(console: Console, name: str, chosen: Version, *, dry_run: bool) -> None:
+def _tell(
+    console: Console, name: str, chosen: restoring.Version, *, dry_run: bool
+) -> None:
     if console.as_json:
         answer = {"page": name, "is_written": not dry_run, "text": chosen.text}
         console.json(answer | _as_json(chosen))
@@ -169,8 +160,8 @@ def _tell(console: Console, name: str, chosen: Version, *, dry_run: bool) -> Non
         console.result(chosen.text)
     else:
         console.note(
-            f"{name} has the text again that it had {when(chosen)}; the next sync"
-            f" uploads it"
+            f"{name} has the text again that it had {restoring.when(chosen)};"
+            " the next sync uploads it"
         )
 
 
@@ -187,18 +178,28 @@ def _restore_all(
     ``is_wanted``: None to ask a person, False to show only what would be done.
     """
     is_real = bool(is_wanted)
-    restoring = restore_pages(workspace, scope, since, is_real=is_real)
-    done, failed = asyncio.run(restoring)
+    work = restoring.restore_pages(workspace, scope, since, is_real=is_real)
+    done, failed = asyncio.run(work)
     if is_wanted is None and done and not console.as_json:
         _show_all(console, done, since, is_real=False)
         if not console.ask("restore these pages?"):
             console.note("nothing was changed; run it again with --yes to restore them")
             return ExitCode.DONE
-        restoring = restore_pages(workspace, scope, since, is_real=True)
-        done, failed = asyncio.run(restoring)
+        work = restoring.restore_pages(workspace, scope, since, is_real=True)
+        done, failed = asyncio.run(work)
         is_real = True
     if console.as_json:
-        console.json(_all_as_json(done, failed, is_real=is_real))
+        answer = {
+            "is_written": is_real,
+            "pages": [
+                {"page": one.name, "what": one.what, **_as_json(one.version)}
+                for one in done
+            ],
+            "failed": [
+                {"page": name, "error": error.message} for name, error in failed.items()
+            ],
+        }
+        console.json(answer)
     else:
         _show_all(console, done, since, is_real=is_real)
     for name, error in failed.items():
@@ -209,15 +210,17 @@ def _restore_all(
 # -- shown -------------------------------------------------------------------------
 
 
-def _size(version: Version) -> int:
+def _size(version: restoring.Version) -> int:
     return len(version.text.encode("utf-8", "surrogatepass"))
 
 
-def _as_json(version: Version) -> dict[str, object]:
+def _as_json(version: restoring.Version) -> dict[str, object]:
     return {"until": version.at, "from": version.where, "bytes": _size(version)}
 
 
-def _show(console: Console, versions: Sequence[Version], current: Page | None) -> None:
+def _show(
+    console: Console, versions: Sequence[restoring.Version], current: Page | None
+) -> None:
     if console.as_json:
         console.json([_as_json(one) | {"text": one.text} for one in versions])
         return
@@ -261,23 +264,8 @@ def _lines(text: str) -> list[str]:
     ]
 
 
-def _all_as_json(
-    done: Sequence[Earlier], failed: Mapping[str, WikisyncError], *, is_real: bool
-) -> dict[str, object]:
-    return {
-        "is_written": is_real,
-        "pages": [
-            {"page": one.name, "what": one.what, **_as_json(one.version)}
-            for one in done
-        ],
-        "failed": [
-            {"page": name, "error": error.message} for name, error in failed.items()
-        ],
-    }
-
-
 def _show_all(
-    console: Console, done: Sequence[Earlier], since: float, *, is_real: bool
+    console: Console, done: Sequence[restoring.Earlier], since: float, *, is_real: bool
 ) -> None:
     if not done:
         console.note(

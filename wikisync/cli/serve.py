@@ -186,7 +186,10 @@ async def run(
     wants_token: bool,
 ) -> None:
     """Serve until the first SIGINT or SIGTERM; a second one ends at once."""
-    keep_port(data, service.url)
+    # for the next start
+    port_file = data / PORT_FILE
+    make_private_file(port_file)
+    port_file.write_text(f"{urlsplit(service.url).port or ''}\n", encoding="ascii")
     if service.was_open:
         console.warn(
             f"other users of this machine could read {data} until now; now only you can"
@@ -238,13 +241,6 @@ def kept_port(console: Console, data: Path, host: str) -> int:
             )
             return 0
     return port
-
-
-def keep_port(data: Path, url: str) -> None:
-    """Note where a data folder is served, for the next time."""
-    path = data / PORT_FILE
-    make_private_file(path)
-    path.write_text(f"{urlsplit(url).port or ''}\n", encoding="ascii")
 
 
 def describe_load(console: Console, loaded: LoadedFolder, url: str) -> None:

@@ -7,7 +7,7 @@ workspace, so that a token of a workspace never goes to another service.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,7 +50,19 @@ class ServiceCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read a URL in the first place as ``--url``."""
-        return super().parse_args(ctx, _with_url_option(self, args))
+        words = word_places(self, args)
+        if not words or names_url(args):
+            return super().parse_args(ctx, args)
+        first = args[words[0]]
+        needed = sum(
+            isinstance(one, click.Argument) and one.required for one in self.params
+        )
+        # a page's address may stand for its path, where the service is known already
+        is_path = "://" not in first or len(words) <= needed
+        is_known = isinstance(self, WorkspaceCommand) and is_in_workspace()
+        if not (is_path and (os.environ.get(URL_VARIABLE) or is_known)):
+            args = ["--url", first, *args[: words[0]], *args[words[0] + 1 :]]
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The words of the usage line, the URL among them."""
@@ -60,22 +72,6 @@ class ServiceCommand(click.Command):
 
 class WorkspaceCommand(ServiceCommand):
     """The same, where the service may be that of the current workspace."""
-
-
-def _with_url_option(command: click.Command, args: list[str]) -> list[str]:
-    words = word_places(command, args)
-    if not words or names_url(args):
-        return args
-    first = args[words[0]]
-    needed = sum(
-        isinstance(one, click.Argument) and one.required for one in command.params
-    )
-    # a page's address may stand for its path, where the service is known already
-    is_path = "://" not in first or len(words) <= needed
-    is_known = isinstance(command, WorkspaceCommand) and is_in_workspace()
-    if is_path and (os.environ.get(URL_VARIABLE) or is_known):
-        return args
-    return ["--url", first, *args[: words[0]], *args[words[0] + 1 :]]
 
 
 def names_url(args: list[str]) -> bool:
@@ -91,16 +87,13 @@ def word_places(command: click.Command, args: list[str]) -> list[int]:
         if isinstance(option, click.Option) and not (option.is_flag or option.count)
         for name in option.opts
     }
-    return list(_words(args, valued))
-
-
-def _words(args: list[str], valued: set[str]) -> Iterator[int]:
-    place = 0
+    places, place = [], 0
     while place < len(args) and args[place] != "--":
         word = args[place]
         if not word.startswith("-") or word == "-":
-            yield place
+            places.append(place)
         place += 2 if word in valued else 1
+    return places
 
 
 def _require_url(
@@ -108,8 +101,9 @@ def _require_url(
 ) -> Any:
     if ctx.resilient_parsing:
         return value
-    if not value and isinstance(ctx.command, WorkspaceCommand):
-        value = url_here(ctx)
+    if not value and isinstance(ctx.command, WorkspaceCommand) and is_in_workspace():
+        workspace = ctx.meta[WORKSPACE] = find_workspace(Path())
+        value = workspace.config.service.url
     if not value:
         raise UsageError(
             "no service is given",
@@ -214,15 +208,6 @@ def is_in_workspace() -> bool:
     return workspace_above(Path()) is not None
 
 
-def url_here(ctx: click.Context) -> str | None:
-    """The service of the workspace that the command is run in; None outside of one."""
-    if not is_in_workspace():
-        return None
-    workspace = find_workspace(Path())
-    ctx.meta[WORKSPACE] = workspace
-    return workspace.config.service.url
-
-
 def named_by() -> ConfiguredWorkspace | None:
     """The workspace that named the service of the command under way, if one did."""
     ctx = click.get_current_context(silent=True)
@@ -317,26 +302,24 @@ class NotSent(Exception):
 
 def speak(connection: Connection, operate: Callable[[Client], Awaitable[T]]) -> T:
     """Open a client, do the operation, and close it again; a dry run exits here."""
-    try:
-        return asyncio.run(_speak(connection, operate))
-    except NotSent as kept:
-        show_request(connection, kept.request)
-        raise click.exceptions.Exit(ExitCode.DONE) from None
 
-
-async def _speak(
-    connection: Connection, operate: Callable[[Client], Awaitable[T]]
-) -> T:
     def keep(request: Request) -> None:
         raise NotSent(request)
 
-    token = token_of(connection)
-    before_write = keep if connection.is_dry_run else None
-    notify = connection.console.note
-    async with Client(
-        connection.url, token, before_write=before_write, notify=notify
-    ) as client:
-        return await operate(client)
+    async def spoken() -> T:
+        token = token_of(connection)
+        before_write = keep if connection.is_dry_run else None
+        notify = connection.console.note
+        async with Client(
+            connection.url, token, before_write=before_write, notify=notify
+        ) as client:
+            return await operate(client)
+
+    try:
+        return asyncio.run(spoken())
+    except NotSent as kept:
+        show_request(connection, kept.request)
+        raise click.exceptions.Exit(ExitCode.DONE) from None
 
 
 def token_of(connection: Connection) -> str | None:

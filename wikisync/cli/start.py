@@ -9,20 +9,24 @@ from importlib.util import find_spec
 
 def run() -> None:
     """Entry point of the console script."""
-    stop_a_starting_watch()
-    refuse_windows()
-    run_in_utf8()
+    # a signal ends a watch that loads its modules as it ends one that runs
+    if next((word for word in sys.argv[1:] if word[:1] != "-"), "") == "watch":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _stopped)
+    if find_spec("fcntl") is None:
+        sys.exit(
+            "error: wikisync runs on Linux and macOS\n"
+            "hint: on Windows, install it in WSL (the Windows Subsystem for Linux)"
+        )
+    is_utf8 = sys.getfilesystemencoding().lower() == "utf-8"
+    if not is_utf8 and os.environ.get("PYTHONUTF8") != "1":
+        # anew in UTF-8 mode, where the locale is of another encoding
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - it is this program
     open_closed_streams()
     from wikisync.cli.main import main
 
     sys.exit(main())
-
-
-def stop_a_starting_watch() -> None:
-    """Let a signal end a watch that loads its modules as it ends one that runs."""
-    if next((word for word in sys.argv[1:] if word[:1] != "-"), "") == "watch":
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _stopped)
 
 
 def _stopped(*_signal: object) -> None:
@@ -30,24 +34,6 @@ def _stopped(*_signal: object) -> None:
     if {"-q", "--quiet"}.isdisjoint(sys.argv):
         os.write(2, time.strftime("%Y-%m-%d %H:%M:%S stopped\n").encode())
     os._exit(0)
-
-
-def refuse_windows() -> None:
-    """End with one line where the system lacks what every command needs."""
-    if find_spec("fcntl") is None:
-        sys.exit(
-            "error: wikisync runs on Linux and macOS\n"
-            "hint: on Windows, install it in WSL (the Windows Subsystem for Linux)"
-        )
-
-
-def run_in_utf8() -> None:
-    """Start Python anew in UTF-8 mode where the locale is of another encoding."""
-    is_utf8 = sys.getfilesystemencoding().lower() == "utf-8"
-    if is_utf8 or os.environ.get("PYTHONUTF8") == "1":
-        return
-    os.environ["PYTHONUTF8"] = "1"
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - it is this program
 
 
 def open_closed_streams() -> None:

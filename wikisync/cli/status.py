@@ -157,21 +157,17 @@ def _show_status(
         for line in notes_of_watch(read_health(workspace.private), time.time()):
             console.lines(line)
     for status in found:
-        _show_wiki(console, status)
+        if console.quiet and is_well(status):
+            continue
+        is_green = is_well(status) and status.unseen is None
+        console.state(headline(status), is_well=is_green)
+        for row in rows(status):
+            console.lines(f"  {row.sentence}")
+        if status.failure is not None:
+            console.error(status.failure)
     unchecked = (one.unseen for one in found if one.failure is None and one.unseen)
     for hint in dict.fromkeys(error.hint for error in unchecked if error.hint):
         console.note(f"hint: {hint}")
-
-
-def _show_wiki(console: Console, status: WikiStatus) -> None:
-    if console.quiet and is_well(status):
-        return
-    is_green = is_well(status) and status.unseen is None
-    console.state(headline(status), is_well=is_green)
-    for row in rows(status):
-        console.lines(f"  {row.sentence}")
-    if status.failure is not None:
-        console.error(status.failure)
 
 
 class Shown(Struct, frozen=True):
@@ -214,7 +210,21 @@ def diff(
     ) as opened:
         on_wiki = None if base else _from_wiki(opened, wanted, credentials)
         shown = asyncio.run(on_wiki or _since_base(opened, wanted))
-    _show_differences(console, shown)
+    different = [one for one in shown if one.old != one.new]
+    if console.as_json:
+        rows = [
+            fields(one, "page old new")
+            | dict(zip(("from", "to"), one.names, strict=True))
+            | {"diff": unified(one.old, one.new, one.names)}
+            for one in different
+        ]
+        console.json(rows)
+        return 0
+    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for one in different:
+        console.result(unified(one.old, one.new, one.names, is_coloured=is_coloured))
+    if not different:
+        console.note("no differences")
     return 0
 
 
@@ -303,27 +313,6 @@ async def _text(replica: Replica, *slugs: Slug | None) -> str:
         except (NotFound, FolderError):
             continue
     return ""
-
-
-# -- shown -------------------------------------------------------------------------
-
-
-def _show_differences(console: Console, shown: Sequence[Shown]) -> None:
-    different = [one for one in shown if one.old != one.new]
-    if console.as_json:
-        rows = [
-            fields(one, "page old new")
-            | dict(zip(("from", "to"), one.names, strict=True))
-            | {"diff": unified(one.old, one.new, one.names)}
-            for one in different
-        ]
-        console.json(rows)
-        return
-    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for one in different:
-        console.result(unified(one.old, one.new, one.names, is_coloured=is_coloured))
-    if not different:
-        console.note("no differences")
 
 
 SHOWN = 50

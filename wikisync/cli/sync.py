@@ -56,7 +56,14 @@ def command(
     held until you resolve its conflict file. A change that would delete or change many
     pages at once waits for your approval.
     """
-    direction = _direction(is_pull=options["is_pull"], is_push=options["is_push"])
+    direction = Direction.BOTH
+    if options["is_pull"] or options["is_push"]:
+        direction = Direction.PULL if options["is_pull"] else Direction.PUSH
+    if options["is_pull"] and options["is_push"]:
+        raise UsageError(
+            "--pull and --push cannot be used together",
+            hint="omit both to sync in both directions",
+        )
     workspace = find_workspace(start).without(options["excluded"])
     request = SyncRequest(
         direction=direction,
@@ -68,17 +75,6 @@ def command(
     run = asyncio.run(sync_workspace(workspace, pages, request, options["credentials"]))
     report_sync(console, run.wikis, run.problems, is_dry_run=request.is_dry_run)
     return run.exit_code
-
-
-def _direction(*, is_pull: bool, is_push: bool) -> Direction:
-    if is_pull and is_push:
-        raise UsageError(
-            "--pull and --push cannot be used together",
-            hint="omit both to sync in both directions",
-        )
-    if is_pull:
-        return Direction.PULL
-    return Direction.PUSH if is_push else Direction.BOTH
 
 
 WAITING_SHOWN_MAX = 10

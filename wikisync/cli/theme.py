@@ -1,7 +1,6 @@
 """``wikisync theme``: the themes, their options and contract, a start of one's own."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -83,7 +82,11 @@ def show_theme(console: Console, name: str) -> None:
             "name": chain[0].name,
             "folder": str(chain[0].folder),
             "layers": [layer.name for layer in chain],
-            "options": [_as_json(option) for option in options.values()],
+            "options": [
+                fields(option, "name default choices minimum maximum help")
+                | {"type": option.kind}
+                for option in options.values()
+            ],
         }
         console.json(shown)
         return
@@ -128,7 +131,15 @@ def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) ->
         "static/ours.css": STYLE,
     }
     if not dry_run:
-        _write(folder, files)
+        try:
+            for path, text in files.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_text(text, encoding="utf-8")
+        except OSError as exc:
+            raise FolderError(
+                f"cannot write {exc.filename or folder}: {exc.strerror}",
+                hint="choose another place for the theme",
+            ) from exc
     word = "would write" if dry_run else "wrote"
     console.result("\n".join(f"{word} {folder / path}" for path in files))
     shown = folder if "/" in str(folder) else f"./{folder}"
@@ -136,18 +147,6 @@ def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) ->
         f'use it with theme = "{shown}" in [site] of wikisync.toml, or --theme {shown};'
         " wikisync theme docs lists blocks, values and options"
     )
-
-
-def _write(folder: Path, files: Mapping[str, str]) -> None:
-    try:
-        for path, text in files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, encoding="utf-8")
-    except OSError as exc:
-        raise FolderError(
-            f"cannot write {exc.filename or folder}: {exc.strerror}",
-            hint="choose another place for the theme",
-        ) from exc
 
 
 def _help(option: ThemeOption) -> str:
@@ -161,8 +160,3 @@ def _help(option: ThemeOption) -> str:
         high = "" if option.maximum is None else option.maximum
         words.append(f"{low}..{high}")
     return "; ".join(words)
-
-
-def _as_json(option: ThemeOption) -> dict[str, object]:
-    shown = fields(option, "name default choices minimum maximum help")
-    return shown | {"type": option.kind}
