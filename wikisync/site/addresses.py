@@ -125,12 +125,6 @@ def attachment_output(prefix: str, path: str) -> str:
     return prefix + (safe_folder(folder) + "/" if folder else "") + file_name(leaf)
 
 
-def loose_output(prefix: str, path: str) -> str:
-    """Output path of a loose file: follows from its own path, and does not show it."""
-    leaf = path.rpartition("/")[2]
-    return f"{prefix}{LOOSE_FOLDER}{_hash(path, LOOSE_DIGITS)}/{file_name(leaf)}"
-
-
 def file_name(name: str) -> str:
     """Name of a stranger's file that every file system takes and nothing runs."""
     return inert_name(safe_component(name))
@@ -162,8 +156,11 @@ class WikiAddresses(Struct, frozen=True):
 
     def file(self, path: str) -> str:
         """Output path of an attachment, or of a loose file."""
-        found = self.attachments.get(AttachmentPath(path))
-        return loose_output(self.prefix, path) if found is None else found
+        if (found := self.attachments.get(AttachmentPath(path))) is not None:
+            return found
+        # it follows from the path of a loose file, and does not show it
+        folder = self.prefix + LOOSE_FOLDER + _hash(path, LOOSE_DIGITS)
+        return f"{folder}/{file_name(path.rpartition('/')[2])}"
 
 
 NO_ADDRESSES = WikiAddresses("", "", {}, {})
@@ -265,39 +262,28 @@ class _Claims:
     def claim(self, subject: str, wanted: str) -> str:
         """The wanted path, or one with a hash of the subject where it is taken."""
         path, digits = wanted, TWIN_DIGITS
-        folded, above = _fold(path), _folded_above(path)
-        while not self._is_free(folded, above):
+        while not self.has_room(path):
             folder, _, name = wanted.rpartition("/")
             if not self._files.isdisjoint(_folded_above(wanted)):
                 folder = self._prefix.removesuffix("/")
             stem, extension = posixpath.splitext(name)
             name = f"{stem}-{_hash(subject, digits)}{extension}"
             path = f"{folder}/{name}" if folder else name
-            folded, above = _fold(path), _folded_above(path)
             digits += 1
         if path != wanted:
             self.problems.append(_twin(subject, path))
-        self._take(folded, above)
         return path
 
     def has_room(self, path: str) -> bool:
         """Take a path only if nothing else has it."""
         folded, above = _fold(path), _folded_above(path)
-        if is_free := self._is_free(folded, above):
-            self._take(folded, above)
-        return is_free
-
-    def _take(self, folded: str, above: tuple[str, ...]) -> None:
+        if folded in self._files or folded in self._folders:
+            return False
+        if not self._files.isdisjoint(above):
+            return False
         self._files.add(folded)
         self._folders.update(above)
-
-    def _is_free(self, folded: str, above: tuple[str, ...]) -> bool:
-        """Whether a file may have a path, folded like the folders above it."""
-        return (
-            folded not in self._files
-            and folded not in self._folders
-            and self._files.isdisjoint(above)
-        )
+        return True
 
 
 def relative_url(at: str, to: str, fragment: str = "") -> str:

@@ -37,13 +37,9 @@ from wikisync.core.model import digest_of
 from wikisync.core.system.parallel import each
 from wikisync.errors import PreconditionFailed, SiteError
 from wikisync.folder.safe_open import read_below
+from wikisync.site import manifest as manifests
 from wikisync.site.addresses import ASSETS_FOLDER, MANIFEST
-from wikisync.site.manifest import (
-    MANIFEST_BYTES_MAX,
-    ManifestFile,
-    content_type,
-    named_files,
-)
+from wikisync.site.manifest import ManifestFile
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -59,9 +55,6 @@ lost its place must not go on for longer."""
 ACCESS_HINT = (
     "check AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 )
-IMMUTABLE = "max-age=31536000, immutable"
-"""For assets, whose names change with their bytes."""
-REVALIDATED = "no-cache"
 
 Check = Callable[[], Awaitable[None]]
 """Asked before every write, and after each that makes an object, which is removed
@@ -145,9 +138,7 @@ class Bucket:
         except BaseError as exc:
             raise self._failed("list", "", exc) from exc
 
-    async def put(
-        self, path: str, content: bytes, etag: str, *, cache: str = REVALIDATED
-    ) -> str:
+    async def put(self, path: str, content: bytes, etag: str) -> str:
         """Put an object over the one with this tag, empty for none; its own tag.
 
         Raises:
@@ -156,7 +147,10 @@ class Bucket:
         import obstore
         from obstore import exceptions as failures
 
-        kind = content_type(path)
+        # the names of assets change with their bytes
+        is_asset = path.startswith(ASSETS_FOLDER)
+        cached = "max-age=31536000, immutable" if is_asset else "no-cache"
+        kind = manifests.content_type(path)
         if kind.startswith("text/"):
             kind += "; charset=utf-8"
         try:
@@ -164,7 +158,7 @@ class Bucket:
                 self._store,
                 self._prefix + path,
                 content,
-                attributes={"Content-Type": kind, "Cache-Control": cache},
+                attributes={"Content-Type": kind, "Cache-Control": cached},
                 mode={"e_tag": etag} if etag else "create",
                 use_multipart=False,
             )
@@ -343,17 +337,12 @@ async def upload(
 
     async def put(file: ManifestFile) -> None:
         await check()
-        is_asset = file.path.startswith(ASSETS_FOLDER)
+        known = etags.get(file.path, "")
         try:
             assert folder
             content = await asyncio.to_thread(_content, folder, file)
-            etag = await bucket.put(
-                file.path,
-                content,
-                etags.get(file.path, ""),
-                cache=IMMUTABLE if is_asset else REVALIDATED,
-            )
-            if not etags.get(file.path):
+            etag = await bucket.put(file.path, content, known)
+            if not known:
                 await still_there(file.path, etag)
         except PreconditionFailed:
             # an answer that was lost, or a writer that died, may have put our bytes
@@ -394,11 +383,10 @@ async def send(folder: Path, bucket: Bucket) -> Uploaded:
 
 def _wanted(folder: Path) -> dict[str, ManifestFile]:
     """The files of a site by their paths, the manifest among them."""
-    wanted = {file.path: file for file in named_files(folder, MANIFEST)}
-    content = read_below(folder, MANIFEST, MANIFEST_BYTES_MAX)
-    wanted[MANIFEST] = ManifestFile(
-        MANIFEST, len(content), digest_of(content), content_type(MANIFEST)
-    )
+    wanted = {file.path: file for file in manifests.named_files(folder, MANIFEST)}
+    content = read_below(folder, MANIFEST, manifests.MANIFEST_BYTES_MAX)
+    kind = manifests.content_type(MANIFEST)
+    wanted[MANIFEST] = ManifestFile(MANIFEST, len(content), digest_of(content), kind)
     return wanted
 
 

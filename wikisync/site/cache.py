@@ -326,21 +326,15 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.execute("BEGIN IMMEDIATE")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != CACHE_VERSION:
-            _start_afresh(connection)
+            for name, columns in _TABLES.items():
+                rest = "" if name == "site" else " WITHOUT ROWID"
+                connection.execute(f"DROP TABLE IF EXISTS {name}")
+                connection.execute(f"CREATE TABLE {name} ({columns}){rest}")
+            connection.execute(f"PRAGMA user_version = {CACHE_VERSION}")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _start_afresh(connection: sqlite3.Connection) -> None:
-    for name, columns in _TABLES.items():
-        connection.execute(f"DROP TABLE IF EXISTS {name}")
-        connection.execute(
-            f"CREATE TABLE {name} ({columns})"
-            + ("" if name == "site" else " WITHOUT ROWID")
-        )
-    connection.execute(f"PRAGMA user_version = {CACHE_VERSION}")
 
 
 def _is_damage(exc: sqlite3.Error) -> bool:

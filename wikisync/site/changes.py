@@ -40,10 +40,12 @@ def changed_pages(
         counts = line_counts(texts, row.old, row.blob)
         if counts is None:
             scanned.uncounted.add(row.blob)
+        lines = " +{} \u2212{}".format(*counts) if counts and any(counts) else ""
+        note = translate(f"change_{row.kind}").format(was=_title(row.was))
         yield ListingItem(
             title,
             wiki.urls[now] if now else None,
-            note=_note(row, translate, counts or ()),
+            note=note + lines,
             id=str(uuid.uuid5(uuid.NAMESPACE_URL, name)),
             changed=iso_time(row.at),
             by=row.author,
@@ -121,9 +123,3 @@ def _is_shown(slug: str, left_out: Iterable[str]) -> bool:
 def _title(slug: str) -> str:
     title = display_title(folder_title(slug), Slug(slug))
     return shortened(title, TITLE_CHARS_MAX)
-
-
-def _note(row: Version, translate: Callable[[str], str], counts: Sequence[int]) -> str:
-    lines = " +{} \u2212{}".format(*counts) if any(counts) else ""
-    note = translate(f"change_{row.kind}").format(was=_title(row.was))
-    return note + lines

@@ -18,16 +18,11 @@ from msgspec.structs import replace
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem
 from wikisync.markup.resolve import positions_of
+from wikisync.site import composing
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.attempts import Attempts
 from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache
-from wikisync.site.composing import (
-    ComposedSite,
-    composed_site,
-    site_addresses,
-    site_problems,
-)
 from wikisync.site.crosslinks import WikiTable, service_address
 from wikisync.site.facts import IndexedWiki
 from wikisync.site.index import Indexer
@@ -95,7 +90,7 @@ def check_wikis(
     def checked(store: Cache) -> CheckReport:
         found = read_wikis(sources, options, theme, shown, store)
         problems = (
-            *site_problems(found.addresses, found.site.wikis, theme),
+            *composing.site_problems(found.addresses, found.site.wikis, theme),
             *_front_matter_problems(found),
         )
         external = tuple(_external(found)) if is_external else ()
@@ -168,7 +163,7 @@ class ReadWikis(Struct, frozen=True):
     addresses: Sequence[WikiAddresses]
     indexer: Indexer
     wikis: Sequence[IndexedWiki]
-    site: ComposedSite
+    site: composing.ComposedSite
 
 
 def read_wikis(
@@ -183,7 +178,7 @@ def read_wikis(
         scan_wiki(source, store, page_templates=options.page_templates)
         for source in sources
     ]
-    addresses = site_addresses(scanned, options)
+    addresses = composing.site_addresses(scanned, options)
     table = WikiTable(
         map(service_address, sources), addresses, [wiki.loose for wiki in scanned]
     )
@@ -191,7 +186,7 @@ def read_wikis(
     indexer = Indexer(store, table, progress, options.markup, attempts)
     progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
     wikis = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
-    site = composed_site(wikis, addresses, options, theme, indexer, table)
+    site = composing.composed_site(wikis, addresses, options, theme, indexer, table)
     return ReadWikis(scanned, addresses, indexer, wikis, site)
 
 

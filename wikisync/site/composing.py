@@ -8,12 +8,8 @@ from msgspec.structs import replace
 
 from wikisync.core.model import Problem, Slug, split_extension
 from wikisync.core.versions import iso_time
-from wikisync.site.addresses import (
-    NO_ADDRESSES,
-    WikiAddresses,
-    assign_addresses,
-    wiki_prefix,
-)
+from wikisync.site import addresses as layout
+from wikisync.site.addresses import WikiAddresses
 from wikisync.site.context import PageRef, SiteContext, WikiContext
 from wikisync.site.crosslinks import ItemKey, WikiTable
 from wikisync.site.facts import IndexedWiki
@@ -140,8 +136,8 @@ def site_addresses(
     if is_dropped is None:
         is_dropped = len(scanned) + len(kept) == 1
     found = (
-        assign_addresses(
-            "" if is_dropped else wiki_prefix(wiki.source.owner),
+        layout.assign_addresses(
+            "" if is_dropped else layout.wiki_prefix(wiki.source.owner),
             wiki.pages,
             wiki.attachments,
             wiki.beside,
@@ -150,7 +146,7 @@ def site_addresses(
             source_extensions(wiki, options),
         )
         for wiki, last in zip(
-            scanned, known or [NO_ADDRESSES] * len(scanned), strict=True
+            scanned, known or [layout.NO_ADDRESSES] * len(scanned), strict=True
         )
     )
     return [

@@ -16,14 +16,8 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 from wikisync.core.model import AttachmentPath, Slug, split_extension
-from wikisync.markup.links import (
-    PLAIN_PATH,
-    LinkIndex,
-    Target,
-    file_path,
-    fold,
-    normal_path,
-)
+from wikisync.markup import links as rules
+from wikisync.markup.links import LinkIndex, Target, fold
 from wikisync.site.addresses import WikiAddresses, relative_url
 from wikisync.site.loose import LooseStates
 from wikisync.site.model import WikiInfo
@@ -154,7 +148,7 @@ class WikiTable:
         if number is None or rest[:1] not in {"", "/", "?", "#"}:
             return None
         path, _, fragment = rest.partition("#")
-        inside = normal_path(unquote(path.partition("?")[0]))
+        inside = rules.normal_path(unquote(path.partition("?")[0]))
         index = self._index(number)
         if inside and inside in index.attachments:
             return ItemKey(number, inside), True, ""
@@ -254,10 +248,11 @@ class SiteLinks(WikiIndex):
         target = super().resolve(
             page_slug, href, own_ids=own_ids, is_wikilink=is_wikilink
         )
-        if href == target.name and not target.reason and PLAIN_PATH(href):
+        if href == target.name and not target.reason and rules.PLAIN_PATH(href):
             self._plain[href] = target
         if target.reason in NOT_FOUND:
-            folder = "" if is_wikilink else self._folder_of(page_slug)
+            above = page_slug.rpartition("/")[0]
+            folder = "" if is_wikilink else self._folders.get(page_slug, above)
             return self._beside(folder, href, target)
         if target.kind != "external" or target.reason:
             return target
@@ -272,11 +267,8 @@ class SiteLinks(WikiIndex):
             "attachment" if is_attachment else "page", place.token(), fragment
         )
 
-    def _folder_of(self, page_slug: Slug) -> str:
-        return self._folders.get(page_slug, page_slug.rpartition("/")[0])
-
     def _beside(self, folder: str, href: str, otherwise: Target) -> Target:
-        path = file_path(folder, href)
+        path = rules.file_path(folder, href)
         if path is None:
             return otherwise
         self.asked[f"/{path}"] = None
