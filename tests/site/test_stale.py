@@ -165,7 +165,7 @@ def test_note_of_a_build_that_did_not_end_is_not_believed(
 ) -> None:
     edit(pair, "docs/one/plan.md", "# Plan\n\nMore.\n")
     with monkeypatch.context() as patch:
-        patch.setattr(SiteWriting, "note", _interrupted)
+        patch.setattr(SiteWriting, "remember", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             pair.build()
     edit(pair, "docs/one/plan.md", PLAN)

@@ -107,9 +107,7 @@ def build_site(
             _refuse_leaving(scanned, staying, place.wikis, may_leave)
             build.write(place)
             changes = place.commit(build.published)
-        build.sweep()
-        done = build.note(inputs, changes)
-        last.remember(done, changes.files, build.search, build.sound_wikis)
+        done = build.remember(inputs, changes)
         for wiki in scanned:
             settle(wiki, store)
         return _report(
@@ -175,21 +173,18 @@ def checked_sources(
                 f"{twin.owner} and {source.owner} would have the same addresses",
                 hint="publish each wiki once",
             )
-        _check_source(source, output, options)
+        if options.is_public and source.visibility != "public":
+            raise SiteError(
+                f"the wiki of {source.owner} is {source.visibility}, the site is"
+                " public",
+                hint="exclude the wiki, or do not mark the site as public",
+            )
+        if output.resolve().is_relative_to(source.folder.resolve()):
+            raise SiteError(
+                f"output {output} is inside the folder of the wiki of {source.owner}",
+                hint="choose a folder outside it with -o",
+            )
     return sources
-
-
-def _check_source(source: WikiSource, output: Path, options: SiteOptions) -> None:
-    if options.is_public and source.visibility != "public":
-        raise SiteError(
-            f"the wiki of {source.owner} is {source.visibility}, the site is public",
-            hint="exclude the wiki, or do not mark the site as public",
-        )
-    if output.resolve().is_relative_to(source.folder.resolve()):
-        raise SiteError(
-            f"output {output} is inside the folder of the wiki of {source.owner}",
-            hint="choose a folder outside it with -o",
-        )
 
 
 def _report(

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 from wikisync.core.version import __version__
 from wikisync.core.versions import iso_time
 from wikisync.site import addresses as layout
-from wikisync.site.context import (
-    GroupContext,
-    PageRef,
-    SiteContext,
-    WikiContext,
-    WikiRef,
-)
+from wikisync.site import context as contexts
 from wikisync.site.crosslinks import service_address
 from wikisync.site.model import options_text
 from wikisync.site.navigation import natural_key
@@ -54,10 +48,10 @@ def site_context(
     theme_fingerprint: str,
     *,
     has_changes: bool = False,
-) -> SiteContext:
+) -> contexts.SiteContext:
     """``site`` for the templates; nothing in it changes with a page."""
     named = sorted(map(_reference, wikis), key=lambda one: natural_path(one.full_path))
-    return SiteContext(
+    return contexts.SiteContext(
         title=options.title,
         url=options.url.rstrip("/") if options.url else None,
         lang=options.lang,
@@ -83,8 +77,8 @@ def site_context(
     )
 
 
-def _reference(wiki: PublishedWiki) -> WikiRef:
-    return WikiRef(
+def _reference(wiki: PublishedWiki) -> contexts.WikiRef:
+    return contexts.WikiRef(
         title=wiki.title,
         kind=wiki.owner.kind,
         full_path=wiki.owner.full_path,
@@ -96,7 +90,7 @@ def _reference(wiki: PublishedWiki) -> WikiRef:
 
 def wiki_context(
     wiki: PublishedWiki, homes: Mapping[str, str], scanned: ScannedWiki | None = None
-) -> WikiContext:
+) -> contexts.WikiContext:
     """``wiki`` for the templates; ``homes`` is what ``group_homes`` gives."""
     pages = scanned.pages.values() if scanned and scanned.history else ()
     changes = (
@@ -104,7 +98,7 @@ def wiki_context(
     )
     home = wiki.prefix + layout.INDEX_PAGE
     above = wiki.owner.full_path.split("/")[:-1]
-    return WikiContext(
+    return contexts.WikiContext(
         title=wiki.title,
         kind=wiki.owner.kind,
         full_path=wiki.owner.full_path,
@@ -118,7 +112,7 @@ def wiki_context(
         if wiki.apart
         else layout.wiki_list_path(wiki.owner, is_only=not wiki.prefix),
         groups=tuple(
-            PageRef(name, homes.get("/".join(above[: depth + 1])))
+            contexts.PageRef(name, homes.get("/".join(above[: depth + 1])))
             for depth, name in enumerate(above)
         ),
         changed=wiki.changed
@@ -179,8 +173,8 @@ def natural_path(path: str) -> tuple[object, ...]:
 
 
 def group_tree(
-    wikis: Sequence[WikiContext | WikiRef], titles: Mapping[str, str]
-) -> tuple[GroupContext, ...]:
+    wikis: Sequence[contexts.WikiContext | contexts.WikiRef], titles: Mapping[str, str]
+) -> tuple[contexts.GroupContext, ...]:
     """Wikis below the groups of their paths, both sorted by title.
 
     The groups that all lie in are left out; what lies directly in the innermost of
@@ -192,7 +186,7 @@ def group_tree(
     while not root.wikis and len(root.groups) == 1:
         (root,) = root.groups.values()
     tree = root.context(titles)
-    direct = GroupContext(title="", full_path=tree.full_path, wikis=tree.wikis)
+    direct = contexts.GroupContext(title="", full_path=tree.full_path, wikis=tree.wikis)
     return (direct, *tree.groups) if tree.wikis else tree.groups
 
 
@@ -204,7 +198,7 @@ class _Group:
     def __init__(self, name: str, path: str) -> None:
         self.name = name
         self.path = path
-        self.wikis: list[WikiContext | WikiRef] = []
+        self.wikis: list[contexts.WikiContext | contexts.WikiRef] = []
         self.groups: dict[str, _Group] = {}
 
     def below(self, path: str) -> _Group:
@@ -215,10 +209,10 @@ class _Group:
             group = group.groups.setdefault(name, _Group(name, full))
         return group
 
-    def context(self, titles: Mapping[str, str]) -> GroupContext:
+    def context(self, titles: Mapping[str, str]) -> contexts.GroupContext:
         """The finished group; groups nest at most twenty deep on the service."""
         groups = [group.context(titles) for group in self.groups.values()]
-        return GroupContext(
+        return contexts.GroupContext(
             title=titles.get(self.path, self.name),
             full_path=self.path,
             wikis=tuple(sorted(self.wikis, key=lambda wiki: natural_key(wiki.title))),

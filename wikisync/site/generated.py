@@ -31,9 +31,6 @@ SOURCES_MAX = 20
 SITEMAP_URLS_MAX = 50_000
 """What the protocol allows in one file."""
 
-Translate = Callable[[str], str]
-Refer = Callable[[ItemKey], contexts.PageRef]
-
 
 class GeneratedPage(Struct, frozen=True):
     """One page to be rendered by a template."""
@@ -56,8 +53,8 @@ class GeneratedPages:
         self,
         site: contexts.SiteContext,
         wikis: Sequence[contexts.WikiContext],
-        refer: Refer,
-        translate: Translate,
+        refer: Callable[[ItemKey], contexts.PageRef],
+        translate: Callable[[str], str],
         titles: Mapping[str, str],
         only: WikiPages | None,
         kept: Sequence[contexts.WikiContext] = (),
@@ -95,7 +92,10 @@ class GeneratedPages:
             pages: dict[object, contexts.ListingItem] = {}
             for one in changes:
                 pages.setdefault((one.wiki, one.url or one.title), one)
-            yield self._index([*pages.values()][:NEWEST_MAX])
+            frame = self._frame(layout.INDEX_PAGE, self._site.title, None)
+            frame["groups"] = group_tree(self._contexts, self._titles)
+            frame["changes"] = tuple(pages.values())[:NEWEST_MAX]
+            yield GeneratedPage(layout.INDEX_PAGE, "index.html", frame)
         if self._site.changes_url and self._only is None:
             yield self._changes(self._site.changes_url, changes, None)
         if self._site.all_url not in {wiki.all_url for wiki in self._wikis}:
@@ -116,15 +116,9 @@ class GeneratedPages:
     def _frame(
         self, path: str, title: str, wiki: WikiPages | None
     ) -> dict[str, object]:
-        frame = wiki.frame(Slug(""), path) if wiki else {"site": self._site}
-        return {**frame, "page": self._page(path, title, wiki)}
-
-    def _page(
-        self, path: str, title: str, wiki: WikiPages | None
-    ) -> contexts.PageContext:
         is_hidden = wiki.context.visibility != "public" if wiki else self._noindex
         base = self._site.url
-        return contexts.PageContext(
+        page = contexts.PageContext(
             title=title,
             url=path,
             canonical_url=layout.absolute_url(base, path) if base else None,
@@ -133,15 +127,11 @@ class GeneratedPages:
             noindex=is_hidden,
             dir=self._site.dir,
         )
+        frame = wiki.frame(Slug(""), path) if wiki else {"site": self._site}
+        return {**frame, "page": page}
 
     def _plain(self, path: str, template: str, title: str) -> GeneratedPage:
         return GeneratedPage(path, template, self._frame(path, title, self._only))
-
-    def _index(self, changes: Sequence[contexts.ListingItem]) -> GeneratedPage:
-        path, groups = layout.INDEX_PAGE, group_tree(self._contexts, self._titles)
-        shown = {"groups": groups, "changes": tuple(changes)}
-        frame = self._frame(path, self._site.title, None)
-        return GeneratedPage(path, "index.html", frame | shown)
 
     def _all_pages(self, wiki: WikiPages) -> Iterator[GeneratedPage]:
         items = []
@@ -223,16 +213,16 @@ class GeneratedPages:
         self, report: LinkReport, problems: Sequence[Problem]
     ) -> Iterator[GeneratedPage]:
         numbers = {wiki.full_path: number for number, wiki in enumerate(self._wikis)}
-        places = (ItemKey(numbers[link.wiki], link.slug) for link in report.broken)
-        items = [
-            contexts.ListingItem(
-                shortened(link.href, LINK_CHARS_MAX),
-                wiki=self._name(place.wiki),
-                note=link.reason,
-                sources=(with_line(self._refer(place), link.line),),
+        items = []
+        for link in report.broken:
+            number = numbers[link.wiki]
+            page = self._refer(ItemKey(number, link.slug))
+            if link.line:
+                page = replace(page, title=f"{page.title}:{link.line}")
+            href, name = shortened(link.href, LINK_CHARS_MAX), self._name(number)
+            items.append(
+                contexts.ListingItem(href, wiki=name, note=link.reason, sources=(page,))
             )
-            for link, place in zip(report.broken, places, strict=True)
-        ]
         lines = tuple(str(problem) for problem in problems)
         yield from self._list(
             layout.REPORT_PAGE, "broken", "report", items, self._only, problems=lines
@@ -285,11 +275,6 @@ def wiki_paths(wiki: contexts.WikiContext, scanned: ScannedWiki) -> list[str]:
 def _list_paths(path: str, items: int) -> list[str]:
     count = max(-(-items // layout.LIST_ITEMS_MAX), 1)
     return [layout.numbered(path, number) for number in range(1, count + 1)]
-
-
-def with_line(page: contexts.PageRef, line: int) -> contexts.PageRef:
-    """A page as ``title:line``; as it is where the line is not known."""
-    return replace(page, title=f"{page.title}:{line}") if line else page
 
 
 def robots_text(site: contexts.SiteContext, wikis: Sequence[tuple[str, bool]]) -> str:

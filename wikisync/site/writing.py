@@ -20,7 +20,7 @@ from wikisync.core.model import Digest, Problem, Slug, digest_of
 from wikisync.markup.diagrams import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
 from wikisync.site import addresses as layout
-from wikisync.site import agents, composing
+from wikisync.site import agents, composing, generated
 from wikisync.site import report as reports
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache
@@ -30,15 +30,6 @@ from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.frame import group_titles, is_top
-from wikisync.site.generated import (
-    GeneratedPage,
-    GeneratedPages,
-    redirect_rules,
-    robots_text,
-    sitemaps,
-    stub_page,
-    wiki_paths,
-)
 from wikisync.site.history import history_path
 from wikisync.site.index import Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths
@@ -116,7 +107,7 @@ class SiteWriting:
         self._documents: list[Sequence[DocumentKey]] = []
         self._copied: dict[str, tuple[ScannedWiki, SourcePage]] = {}
         """By output path, pages whose sources other processes copy."""
-        self.search = b""
+        self._search = b""
         self._changes: list[ListingItem] = []
         self._has_same_history: list[bool] = []
         """Of each wiki: whether its history is that of the last build."""
@@ -139,9 +130,9 @@ class SiteWriting:
         # their memory is for the processes that render
         bounded_reader().close()
         self._progress.start("writing pages", self._page_count)
-        generated = self._generated()
+        lists = self._generated()
         jobs = chain.from_iterable(
-            self._wiki_jobs(output, number, generated)
+            self._wiki_jobs(output, number, lists)
             for number in range(len(self._scanned))
         )
         bodies = self._store.bodies.path.absolute()
@@ -157,10 +148,9 @@ class SiteWriting:
             report = self._sums.report()
             self._broken_links = report.broken
             self._put_generated(
-                output,
-                generated.around(report, self._problems, self._changes, documents),
+                output, lists.around(report, self._problems, self._changes, documents)
             )
-            self.search = search()
+            self._search = search()
         if self._options.has_report:
             names = [wiki.source.owner.full_path for wiki in self._scanned]
             output.put(
@@ -283,11 +273,16 @@ class SiteWriting:
     # Second pass ------------------------------------------------------------------
 
     def _wiki_jobs(
-        self, output: Output, number: int, generated: GeneratedPages
+        self, output: Output, number: int, lists: generated.GeneratedPages
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
         """The pages of a wiki that have to be rendered; all else of it is put."""
         scanned, slugs = self._scanned[number], self._to_compose(output, number)
-        sources = self._lost_sources(output, number)
+        copies = {path: slug for slug, path in self._addresses[number].sources.items()}
+        keys = {
+            path: bytes.fromhex(scanned.pages[slug].digest)
+            for path, slug in copies.items()
+        }
+        sources = {copies[path]: path for path in output.keep_all(keys)}
         has_lists = self._keeps_lists(output, number)
         self._progress.advance(len(self._addresses[number].pages) - len(slugs))
         # most wikis of a large site are as they were: their pages are not loaded
@@ -295,7 +290,7 @@ class SiteWriting:
             composer = self._composer_of(number)
             yield from self._page_jobs(output, composer, slugs, sources)
             if not has_lists:
-                self._put_generated(output, generated.of_wiki(composer))
+                self._put_generated(output, lists.of_wiki(composer))
                 wiki, site = composer.context, self._site.context
                 if wiki.feed_url != site.feed_url:
                     items = list(changed_pages(composer, self._translate))
@@ -321,13 +316,6 @@ class SiteWriting:
             output.put_staged(written, key)
         else:
             output.leave_out(written.path, copied[1].path)
-
-    def _lost_sources(self, output: Output, number: int) -> dict[Slug, str]:
-        """Paths of the sources of pages that are not kept as they are."""
-        slugs = {path: slug for slug, path in self._addresses[number].sources.items()}
-        pages = self._scanned[number].pages
-        keys = {path: bytes.fromhex(pages[slug].digest) for path, slug in slugs.items()}
-        return {slugs[path]: path for path in output.keep_all(keys)}
 
     def _page_jobs(
         self,
@@ -390,14 +378,14 @@ class SiteWriting:
         if not (stale.has_same_lists and self._has_same_history[number]):
             return False
         wiki = self._site.contexts[number]
-        paths = wiki_paths(wiki, self._scanned[number])
+        paths = generated.wiki_paths(wiki, self._scanned[number])
         if wiki.feed_url and wiki.feed_url != self._site.context.feed_url:
             paths.append(wiki.feed_url)
         return not output.keep_all(dict.fromkeys(paths))
 
-    def _generated(self) -> GeneratedPages:
+    def _generated(self) -> generated.GeneratedPages:
         site, composer = self._site.context, self._site
-        return GeneratedPages(
+        return generated.GeneratedPages(
             site,
             composer.contexts,
             lambda place: replace(self._references[place], wiki=""),
@@ -423,7 +411,9 @@ class SiteWriting:
             text = atom_feed(title, items, **named, base=self._site.context.url)
             output.put(at.feed_url, text.encode(), key)
 
-    def _put_generated(self, output: Output, pages: Iterable[GeneratedPage]) -> None:
+    def _put_generated(
+        self, output: Output, pages: Iterable[generated.GeneratedPage]
+    ) -> None:
         for page in pages:
             key = hash_of(self._site.settings_key, page.own)
             if not output.keep(page.path, key):
@@ -438,31 +428,26 @@ class SiteWriting:
         self._put_feed(output, site, site.title, self._changes)
         self._write_redirects(output)
         self._write_for_programs(output)
-        wikis = [
-            (addresses, wiki.source.visibility == "public")
-            for addresses, wiki in zip(self._addresses, self._scanned, strict=True)
-        ]
-        prefixes = [(addresses.prefix, is_public) for addresses, is_public in wikis]
+        prefixes, public = list[tuple[str, bool]](), list[str]()
+        for addresses, wiki in zip(self._addresses, self._scanned, strict=True):
+            is_public = wiki.source.visibility == "public"
+            prefixes.append((addresses.prefix, is_public))
+            for slug, path in addresses.pages.items() if is_public else ():
+                if slug not in wiki.beside:
+                    public.append(path)
         prefixes += [(wiki.prefix, wiki.visibility == "public") for wiki in self._kept]
         still = list(kept_paths(output.known, self._kept)) if self._kept else []
         for path in still:
             output.keep_published(path)
-        output.put(layout.ROBOTS, robots_text(self._site.context, prefixes).encode())
-        public = [
-            path
-            for (addresses, is_public), wiki in zip(wikis, self._scanned, strict=True)
-            if is_public
-            for slug, path in addresses.pages.items()
-            if slug not in wiki.beside
-        ]
+        output.put(layout.ROBOTS, generated.robots_text(site, prefixes).encode())
         open_prefixes = tuple(prefix for prefix, is_public in prefixes if is_public)
         public += [
             path
             for path in still
             if path.endswith(".html") and path.startswith(open_prefixes)
         ]
-        if self._site.context.url and public:
-            for path, text in sitemaps(self._site.context.url, public):
+        if site.url and public:
+            for path, text in generated.sitemaps(site.url, public):
                 output.put(path, text.encode())
 
     def _write_for_programs(self, output: Output) -> None:
@@ -493,8 +478,8 @@ class SiteWriting:
         for wiki in self._addresses:
             ways |= {path: wiki.pages[slug] for path, slug in wiki.stubs.items()}
         for path, to in ways.items():
-            output.put(path, stub_page(site, path, to, moved).encode())
-        for path, text in redirect_rules(site, ways):
+            output.put(path, generated.stub_page(site, path, to, moved).encode())
+        for path, text in generated.redirect_rules(site, ways):
             output.put(path, text.encode())
 
     def _write_file(
@@ -528,11 +513,12 @@ class SiteWriting:
         """The wikis of the site, for its manifest."""
         return self._site.published
 
-    def note(self, inputs: bytes, changes: Changes) -> BuildNote:
-        """What the next build shall know of this one."""
+    def remember(self, inputs: bytes, changes: Changes) -> BuildNote:
+        """Forget what no page needs any more, and note for the next build what is."""
+        self._indexer.sweep(self._page_count, self._all_pages, self._last.site)
         # what could not be read may be there again, and look as if nothing changed
         is_whole = not any(wiki.missed or wiki.uncounted for wiki in self._scanned)
-        return BuildNote(
+        note = BuildNote(
             inputs=inputs if is_whole else b"",
             pages=sum(wiki.page_count for wiki in self._scanned)
             + sum(wiki.pages for wiki in self._kept),
@@ -545,15 +531,10 @@ class SiteWriting:
             ),
             retry_at=self._retry_at,
         )
-
-    @property
-    def sound_wikis(self) -> list[str]:
-        """The names of wikis that were read as they were scanned."""
-        return [one.source.owner.full_path for one in self._scanned if not one.missed]
-
-    def sweep(self) -> None:
-        """Let the cache forget what no page needs any more."""
-        self._indexer.sweep(self._page_count, self._all_pages, self._last.site)
+        # those that were read as they were scanned
+        sound = [one.source.owner.full_path for one in self._scanned if not one.missed]
+        self._last.remember(note, changes.files, self._search, sound)
+        return note
 
     def _all_pages(self) -> Iterator[IndexedPage]:
         for number in range(len(self._scanned)):
