@@ -76,6 +76,7 @@ HeadT = TypeVar("HeadT", bound=ManifestHead)
 _HEADS = json_decoder(ManifestHead)
 _MANIFESTS = json_decoder(SiteManifest)
 _ENCODER = msgspec.json.Encoder()
+_NO_NAMES = frozenset({"", ".", ".."})
 
 
 def manifest_head(root: Path) -> ManifestHead | None:
@@ -92,9 +93,16 @@ def published_wikis(root: Path) -> tuple[PublishedWiki, ...]:
 def named_files(
     root: Path, name: str, *, is_optional: bool = False
 ) -> Iterator[ManifestFile]:
-    """The files inside the folder that a manifest names; raises ``SiteError``."""
+    """The files inside the folder that a manifest names, in plain spelling.
+
+    Raises ``SiteError``.
+    """
     manifest = _read(root, name, _MANIFESTS, is_optional=is_optional)
-    return filter(_is_inside, manifest.files if manifest else ())
+    for file in manifest.files if manifest else ():
+        path = file.path
+        is_odd = "\\" in path or "\0" in path or ":" in path.partition("/")[0]
+        if not is_odd and _NO_NAMES.isdisjoint(path.split("/")):
+            yield file
 
 
 def _read(
@@ -153,17 +161,6 @@ def manifest_parts(
         yield before + lines.replace(b"\n", b",\n")
         before = b",\n"
     yield (b"" if paths else before) + b"\n]}\n"
-
-
-_NO_NAMES = frozenset({"", ".", ".."})
-
-
-def _is_inside(file: ManifestFile) -> bool:
-    """Whether the path of a file stays in the folder, in plain spelling."""
-    path = file.path
-    if "\\" in path or "\0" in path or ":" in path.partition("/")[0]:
-        return False
-    return _NO_NAMES.isdisjoint(path.split("/"))
 
 
 def content_type(path: str) -> str:

@@ -169,7 +169,10 @@ class Tree:
         place = node.parent, len(node.children), limit
         way = self._ways.get(place)
         if way is None:
-            way = self._ways[place] = self._way_to(slug, limit)
+            levels, above = self._windows(slug, limit), hashlib.sha256()
+            begin = self._add_windows(above, 0, levels[:-2])
+            way = _Way(above, begin, [share for _, _, share in levels[-2:]])
+            self._ways[place] = way
         windows: list[Window] = [(node, 0, way.shares[-1])]
         if node.parent is not None:
             share = way.shares[0]
@@ -177,12 +180,6 @@ class Tree:
         digest = way.above.copy()
         self._add_windows(digest, way.start, windows)
         return digest.digest()
-
-    def _way_to(self, slug: Slug, limit: int) -> _Way:
-        windows = self._windows(slug, limit)
-        digest = hashlib.sha256()
-        start = self._add_windows(digest, 0, windows[:-2])
-        return _Way(digest, start, [share for _, _, share in windows[-2:]])
 
     def _add_windows(
         self, digest: hashlib._Hash, start: int, windows: Iterable[Window]

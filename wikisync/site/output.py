@@ -108,18 +108,13 @@ class Output:
         """
         with _held(self.root) as top:
             self._place = output_place.OutputPlace(self.root, top)
-            with self._held_staging():
-                yield
-
-    @contextlib.contextmanager
-    def _held_staging(self) -> Iterator[None]:
-        self.known = _known_files(self.root, self._trusted)
-        self.wikis = manifests.published_wikis(self.root)
-        try:
-            with self._place.staging():
-                yield
-        except OSError as exc:
-            raise _failed(self.root, exc) from exc
+            self.known = _known_files(self.root, self._trusted)
+            self.wikis = manifests.published_wikis(self.root)
+            try:
+                with self._place.staging():
+                    yield
+            except OSError as exc:
+                raise _failed(self.root, exc) from exc
 
     def current(self, path: str) -> Digest | None:
         """Digest of what lies at a path now; None where nothing of ours does."""
@@ -253,7 +248,10 @@ class Output:
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
         if path in self.known:
             return self.current(path) != digest
-        if self._is_folder_missing(path):
+        folder = path.rpartition("/")[0]
+        if folder not in self._missing:
+            self._missing[folder] = not os.path.lexists(self.root / folder)
+        if self._missing[folder]:
             return True
         found = self.current(path)
         if found is not None and self._has_twin(path):
@@ -266,14 +264,6 @@ class Output:
         self._foreign.append(path)
         del self.files[path]
         return False
-
-    def _is_folder_missing(self, path: str) -> bool:
-        """Whether nothing can be at a path, because the folder above was not there."""
-        folder = path.rpartition("/")[0]
-        if folder not in self._missing:
-            is_there = os.path.lexists(self.root / folder)
-            self._missing[folder] = not is_there
-        return self._missing[folder]
 
     def _has_twin(self, path: str) -> bool:
         folded = path.casefold()

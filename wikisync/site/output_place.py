@@ -175,18 +175,8 @@ class OutputPlace:
 
     @contextlib.contextmanager
     def _opened(self, folders: Sequence[str], *, makes: bool = False) -> Iterator[int]:
-        with self._explained():
+        try:
             place = open_folder(self._top, folders, made=set() if makes else None)
-        try:
-            yield place
-        finally:
-            os.close(place)
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Say of a file or link in the place of a folder what to do."""
-        try:
-            yield
         except FolderError as exc:
             cause = exc.__cause__
             if isinstance(cause, OSError) and cause.errno not in _NO_FOLDER:
@@ -195,3 +185,7 @@ class OutputPlace:
                 f"{self._root / exc.path} in the output is not a folder",
                 hint="remove it, or choose another folder with -o",
             ) from exc
+        try:
+            yield place
+        finally:
+            os.close(place)

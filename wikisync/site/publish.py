@@ -166,8 +166,8 @@ def publish_site(
         is_new = not place.has_site or bool(report.written or report.removed)
         problems: tuple[Problem, ...] = ()
         if is_new:
-            if is_followed:
-                place.mark_pending()
+            if is_followed:  # also if the power goes
+                (versions_folder(output) / _PENDING).touch()
             problems = place.switch()
             log.info("the site %s is a new version", output)
         place.prune(keep)
@@ -221,7 +221,7 @@ class _Place:
         if not self.has_site:
             self._remove_next()
             return
-        if self._is_link() and not self._output.is_dir():
+        if self._output.is_symlink() and not self._output.is_dir():
             raise SiteError(
                 f"{self._output} is a dangling symbolic link",
                 hint="remove it, or set [site] output to another folder",
@@ -230,14 +230,13 @@ class _Place:
         open_output(self._output)
         self._is_shared = make_linked_copy(self._output, self.next)
 
-    def mark_pending(self) -> None:
-        """Remember that a command is to follow, also if the power goes."""
-        (self._versions / _PENDING).touch()
-
     def switch(self) -> tuple[Problem, ...]:
         """Put the next version in the site's place."""
-        if self._is_link():
-            self._link_to(self._kept_as())
+        if self._output.is_symlink():
+            version, link = self._kept_as(), self._versions / "link"
+            link.unlink(missing_ok=True)
+            link.symlink_to(os.path.relpath(version, self._output.parent))
+            link.replace(self._output)
             return ()
         if not self.has_site:
             self.next.rename(self._output)
@@ -267,21 +266,12 @@ class _Place:
         if os.path.lexists(self.next):
             shutil.rmtree(self.next)
 
-    def _is_link(self) -> bool:
-        return self._output.is_symlink()
-
     def _kept_as(self) -> Path:
         last = self._numbered()[-1:]
         number = int(last[0].name) + 1 if last else 1
         version = self._versions / f"{number:0{_DIGITS}}"
         self.next.rename(version)
         return version
-
-    def _link_to(self, version: Path) -> None:
-        link = self._versions / "link"
-        link.unlink(missing_ok=True)
-        link.symlink_to(os.path.relpath(version, self._output.parent))
-        link.replace(self._output)
 
     def _replace_in_two_steps(self) -> tuple[Problem, ...]:
         """For disks that cannot exchange: there is no site for an instant."""
@@ -293,7 +283,14 @@ class _Place:
             raise
         self._old.rename(self.next)
         self._kept_as()
-        return (_not_at_once(self._output),)
+        problem = Problem(
+            "not-at-once",
+            str(self._output),
+            "this disk cannot swap folders atomically: the site was missing for an"
+            " instant",
+            "put the site on another disk, or make it a symbolic link to a folder",
+        )
+        return (problem,)
 
     def _numbered(self) -> list[Path]:
         return sorted(
@@ -423,15 +420,6 @@ def _after_failed(after: AfterCommand, reason: str) -> Problem:
         after.command[0],
         f"the command after a new version of the site {reason}",
         "it runs again after the next build; run it by hand to see why it fails",
-    )
-
-
-def _not_at_once(output: Path) -> Problem:
-    return Problem(
-        "not-at-once",
-        str(output),
-        "this disk cannot swap folders atomically: the site was missing for an instant",
-        "put the site on another disk, or make it a symbolic link to a folder",
     )
 
 

@@ -18,7 +18,7 @@ def main() -> None:
                 staging = stack.enter_context(opened_staging(batch.setting.output))
                 renderer = Renderer(batch.setting, staging)
             assert renderer is not None
-            return Answer(tuple(renderer.written_of(batch)))
+            return Answer(tuple(renderer.written(batch.frame, batch.pages)))
 
         serve(rendered)
 

@@ -64,14 +64,15 @@ class Renderer:
         self._bodies = Bodies(setting.bodies)
         self._frame: WikiFrame | None = None
 
-    def written_of(self, batch: Batch) -> Iterator[Written]:
-        """The pages of a batch, which has a frame if it is not that of the last."""
-        self._frame = frame = batch.frame or self._frame
-        assert frame is not None
-        return self.written(frame, batch.pages)
+    def written(
+        self, frame: WikiFrame | None, jobs: Sequence[PageJob]
+    ) -> Iterator[Written]:
+        """Pages of a wiki and their sources; without a frame, that of the last call's.
 
-    def written(self, frame: WikiFrame, jobs: Sequence[PageJob]) -> Iterator[Written]:
-        """Pages of a wiki and their sources; raises what ``rendered_pages`` does."""
+        Raises what ``rendered_pages`` does.
+        """
+        self._frame = frame = frame or self._frame
+        assert frame is not None
         contents = read_files([job.source.place for job in jobs if job.source])
         for job in jobs:
             if (copy := job.source) and (content := next(contents)) is not None:

@@ -4,7 +4,7 @@ Everything is sorted, so that the same wikis always give the same report.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 import msgspec
 from msgspec import Struct
@@ -51,15 +51,24 @@ class WikiLinks(Struct, frozen=True, array_like=True):
 def links_of(wiki: IndexedWiki) -> WikiLinks:
     """The links of a wiki."""
     number, beside = wiki.number, wiki.scanned.beside
-    crossing = [
-        (place_of(target, number), ItemKey(number, slug))
-        for slug, page in wiki.pages.items()
-        if slug not in beside  # it links to everything
-        for target in page.finished.elsewhere
-    ]
-    unreached = [ItemKey(number, slug) for slug in _unreached(wiki)]
+    broken: list[BrokenLink] = []
+    wanted: defaultdict[str, dict[Slug, None]] = defaultdict(dict)
+    crossing: list[tuple[ItemKey, ItemKey]] = []
+    for slug, page in wiki.pages.items():
+        for ref in page.finished.broken:
+            why = REASONS[ref.reason]
+            broken.append(BrokenLink(wiki.name, slug, ref.line, ref.href, why))
+            if ref.reason == "no-page":
+                wanted[ref.target][slug] = None
+        if slug not in beside:  # it links to everything
+            source = ItemKey(number, slug)
+            others = page.finished.elsewhere
+            crossing += [(place_of(target, number), source) for target in others]
     return WikiLinks(
-        tuple(_broken(wiki)), tuple(_wanted(wiki)), tuple(crossing), tuple(unreached)
+        tuple(broken),
+        tuple(WantedPage(number, name, tuple(by)) for name, by in wanted.items()),
+        tuple(crossing),
+        tuple(ItemKey(number, slug) for slug in _unreached(wiki)),
     )
 
 
@@ -247,22 +256,6 @@ def _unreached(wiki: IndexedWiki) -> list[Slug]:
     return [
         slug for slug in wiki.pages if slug not in reached and not is_template(slug)
     ]
-
-
-def _broken(wiki: IndexedWiki) -> Iterator[BrokenLink]:
-    for slug, page in wiki.pages.items():
-        for ref in page.finished.broken:
-            yield BrokenLink(wiki.name, slug, ref.line, ref.href, REASONS[ref.reason])
-
-
-def _wanted(wiki: IndexedWiki) -> Iterator[WantedPage]:
-    found: defaultdict[str, dict[Slug, None]] = defaultdict(dict)
-    for slug, page in wiki.pages.items():
-        for ref in page.finished.broken:
-            if ref.reason == "no-page":
-                found[ref.target][slug] = None
-    for target, by in found.items():
-        yield WantedPage(wiki.number, target, tuple(by))
 
 
 def large_drawing(name: str) -> Problem:
