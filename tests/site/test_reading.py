@@ -17,7 +17,7 @@ from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.site.addresses import assign_addresses
 from wikisync.site.bodies import Bodies, BodyDamaged
-from wikisync.site.facts import decoded_view
+from wikisync.site.facts import VIEWS
 from wikisync.site.index import BoundedReader, bounded_reader
 from wikisync.site.reading import Aim, OwnLinks, Reading, reading_of
 from wikisync.site.search import SearchedBody
@@ -88,7 +88,7 @@ def test_links_inside_the_wiki_are_resolved_where_the_page_is_parsed(
     assert reading.finished.targets == ("c",)
     assert reading.finished.attachments == ("uploads/a/f.txt",)
     assert [one.href for one in reading.finished.broken] == ["none"]
-    assert 'href="../c.html"' in decoded_view(bodies.read(reading.view)).html
+    assert 'href="../c.html"' in VIEWS.decode(bodies.read(reading.view)).html
 
 
 @pytest.mark.parametrize(

@@ -105,12 +105,8 @@ class PageView(msgspec.Struct, frozen=True, array_like=True):
     meta: dict[str, object]
 
 
-_VIEWS = msgpack_decoder(PageView)
-
-
-def decoded_view(packed: bytes) -> PageView:
-    """A view as the cache has it."""
-    return _VIEWS.decode(packed)
+VIEWS = msgpack_decoder(PageView)
+"""Of views as the cache has them."""
 
 
 class IndexedPage(Struct, frozen=True, array_like=True, gc=False):

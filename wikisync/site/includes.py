@@ -42,10 +42,6 @@ class Includes:
         self._index = LinkIndex(self._pages, scanned.attachments)
         self._texts: dict[str, str | None] = {}
 
-    def recorder(self, slug: Slug) -> Recorder:
-        """The include of one page."""
-        return Recorder(self, slug)
-
     def digest(self, slug: Slug, target: str) -> str:
         """Digest of what a page gets for a target; empty where there is nothing."""
         text = self.text(slug, target)

@@ -43,16 +43,16 @@ from wikisync.site.bodies import Bodies, Place
 from wikisync.site.cache import Cache, cache_failed
 from wikisync.site.crosslinks import SiteLinks, WikiTable, changed_names, leading_to
 from wikisync.site.facts import (
+    VIEWS,
     FinishedFacts,
     IndexedPage,
     IndexedWiki,
     PageView,
     ParsedFacts,
-    decoded_view,
     unread_page,
 )
 from wikisync.site.fingerprint import hash_of, program_fingerprint
-from wikisync.site.includes import Includes
+from wikisync.site.includes import Includes, Recorder
 from wikisync.site.kroki import Kroki
 from wikisync.site.model import SourcePage
 from wikisync.site.sources import PageText, ScannedWiki
@@ -242,7 +242,7 @@ class Indexer:
 
     def view(self, page: IndexedPage) -> PageView:
         """What a template shows of a page, from the cache."""
-        return decoded_view(self._cache.body("finished", page.finished_key))
+        return VIEWS.decode(self._cache.body("finished", page.finished_key))
 
     @property
     def bodies(self) -> Bodies:
@@ -283,14 +283,17 @@ class Indexer:
         self, page: SourcePage, key: bytes, texts: Includes, *, is_chosen: bool = True
     ) -> ParsedFacts | None:
         """A page's facts without parsing it; None where it has to be."""
-        known = self._known_parse(key, page.slug, texts)
-        if known is not None:
-            is_due = is_chosen and self._attempts.is_due(known.retry_at)
-            if is_due and known.is_slow:
-                self._slow.append(page)
-            if known.is_slow or not is_due:
-                return known
-        return None
+        stored = self._cache.facts("parsed", key)
+        if stored is None:
+            return None
+        known = _PARSED_FACTS.decode(stored)
+        for target, digest in known.includes:
+            if texts.digest(page.slug, target) != digest:
+                return None
+        is_due = is_chosen and self._attempts.is_due(known.retry_at)
+        if is_due and known.is_slow:
+            self._slow.append(page)
+        return known if known.is_slow or not is_due else None
 
     def _read_all(
         self,
@@ -366,7 +369,7 @@ class Indexer:
         """
         options = self._options_for(scanned)
         read = PageText.all_of(scanned, pages)
-        includes = [texts.recorder(page.slug) for page in pages]
+        includes = [Recorder(texts, page.slug) for page in pages]
         wishes = [
             Wish(
                 Page(one.page.slug, one.page.format, one.text),
@@ -449,18 +452,6 @@ class Indexer:
     ) -> bytes:
         placeholders = sorted((options.placeholders or {}).items())
         return hash_of(self._program, digest, page.format, page.slug, placeholders)
-
-    def _known_parse(
-        self, key: bytes, slug: Slug, texts: Includes
-    ) -> ParsedFacts | None:
-        stored = self._cache.facts("parsed", key)
-        if stored is None:
-            return None
-        facts = _PARSED_FACTS.decode(stored)
-        is_current = all(
-            texts.digest(slug, target) == digest for target, digest in facts.includes
-        )
-        return facts if is_current else None
 
     # Phase B ----------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from wikisync.markup.resolve import finish_page
 from wikisync.site import context as contexts
 from wikisync.site.addresses import absolute_url, home_slug, tag_path
 from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable, service_address
-from wikisync.site.facts import decoded_view
+from wikisync.site.facts import VIEWS
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.frame import text_direction
 from wikisync.site.history import history_path, shown_versions
@@ -145,7 +145,7 @@ class WikiFrame(Struct, frozen=True, dict=True):
             around = {"wiki": self.wiki, "versions": versions, "site": site}
             return {**around, "page": page, "since": since}
         assert job.view is not None
-        view = decoded_view(bodies.read(job.view))
+        view = VIEWS.decode(bodies.read(job.view))
         return {
             **structs.asdict(shown),
             **self.around(job.slug, job.beside),

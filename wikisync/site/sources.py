@@ -220,31 +220,31 @@ class PageText(Struct, frozen=True):
         cls, scanned: ScannedWiki, pages: Sequence[SourcePage]
     ) -> list[PageText]:
         """The texts of pages."""
-        contents = scanned.read_pages(pages)
-        return [cls._of(scanned, *one) for one in zip(pages, contents, strict=True)]
+        found = []
+        for page, content in zip(pages, scanned.read_pages(pages), strict=True):
+            # the key names what was read
+            digest = UNREADABLE if content is None else model.digest_of(content)
+            if digest != page.digest:
+                scanned.missed.add(page.path)
+            text = code = said = ""
+            if content is None:
+                code, said = "page-unreadable", "cannot be read any more"
+            else:
+                try:
+                    text = content.decode("utf-8")
+                except UnicodeDecodeError as exc:
+                    text = content.decode("utf-8", "replace")
+                    code, said = "page-not-utf8", f"is not UTF-8 (byte {exc.start})"
+                    said += "; such bytes are shown as \ufffd"
+            advice = f"check the file {page.path}"
+            problem = model.Problem(code, page.slug, said, advice)
+            found.append(cls(page, text, digest, (problem,) if code else ()))
+        return found
 
     @classmethod
     def of(cls, scanned: ScannedWiki, page: SourcePage) -> PageText:
         """The text as it is now, which may be another one than at the look."""
         return cls.all_of(scanned, [page])[0]
-
-    @classmethod
-    def _of(
-        cls, scanned: ScannedWiki, page: SourcePage, content: bytes | None
-    ) -> PageText:
-        # the key names what was read
-        digest = UNREADABLE if content is None else model.digest_of(content)
-        if digest != page.digest:
-            scanned.missed.add(page.path)
-        if content is None:
-            problem = _page_problem("page-unreadable", page, "cannot be read any more")
-            return cls(page, "", digest, (problem,))
-        try:
-            return cls(page, content.decode("utf-8"), digest, ())
-        except UnicodeDecodeError as exc:
-            message = f"is not UTF-8 (byte {exc.start}); such bytes are shown as \ufffd"
-            problem = _page_problem("page-not-utf8", page, message)
-            return cls(page, content.decode("utf-8", "replace"), digest, (problem,))
 
 
 def folder_notes(wikis: Sequence[ScannedWiki]) -> tuple[model.Problem, ...]:
@@ -319,7 +319,7 @@ def scan_wiki(
     look = partial(_look, source.folder, rest)
     loose = LooseStates(scanned.loose, look, patterns)
     left_out = {
-        (parsed[0] if (parsed := parse_path(path)) else path): why
+        _page_of(path) or path: why
         for path, why in scanned.hidden.items()
         if why in REASONS
     }
@@ -481,10 +481,6 @@ def _no_text(path: str) -> model.Problem:
         "has a slug that is not valid Unicode; it is not in the site",
         "rename the page",
     )
-
-
-def _page_problem(code: str, page: SourcePage, message: str) -> model.Problem:
-    return model.Problem(code, page.slug, message, f"check the file {page.path}")
 
 
 def _vanished(path: str) -> model.Problem:
