@@ -114,11 +114,7 @@ class ConflictFiles:
 
     def _content(self, path: str) -> bytes | None:
         try:
-            with (
-                safe_open.opened_root(self._own.root) as root,
-                safe_open.Folders(root) as folders,
-                safe_open.opened_file(folders, path) as descriptor,
-            ):
+            with safe_open.opened_below(self._own.root, path) as descriptor:
                 return safe_open.read_all(descriptor, path)
         except FileNotFoundError:
             return None

@@ -169,7 +169,12 @@ class Limbo:
             if files is not None:
                 files.append(name)
             elif not name.endswith(_RECORD):
-                self._remove_orphan(folder, name)
+                # The record is there before the first name is touched, so a file of no
+                # record is ours and took no name.  A batch under way has such files for
+                # a moment.
+                status = _status(folder, name)
+                if status and abs(self._clock() - status.st_ctime) >= ORPHAN_S:
+                    _remove(folder, name)
         return [
             late
             for batch, files in batches.items()
@@ -248,14 +253,6 @@ class Limbo:
         if status.st_mtime < known_at - TIMES_S:
             return True
         return unchanged_s < LATE_S and abs(self._clock() - known_at) < STREAM_S
-
-    def _remove_orphan(self, folder: int, name: str) -> None:
-        # The record is there before the first name is touched, so a file of no record
-        # is ours and took no name.  A batch under way has such files for a moment.
-        with suppress(FileNotFoundError):
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if abs(self._clock() - status.st_ctime) >= ORPHAN_S:
-                _remove(folder, name)
 
 
 class LimboBatch:
@@ -509,8 +506,16 @@ class Writers:
         return unchanged_s < UNTOLD_S or _key(os.fstat(descriptor)) in self._written
 
     @cached_property
-    def _written(self) -> frozenset[tuple[int, int]]:
-        return frozenset(_written_files())
+    def _written(self) -> set[tuple[int, int]]:
+        """Files that processes have open for writing, of those that show it to us."""
+        found: set[tuple[int, int]] = set()
+        for link in _PROCESSES.glob("[0-9]*/fd/*"):
+            with suppress(OSError, ValueError):
+                about = link.parents[1] / "fdinfo" / link.name
+                flags = next(x for x in about.read_text().splitlines() if "flags" in x)
+                if int(flags.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY:
+                    found.add(_key(link.stat()))
+        return found
 
 
 def has_writer(descriptor: int) -> bool | None:
@@ -531,16 +536,6 @@ def has_writer(descriptor: int) -> bool | None:
         return None
     fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     return False
-
-
-def _written_files() -> Iterator[tuple[int, int]]:
-    """Files that processes have open for writing, of those that show it to us."""
-    for link in _PROCESSES.glob("[0-9]*/fd/*"):
-        with suppress(OSError, ValueError):
-            about = link.parents[1] / "fdinfo" / link.name
-            flags = next(x for x in about.read_text().splitlines() if "flags" in x)
-            if int(flags.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY:
-                yield _key(link.stat())
 
 
 def _key(status: os.stat_result) -> tuple[int, int]:

@@ -34,18 +34,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wikisync.core import model
-from wikisync.core.model import EXTENSIONS, Format, split_extension
 from wikisync.errors import FolderError
 from wikisync.folder import ignore
-from wikisync.folder.ignore import ATTENTION, UPLOADS, folder_maker, is_ignored_file
-
-__all__ = [
-    "PATH_BYTES_MAX",
-    "attachment_path",
-    "check_attachment",
-    "parse_path",
-    "path_of",
-]
 
 NAME_BYTES_MAX = 255
 """Longest name that common file systems take."""
@@ -212,12 +202,12 @@ _CODES = re.compile(r"(?:%[0-9A-F]{2})+")
 _HIGH_CODES = re.compile(r"(?:%[89A-F][0-9A-F])+")
 _DEVICE = re.compile(
     r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *\Z"
-    rf"|{ATTENTION}\Z",
+    rf"|{ignore.ATTENTION}\Z",
     re.IGNORECASE,
 )
 
 
-def encode_slug(slug: str, page_format: Format) -> list[str]:
+def encode_slug(slug: str, page_format: model.Format) -> list[str]:
     """The names on the way to a page, the last one without extension."""
     digest = PathDigest()
     *folders, leaf = slug.split("/")
@@ -258,12 +248,20 @@ class PathDigest:
 
 
 def encode_component(
-    component: str, page_format: Format | None, digest: PathDigest, *, is_top: bool
+    component: str,
+    page_format: model.Format | None,
+    digest: PathDigest,
+    *,
+    is_top: bool,
 ) -> list[str]:
     """One component of a slug as one or more names; a folder's has no format."""
     is_top = is_top and page_format is None
     if _UNCODED.match(component) and len(component) <= COMPONENT_BYTES_MAX:
-        is_special = _is_special(component, page_format, is_top=is_top)
+        is_special = (
+            _DEVICE.match(component)
+            or (is_top and component.casefold() == ignore.UPLOADS)
+            or (page_format is None and ignore.folder_maker(component))
+        )
         tokens = list(component) if is_special else None
     else:
         tokens = _tokens(component)
@@ -281,12 +279,6 @@ def encode_component(
             parts[index] = f"{head}%7E{digits}"
         digest.enter(parts[index])
     return parts
-
-
-def _is_special(plain: str, page_format: Format | None, *, is_top: bool) -> bool:
-    if _DEVICE.match(plain) or (is_top and plain.casefold() == UPLOADS):
-        return True
-    return page_format is None and folder_maker(plain) is not None
 
 
 def _tokens(component: str) -> list[str]:
@@ -341,25 +333,25 @@ def _code_at(tokens: list[str], index: int) -> None:
 def _close_folder(tokens: list[str], *, is_top: bool) -> None:
     """Code what a folder may not be called, though a file may: ``foo.md``."""
     name = "".join(tokens)
-    if folder_maker(name):
+    if ignore.folder_maker(name):
         _code_at(tokens, _last_dot(tokens) if "." in tokens else 0)
-    elif is_top and name.casefold() == UPLOADS:
+    elif is_top and name.casefold() == ignore.UPLOADS:
         _code_at(tokens, 0)
-    if split_extension(name) is not None:
+    if model.split_extension(name) is not None:
         _code_at(tokens, _last_dot(tokens))
     if tokens and tokens[-1] in {".", " "}:
         _code_at(tokens, len(tokens) - 1)
 
 
-def _close_leaf(tokens: list[str], page_format: Format) -> None:
+def _close_leaf(tokens: list[str], page_format: model.Format) -> None:
     """Code what would change the meaning of the name with its extension.
 
     ``notes.rst`` as plain text would be another format's, ``page.conflict`` ignored.
     """
     stem = "".join(tokens)
-    name = stem + EXTENSIONS[page_format][0]
-    is_read_back = not stem or split_extension(name) == (stem, page_format)
-    if not is_read_back or is_ignored_file("_" + name):
+    name = stem + model.EXTENSIONS[page_format][0]
+    is_read_back = not stem or model.split_extension(name) == (stem, page_format)
+    if not is_read_back or ignore.is_ignored_file("_" + name):
         _code_at(tokens, _last_dot(tokens))
 
 
@@ -390,7 +382,7 @@ def _guard_start(part: list[str]) -> str:
     return name
 
 
-def decode_slug(parts: Sequence[str], page_format: Format) -> str:
+def decode_slug(parts: Sequence[str], page_format: model.Format) -> str:
     """The slug that names on the disk stand for, the last one without extension."""
     plain = "/".join(parts)
     if "%" not in plain and "~" not in plain:
@@ -417,13 +409,15 @@ class Component(NamedTuple):
     end: int
 
 
-def decode_parts(parts: Sequence[str], page_format: Format) -> list[Component]:
+def decode_parts(parts: Sequence[str], page_format: model.Format) -> list[Component]:
     """The slug's components; names that nobody coded stand for themselves."""
     digest = PathDigest()
     components: list[Component] = []
     start = 0
     while start < len(parts):
-        end = _end_of_component(parts, start)
+        end = start + 1
+        while end < len(parts) and _is_continued(parts[end - 1]):
+            end += 1
         found = _decode(parts[start:end])
         role = page_format if end == len(parts) else None
         if found is None or not _is_canonical(
@@ -435,13 +429,6 @@ def decode_parts(parts: Sequence[str], page_format: Format) -> list[Component]:
         components.append(Component(found, end))
         start = end
     return components
-
-
-def _end_of_component(parts: Sequence[str], start: int) -> int:
-    end = start
-    while end < len(parts) - 1 and _is_continued(parts[end]):
-        end += 1
-    return end + 1
 
 
 def _is_continued(part: str) -> bool:
@@ -473,7 +460,7 @@ def _decoded_bytes(codes: str) -> str:
 def _is_canonical(
     decoded: str,
     group: Sequence[str],
-    page_format: Format | None,
+    page_format: model.Format | None,
     digest: PathDigest,
     *,
     is_top: bool,

@@ -151,18 +151,14 @@ def _rule(pattern: str) -> _Rule:
     parts = [part for part in pattern.split("/") if part]
     if not is_anchored:
         parts.insert(0, "**")
-    return _Rule(re.compile(_regex(parts), re.DOTALL), is_negated, is_for_folders)
-
-
-def _regex(parts: list[str]) -> str:
-    found: list[str] = []
+    regex = ""
     for index, part in enumerate(parts):
         is_last = index == len(parts) - 1
         if part == "**":
-            found.append(".+" if is_last else "(?:[^/]+/)*")
+            regex += ".+" if is_last else "(?:[^/]+/)*"
         else:
-            found.append(_name_regex(part) + ("" if is_last else "/"))
-    return "".join(found)
+            regex += _name_regex(part) + ("" if is_last else "/")
+    return _Rule(re.compile(regex, re.DOTALL), is_negated, is_for_folders)
 
 
 def _name_regex(part: str) -> str:

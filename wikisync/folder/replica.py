@@ -269,11 +269,7 @@ class FolderReplica:
         """The attachment's bytes in chunks."""
         check_attachment(path)
         try:
-            with (
-                safe_open.opened_root(self.root) as root,
-                safe_open.Folders(root) as folders,
-                safe_open.opened_file(folders, path) as descriptor,
-            ):
+            with safe_open.opened_below(self.root, path) as descriptor:
                 while chunk := await finish_in_thread(_read, descriptor, path):
                     yield chunk
         except FileNotFoundError as exc:

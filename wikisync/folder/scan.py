@@ -194,23 +194,19 @@ class _Scan:
         for path in folders:
             if self._patterns.is_ignored(path, is_folder=True):
                 continue
-            if self._is_of_program(path):
+            *_, above, name = ("", *path.split("/"))
+            who = ignore.folder_maker(name) or ignore.folder_maker(f"{above}/{name}")
+            if who and not self._patterns.takes_back(path, is_folder=True):
                 self._hidden[path] = "folder-left-out"
+                if not self._silent.is_ignored(path, is_folder=True):
+                    known = self._of_programs.setdefault((name, who), [])
+                    known.append(path_text(path))
                 continue
             found.append(path)
             if _page_at(path) is not None:
                 self._hidden[path] = "folder-in-place"
                 self._named_as_pages.append(path)
         return found
-
-    def _is_of_program(self, path: str) -> bool:
-        *_, above, name = ("", *path.split("/"))
-        who = ignore.folder_maker(name) or ignore.folder_maker(f"{above}/{name}")
-        if who is None or self._patterns.takes_back(path, is_folder=True):
-            return False
-        if not self._silent.is_ignored(path, is_folder=True):
-            self._of_programs.setdefault((name, who), []).append(path_text(path))
-        return True
 
     def result(self) -> ScannedFolder:
         """Everything seen, in order."""
@@ -377,32 +373,22 @@ class _Scan:
     def _see_other(self, path: str, entry: os.DirEntry[str]) -> None:
         if self._patterns.is_ignored(path):
             return
-        if path.startswith(ignore.UPLOADS + "/"):
-            self._see_attachment(path, entry)
-        elif split_extension(path) is not None:
-            self._problems.append(_problem("name-not-text", path))
-        elif path != ignore.CONFIG_FILE:
-            self._loose.append(path)
-
-    def _see_attachment(self, path: str, entry: os.DirEntry[str]) -> None:
-        safe = attachment_path(path)
-        if safe is not None:
-            try:
-                status = status_of(entry.stat(follow_symlinks=False))
-            except FileNotFoundError:
-                return
-            self._attachments[safe] = status
-            if not is_fetched(path):
-                self._leave_out(path, page_in_uploads)
+        if not path.startswith(ignore.UPLOADS + "/"):
+            if split_extension(path) is not None:
+                self._problems.append(_problem("name-not-text", path))
+            elif path != ignore.CONFIG_FILE:
+                self._loose.append(path)
             return
-        self._problems.append(
-            Problem(
-                "attachment-name",
-                path_text(path),
-                "this attachment name is not valid on every file system",
-                "rename the file",
-            )
-        )
+        safe = attachment_path(path)
+        if safe is None:
+            self._problems.append(_problem("attachment-name", path))
+            return
+        try:
+            self._attachments[safe] = status_of(entry.stat(follow_symlinks=False))
+        except FileNotFoundError:
+            return
+        if not is_fetched(path):
+            self._leave_out(path, page_in_uploads)
 
     def _miss(self, folder: str, error: FolderError) -> None:
         self._is_complete = False
@@ -488,6 +474,10 @@ _PROBLEMS = {
         "download it",
     ),
     "name-not-text": ("the name is not UTF-8", "rename the file"),
+    "attachment-name": (
+        "this attachment name is not valid on every file system",
+        "rename the file",
+    ),
 }
 """Message and hint."""
 

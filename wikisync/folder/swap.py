@@ -346,10 +346,17 @@ class FolderWriter:
                 staged.batch.swap(staged.name, parent, name)
             elif expected is None:
                 # a file that took the name in between is an error of the link
-                self._link(staged.name, parent, name)
+                if link_to_free(self._temporary, staged.name, parent, name):
+                    self._discard(staged.name)
+                else:
+                    disk.scan_and_rename(self._temporary, staged.name, parent, name)
+                    self._staged.discard(staged.name)
             else:
                 # no limbo: whoever asked for this says that nobody else writes here
-                self._rename(staged.name, parent, name)
+                os.replace(
+                    staged.name, name, src_dir_fd=self._temporary, dst_dir_fd=parent
+                )
+                self._staged.discard(staged.name)
         except FileExistsError as exc:
             raise PreconditionFailed(f"{path} already exists") from exc
         except OSError as exc:
@@ -392,18 +399,6 @@ class FolderWriter:
             # an earlier text may be a small part of the last one
             if 2 * len(before & now) >= min(len(before), len(now)):
                 keep_attributes(old, new, path, mode_max=self._modes.file)
-
-    def _link(self, temporary: str, parent: int, name: str) -> None:
-        """Give a name that is free, and see that it is in the same moment."""
-        if link_to_free(self._temporary, temporary, parent, name):
-            self._discard(temporary)
-        else:
-            disk.scan_and_rename(self._temporary, temporary, parent, name)
-            self._staged.discard(temporary)
-
-    def _rename(self, temporary: str, parent: int, name: str) -> None:
-        os.replace(temporary, name, src_dir_fd=self._temporary, dst_dir_fd=parent)
-        self._staged.discard(temporary)
 
     def _fsync(self, count: int, one_by_one: Callable[[], None]) -> None:
         try:

@@ -204,11 +204,11 @@ class Trash:
                 os.fsync(folder)
             with self._opened(entry_id.partition("/")[0]) as day:
                 os.fsync(day)
-        except OSError as exc:
-            self._undo(entry_id, file)
-            raise safe_open.folder_error("keep a copy of", path, exc) from exc
-        except (FolderError, PreconditionFailed):
-            self._undo(entry_id, file)
+        except (OSError, FolderError, PreconditionFailed) as exc:
+            with suppress(FolderError):
+                self._remove(entry_id, file)
+            if isinstance(exc, OSError):
+                raise safe_open.folder_error("keep a copy of", path, exc) from exc
             raise
         self._size += size
         if is_file and self._files is not None:
@@ -218,10 +218,6 @@ class Trash:
             with suppress(FolderError):
                 self.purge()
         return entry
-
-    def _undo(self, entry_id: str, file: str) -> None:
-        with suppress(FolderError):
-            self._remove(entry_id, file)
 
     @contextmanager
     def _opened(self, way: str, *, makes: bool = False) -> Iterator[int]:

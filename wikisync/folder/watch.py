@@ -203,8 +203,18 @@ class _Watched:
 
     def open(self) -> _Watch:
         """Watch them by events where that is possible, else by walks."""
-        held = _Roots(self._roots)
-        self._watch = self._open(held)
+        held, problem = _Roots(self._roots), None
+        if held.present:
+            try:
+                events = self._how.events(held.present)
+            except FileNotFoundError:
+                pass  # gone since it was listed; the next walk reports it
+            except (OSError, WatchfilesRustInternalError) as exc:
+                problem = _no_events(exc)
+            else:
+                self._watch = _Events(held, self._how, events)
+                return self._watch
+        self._watch = _Walks(held, self._how, problem)
         return self._watch
 
     def close(self) -> None:
@@ -212,17 +222,6 @@ class _Watched:
         if self._watch is not None:
             self._watch.close()
         self._watch = None
-
-    def _open(self, held: _Roots) -> _Watch:
-        if not held.present:
-            return _Walks(held, self._how, None)
-        try:
-            return _Events(held, self._how, self._how.events(held.present))
-        except FileNotFoundError:
-            # gone since it was listed; the next walk reports it
-            return _Walks(held, self._how, None)
-        except (OSError, WatchfilesRustInternalError) as exc:
-            return _Walks(held, self._how, _no_events(exc))
 
 
 class _Roots:

@@ -166,16 +166,13 @@ class _Reader:
         part = label["part"]
         if part != expected[self.part]:
             return f'the line "{part}" stands where "{expected[self.part]}" belongs'
-        self._leave(part)
-        self.part = part
-        return ""
-
-    def _leave(self, part: str) -> None:
         if part == "on the wiki":
             self._settle()
         elif part == "end":
             remote, local = (self._text(name) for name in ("on the wiki", "here"))
             self._done.append(Clash("", local, remote))
+        self.part = part
+        return ""
 
     def _settle(self) -> None:
         if settled := self._text("end"):

@@ -202,7 +202,9 @@ class _Merging:
         if not self._is_sound():
             return MergedText((Clash(*self._texts),))
         text = "".join(self._settled)
-        if not _ends_with_newline(*self._texts):
+        # the one side's way that differs from the base's, or that of them all
+        base, local, remote = (one.endswith("\n") for one in self._texts)
+        if not (remote if local == base else local):
             text = text.removesuffix("\n")
         return MergedText((text,))
 
@@ -581,12 +583,6 @@ def _numbered(
         for lines in (base, local, remote)
     )
     return first, second, third
-
-
-def _ends_with_newline(base: str, local: str, remote: str) -> bool:
-    """The one side's way that differs from the base's, or that of them all."""
-    mine, theirs = local.endswith("\n"), remote.endswith("\n")
-    return theirs if mine == base.endswith("\n") else mine
 
 
 def _crlf(piece: Piece) -> Piece:
