@@ -169,8 +169,9 @@ def test_base_is_right_after_a_batch_was_undone(known: WikiState) -> None:
 
 def undone_files(known: WikiState) -> None:
     with known.together():
-        known.record_attachments(dropped=[PICTURE])
-        assert not known.attachments()
+        another = ledger.FetchedFile(PICTURE, digest_of("another"), None)
+        known.record_attachments([another])
+        assert known.attachments() == {PICTURE: another}
         raise StateError("the disk is full")
 
 

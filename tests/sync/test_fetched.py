@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
-from wikisync.core.model import AttachmentPath, LooseFile, Slug, Snapshot
+from wikisync.core.model import LooseFile, Slug, Snapshot
 from wikisync.folder.loose import LooseFiles
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import Push
@@ -290,7 +290,8 @@ async def test_a_file_without_a_record_is_compared_with_the_wikis(
     pair: Pair, content: bytes, uploads: int
 ) -> None:
     """A folder whose state is gone: an upload never changes, so a person did."""
-    pair.known.record_attachments(dropped=[AttachmentPath(PICTURE)])
+    with pair.known._writing("attachment") as connection:
+        connection.execute("DELETE FROM attachment WHERE path = ?", [PICTURE])
     sent = count_uploads(pair)
     put(pair, PICTURE, content)
     await pair.rest()

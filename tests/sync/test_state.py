@@ -125,14 +125,12 @@ def test_mentions_are_those_of_the_pages_there_are(wiki: WikiState) -> None:
     assert wiki.mentions() == (PICTURE,)
 
 
-def test_attachments_are_remembered_and_forgotten(wiki: WikiState) -> None:
+def test_attachments_are_remembered(wiki: WikiState) -> None:
     changed = model.LooseFile(PICTURE, model.Digest("b" * 64), 7)
     gone = FetchedFile(OTHER, model.Digest("a" * 64), None)
     picture = FetchedFile(PICTURE, model.Digest("a" * 64), changed)
     wiki.record_attachments([picture, gone])
     assert wiki.attachments() == {PICTURE: picture, OTHER: gone}
-    wiki.record_attachments(dropped=[PICTURE, OTHER])
-    assert not wiki.attachments()
 
 
 def test_mark_of_the_wiki_holds_but_for_pages_that_the_base_has_otherwise(

@@ -27,7 +27,6 @@ from wikisync.core.model import (
     Format,
     LateSave,
     Page,
-    PageState,
     Problem,
     Slug,
     Snapshot,
@@ -289,20 +288,16 @@ class DryFolder:
         """The scan as it would be."""
         seen = await self._folder.snapshot()
         pages = {s: one for s, one in seen.pages.items() if s not in self._pages}
+        for slug, page in self._pages.items():
+            before = seen.pages.get(self._moved.get(slug, slug))
+            if page is not None:
+                pages[slug] = page.state(before.identity if before else "")
         problems = tuple(
             one
             for one in seen.problems
             if one.code != STRAY_CONFLICT or one.subject not in self._settled
         )
-        return replace(seen, pages=pages | self._written(seen), problems=problems)
-
-    def _written(self, seen: Snapshot) -> dict[Slug, PageState]:
-        found: dict[Slug, PageState] = {}
-        for slug, page in self._pages.items():
-            before = seen.pages.get(self._moved.get(slug, slug))
-            if page is not None:
-                found[slug] = page.state(before.identity if before else "")
-        return found
+        return replace(seen, pages=pages, problems=problems)
 
     async def saved(self, paths: Collection[str]) -> Snapshot | None:
         """A dry run scans everything."""

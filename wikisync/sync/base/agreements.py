@@ -395,27 +395,19 @@ class Agreements(History):
         """Those of them that are in the folder."""
         return frozenset(path for path, one in self.attachments().items() if one.here)
 
-    def record_attachments(
-        self,
-        fetched: Iterable[FetchedFile] = (),
-        dropped: Iterable[AttachmentPath] = (),
-    ) -> None:
-        """Remember attachments as they are here, and forget some."""
-        gone = [(self.number, path) for path in dropped]
+    def record_attachments(self, fetched: Iterable[FetchedFile]) -> None:
+        """Remember attachments as they are here."""
         number, nothing = self.number, LooseFile("", NO_DIGEST, 0)
         rows = [
             (number, one.path, one.digest, file.size, file.digest, one.version)
             for one in fetched
             for file in [one.here or nothing]
         ]
-        if not (rows or gone):
+        if not rows:
             return
         with self._writing("attachment") as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO attachment VALUES (?, ?, ?, ?, ?, ?)", rows
-            )
-            connection.executemany(
-                "DELETE FROM attachment WHERE wiki = ? AND path = ?", gone
             )
 
     def uploads(self) -> Mapping[str, Mapping[Digest, AttachmentPath]]:

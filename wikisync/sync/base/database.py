@@ -92,11 +92,8 @@ class Database:
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What a query finds, all of it."""
-        try:
+        with self.reading():
             return self._connection.execute(query, values).fetchall()
-        except Exception as exc:
-            self._refuse(exc, _UNSOUND)
-            raise
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:

@@ -302,7 +302,9 @@ class RemoteNames:
         self, slug: model.Slug, target: model.Slug
     ) -> Mapping[model.Slug, model.Slug] | None:
         """What a rename does to a page and those below it; None if a name is taken."""
-        carried = self._carried(slug)
+        carried: list[model.Slug] = []
+        if self._below[slug]:
+            carried = [one for one in self._was if one.startswith(f"{slug}/")]
         if carried and target.startswith(f"{slug}/"):
             return None
         moves = {slug: target}
@@ -314,11 +316,6 @@ class RemoteNames:
             if count + self._taken[key] - leaving[key] > 1:
                 return None
         return moves
-
-    def _carried(self, slug: model.Slug) -> list[model.Slug]:
-        if not self._below[slug]:
-            return []
-        return [one for one in self._was if one.startswith(f"{slug}/")]
 
     def rename(self, moves: Mapping[model.Slug, model.Slug]) -> None:
         """Note what ``moves_of`` found."""

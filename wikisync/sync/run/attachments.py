@@ -32,13 +32,7 @@ async def fetch_attachments(
 
     Whether all of it is here then, as the wiki has it or as it was changed here.
     """
-    keeps_out = cycle.local.keeps_out
-    found, is_listed = versions or {}, versions is not None
-    asked = dict.fromkeys((*mentions, *found))
-    mentions = [path for path in asked if not keeps_out(path)]
-    found = {path: found[path] for path in mentions if path in found}
-    has_all = await _Fetching(cycle, mentions, found, is_listed=is_listed).run()
-    return has_all and len(mentions) == len(asked)
+    return await _Fetching(cycle, mentions, versions).run()
 
 
 def note_unmet(
@@ -68,15 +62,15 @@ class _Fetching:
         self,
         cycle: Cycle,
         mentions: Sequence[model.AttachmentPath],
-        versions: Mapping[model.AttachmentPath, str],
-        *,
-        is_listed: bool,
+        versions: Mapping[model.AttachmentPath, str] | None,
     ) -> None:
         self._cycle = cycle
         self._state, self._local, self._tally = cycle.state, cycle.local, cycle.tally
-        self._mentions = mentions
-        self._versions = versions
-        self._is_listed = is_listed
+        self._is_listed, found = versions is not None, versions or {}
+        asked = dict.fromkeys((*mentions, *found))
+        self._mentions = [path for path in asked if not cycle.local.keeps_out(path)]
+        self._versions = {path: found[path] for path in self._mentions if path in found}
+        self._has_all = len(self._mentions) == len(asked)
         self._replaced: dict[model.AttachmentPath, model.Digest] = {}
         """Files of which the wiki has another version, as they are here."""
         self._known: Mapping[model.AttachmentPath, FetchedFile] = {}
@@ -84,7 +78,7 @@ class _Fetching:
     async def run(self) -> bool:
         wanted = await self._wanted()
         if not wanted:
-            return True
+            return self._has_all
         failed = await Fetching(self._fetch).run(
             wanted, self._cycle.progress, in_flight=self._cycle.options.reads_max
         )
@@ -94,7 +88,7 @@ class _Fetching:
             found.sort(key=lambda problem: problem.subject)
         here = self._state.attachments_here()
         unmet = unmet_mentions(self._mentions, here)
-        return not (failed or self._replaced or unmet)
+        return self._has_all and not (failed or self._replaced or unmet)
 
     async def _wanted(self) -> Sequence[Spellings]:
         """Mentions whose file the folder lacks; the base learns of the others."""
@@ -106,7 +100,14 @@ class _Fetching:
         there = await self._local.attachments(self._mentions)
         for path in self._versions.keys() & there.keys():
             await self._compare(path, there[path])
-        self._name_removed(there)
+        # files that stay here though the wiki has them no more
+        fetched = (path for path, one in self._known.items() if one.version)
+        for path in fetched if self._is_listed else ():
+            if path in there and path not in self._versions:
+                message = f"{path} was removed on the wiki, and stays here"
+                hint = "remove the links to it; a file that changes here is sent again"
+                problem = model.Problem("attachment-other", path, message, hint)
+                self._report(Unfetched(problem, is_absent=True))
         await self._meet_again([path for path in there if path not in self._known])
         self._state.record_attachments(
             [
@@ -140,16 +141,6 @@ class _Fetching:
             message = f"{path} is another file here than on the wiki, and stays"
             problem = model.Problem("attachment-other", path, message, MISSING_HINT)
             self._report(Unfetched(problem, is_absent=True))
-
-    def _name_removed(self, there: Collection[model.AttachmentPath]) -> None:
-        """Name files that stay here though the wiki has them no more."""
-        known = (path for path, one in self._known.items() if one.version)
-        for path in known if self._is_listed else ():
-            if path in there and path not in self._versions:
-                message = f"{path} was removed on the wiki, and stays here"
-                hint = "remove the links to it; a file that changes here is sent again"
-                problem = model.Problem("attachment-other", path, message, hint)
-                self._report(Unfetched(problem, is_absent=True))
 
     async def _meet_again(self, paths: Sequence[model.AttachmentPath]) -> None:
         """Note what the wiki has for uploads that are here and on no record."""

@@ -36,7 +36,6 @@ from wikisync.sync.run.removals import lasting, put_off, waiting_removals
 
 log = logging.getLogger(__name__)
 
-TEXTS_COMPARED_MAX = 20
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
 SEND_SHARE = 2.0
@@ -344,9 +343,16 @@ class _Run:
 
     async def _fetch_attachments(self, decided: Decided) -> None:
         """What pages mention, and other files of the wiki that they link to."""
-        if await self._has_all_files(decided):
-            return
-        options, mentions = self._cycle.options, self._mentions(decided)
+        options, memory = self._cycle.options, self._state.memory
+        head = decided.there.head
+        is_same = head and head == memory.files_at and not memory.troubles
+        # what was agreed on since then, was by a cycle that looked for its files
+        if is_same and not decided.whole.actions:
+            known = self._state.attachments()
+            here = {path: one.here for path, one in known.items() if one.here}
+            if await self._cycle.local.attachments(here.keys()) == here:
+                return
+        mentions = self._mentions(decided)
         is_push = options.direction is Direction.PUSH
         is_whole = not (is_push or decided.here.is_partial)
         is_whole &= options.pages is None
@@ -368,21 +374,10 @@ class _Run:
                 }
         if mentions or files:
             is_whole &= await fetch_attachments(self._cycle, mentions, files)
-        self._state.remember(files_at=decided.there.head if is_whole else "")
+        self._state.remember(files_at=head if is_whole else "")
         if self._cycle.linked is not None:
             sent = {one.slug for one in decided.plan.sends}
             note_unmet(self._cycle, self._cycle.linked.unmet, sent, files or {})
-
-    async def _has_all_files(self, decided: Decided) -> bool:
-        """Whether the wiki and the files here are as after a cycle that lacked none."""
-        # what was agreed on since then, was by a cycle that looked for its files
-        memory, head = self._state.memory, decided.there.head
-        is_same = head and head == memory.files_at and not memory.troubles
-        if not is_same or decided.whole.actions:
-            return False
-        known = {path: one.here for path, one in self._state.attachments().items()}
-        here = {path: file for path, file in known.items() if file is not None}
-        return await self._cycle.local.attachments(here.keys()) == here
 
     def _mentions(self, decided: Decided) -> Sequence[model.AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for or saved."""

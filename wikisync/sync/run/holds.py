@@ -68,17 +68,28 @@ class Holds:
                 self._warn_open(slug, file)
                 continue
             conflict_file = await _read(file.text)
-            if conflict_file.text is not None:
-                taken = digest_of(file.text)
-                if await self._resolve(slug, record, conflict_file.text, taken):
+            if conflict_file.text is None:
+                if conflict_file.problem:
+                    self._tally.warn(
+                        "conflict-unclear",
+                        slug,
+                        f"its conflict file is not resolved: {conflict_file.problem}",
+                        "keep or remove whole blocks with their marker lines",
+                    )
+                continue
+            taken = digest_of(file.text)
+            try:
+                if await self.settle(slug, record, conflict_file.text, taken):
                     settled.add(slug)
-            elif conflict_file.problem:
-                self._tally.warn(
-                    "conflict-unclear",
-                    slug,
-                    f"its conflict file is not resolved: {conflict_file.problem}",
-                    "keep or remove whole blocks with their marker lines",
-                )
+            except NotFound as error:
+                # the plan says what becomes of it, and another cycle at once would find
+                # no more than this one
+                log.info("%s cannot be settled now: %s", slug, error.message)
+            except PreconditionFailed as error:
+                self._tally.supersede(slug, error)
+                self._saved_again.add(slug)
+            except FolderError as error:
+                self._tally.fail("page-unwritable", slug, error)
         return frozenset(settled)
 
     def _warn_open(self, slug: Slug, file: ConflictFile) -> None:
@@ -89,22 +100,6 @@ class Holds:
             f" closed",
             "save it and close it in the editor",
         )
-
-    async def _resolve(
-        self, slug: Slug, record: ledger.ConflictFileRecord, text: str, taken: Digest
-    ) -> Page | None:
-        try:
-            return await self.settle(slug, record, text, taken)
-        except NotFound as error:
-            # the plan says what becomes of it, and another cycle at once would find
-            # no more than this one
-            log.info("%s cannot be settled now: %s", slug, error.message)
-        except PreconditionFailed as error:
-            self._tally.supersede(slug, error)
-            self._saved_again.add(slug)
-        except FolderError as error:
-            self._tally.fail("page-unwritable", slug, error)
-        return None
 
     async def settle(
         self,
@@ -206,23 +201,21 @@ class Holds:
     async def follow(self, plan: Plan) -> None:
         """Bring conflict files of renamed pages along: a person's work is in them."""
         # these have the new names
-        conflict_files = self._state.conflict_files().keys()
+        conflict_files = self._state.conflict_files()
         for old, new in {pair for move in plan.moves for pair in move.renamed}:
-            if new in conflict_files and old not in conflict_files:
-                try:
-                    await self._follow(old, new)
-                except (FolderError, PreconditionFailed) as error:
-                    log.info("the conflict file of %s stays: %s", old, error.message)
-
-    async def _follow(self, old: Slug, new: Slug) -> None:
-        file = await self._local.conflict_file(old)
-        if file is not None and await self._local.conflict_file(new) is None:
-            page_format = self._state.conflict_files()[new].format
-            # in this order: a crash leaves it twice, and never not at all
-            await self._local.write_conflict(
-                new, page_format, file.text, expected=NO_FILE
-            )
-            await self._local.remove_conflict(old, expected=digest_of(file.text))
+            if new not in conflict_files or old in conflict_files:
+                continue
+            try:
+                file = await self._local.conflict_file(old)
+                if file is None or await self._local.conflict_file(new) is not None:
+                    continue
+                # in this order: a crash leaves it twice, and never not at all
+                await self._local.write_conflict(
+                    new, conflict_files[new].format, file.text, expected=NO_FILE
+                )
+                await self._local.remove_conflict(old, expected=digest_of(file.text))
+            except (FolderError, PreconditionFailed) as error:
+                log.info("the conflict file of %s stays: %s", old, error.message)
 
     async def clear_names(self, plan: Plan) -> None:
         """Remove conflict files from the places beside which held pages are renamed."""
@@ -247,7 +240,10 @@ class Holds:
         # says: one that is left out of this cycle waits as before.  To be done before
         # another page gets the name.
         known = self._state.conflict_files()
-        given_away = _given_away(decided.plan)
+        pairs = _renamed_there(decided.plan)
+        # Names that other pages get here, and whose own pages are gone for that: a
+        # conflict file that is left of them would pass for the settlement of another.
+        given_away = {new for _, new in pairs} - {old for old, _ in pairs}
         waiting = _unsettled(decided) | self._saved_again
         for slug in sorted(known.keys() & given_away | known.keys() - waiting):
             if not self._cycle.options.writes_here(slug):
@@ -459,13 +455,6 @@ def _lines(text: str) -> Set[str]:
 
 async def _read(text: str) -> conflict.MergedText:
     return await on_texts(lambda: conflict.read_conflict_file(text), text)
-
-
-def _given_away(plan: Plan) -> set[Slug]:
-    """Names that other pages get here, and whose own pages are gone for that."""
-    # a conflict file that is left of them would pass for the settlement of another page
-    pairs = _renamed_there(plan)
-    return {new for _, new in pairs} - {old for old, _ in pairs}
 
 
 def _renamed_there(plan: Plan) -> Sequence[tuple[Slug, Slug]]:

@@ -54,31 +54,24 @@ async def settle_intents(cycle: Cycle) -> None:
 
 async def _create(cycle: Cycle, intent: Intent) -> None:
     """Adopt the page if it was made, under whatever name the service gave it."""
-    # Found by its text, since the service may have given it another name.
     held = await _held(cycle, intent.slug)
     if held is None or not _is_sent(held, intent):
-        slug = await _unowned(cycle, intent)
-        if slug is None:
+        # under another name it is found by its text, if no record owns a page of that
+        # and there is just one
+        base, there = cycle.state.base(), await cycle.remote.snapshot()
+        found = [
+            slug
+            for slug, page in there.pages.items()
+            if slug not in base and page.digest == intent.after
+        ]
+        if not there.is_complete or len(found) != 1:
             return
-        held = model.Page(slug, intent.format, intent.text)
-        cycle.state.record_alias(intent.slug, slug)
+        # a page of its own here is no page that was made for another name
+        if found[0] in (await cycle.local.snapshot()).pages:
+            return
+        held = model.Page(found[0], intent.format, intent.text)
+        cycle.state.record_alias(intent.slug, held.slug)
     _agree(cycle, intent, held)
-
-
-async def _unowned(cycle: Cycle, intent: Intent) -> model.Slug | None:
-    """The one page of this text that no record owns, if there is just one."""
-    base = cycle.state.base()
-    there = await cycle.remote.snapshot()
-    found = [
-        slug
-        for slug, page in there.pages.items()
-        if slug not in base and page.digest == intent.after
-    ]
-    if not there.is_complete or len(found) != 1:
-        return None
-    # a page of its own here is no page that was made for another name
-    here = await cycle.local.snapshot()
-    return None if found[0] in here.pages else found[0]
 
 
 async def _move(cycle: Cycle, intent: Intent) -> bool:

@@ -7,7 +7,7 @@ page.  A save of a text that we replaced since (``stale``) has that text as ance
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Set
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias
 
 from wikisync.core.model import Format, Page, PageState, Slug, Snapshot
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, RemoteError
@@ -46,7 +46,9 @@ async def merge(cycle: Cycle, decided: Decided) -> None:
     names, outcomes, superseded = _Names(decided.plan), dict[Action, Action](), set()
     merges: dict[Slug, MergedPage] = {}
     for action in decided.plan.actions:
-        if not _may_merge(action):
+        if not isinstance(action, Candidate):
+            continue
+        if isinstance(action, Hold) and action.reason is not HoldReason.CREATED_BOTH:
             continue
         try:
             merged = await _merged(cycle, decided.there, action, names)
@@ -194,12 +196,6 @@ class _Names:
             if isinstance(move, MoveRemote):
                 for old, new in move.renamed:
                     self.there[new] = self.there.get(old, old)
-
-
-def _may_merge(action: Action) -> TypeGuard[Candidate]:
-    if isinstance(action, Hold):
-        return action.reason is HoldReason.CREATED_BOTH
-    return isinstance(action, Merge | Push)
 
 
 def _outcome(action: Candidate, merged: MergedPage) -> Action:

@@ -43,7 +43,11 @@ async def pull_pages(
     lost, pulls = cycle.tally.lost_names, _Pulls(cycle, here, there)
     left = plans.Plan(tuple(a for a in plan.actions if a.slug not in lost))
     await pulls.write_pages(left)
-    await pulls.record_equal_pages(left)
+    adopted = [a for a in left.actions if isinstance(a, plans.Adopt)]
+    for start in range(0, len(adopted), BATCH_PAGES):
+        batch = adopted[start : start + BATCH_PAGES]
+        agreed = [await pulls.agreed(action) for action in batch]
+        cycle.state.record(filter(None, agreed))
 
 
 class _Pulls:
@@ -168,14 +172,7 @@ class _Pulls:
 
     # -- the base alone ----------------------------------------------------------
 
-    async def record_equal_pages(self, plan: plans.Plan) -> None:
-        actions = [a for a in plan.actions if isinstance(a, plans.Adopt)]
-        for start in range(0, len(actions), BATCH_PAGES):
-            batch = actions[start : start + BATCH_PAGES]
-            agreed = [await self._agreed(action) for action in batch]
-            self._state.record(filter(None, agreed))
-
-    async def _agreed(self, action: plans.Adopt) -> Agreed | None:
+    async def agreed(self, action: plans.Adopt) -> Agreed | None:
         """What both sides hold; None where it changed on both meanwhile."""
         page = self._there.texts.get(action.slug)
         if page is None:

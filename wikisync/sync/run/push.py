@@ -115,7 +115,17 @@ class Pushes:
 
     async def _replace(self, action: plan.Push) -> None:
         page = await self._local_page(action)
-        await self._keep_unagreed(action)
+        known = self._state.base().get(action.slug)
+        if known is not None and known.remote != action.remote:
+            # such as that of a wiki which went back in time, where the newer one goes:
+            # it can be restored here, and the push can be undone
+            there = self._there.texts.get(action.slug)
+            if there is None or there.digest != action.remote:
+                there = await self._remote.read(action.slug)
+            text = there.content
+            if text != self._state.text(action.slug):
+                await self._local.keep(action.slug, text, UNAGREED, is_again=True)
+                self._state.note_replaced_there(action.slug, text, there.format)
         intent = self._begin(WriteKind.REPLACE, page, action.remote)
         answer, normalisation = await self._write(page, action.remote)
         # The text was taken; under which name, the answer says alone (Q3).
@@ -130,46 +140,32 @@ class Pushes:
             normalisation = normalisation_of(page.content, answer.content)
             self._agree(page, answer, normalisation, intent, action)
 
-    async def _keep_unagreed(self, action: plan.Push) -> None:
-        # such as that of a wiki which went back in time, where the newer one goes: it
-        # can be restored here, and the push can be undone
-        known = self._state.base().get(action.slug)
-        if known is None or known.remote == action.remote:
-            return
-        page = self._there.texts.get(action.slug)
-        if page is None or page.digest != action.remote:
-            page = await self._remote.read(action.slug)
-        if page.content != self._state.text(action.slug):
-            await self._local.keep(action.slug, page.content, UNAGREED, is_again=True)
-            self._state.note_replaced_there(action.slug, page.content, page.format)
-
     async def _write(
         self, page: Page, expected: Digest | None
     ) -> tuple[Page, Normalisation]:
-        """Send a text; the next page may be sent before this answer is noted."""
+        """Send a text; what the service made of it is learned (front matter).
+
+        The next page may be sent before this answer is noted.
+        """
         answer = await self._remote.write(page, expected=expected)
         self._note_window(page.slug)
         for _ in range(STEPS_TO_SEND):
             await asyncio.sleep(0)
-        return answer, await self._normalisation(page, answer)
-
-    async def _normalisation(self, sent: Page, answer: Page) -> Normalisation:
-        """What the service did to a text; whether it strips front matter is learned."""
-        # one answer may show an edit of somebody else, so the page is read once more
-        normalisation = normalisation_of(sent.content, answer.content)
+        normalisation = normalisation_of(page.content, answer.content)
         known = self._state.memory.capabilities
-        is_known = sent.format in known.strips_front_matter_of
+        is_known = page.format in known.strips_front_matter_of
         if normalisation is Normalisation.FRONT_MATTER and not is_known:
+            # one answer may show an edit of somebody else, so the page is read again
             again = await self._remote.read(answer.slug)
-            normalisation = normalisation_of(sent.content, again.content)
+            normalisation = normalisation_of(page.content, again.content)
             if (
                 normalisation is Normalisation.FRONT_MATTER
                 and again.digest == answer.digest
             ):
-                self._state.remember(capabilities=known.with_stripped(sent.format))
+                self._state.remember(capabilities=known.with_stripped(page.format))
             else:
                 normalisation = Normalisation.OTHER
-        return normalisation
+        return answer, normalisation
 
     async def _local_page(self, action: plan.Send) -> Page:
         page = await self._local.read(action.slug)
