@@ -31,7 +31,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from wikisync.core import model
 from wikisync.errors import FolderError
@@ -388,7 +387,7 @@ def decode_slug(parts: Sequence[str], page_format: model.Format) -> str:
     if "%" not in plain and "~" not in plain:
         return plain
     bare = without_marks(parts)
-    return "/".join(found.text for found in decode_parts(bare, page_format))
+    return "/".join(text for text, _ in decode_parts(bare, page_format))
 
 
 def without_marks(parts: Sequence[str]) -> list[str]:
@@ -402,17 +401,15 @@ def without_marks(parts: Sequence[str]) -> list[str]:
     return bare
 
 
-class Component(NamedTuple):
-    """One component of a slug and where its names end among all names."""
+def decode_parts(
+    parts: Sequence[str], page_format: model.Format
+) -> list[tuple[str, int]]:
+    """The slug's components, each with where its names end among all names.
 
-    text: str
-    end: int
-
-
-def decode_parts(parts: Sequence[str], page_format: model.Format) -> list[Component]:
-    """The slug's components; names that nobody coded stand for themselves."""
+    Names that nobody coded stand for themselves.
+    """
     digest = PathDigest()
-    components: list[Component] = []
+    components: list[tuple[str, int]] = []
     start = 0
     while start < len(parts):
         end = start + 1
@@ -426,7 +423,7 @@ def decode_parts(parts: Sequence[str], page_format: model.Format) -> list[Compon
             found, end = parts[start], start + 1
         for part in parts[start:end]:
             digest.enter(part)
-        components.append(Component(found, end))
+        components.append((found, end))
         start = end
     return components
 

@@ -171,18 +171,6 @@ async def watch_folders(
 # What runs in the thread ----------------------------------------------------------
 
 
-class _Watch(Protocol):
-    """Some folders, as they are watched until one of the roots is another one."""
-
-    problem: Problem | None
-
-    def wait(self) -> set[str] | None:
-        """Changed paths, none after a while; None when it is of no use any more."""
-
-    def close(self) -> None:
-        """Let go of everything."""
-
-
 class _How(NamedTuple):
     """How folders are watched."""
 
@@ -199,9 +187,10 @@ class _Watched:
     def __init__(self, roots: Sequence[Path], how: _How) -> None:
         self._roots = tuple(os.path.abspath(root) for root in roots)  # noqa: PTH100 - strings
         self._how = how
-        self._watch: _Watch | None = None
+        self._watch: _Events | _Walks | None = None
+        """As they are watched until one of the roots is another one."""
 
-    def open(self) -> _Watch:
+    def open(self) -> _Events | _Walks:
         """Watch them by events where that is possible, else by walks."""
         held, problem = _Roots(self._roots), None
         if held.present:
@@ -237,7 +226,17 @@ class _Roots:
 
     def are_same(self) -> bool:
         """Whether each root still is the folder that it was, or still absent."""
-        return all(self._is_same(root) for root in self._roots)
+        for root in self._roots:
+            before = self._places.get(root)
+            try:
+                now = current_folder(Path(root), before)
+            except FolderError:
+                if before is not None:
+                    return False
+            else:
+                if before is None or not now.is_same_folder(before):
+                    return False
+        return True
 
     def relative(self, path: str) -> str | None:
         """A path below its root; empty for a root itself, None for any other."""
@@ -247,14 +246,6 @@ class _Roots:
             if path.startswith(f"{root}/"):
                 return path[len(root) + 1 :]
         return None
-
-    def _is_same(self, root: str) -> bool:
-        before = self._places.get(root)
-        try:
-            now = current_folder(Path(root), before)
-        except FolderError:
-            return before is None
-        return before is not None and now.is_same_folder(before)
 
 
 class _Events:
@@ -269,6 +260,7 @@ class _Events:
         self._last_change = time.monotonic()
 
     def wait(self) -> set[str] | None:
+        """Changed paths, none after a while; None when it is of no use any more."""
         step_ms, check_s = STEP_MS, ROOTS_INTERVAL_S
         if time.monotonic() - self._last_change > IDLE_AFTER_S:
             step_ms, check_s = self._how.idle_step_ms, IDLE_ROOTS_INTERVAL_S
@@ -317,6 +309,7 @@ class _Walks:
         self._known, self._next = self._walk()
 
     def wait(self) -> set[str] | None:
+        """As that of events."""
         self._how.stop.wait(min(ROOTS_INTERVAL_S, self._how.scan_interval_s))
         if self._how.stop.is_set():
             return set()

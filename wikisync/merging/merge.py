@@ -158,15 +158,6 @@ class _Region(Struct, frozen=True):
     is_remote: bool
 
 
-class _Lines(Struct, frozen=True):
-    """Lines of the three texts that belong together, end-of-line included."""
-
-    base: list[str]
-    local: list[str]
-    remote: list[str]
-    merged: list[str]
-
-
 class _Merging:
     """One merge under way; every line ends with a line feed alone."""
 
@@ -177,7 +168,8 @@ class _Merging:
         self._kinds: list[list[Kind]] | None = None
         self._pieces: list[Piece] = []
         self._settled: list[str] = []
-        self._divided: list[_Lines] = []
+        self._divided: list[tuple[list[str], list[str], list[str], list[str]]] = []
+        """Lines of the three texts and of the merged one that belong together."""
 
     def run(self) -> MergedText:
         base, local, remote = self._lines
@@ -217,7 +209,7 @@ class _Merging:
             around = base[whole.base], local[whole.local], remote[whole.remote]
             merged = self._merge_units(whole, around)
             if merged is not None:
-                self._divided.append(_Lines(*around, merged))
+                self._divided.append((*around, merged))
                 self._settled += base[done : whole.base.start] + merged
                 return int(whole.base.stop)
         self._settled += base[done : region.base.start]
@@ -347,8 +339,7 @@ class _Merging:
 
     def _is_sound(self) -> bool:
         counts = [Counter(side) for side in (*self._lines, self._settled)]
-        for block in self._divided:
-            sides = (block.base, block.local, block.remote, block.merged)
+        for sides in self._divided:
             for count, side in zip(counts, sides, strict=True):
                 count.subtract(side)
             if not _is_sound(*(_counted(side, self._format) for side in sides)):

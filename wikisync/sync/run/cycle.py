@@ -446,14 +446,16 @@ class _Run:
         batches = (one for one in decided.batches if one.decision is Decision.WAITING)
         seen = decided.there.pages.keys()
         new, gone = set[model.Slug](), set[model.Slug]()
+        kinds = ("pulled", "pushed", "merged", "renamed", "removed", "attachments")
+        names: Mapping[str, Sequence[str]] = {one: getattr(tally, one) for one in kinds}
         if self._agreed is not None:
             # what was recorded or dropped since the scan came to the wiki, or left it
             before, after = self._agreed.keys(), self._state.base().keys()
             new, gone = after - before, before - after
         return parts.CycleResult(
             plan=decided.plan,
-            **{kind: len(names) for kind, names in tally.names.items()},
-            names=tally.names,
+            **{kind: len(slugs) for kind, slugs in names.items()},
+            names=names,
             held=tuple(
                 parts.Held.of(hold, self._state, shown=self._shown.get(hold.slug, ""))
                 for hold in decided.plan.held

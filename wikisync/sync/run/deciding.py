@@ -219,10 +219,8 @@ async def _with_likely_copies(
 
 async def _text(cycle: Cycle, slug: model.Slug) -> str:
     """A page's text here; the agreed one where it is not here."""
-    try:
-        return (await cycle.local.read(slug)).content
-    except (NotFound, FolderError):
-        return cycle.state.text(slug) or ""
+    page = await cycle.page_here(slug)
+    return page.content if page else cycle.state.text(slug) or ""
 
 
 def _with_elsewhere(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from wikisync.core import model
 from wikisync.core.mentions import mentioned_attachments
-from wikisync.errors import FolderError, NotFound, ProtocolViolation
+from wikisync.errors import NotFound, ProtocolViolation
 from wikisync.merging.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.merging.metadata import differs_in_time_only
 from wikisync.sync.base.state import WikiState
@@ -129,20 +129,14 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
         if state.times_sent(action.slug, None, now) < SAME_TEXT_MAX:
             continue
         is_looping = state.times_sent(action.slug, action.local, now) >= SAME_TEXT_MAX
-        if is_looping or await _is_only_later(cycle, action.slug, files[action.slug]):
+        if not is_looping and (page := await cycle.page_here(files[action.slug])):
+            agreed = state.text(action.slug) or ""
+            is_looping = differs_in_time_only(agreed, page.content)
+        if is_looping:
             found.add((action.slug, action.local))
     looping = frozenset(found)
     if refused or looping:
         decided.plan = narrowing.without_futile(decided.plan, refused, looping)
-
-
-async def _is_only_later(cycle: Cycle, slug: model.Slug, file: model.Slug) -> bool:
-    """Whether a page says nothing new but when it was changed."""
-    try:
-        text = (await cycle.local.read(file)).content
-    except (NotFound, FolderError):
-        return False  # its turn will say what is wrong
-    return differs_in_time_only(cycle.state.text(slug) or "", text)
 
 
 async def hold_texts(cycle: Cycle, decided: Decided) -> None:
@@ -164,12 +158,10 @@ async def hold_texts(cycle: Cycle, decided: Decided) -> None:
     sent, records = _sent_files(plan), plan.records
     found: dict[model.Slug, plans.HoldReason] = {}
     for file in await cycle.local.having(sent, is_sought):
-        slug = sent[file]
-        try:
-            text = (await cycle.local.read(file)).content
-        except (NotFound, FolderError):
-            continue  # its turn will say what is wrong
-        agreed = cycle.state.text(records.get(slug, slug)) or ""
+        slug, page = sent[file], await cycle.page_here(file)
+        if page is None:
+            continue
+        text, agreed = page.content, cycle.state.text(records.get(slug, slug)) or ""
         if has_marker(text):
             found[slug] = plans.HoldReason.MARKER
         elif model.is_blank(text) and not takes_empty:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot, is_named
-from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
+from wikisync.errors import FolderError, NotFound, PreconditionFailed, WikisyncError
 from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import LogEntry
@@ -161,11 +161,6 @@ class _Tally(Struct):
     given_names: dict[Slug, Slug] = field(default_factory=dict)
     """What the service called pages instead of their new names, which are lost."""
 
-    @property
-    def names(self) -> Mapping[str, Sequence[str]]:
-        kinds = ("pulled", "pushed", "merged", "renamed", "removed", "attachments")
-        return {kind: getattr(self, kind) for kind in kinds}
-
     def fail(self, code: str, slug: str, error: WikisyncError) -> None:
         """Note that one page failed; the others go on, but for removals."""
         self.add(code, slug, error.message, error.hint or "")
@@ -220,6 +215,12 @@ class Cycle(Struct, frozen=True):
             return page
         content = with_front_matter(page.content, known)
         return replace(page, content=content, wiki_digest=page.digest)
+
+    async def page_here(self, slug: Slug) -> Page | None:
+        """A page of the folder; None where it cannot be read: its turn says why."""
+        with contextlib.suppress(NotFound, FolderError):
+            return await self.local.read(slug)
+        return None
 
     def note_done(self, action: Action, slug: Slug) -> None:
         """Log one action as carried out, for the page as it is called now."""

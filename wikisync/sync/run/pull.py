@@ -155,12 +155,9 @@ class _Pulls:
 
     async def _kept(self, page: Page, expected: Digest) -> Page:
         """Keep what is about to be replaced; give the new text the file's form."""
-        try:
-            mine = await self._cycle.local.read(page.slug)
-        except (errors.NotFound, errors.FolderError):
-            return page  # the write says what is wrong
-        if mine.digest != expected:
-            return page  # nor will the write replace it, and it is not to be kept
+        mine = await self._cycle.page_here(page.slug)
+        if mine is None or mine.digest != expected:
+            return page  # the write will not replace it, and it is not to be kept
         content = page.content
         if page.format in self._state.memory.capabilities.strips_front_matter_of:
             content = with_front_matter(content, mine.content)

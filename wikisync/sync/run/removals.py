@@ -12,7 +12,7 @@ from contextlib import suppress
 from wikisync.core.contents import POINTER_BYTES_MAX, is_pointer
 from wikisync.core.model import Digest, Problem, Slug, Snapshot, removals_max, some_of
 from wikisync.core.system.parallel import each
-from wikisync.errors import FolderError, NotFound, RemoteError, WikisyncError
+from wikisync.errors import NotFound, RemoteError, WikisyncError
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import plan as plans
 from wikisync.sync.decide.decided import Absences, Decided
@@ -159,10 +159,9 @@ async def pointers(
         page = seen.texts.get(small[digest])
         text = page.content if page else known.text(small[digest]) or ""
         if page is None and side is Side.LOCAL:
-            try:
-                page = await cycle.local.read(small[digest])
-            except (NotFound, FolderError):
-                continue  # its turn will say what is wrong
+            page = await cycle.page_here(small[digest])
+            if page is None:
+                continue
             text = page.content
             if page.digest != digest:
                 text = found[slug] = ""
