@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.markup import load_cases, sanitize
 from wikisync.markup.record import LinkRef
-from wikisync.markup.tokens import Document, format_attributes, parse_attributes
+from wikisync.markup.tokens import Document, format_attributes
 
 HTML = '<p>a<b title="x>y">c</b><br>d</p><ul><li>e</li></ul>'
 
@@ -49,7 +49,7 @@ def test_texts_are_found_outside_of_elements() -> None:
 
 def test_attributes_are_read_and_written() -> None:
     tag = '<a href="x&amp;y" title="a &quot;b&quot;" download="">'
-    attributes = parse_attributes(tag)
+    attributes = Document(tag).attributes(1)
     assert attributes == {"href": "x&y", "title": 'a "b"', "download": ""}
     assert f"<a{format_attributes(attributes)}>" == (
         '<a href="x&amp;y" title="a &quot;b&quot;" download>'

@@ -184,18 +184,6 @@ _LENGTH = re.compile(r"\d{1,7}(?:\.\d{1,7})?(?:px|pt|pc|mm|cm|in|em|ex|%)?")
 _NUMBER = re.compile(r"\d{1,7}(?:\.\d{1,7})?")
 
 
-class _Frame(Struct, frozen=True):
-    """How large a drawing is, as attributes of an SVG."""
-
-    width: str = ""
-    height: str = ""
-    view: str = ""
-
-    def attributes(self) -> str:
-        values = {"width": self.width, "height": self.height, "viewBox": self.view}
-        return "".join(f' {key}="{value}"' for key, value in values.items() if value)
-
-
 class _NotPlainError(Exception):
     """A drawing holds something that this module does not know for a picture's."""
 
@@ -207,7 +195,7 @@ def static_drawing(content: bytes) -> bytes:
         return content
     address = b"data:image/svg+xml;base64," + base64.b64encode(content)
     return (
-        f'<svg xmlns="{SVG}"{reader.frame.attributes()}>'
+        f'<svg xmlns="{SVG}"{reader.size}>'
         f'<image width="100%" height="100%" href="'.encode()
         + address
         + b'"/></svg>\n'
@@ -218,7 +206,8 @@ class _Reader:
     """One pass over a drawing."""
 
     def __init__(self) -> None:
-        self.frame = _Frame()
+        self.size = ""
+        """The root's attributes of the drawing's size, each with a leading space."""
         self._is_root = True
         self._is_plain = True
         self._is_in_style = False
@@ -250,7 +239,7 @@ class _Reader:
         space, _, local = name.rpartition(" ")
         if self._is_root:
             self._is_root = False
-            self.frame = _frame_of(attributes)
+            self.size = _size_of(attributes)
             self._is_plain = self._is_plain and space == SVG and local == "svg"
         if not self._is_plain:
             # the size was all that is still wanted
@@ -262,7 +251,12 @@ class _Reader:
         if not (space in _EDITORS or (space == SVG and local in _PICTURE_ELEMENTS)):
             raise _NotPlainError
         for key, value in attributes.items():
-            _check_attribute(key.rpartition(" ")[2].lower(), value)
+            _check_style(value)
+            attribute = key.rpartition(" ")[2].lower()
+            target = IGNORED_BY_BROWSERS.sub("", value)
+            is_elsewhere = attribute in _TARGETS and not _HARMLESS_TARGET.match(target)
+            if is_elsewhere or attribute.startswith("on"):
+                raise _NotPlainError
 
     def _declaration(self, version: str, encoding: str | None, _alone: int) -> None:
         is_usual = version == "1.0" and (encoding or "utf-8").lower() == "utf-8"
@@ -275,22 +269,13 @@ class _Reader:
         self._is_plain = False
 
 
-def _check_attribute(local: str, value: str) -> None:
-    if local.startswith("on"):
-        raise _NotPlainError
-    _check_style(value)
-    target = IGNORED_BY_BROWSERS.sub("", value)
-    if local in _TARGETS and not _HARMLESS_TARGET.match(target):
-        raise _NotPlainError
-
-
 def _check_style(text: str) -> None:
     """A drawing that is opened by itself asks nobody for anything, as a picture."""
     if _STYLE_FROM_ELSEWHERE.search(text):
         raise _NotPlainError
 
 
-def _frame_of(attributes: dict[str, str]) -> _Frame:
+def _size_of(attributes: dict[str, str]) -> str:
     """The size that a drawing's root gives, as far as it is plainly one."""
     width, height = (
         value if _LENGTH.fullmatch(value := attributes.get(key, "").strip()) else ""
@@ -299,4 +284,6 @@ def _frame_of(attributes: dict[str, str]) -> _Frame:
     box = attributes.get("viewBox", "").replace(",", " ").split()
     size = box[2:] if len(box) == 4 else [width, height]
     is_known = all(_NUMBER.fullmatch(part) for part in size)
-    return _Frame(width, height, f"0 0 {' '.join(size)}" if is_known else "")
+    view = f"0 0 {' '.join(size)}" if is_known else ""
+    values = {"width": width, "height": height, "viewBox": view}
+    return "".join(f' {key}="{value}"' for key, value in values.items() if value)

@@ -198,8 +198,12 @@ class LinkIndex:
         for spelling in tries:
             if spelling in self.pages:
                 return Slug(spelling)
+        if self._by_fold is None:
+            slugs = sorted(self.pages, reverse=True)
+            old = {fold(name): slug for name, slug in self._redirects.items()}
+            self._by_fold = old | {fold(slug): slug for slug in slugs}
         for spelling in tries:
-            if (found := self._folded().get(fold(spelling))) is not None:
+            if (found := self._by_fold.get(fold(spelling))) is not None:
                 return found
         return None
 
@@ -221,14 +225,6 @@ class LinkIndex:
         if self._by_form is None:
             self._by_form = {in_form_c(name): name for name in self.attachments}
         return self._by_form.get(in_form_c(path))
-
-    def _folded(self) -> dict[str, Slug]:
-        """The lookup's table, made for the first link that is spelled otherwise."""
-        if self._by_fold is None:
-            slugs = sorted(self.pages, reverse=True)
-            old = {fold(name): slug for name, slug in self._redirects.items()}
-            self._by_fold = old | {fold(slug): slug for slug in slugs}
-        return self._by_fold
 
     def resolve(
         self,
@@ -254,10 +250,15 @@ class LinkIndex:
         path, _, raw_fragment = address.partition("#")
         fragment = page_id(unquote(raw_fragment))
         if not path or path.startswith("?"):
-            return self._own_fragment(page_slug, fragment, own_ids)
+            # every browser takes #top for the start of the page
+            is_known = fragment in {"", "top"} or own_ids is None or fragment in own_ids
+            reason = "" if is_known else "no-heading"
+            return Target("fragment", page_slug, fragment, reason)
         if not is_below(path, self.base):
             return self._project_upload(unquote(path))
-        inside = normal_path(unquote(self._inside(path)))
+        older = self.base.replace("/-/", "/")
+        base = self.base if path.startswith(self.base) else older
+        inside = normal_path(unquote(path[len(base) :]))
         if inside is None:
             return Target("page", address, fragment, "outside-wiki")
         return self._find(inside, fragment)
@@ -270,19 +271,6 @@ class LinkIndex:
         if is_wikilink and not scheme_of(href) and href[:1] not in "#?":
             return f"{self.base}/{href.lstrip('/')}"
         return resolve_link(quote(page_slug), href, self.base)
-
-    def _inside(self, path: str) -> str:
-        older = self.base.replace("/-/", "/")
-        base = self.base if path.startswith(self.base) else older
-        return path[len(base) :]
-
-    def _own_fragment(
-        self, page_slug: Slug, fragment: str, own_ids: frozenset[str] | None
-    ) -> Target:
-        is_known = not fragment or own_ids is None or fragment in own_ids
-        # every browser takes #top for the start of the page
-        reason = "" if is_known or fragment == "top" else "no-heading"
-        return Target("fragment", page_slug, fragment, reason)
 
     def _find_id(self, page_slug: Slug, href: str, own_ids: frozenset[str]) -> Target:
         """The page or heading whose property ``ID`` an Org link names."""

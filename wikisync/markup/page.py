@@ -298,10 +298,7 @@ def load_parser(page_format: Format) -> ModuleType:
 
 
 def safe_document(
-    page: Page,
-    html: str,
-    options: MarkupOptions,
-    dropped: list[nesting.Dropped] | None = None,
+    page: Page, html: str, options: MarkupOptions, dropped: list[nesting.Dropped]
 ) -> Document:
     """What a parser gave as sanitised tokens; RenderError if it is too long."""
     if options.placeholders is not None:
@@ -322,7 +319,11 @@ def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
     """The filters' results as a record."""
     parts, refs = draft.document.pieces()
     given = front.meta.get("title")
-    title = given if isinstance(given, str) and given else opening_heading(draft)
+    title = given if isinstance(given, str) else ""
+    # a heading that is the first thing of the page
+    is_opening = draft.heading_indices[:1] == [1] and not draft.document.html[0].strip()
+    if not title and is_opening and draft.toc[0].level == 1:
+        title = draft.toc[0].text
     tags = tags_of(draft.page.format, front.meta, front.body)
     return ParsedPage(
         slug=draft.page.slug,
@@ -338,9 +339,3 @@ def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
         features=frozenset(draft.features),
         problems=tuple(draft.problems),
     )
-
-
-def opening_heading(draft: Draft) -> str:
-    """Text of a first-level heading that is the first thing of the page, or empty."""
-    is_first = draft.heading_indices[:1] == [1] and not draft.document.html[0].strip()
-    return draft.toc[0].text if is_first and draft.toc[0].level == 1 else ""

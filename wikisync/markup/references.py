@@ -210,8 +210,10 @@ def reference_url(reference: Reference, web_url: str) -> str:
     base = owner
     if path:
         base = f"{root}/{quote(path)}"
-    if reference.kind == "epic":
-        base = epic_base(base, root, is_group=bool(path))
+    if reference.kind == "epic" and not base.startswith(root + GROUPS):
+        # a project's epics are its group's
+        owner_path = base.removeprefix(root + "/")
+        base = f"{root}{GROUPS}{owner_path if path else owner_path.rpartition('/')[0]}"
     return f"{base}{ROUTES[reference.kind]}{name}"
 
 
@@ -267,11 +269,3 @@ def reference_at(address: str, web_url: str) -> tuple[Reference, str] | None:
     extras += [f"comment {found['note']}"] if found["note"] else []
     text = reference_text(reference, web_url) or ""
     return reference, f"{text} ({', '.join(extras)})" if extras else text
-
-
-def epic_base(base: str, root: str, *, is_group: bool) -> str:
-    """Address of the group whose epics are meant: a project's are its group's."""
-    if base.startswith(root + GROUPS):
-        return base
-    path = base.removeprefix(root + "/")
-    return f"{root}{GROUPS}{path if is_group else path.rpartition('/')[0]}"

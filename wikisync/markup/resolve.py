@@ -121,7 +121,7 @@ class LinkWriter:
         self.attachments: dict[AttachmentPath, None] = {}
         self.features: set[str] = set()
 
-    def write(self, ref: record.LinkRef) -> str:
+    def write(self, ref: LinkRef) -> str:
         """HTML of one link or picture."""
         if ref.kind == "reference":
             return self.write_reference(references.parse_written(ref.href), ref)
@@ -153,19 +153,23 @@ class LinkWriter:
             target.kind == "external" and ref.kind == "wikilink" and not target.reason
         )
         if is_file and extension(target.name) in WIKILINK_PICTURES:
-            return self.write_media(as_picture(ref), target)
+            # ``[[text|image.png]]`` is the picture that it means
+            plain = re.sub(r"<[^>]*>", "", ref.inner)
+            picture = LinkRef("picture", ref.href, ref.attributes, plain)
+            return self.write_media(picture, target)
         if ref.kind == "address":
             return self.write_address(ref, target)
         return f"{self.write_link(ref, target)}{ref.inner}</a>"
 
     # -- links ------------------------------------------------------------------
 
-    def write_link(self, ref: record.LinkRef, target: Target) -> str:
+    def write_link(self, ref: LinkRef, target: Target) -> str:
         """A link's start tag."""
         href = self.address(target)
         rest = ref.attributes
         if target.reason:
-            rest += mark(ref, "broken-link") + reason_title(ref, target)
+            rest += "" if " class=" in rest else ' class="broken-link"'
+            rest += reason_title(ref, target)
         elif target.kind == "external" and is_web(target.name):
             rest += EXTERNAL if " class=" not in rest else EXTERNAL_WITHOUT_CLASS
         elif target.kind == "attachment" and href is not None:
@@ -174,19 +178,17 @@ class LinkWriter:
             return f"<a{rest}>"
         return f'<a href="{escape(href)}"{rest}>'
 
-    def write_address(self, ref: record.LinkRef, target: Target) -> str:
+    def write_address(self, ref: LinkRef, target: Target) -> str:
         """A link whose text is its address, shown as short as the service shows it."""
         web_url = self.index.web_url if self.has_references else ""
         named = references.reference_at(ref.href, web_url)
         if named is None:
             return f"{self.write_link(ref, target)}{ref.inner}</a>"
         kind = f' class="reference {named[0].kind}"'
-        shown = record.LinkRef("link", ref.href, kind + ref.attributes)
+        shown = LinkRef("link", ref.href, kind + ref.attributes)
         return f"{self.write_link(shown, target)}{escape(named[1])}</a>"
 
-    def write_reference(
-        self, reference: references.Reference, ref: record.LinkRef
-    ) -> str:
+    def write_reference(self, reference: references.Reference, ref: LinkRef) -> str:
         """A reference as a link, or as its text where the service is not known.
 
         ``ref`` is its text, or a link that names it instead of an address.
@@ -202,9 +204,7 @@ class LinkWriter:
         )
         self.results.append(target.result(href))
         kind = f' class="reference {reference.kind}"'
-        start = self.write_link(
-            record.LinkRef("link", href, kind + ref.attributes), target
-        )
+        start = self.write_link(LinkRef("link", href, kind + ref.attributes), target)
         if ref.kind == "link":
             return start
         text = references.reference_text(reference, self.index.web_url)
@@ -226,14 +226,14 @@ class LinkWriter:
 
     # -- pictures, videos, sounds -------------------------------------------------
 
-    def write_media(self, ref: record.LinkRef, target: Target) -> str:
+    def write_media(self, ref: LinkRef, target: Target) -> str:
         """A picture, video or sound as a whole element."""
         is_usable = target.kind in {"external", "attachment"} and not target.reason
         src = self.address(target) if is_usable else None
         if src is None or not is_safe_url(src, MEDIA_SCHEMES):
             return self.write_placeholder(ref, target)
         if target.kind == "attachment":
-            name = written_name(src)
+            name = unquote(leaf_of(src))
             kind, is_linked = file_extension(name), may_open(name)
         else:
             kind = extension(target.name)
@@ -243,7 +243,7 @@ class LinkWriter:
             return write_player(ref, src, "video" if kind in VIDEOS else "audio")
         return write_picture(ref, src, is_linked=is_linked)
 
-    def write_placeholder(self, ref: record.LinkRef, target: Target) -> str:
+    def write_placeholder(self, ref: LinkRef, target: Target) -> str:
         """What stands for a picture that the wiki does not have."""
         name = f"<code>{escape(ref.href)}</code>"
         is_outside = target.kind == "external"
@@ -255,18 +255,7 @@ class LinkWriter:
         return f'<span class="missing-media"{title}>{alt}{name}</span>'
 
 
-def as_picture(ref: record.LinkRef) -> record.LinkRef:
-    """``[[text|image.png]]`` as the picture it means."""
-    plain = re.sub(r"<[^>]*>", "", ref.inner)
-    return record.LinkRef("picture", ref.href, ref.attributes, plain)
-
-
-def mark(ref: record.LinkRef, css_class: str) -> str:
-    """A class for an element that has none of its own."""
-    return "" if " class=" in ref.attributes else f' class="{css_class}"'
-
-
-def reason_title(ref: record.LinkRef, target: Target) -> str:
+def reason_title(ref: LinkRef, target: Target) -> str:
     """Why a link leads nowhere, as a title."""
     if " title=" in ref.attributes or not target.reason:
         return ""
@@ -285,17 +274,12 @@ def extension(name: str) -> str:
     return leaf[dot:].lower() if dot > 0 else ""
 
 
-def written_name(url: str) -> str:
-    """Name of the file at the end of an address that ``Urls`` gave."""
-    return unquote(leaf_of(url))
-
-
 def saving(path: str, href: str) -> str:
     """What makes a link save a file instead of opening it, if anything.
 
     The written name decides; a file that may not run there is saved under its own.
     """
-    written = written_name(href)
+    written = unquote(leaf_of(href))
     own = re.split(r"[/\0]", path)[-1]
     if may_open(written) and file_extension(own) == file_extension(written):
         return ""
@@ -303,7 +287,7 @@ def saving(path: str, href: str) -> str:
     return f' download="{escape(own)}"' if is_renamed else " download"
 
 
-def write_picture(ref: record.LinkRef, src: str, *, is_linked: bool) -> str:
+def write_picture(ref: LinkRef, src: str, *, is_linked: bool) -> str:
     """A picture, in a link to itself unless it is in a link or must not be opened."""
     address = escape(src)
     alt = escape(ref.inner)
@@ -318,7 +302,7 @@ def write_picture(ref: record.LinkRef, src: str, *, is_linked: bool) -> str:
     return f'<a class="picture" href="{address}"{label}>{picture}</a>'
 
 
-def write_player(ref: record.LinkRef, src: str, tag: str) -> str:
+def write_player(ref: LinkRef, src: str, tag: str) -> str:
     """A player with a link to the file, as the service shows videos and sounds."""
     address, name = escape(src), escape(ref.inner or leaf_of(src))
     player = (
@@ -369,9 +353,9 @@ def lines_of(
             by_href[href].append(number)
     found: dict[int, int] = {}
     budget = SEARCHED_CHARS_MAX
-    ends = line_ends(source) if wanted else []
+    ends = [found.start() for found in re.finditer("\n", source)]
     # where code begins and, by turns, ends
-    code = [at for one in CODE.finditer(source) for at in one.span()] if wanted else []
+    code = [at for one in CODE.finditer(source) for at in one.span()]
     for href, equal in by_href.items():
         budget -= len(source) if href else 0
         if budget < 0:
@@ -397,16 +381,6 @@ def written_address(ref: LinkRef) -> str:
         return ref.href
     kind, _, name = ref.href.split(":", 2)
     return name if kind == "wiki_page" else ""
-
-
-def line_ends(source: str) -> list[int]:
-    """Positions of the line ends of a text."""
-    ends: list[int] = []
-    position = -1
-    for line in source.split("\n"):
-        position += len(line) + 1
-        ends.append(position)
-    return ends
 
 
 def positions_of(href: str, source: str) -> list[int]:

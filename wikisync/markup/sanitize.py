@@ -156,9 +156,15 @@ def cleaned_tokens(
     clean = cleaner(is_markdown=page_format is Format.MARKDOWN).clean
     html = tame(html, dropped)
     document = Document(clean(html))
-    if lacks_address(document) and (marked := mark_addresses(html)) != html:
-        document = Document(clean(marked))
-        take_addresses(document)
+    written, links = document.html, document.starts.get("a", ())
+    pictures = document.starts.get("img", ())
+    if any(" href=" not in written[index] for index in links) or any(
+        " src=" not in written[index] for index in pictures
+    ):
+        marked = mark_addresses(html)
+        if marked != html:
+            document = Document(clean(marked))
+            take_addresses(document)
     drop_loose_parts(document)
     return document
 
@@ -224,14 +230,6 @@ def own_tokens(html: str) -> Document | None:
     if "input" in starts:
         drop_loose_parts(document)
     return document
-
-
-def lacks_address(document: Document) -> bool:
-    """Whether a link or picture has lost its address, or never had one."""
-    html, starts = document.html, document.starts
-    return any(" href=" not in html[index] for index in starts.get("a", ())) or any(
-        " src=" not in html[index] for index in starts.get("img", ())
-    )
 
 
 def mark_addresses(html: str) -> str:

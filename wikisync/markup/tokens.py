@@ -93,7 +93,13 @@ class Document:
 
     def attributes(self, index: int) -> dict[str, str]:
         """Attributes of the start tag there, entities decoded."""
-        return parse_attributes(self.html[index])
+        tag = self.html[index]
+        match = NAME.match(tag)
+        assert match is not None
+        return {
+            name: entities.unescape(value)
+            for name, value in ATTRIBUTE.findall(tag, match.end())
+        }
 
     def inner(self, index: int) -> str:
         """HTML between the start tag there and its end tag."""
@@ -141,12 +147,8 @@ class Document:
 
         Some may have become empty since they were found.
         """
-        indices = self._outside.get(names)
-        if indices is None:
-            indices = self._outside[names] = self._find_outside(names)
-        return indices
-
-    def _find_outside(self, names: frozenset[str]) -> list[int]:
+        if (known := self._outside.get(names)) is not None:
+            return known
         html, close = self.html, self.close
         starts = sorted(index for name in names for index in self.starts.get(name, ()))
         indices: list[int] = []
@@ -156,7 +158,8 @@ class Document:
                 indices += range(begin, start, 2)
                 begin = close[start] + 1
         indices += range(begin, len(html), 2)
-        return [index for index in indices if html[index] not in EMPTY]
+        self._outside[names] = [index for index in indices if html[index] not in EMPTY]
+        return self._outside[names]
 
     def pieces(self) -> tuple[tuple[str, ...], tuple[LinkRef, ...]]:
         """The page as HTML around its links: one string more than links."""
@@ -177,16 +180,6 @@ class Document:
                 before = ""
         parts.append(before + "".join(self.html[start:]))
         return tuple(parts), tuple(refs)
-
-
-def parse_attributes(tag: str) -> dict[str, str]:
-    """Attributes of one start tag as the sanitiser writes it, entities decoded."""
-    match = NAME.match(tag)
-    assert match is not None
-    return {
-        name: entities.unescape(value)
-        for name, value in ATTRIBUTE.findall(tag, match.end())
-    }
 
 
 def escape(text: str) -> str:

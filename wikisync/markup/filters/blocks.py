@@ -112,12 +112,7 @@ def filter_footnotes(draft: Draft) -> None:
             document.html[index] = tag.replace(
                 "<a ", '<a class="footnote-backref" role="doc-backlink" ', 1
             )
-    drop_second_ids(draft)
-
-
-def drop_second_ids(draft: Draft) -> None:
-    """Leave each id of a note, and of a mention of one, to the first that has it."""
-    document = draft.document
+    # each id of a note, and of a mention of one, stays with the first that has it
     seen: set[str] = set()
     for name in ("li", "a"):
         for index in document.starts.get(name, ()):

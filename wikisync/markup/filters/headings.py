@@ -128,21 +128,18 @@ def rewrite_heading(draft: Draft, index: int, identity: str, text: str) -> None:
     draft.heading_indices.append(index)
     tag = f'<{name} id="{escape(identity)}">' if identity else f"<{name}>"
     document.html[index] = tag
-    if draft.options.anchors and identity and not holds_link(document, index):
-        document.html[document.close[index]] = (
-            f'<a class="anchor" href="#{escape(identity)}"'
-            f' aria-label="Link to heading: {escape(label)}"></a></{name}>'
-        )
-
-
-def holds_link(document: Document, index: int) -> bool:
-    """Whether a heading has a link to itself that its parser has written."""
     end = document.close[index]
-    return "a" in document.names[index:end] and any(
+    # its parser may have written a link to itself into it
+    has_link = "a" in document.names[index:end] and any(
         document.names[inside] == "a"
         and "anchor" in document.attributes(inside).get("class", "").split()
         for inside in range(index + 2, end, 2)
     )
+    if draft.options.anchors and identity and not has_link:
+        document.html[end] = (
+            f'<a class="anchor" href="#{escape(identity)}"'
+            f' aria-label="Link to heading: {escape(label)}"></a></{name}>'
+        )
 
 
 # The parsers leave them as the service writes them, ``href="*Heading"`` and
@@ -165,13 +162,10 @@ WRITTEN = str.maketrans(
 
 def filter_heading_links(draft: Draft) -> None:
     """Lead them to their heading, or to the id that it has on another page."""
-    match draft.page.format:
-        case Format.ORG:
-            lead_org_links(draft)
-        case Format.RDOC:
-            lead_labels(draft)
-        case _:
-            pass
+    if draft.page.format is Format.ORG:
+        lead_org_links(draft)
+    elif draft.page.format is Format.RDOC:
+        lead_labels(draft)
 
 
 def lead_labels(draft: Draft) -> None:

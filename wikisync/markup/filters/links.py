@@ -4,7 +4,6 @@ A link's address is never written here: what a page says about another page can
 only be known when all pages are.
 """
 
-import html as entities
 import re
 from html import unescape
 from typing import Literal
@@ -140,9 +139,18 @@ def filter_plain(draft: Draft) -> None:
     bounds = [0]
     bounds += [document.close[index] + 1 for index in draft.heading_indices]
     ends = [*draft.heading_indices, len(document.html)]
-    pieces = text_pieces(draft)
+    # spaces for tags that part words, nothing for others
+    pieces = document.html.copy()
+    pieces[1::2] = [GAPS.get(name, "") for name in document.names[1::2]]
+    for index in document.starts.get("img", ()):
+        pieces[index] = escape(document.attributes(index).get("alt", ""))
+    for index in document.starts.get("a", ()):
+        # the mark of a footnote is no text
+        if " data-footnote-" in document.html[index]:
+            end = document.close[index]
+            pieces[index:end] = [""] * (end - index)
     texts = [
-        " ".join(entities.unescape("".join(pieces[start:end])).split())
+        " ".join(unescape("".join(pieces[start:end])).split())
         for start, end in zip(bounds, ends, strict=True)
     ]
     if texts[0]:
@@ -151,20 +159,3 @@ def filter_plain(draft: Draft) -> None:
         draft.sections.append(Section(entry.id, entry.text, text))
     whole = [f"{section.heading} {section.text}".strip() for section in draft.sections]
     draft.text = "\n".join(filter(None, whole))
-
-
-def text_pieces(draft: Draft) -> list[str]:
-    """The page's tokens as text: spaces for tags that part words, nothing for others.
-
-    Pictures count by their alternative text, marks of footnotes not at all.
-    """
-    document = draft.document
-    pieces = document.html.copy()
-    pieces[1::2] = [GAPS.get(name, "") for name in document.names[1::2]]
-    for index in document.starts.get("img", ()):
-        pieces[index] = entities.escape(document.attributes(index).get("alt", ""))
-    for index in document.starts.get("a", ()):
-        if " data-footnote-" in document.html[index]:
-            end = document.close[index]
-            pieces[index:end] = [""] * (end - index)
-    return pieces

@@ -46,9 +46,20 @@ def filter_tasks(draft: Draft) -> None:
 
 
 def box_html(draft: Draft, index: int, state: tuple[str, str]) -> str:
-    """A box and its label: the state, and the text behind the box or of the item."""
+    """A box and its label: the state, and the text behind the box or of the item.
+
+    The text goes up to the next list or the end.
+    """
+    document = draft.document
+    is_item = document.names[index] == "li"
+    end = document.close[index if is_item else document.parents[index]]
+    for inside in range(index + 2, end, 2):
+        if document.names[inside] in {"ul", "ol", "input"}:
+            end = inside
+            break
     attribute, name = state
-    text = " ".join(item_text(draft, index).split())[:LABEL_CHARS_MAX]
+    words = document.text_between(index + 1, end - 1).split()
+    text = " ".join(words)[:LABEL_CHARS_MAX]
     return (
         f'<input type="checkbox" class="task-list-item-checkbox" disabled{attribute}'
         f' aria-label="{escape(f"{name}: {text}" if text else name)}">'
@@ -57,30 +68,22 @@ def box_html(draft: Draft, index: int, state: tuple[str, str]) -> str:
 
 def struck_run(document: Document, index: int) -> list[tuple[int, int]]:
     """The indices of the tags around what is struck of an item: its text to a block."""
+    html, names, close = document.html, document.names, document.close
     item = document.parents[index]
-    if document.names[item] != "li":
+    if names[item] != "li":
         return []
-    document.html[item] = document.html[item].replace(TASK, THIRD_STATE, 1)
-    html = document.html
-    start, end = index, end_of_run(document, index)
-    if document.names[end] == "p" and not "".join(html[start + 1 : end]).strip():
-        start, end = end, document.close[end]
+    html[item] = html[item].replace(TASK, THIRD_STATE, 1)
+    start, end = index, index + 2
+    # to the first tag that begins a block or ends the item
+    while names[end][0] != "/" and ENDS_RUN.isdisjoint(names[end : close[end] + 1 : 2]):
+        end = close[end] + 2
+    if names[end] == "p" and not "".join(html[start + 1 : end]).strip():
+        start, end = end, close[end]
     if not "".join(html[start + 1 : end]).strip():
         return []
     html[start + 1] = html[start + 1].lstrip()
     html[end - 1] = html[end - 1].rstrip()
     return [(start, end)]
-
-
-def end_of_run(document: Document, index: int) -> int:
-    """Index of the first tag behind a box that begins a block or ends the item."""
-    names, close = document.names, document.close
-    here = index + 2
-    while names[here][0] != "/":
-        if any(name in ENDS_RUN for name in names[here : close[here] + 1 : 2]):
-            break
-        here = close[here] + 2
-    return here
 
 
 def strike_tasks(draft: Draft) -> None:
@@ -106,15 +109,3 @@ def read_org_boxes(draft: Draft) -> None:
         parent = document.parents[index]
         if document.html[parent] in {"<ul>", "<ol>"}:
             document.html[parent] = document.html[parent][:-1] + ' class="task-list">'
-
-
-def item_text(draft: Draft, index: int) -> str:
-    """Text that follows a box, or of an item, up to the next list or the end."""
-    document = draft.document
-    is_item = document.names[index] == "li"
-    end = document.close[index if is_item else document.parents[index]]
-    for inside in range(index + 2, end, 2):
-        if document.names[inside] in {"ul", "ol", "input"}:
-            end = inside
-            break
-    return document.text_between(index + 1, end - 1)

@@ -25,9 +25,9 @@ BRACKETS = {")": "(", "]": "[", "}": "{"}
 ENTITY = re.compile(r"&[A-Za-z]+;\Z")
 ENTITY_CHARS_MAX = 40
 PLAIN_HOST = re.compile(r"([A-Za-z0-9.-]++)(?:[/:?#)]|\Z)")
+"""The hosts of nearly all addresses; what else may be one is parsed further."""
 WORDS = "words"
 """Key of the environment: the ``Word`` that was read last."""
-"""The hosts of nearly all addresses; what else may be one is parsed further."""
 BEFORE_WWW = frozenset(" \t\r\n*_~([")
 LOCAL = string.ascii_letters + string.digits + ".+_-"
 DOMAIN = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)++)(/[A-Za-z0-9@./]+)?")
@@ -154,20 +154,15 @@ def is_host(source: str, start: int, limit: int, is_short: bool) -> bool:
     end = start
     while end < limit:
         character = source[end]
-        if character not in "-_.\\" and not is_host_character(character):
+        is_letter = character.isalnum() or character in "-_.\\"
+        # neither space, punctuation nor symbol
+        if not is_letter and unicodedata.category(character)[0] in "PSZ":
             break
         end += 1
     labels = source[start:end].split(".")
     if any("_" in label for label in labels[-2:]) and len(labels) <= 10:
         return False
     return is_short or len(labels) > 1
-
-
-def is_host_character(character: str) -> bool:
-    """Letters, digits and whatever else is neither space, punctuation nor symbol."""
-    if character.isalnum():
-        return True
-    return unicodedata.category(character)[0] not in "PSZ"
 
 
 def trimmed_length(word: str) -> int:

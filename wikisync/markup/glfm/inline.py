@@ -46,8 +46,13 @@ class GlfmInline(ParserInline):
         super().__init__()
         self._by_start: dict[str, tuple[RuleFuncInlineType, ...]] | None = None
 
-    def rules_at(self, character: str) -> tuple[RuleFuncInlineType, ...]:
-        """Rules that can start with a character, in their order."""
+    def rules_for(
+        self, state: StateInline, position: int
+    ) -> tuple[RuleFuncInlineType, ...]:
+        """Rules worth asking at a position; nothing with a bracket where none closes.
+
+        Without that a page of ``![a`` asks a hundred levels deep at every position.
+        """
         if self._by_start is None:
             named = zip(
                 self.ruler.get_active_rules(), self.ruler.getRules(""), strict=True
@@ -57,19 +62,10 @@ class GlfmInline(ParserInline):
                 for start in STARTS.get(name, ""):
                     table.setdefault(start, []).append(rule)
             self._by_start = {start: tuple(rules) for start, rules in table.items()}
-        return self._by_start.get(character, ())
-
-    def rules_for(
-        self, state: StateInline, position: int
-    ) -> tuple[RuleFuncInlineType, ...]:
-        """Rules worth asking at a position; nothing with a bracket where none closes.
-
-        Without that a page of ``![a`` asks a hundred levels deep at every position.
-        """
         character = state.src[position]
         if character in "![" and last_bracket(state) < position:
             return ()
-        return self.rules_at(character)
+        return self._by_start.get(character, ())
 
     def parse(
         self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]

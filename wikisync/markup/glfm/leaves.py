@@ -49,28 +49,23 @@ def indent_characters(state: StateBlock, line: int) -> int:
 # parser: addresses inside it become links of their own.
 
 CUT_OFF = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*")
+"""The name of a tag, which begins no block where the page ends with it."""
 LONE_TAG = HTML_SEQUENCES[-1][0]
 
 
 def html(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
     """A block of HTML, or whether one ends what is above it."""
-    if (
-        silent
-        and _is_outside(state, start_line)
-        and not state.is_code_block(start_line)
-    ):
-        position = state.bMarks[start_line] + state.tShift[start_line]
-        if LONE_TAG.search(state.src[position : state.eMarks[start_line]]):
+    position = state.bMarks[start_line] + state.tShift[start_line]
+    is_below = state.sCount[start_line] < state.blkIndent
+    # the line is in what is above only if it goes on a paragraph
+    is_outside = is_below or state.parentType in {"blockquote", "table"}
+    if silent and is_outside and not state.is_code_block(start_line):
+        text = state.src[position : state.eMarks[start_line]]
+        if LONE_TAG.search(text):
             return True
-    if state.eMarks[start_line] == len(state.src) and is_cut_off(state, start_line):
+    if CUT_OFF.fullmatch(state.src, position):
         return False
     return html_block(state, start_line, end_line, silent)
-
-
-def is_cut_off(state: StateBlock, line: int) -> bool:
-    """Whether the page ends with the name of a tag, which then begins no block."""
-    position = state.bMarks[line] + state.tShift[line]
-    return CUT_OFF.fullmatch(state.src, position) is not None
 
 
 def tag(state: StateInline, silent: bool) -> bool:
@@ -79,12 +74,6 @@ def tag(state: StateInline, silent: bool) -> bool:
     is_tag = html_inline(state, silent)
     state.linkLevel = level
     return is_tag
-
-
-def _is_outside(state: StateBlock, line: int) -> bool:
-    """Whether the line is in what is above only if it goes on a paragraph."""
-    is_below = state.sCount[line] < state.blkIndent
-    return is_below or state.parentType in {"blockquote", "table"}
 
 
 UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*")

@@ -25,7 +25,11 @@ def list_block(state: StateBlock, start_line: int, end_line: int, silent: bool) 
         return False
     if silent:
         is_text = state.parentType in {"paragraph", "reference"}
-        return not is_text or may_interrupt(state, start_line, marker)
+        if not is_text or state.sCount[start_line] < state.blkIndent:
+            return True
+        # below a paragraph a list begins with text, and counts from 1
+        is_blank = state.skipSpaces(marker.end()) >= state.eMarks[start_line]
+        return not is_blank and (marker[1] is None or int(marker[1]) == 1)
     tag = "ul" if marker[1] is None else "ol"
     name = "bullet_list" if marker[1] is None else "ordered_list"
     opening = state.push(f"{name}_open", tag, 1)
@@ -47,14 +51,6 @@ def marker_at(state: GlfmState, line: int) -> re.Match[str] | None:
     if marker and marker[1] is not None and marker.end() == len(state.src):
         return None
     return marker
-
-
-def may_interrupt(state: GlfmState, line: int, marker: re.Match[str]) -> bool:
-    """Whether a list may begin below a paragraph: with text, counting from 1."""
-    if state.sCount[line] < state.blkIndent:
-        return True
-    is_blank = state.skipSpaces(marker.end()) >= state.eMarks[line]
-    return not is_blank and (marker[1] is None or int(marker[1]) == 1)
 
 
 def push_items(
@@ -167,41 +163,47 @@ def reopen_list(state: StateBlock, line: int) -> bool | None:
         return None
     _, text, _ = state.tokens[-3:]
     del state.tokens[-3:]
-    opening = open_list(state)
-    opening.meta["is_tight"] = is_tight
-    push_term(state, text)
-    state.tokens.append(Token("dl_mark", "", 0, meta={"opening": opening}))
-    return is_tight
-
-
-def open_list(state: StateBlock) -> Token:
-    """The list that ends right before the term, or a new one."""
     last = state.tokens[-1] if state.tokens else None
     if last is not None and last.type == "dl_close" and last.level == state.level:
-        opening: Token = state.tokens.pop().meta["opening"]
-        return opening
-    opening = Token("dl_open", "dl", 1, level=state.level, block=True)
-    state.tokens.append(opening)
-    return opening
-
-
-def push_term(state: StateBlock, text: Token) -> None:
-    """Add a term with the text of the paragraph that it was."""
+        # the list that ends right before the term
+        opening = state.tokens.pop().meta["opening"]
+    else:
+        opening = Token("dl_open", "dl", 1, level=state.level, block=True)
+        state.tokens.append(opening)
+    opening.meta["is_tight"] = is_tight
     text.level = state.level + 2
-    opening = Token("dt_open", "dt", 1, level=state.level + 1, block=True)
-    closing = Token("dt_close", "dt", -1, level=state.level + 1, block=True)
-    state.tokens += [opening, text, closing]
+    state.tokens += [
+        Token("dt_open", "dt", 1, level=state.level + 1, block=True),
+        text,
+        Token("dt_close", "dt", -1, level=state.level + 1, block=True),
+        Token("dl_mark", "", 0, meta={"opening": opening}),
+    ]
+    return is_tight
 
 
 def push_description(
     state: StateBlock, line: int, end_line: int, content: int, *, is_tight: bool
 ) -> None:
     """Parse one description like a list item, then close the list again."""
+    assert isinstance(state, GlfmState)
     list_opening = state.tokens.pop().meta["opening"]
     state.level += 1
     first = len(state.tokens)
     state.push("dd_open", "dd", 1)
-    parse_content(state, line, end_line, content)
+    old = state.ddIndent, state.blkIndent, state.tight, state.parentType
+    indents = state.tShift[line], state.sCount[line]
+    width = content - state.bMarks[line] - state.tShift[line]
+    # the blocks behind the marker and those indented as far
+    state.ddIndent = state.blkIndent
+    state.enclosing.append(state.blkIndent)
+    state.blkIndent = state.sCount[line] + width
+    state.tShift[line] = content - state.bMarks[line]
+    state.sCount[line] = state.blkIndent
+    state.tight, state.parentType = True, "description"
+    state.md.block.tokenize(state, line, end_line)
+    state.enclosing.pop()
+    state.tShift[line], state.sCount[line] = indents
+    state.ddIndent, state.blkIndent, state.tight, state.parentType = old
     state.push("dd_close", "dd", -1)
     state.level -= 1
     if is_tight:
@@ -209,35 +211,3 @@ def push_description(
     closing = Token("dl_close", "dl", -1, level=state.level, block=True)
     closing.meta = {"opening": list_opening}
     state.tokens.append(closing)
-
-
-def parse_content(state: StateBlock, line: int, end_line: int, content: int) -> None:
-    """Parse the blocks behind the marker and those indented as far."""
-    assert isinstance(state, GlfmState)
-    position = state.bMarks[line] + state.tShift[line]
-    width = content - position
-    old = (
-        state.ddIndent,
-        state.blkIndent,
-        state.tShift[line],
-        state.sCount[line],
-        state.tight,
-        state.parentType,
-    )
-    state.ddIndent = state.blkIndent
-    state.enclosing.append(state.blkIndent)
-    state.blkIndent = state.sCount[line] + width
-    state.tShift[line] = content - state.bMarks[line]
-    state.sCount[line] = state.blkIndent
-    state.tight = True
-    state.parentType = "description"
-    state.md.block.tokenize(state, line, end_line)
-    state.enclosing.pop()
-    (
-        state.ddIndent,
-        state.blkIndent,
-        state.tShift[line],
-        state.sCount[line],
-        state.tight,
-        state.parentType,
-    ) = old

@@ -1,8 +1,6 @@
 """Quotes, fenced quotes and alerts, where markdown-it reads them otherwise."""
 
-import contextlib
 import re
-from collections.abc import Iterator
 
 from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_block import StateBlock
@@ -180,9 +178,18 @@ def fenced_quote(
     if silent:
         return True
     close_line, has_close = find_close(state, start_line + 1, end_line, len(fence[0]))
+    # the lines inside begin where the fence does
+    indent = state.sCount[start_line] - state.blkIndent
+    taken: list[tuple[int, int]] = []
+    for line in range(start_line + 1, close_line if indent > 0 else 0):
+        spaces = min(indent, state.tShift[line], state.sCount[line] - state.blkIndent)
+        if spaces > 0:
+            move_start(state, line, spaces)
+            taken.append((line, spaces))
     first = len(state.tokens)
-    with outdented(state, start_line, close_line):
-        push_content(state, start_line, close_line)
+    push_content(state, start_line, close_line)
+    for line, spaces in taken:
+        move_start(state, line, -spaces)
     if kind is not None:
         mark_alert(state, first, kind[1].lower(), kind[2].strip())
     state.line = close_line + has_close
@@ -202,21 +209,6 @@ def find_close(
             return line, True
         line += 1
     return line, False
-
-
-@contextlib.contextmanager
-def outdented(state: StateBlock, start_line: int, close_line: int) -> Iterator[None]:
-    """Take the indentation of the opening fence from the lines inside."""
-    indent = state.sCount[start_line] - state.blkIndent
-    taken: list[tuple[int, int]] = []
-    for line in range(start_line + 1, close_line if indent > 0 else 0):
-        spaces = min(indent, state.tShift[line], state.sCount[line] - state.blkIndent)
-        if spaces > 0:
-            move_start(state, line, spaces)
-            taken.append((line, spaces))
-    yield
-    for line, spaces in taken:
-        move_start(state, line, -spaces)
 
 
 def move_start(state: StateBlock, line: int, spaces: int) -> None:

@@ -46,7 +46,9 @@ class GlfmRenderer(RendererHTML):
     ) -> str:
         """A tag; the end tag is most often all there is to say."""
         token = tokens[idx]
-        if token.hidden and token.nesting == -1 and is_before_block(tokens, idx):
+        # code has no tags around its content
+        is_before_code = idx + 1 < len(tokens) and tokens[idx + 1].nesting == 0
+        if token.hidden and token.nesting == -1 and is_before_code:
             return "\n"
         if token.nesting == -1 and not token.attrs and not token.hidden:
             return f"</{token.tag}>\n" if token.block else f"</{token.tag}>"
@@ -88,11 +90,6 @@ class GlfmRenderer(RendererHTML):
             elif token.type == "image":
                 out.append(self.renderInlineAsText(token.children, options, env))
         return "".join(out)
-
-
-def is_before_block(tokens: Sequence[Token], idx: int) -> bool:
-    """Whether a block without tags around its content, as code is, comes next."""
-    return idx + 1 < len(tokens) and tokens[idx + 1].nesting == 0
 
 
 def cell(token: Token) -> str:

@@ -161,9 +161,7 @@ def wikilink(state: StateInline, silent: bool) -> bool:
     """A wiki link outside of other links; its text is no markdown."""
     if not state.src.startswith("[[", state.pos) or state.linkLevel > 0:
         return False
-    if is_in_opening(state.src, state.pos):
-        return False
-    if is_in_brackets(state.src, state.pos):
+    if is_in_opening(state.src, state.pos) or is_in_brackets(state.src, state.pos):
         return False
     match = WIKILINK.match(state.src, state.pos, state.posMax)
     if match is None:
@@ -173,18 +171,14 @@ def wikilink(state: StateInline, silent: bool) -> bool:
         target = text if match[2] is None else unescapeAll(match[2]).strip()
         token = state.push("link_open", "a", 1)
         token.attrs = {"href": state.md.normalizeLink(target), "data-wikilink": "true"}
-        push_text(state, match[1].strip())
+        # escaped characters are marked as everywhere
+        for number, piece in enumerate(ESCAPED.split(match[1].strip())):
+            if piece:
+                content = piece if number % 2 else unescapeAll(piece)
+                state.push("escaped" if number % 2 else "text", "", 0).content = content
         state.push("link_close", "a", -1)
     state.pos = match.end()
     return True
-
-
-def push_text(state: StateInline, raw: str) -> None:
-    """Add a link's text, its escaped characters marked as everywhere."""
-    for number, piece in enumerate(ESCAPED.split(raw)):
-        if piece:
-            content = piece if number % 2 else unescapeAll(piece)
-            state.push("escaped" if number % 2 else "text", "", 0).content = content
 
 
 def is_in_opening(source: str, position: int) -> bool:

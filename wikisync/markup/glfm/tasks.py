@@ -45,7 +45,8 @@ def find_tasks(state: StateCore) -> None:
         elif token.type == "list_item_open":
             box = take_item_box(tokens[number + 1 : number + 3], state.env)
             if box is not None:
-                mark_task(token, lists[-1])
+                token.attrs = {**token.attrs, "class": "task-list-item"}
+                lists[-1].attrs = {**lists[-1].attrs, "class": "contains-task-list"}
                 out.append(box)
                 # a box takes its whole paragraph where it is alone in it
                 emptied = 0 if tokens[number + 2].content else 3
@@ -79,12 +80,6 @@ def take_box(inline: Token, pattern: re.Pattern[str], env: EnvType) -> Token | N
         return None
     inline.content = inline.content[match.end() :]
     return Token("task_box", "input", 0, info=sign)
-
-
-def mark_task(item: Token, task_list: Token) -> None:
-    """Write the classes of a task into its item and its list."""
-    item.attrs = {**item.attrs, "class": "task-list-item"}
-    task_list.attrs = {**task_list.attrs, "class": "contains-task-list"}
 
 
 def render_box(
