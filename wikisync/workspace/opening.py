@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.api.attachments import AttachmentSource
@@ -60,19 +60,14 @@ class WikiMoved(SyncError):
     """A wiki is not where it was when the cycle began: it has to be opened anew."""
 
 
-# -- held by this process ----------------------------------------------------------
-
-
 class Sides(Struct, frozen=True, kw_only=True):
     """One wiki of an open workspace as a cycle needs it."""
 
     section: WikiSection
     remote: TranslatedWiki
     local: LocalReplica
-
     confirm: Confirm | None = None
     """Asks the service whether it is the wiki that is meant, where nobody has yet."""
-
     remote_id: str = ""
     """Which wiki it is; empty while nobody asks the service."""
 
@@ -87,48 +82,38 @@ class SyncedWiki(Sides, frozen=True, kw_only=True):
     """The wiki as it is, behind ``remote``."""
 
 
-class OpenWorkspace:
+class OpenWorkspace(Struct, eq=False):
     """A workspace that this process holds, with its state."""
 
-    def __init__(
-        self,
-        workspace: ConfiguredWorkspace,
-        state: State,
-        identity: Identity | None,
-        *,
-        is_adopting: bool,
-        is_copied: bool = False,
-        is_shared: bool = False,
-        stack: ExitStack | None = None,
-    ) -> None:
-        self.workspace = workspace
-        self.state = state
-        self.identity = identity
-        """Which workspace the state knows; None before its first sync."""
-        self.is_adopting = is_adopting
-        """Its folders are taken as they are: nothing counts as deleted."""
-        self.is_copied = is_copied
-        self.is_shared = is_shared
-        self._stack = stack
-        """Ends with a workspace that is only read; None for any other."""
-        self._stand_ins: dict[str, Path] = {}
+    workspace: ConfiguredWorkspace
+    state: State
+    identity: Identity | None
+    """Which workspace the state knows; None before its first sync."""
+    is_adopting: bool
+    """Its folders are taken as they are: nothing counts as deleted."""
+    is_copied: bool
+    is_shared: bool
+    stack: ExitStack | None
+    """Ends with a workspace that is only read; None for any other."""
+    stand_ins: dict[str, Path] = field(default_factory=dict)
+    """Empty folders for those that a sync would make."""
 
     @property
     def is_read_only(self) -> bool:
         """Whether nothing in it may change."""
-        return self._stack is not None
+        return self.stack is not None
 
     def folder_of(self, wiki: WikiSection) -> Path:
         """A wiki's folder; an empty one elsewhere for one that a sync would make."""
         folder = self.workspace.folder_of(wiki)
-        if self._stack is None or not self._is_made(wiki) or os.path.lexists(folder):
+        if self.stack is None or not self._is_made(wiki) or os.path.lexists(folder):
             return folder
-        if wiki.folder not in self._stand_ins:
+        if wiki.folder not in self.stand_ins:
             from tempfile import TemporaryDirectory
 
-            made = self._stack.enter_context(TemporaryDirectory(prefix="wikisync-"))
-            self._stand_ins[wiki.folder] = Path(made)
-        return self._stand_ins[wiki.folder]
+            made = self.stack.enter_context(TemporaryDirectory(prefix="wikisync-"))
+            self.stand_ins[wiki.folder] = Path(made)
+        return self.stand_ins[wiki.folder]
 
     def _is_made(self, wiki: WikiSection) -> bool:
         return self.is_adopting or not self.known(wiki).base()
@@ -220,11 +205,11 @@ class OpenWorkspace:
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
         own, seen = self._folder(wiki), known
-        if self._stack is not None and self.match_of(wiki).is_new:
+        if self.stack is not None and self.match_of(wiki).is_new:
             # a dry run forgets pages in its state, and not what the wiki was seen with
             is_live = holder_of(self.workspace.private) is not None
             copy = State.copy(self.state.path, is_live=is_live)
-            seen = self._stack.enter_context(copy).wiki(wiki.owner)
+            seen = self.stack.enter_context(copy).wiki(wiki.owner)
         remote = TranslatedWiki(RememberedWiki(seen), LooseFiles(own), known)
         return Sides(section=wiki, remote=remote, local=self.local(wiki, own))
 
@@ -328,17 +313,7 @@ class OpenWorkspace:
         before = FolderIdentity.parse(self.known(wiki).memory.folder_identity)
         now = current_folder(self.folder_of(wiki), before)
         is_known = self.is_adopting or before is None or now.is_same_folder(before)
-        if not is_known:
-            self._refuse_that_of_another(wiki, now)
-        match = FolderMatch.SAME if is_known else FolderMatch.OTHER
-        if self.is_shared:
-            match = FolderMatch.SHARED
-        if self.is_adopting and is_first:
-            match = FolderMatch.ADOPTED
-        return match, before, now
-
-    def _refuse_that_of_another(self, wiki: WikiSection, now: FolderIdentity) -> None:
-        for other in self.workspace.config.wikis:
+        for other in () if is_known else self.workspace.config.wikis:
             theirs = FolderIdentity.parse(self.known(other).memory.folder_identity)
             if theirs is not None and now.is_same_folder(theirs):
                 raise Halted(
@@ -347,6 +322,12 @@ class OpenWorkspace:
                     hint="give the folders their names back; to put its pages on this"
                     " wiki instead, run: wikisync adopt",
                 )
+        match = FolderMatch.SAME if is_known else FolderMatch.OTHER
+        if self.is_shared:
+            match = FolderMatch.SHARED
+        if self.is_adopting and is_first:
+            match = FolderMatch.ADOPTED
+        return match, before, now
 
     def note_adopted(self) -> None:
         """The folders were scanned as they are; from now on absences count."""
@@ -384,17 +365,18 @@ def open_workspace(
         folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
         refuse_overlaps(root, folders)
     is_held = is_held and not is_read_only
+    private = workspace.private
     if not is_held and not is_read_only:
         # a first scan has to have it, too
         try:
-            make_private_folder(workspace.private)
+            make_private_folder(private)
         except OSError as exc:
-            raise folder_error("write to", str(workspace.private), exc) from exc
-    lock = locked(workspace.private, f"the workspace {root}", is_watch=is_watch)
-    file = workspace.private / STATE_FILE
+            raise folder_error("write to", str(private), exc) from exc
+    lock = locked(private, f"the workspace {root}", is_watch=is_watch)
+    file = private / STATE_FILE
     with (
         lock if is_held else nullcontext(),
-        State.copy(file, is_live=holder_of(workspace.private) is not None)
+        State.copy(file, is_live=holder_of(private) is not None)
         if is_read_only
         else State.open(file, is_held=is_held) as state,
         ExitStack() as stack,
@@ -402,12 +384,12 @@ def open_workspace(
         state.follow_folders({one.owner: one.folder for one in workspace.config.wikis})
         recorded = Identity.parse(state.recalled(IDENTITY))
         if adopts:
-            adopt(workspace.private)
+            adopt(private)
             state.remember(ADOPTING, "yes")
         matched = StateMatch.SAME
         if is_guarded:
             earlier = filter(None, map(Identity.parse, _earlier(state)))
-            matched = state_match(workspace.private, recorded, tuple(earlier))
+            matched = state_match(private, recorded, tuple(earlier))
         is_copied = matched is StateMatch.COPIED
         opened = OpenWorkspace(
             workspace,
