@@ -81,21 +81,31 @@ async def restore_pages(
     """
     failed: dict[str, errors.WikisyncError] = {}
     with open_workspace(workspace, is_held=False) as opened:
-        found = await _found(opened, _scopes(workspace, scope), since, failed)
-        done = await _restored(opened, found, failed) if is_real else found
+        # each wiki that is meant with the folder in it, empty for all of it
+        if scope is None:
+            scopes = dict.fromkeys(workspace.config.wikis, Slug(""))
+        elif section := workspace.wiki_at(scope):
+            scopes = {section: Slug("")}
+        else:
+            section, slug = named_pages(workspace, scope)
+            scopes = {section: Slug(f"{slug.rstrip('/')}/")}
+        found = await _found(opened, scopes, since, failed)
+        if not is_real:
+            return found, failed
+        sections = dict.fromkeys(one.section for one in found)
+        locals_ = {section: opened.local(section) for section in sections}
+        done: list[Earlier] = []
+        for one in found:
+            local, known = locals_[one.section], opened.known(one.section)
+            if one.file != one.slug:
+                known.record_alias(one.file, one.slug)
+            try:
+                await bring_back(local, known, one.slug, one.version, one.current)
+            except (errors.FolderError, errors.PreconditionFailed) as error:
+                failed[one.name] = error
+            else:
+                done.append(one)
     return done, failed
-
-
-def _scopes(
-    workspace: ConfiguredWorkspace, scope: str | None
-) -> Mapping[WikiSection, Slug]:
-    """The wikis that are meant, each with the folder in it; empty for all of it."""
-    if scope is None:
-        return dict.fromkeys(workspace.config.wikis, Slug(""))
-    if section := workspace.wiki_at(scope):
-        return {section: Slug("")}
-    section, slug = named_pages(workspace, scope)
-    return {section: Slug(f"{slug.rstrip('/')}/")}
 
 
 async def _found(
@@ -158,27 +168,6 @@ async def _versions_at(
         if text is not None and is_late:
             found[slug] = Version(None, LAST_SYNC, text, base[slug].format)
     return found
-
-
-async def _restored(
-    opened: OpenWorkspace,
-    found: Sequence[Earlier],
-    failed: dict[str, errors.WikisyncError],
-) -> Sequence[Earlier]:
-    sections = dict.fromkeys(one.section for one in found)
-    locals_ = {section: opened.local(section) for section in sections}
-    done: list[Earlier] = []
-    for one in found:
-        local, known = locals_[one.section], opened.known(one.section)
-        if one.file != one.slug:
-            known.record_alias(one.file, one.slug)
-        try:
-            await bring_back(local, known, one.slug, one.version, one.current)
-        except (errors.FolderError, errors.PreconditionFailed) as error:
-            failed[one.name] = error
-        else:
-            done.append(one)
-    return done
 
 
 async def find_page(
