@@ -17,8 +17,6 @@ from wikisync.site.model import WikiInfo, WikiOrigin
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.identity import service_of
 
-SKIPPED = "wiki-skipped"
-
 
 class Selection(Struct, frozen=True):
     """Which wikis a command line asks for."""
@@ -107,20 +105,16 @@ class Found(Struct):
     failed: dict[str, RemoteError] = field(default_factory=dict)
     _owners: set[WikiOwner] = field(default_factory=set)
 
-    def add(self, wiki: FoundWiki) -> None:
-        """Add a wiki unless it is there already; being named counts more."""
-        if self._is_new(wiki):
-            self._owners.add(wiki.owner)
-            self.wikis.append(wiki)
-
-    def leave_out(self, wiki: FoundWiki) -> None:
-        """Note a wiki that is switched off."""
-        if self._is_new(wiki):
-            self.skipped.append(skipped(wiki.owner, "its wiki is disabled"))
-
-    def _is_new(self, wiki: FoundWiki) -> bool:
+    def add(self, wiki: FoundWiki, *, is_off: bool = False) -> None:
+        """Add a wiki, or note that it is switched off, unless it is there already."""
         owner = wiki.owner
-        return owner not in self._owners and not self.selection.excludes(owner)
+        if owner in self._owners or self.selection.excludes(owner):
+            return
+        if is_off:
+            self.skipped.append(skipped(owner, "its wiki is disabled"))
+        else:
+            self._owners.add(owner)
+            self.wikis.append(wiki)
 
 
 async def find_wikis(
@@ -134,12 +128,12 @@ async def find_wikis(
     selection.check()
     selection = selection.named(client.address)
     found = Found(selection)
-    everything = ["--all"] if selection.is_all and not selection.groups else []
     searches = [
         *((f"--project {path}", "project", path) for path in selection.projects),
         *((selection.group_option(one), "group", one) for one in selection.groups),
-        *((option, "", "") for option in everything),
     ]
+    if selection.is_all and not selection.groups:
+        searches.append(("--all", "", ""))
     for option, kind, path in searches:
         try:
             await _search(client, found, option, kind, path)
@@ -157,10 +151,7 @@ async def _search(
 ) -> None:
     def see(record: ProjectRecord | GroupRecord, *, is_named: bool = False) -> None:
         wiki = wiki_of(client, record, asked_by=option, is_named=is_named)
-        if is_switched_off(record) and not is_named:
-            found.leave_out(wiki)
-        else:
-            found.add(wiki)
+        found.add(wiki, is_off=is_switched_off(record) and not is_named)
 
     if kind == "project":
         see(await client.project(path), is_named=True)
@@ -189,7 +180,7 @@ def is_switched_off(record: ProjectRecord | GroupRecord) -> bool:
 
 def skipped(owner: WikiOwner, reason: str) -> Problem:
     """A note that a wiki which nobody named is left out."""
-    return Problem(SKIPPED, str(owner), f"left out: {reason}")
+    return Problem("wiki-skipped", str(owner), f"left out: {reason}")
 
 
 def wiki_of(

@@ -212,13 +212,12 @@ def build(
     options: model.SiteOptions,
     progress: Progress,
     *,
-    keeping: Keeping | None = None,
+    keeping: Keeping,
     books: BookRequest = NO_BOOKS,
 ) -> Exported:
     """Make the site of what was pulled; UsageError where that is no wiki with pages."""
     from wikisync.site.book.writing import with_books  # slow to load
 
-    keeping = keeping or Keeping((), service_of(client))
     kept = keeping.kept(pulled, mirror, output) if output else []
     if not pulled.wikis and pulled.failed:
         raise pulled.failed[0].error

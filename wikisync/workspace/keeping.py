@@ -33,10 +33,6 @@ from wikisync.workspace.sentences import ago
 
 T = TypeVar("T")
 
-KEPT = "wiki-kept"
-UNLISTED = "wiki-unlisted"
-ANOTHER = "wiki-of-another"
-REMOVED = "wiki-removed"
 TO_REMOVE = "fix the cause and export again, or remove it with --allow-emptying"
 
 
@@ -60,7 +56,7 @@ class KeptWiki(Struct, frozen=True):
         if self.read_at is not None:
             age = f"from {ago(max(0.0, now - self.read_at))}"
         message = f"{self.reason}; the site keeps its {what} {age}"
-        return Problem(KEPT, str(self.wiki.owner), message, TO_REMOVE)
+        return Problem("wiki-kept", str(self.wiki.owner), message, TO_REMOVE)
 
 
 class Keeping:
@@ -92,8 +88,8 @@ class Keeping:
 
     def holds(self, wiki: FoundWiki) -> bool:
         """Whether the site has this wiki already."""
-        published = ((one.owner, one.origin, True) for one in self.published)
-        return WikiIndex(published).find(wiki.owner, wiki.origin) is not None
+        index = self._index((one, True) for one in self.published)
+        return index.find(wiki.owner, wiki.origin) is not None
 
     def may_leave(self, wiki: PublishedWiki) -> bool:
         """Whether the site may be made without a wiki."""
@@ -124,9 +120,22 @@ class Keeping:
         missing = [
             wiki for wiki in self.published if not index.find(wiki.owner, wiki.origin)
         ]
-        others = [wiki for wiki in missing if not self._is_meant(wiki, found)]
+        others = [
+            wiki
+            for wiki in missing
+            if wiki.origin.service not in {"", self._service}
+            or not found.selection.means(wiki.owner, wiki.origin.asked_by)
+        ]
         if not self._replaces and not self._allows_emptying:
-            self._refuse_other_service(others)
+            services = {wiki.origin.service for wiki in others} - {"", self._service}
+            if services:
+                raise UsageError(
+                    f"the site holds wikis of {' and '.join(sorted(services))}, and"
+                    f" this export is of {self._service}; nothing was changed",
+                    hint="add --replace if that is the new address of the same service"
+                    " or if the site should be replaced, or choose another folder with"
+                    " -o",
+                )
             refuse_leaving(others)
         self._leaving.update(wiki.owner for wiki in others)
         for wiki in missing:
@@ -134,25 +143,12 @@ class Keeping:
                 await self._ask(client, wiki, found)
         self._keep_apart(missing, found)
 
-    def _refuse_other_service(self, others: Iterable[PublishedWiki]) -> None:
-        services = {wiki.origin.service for wiki in others} - {"", self._service}
-        if services:
-            raise UsageError(
-                f"the site holds wikis of {' and '.join(sorted(services))},"
-                f" and this export is of {self._service}; nothing was changed",
-                hint="add --replace if that is the new address of the same service or"
-                " if the site should be replaced, or choose another folder with -o",
-            )
-
-    def _is_meant(self, wiki: PublishedWiki, found: Found) -> bool:
-        origin = wiki.origin
-        is_same_service = origin.service in {"", self._service}
-        return is_same_service and found.selection.means(wiki.owner, origin.asked_by)
-
     async def _ask(self, client: Client, wiki: PublishedWiki, found: Found) -> None:
         option = wiki.origin.asked_by
+        key = wiki.origin.id or wiki.owner.full_path
+        is_group = wiki.owner.kind == "group"
         try:
-            there, is_off = await _by_id(client, wiki)
+            record = await (client.group(key) if is_group else client.project(key))
         except NotFound as error:
             # the date says that somebody deleted it, the others that the token is good
             if wiki.origin.deletion_date and found.wikis:
@@ -170,7 +166,8 @@ class Keeping:
                 raise
             self._reasons[wiki.owner] = error.message
             return
-        if is_off:
+        there = wiki_of(client, record, asked_by=option)
+        if is_switched_off(record):
             self._leave(wiki, "its wiki is disabled")
         elif found.selection.excludes(there.owner) or (
             option.endswith("--all") and not found.selection.means(there.owner, "")
@@ -189,7 +186,7 @@ class Keeping:
     def _leave(self, wiki: PublishedWiki, reason: str) -> None:
         self._leaving.add(wiki.owner)
         message = f"removed from the site: {reason}"
-        self.notes.append(Problem(REMOVED, str(wiki.owner), message))
+        self.notes.append(Problem("wiki-removed", str(wiki.owner), message))
 
     def _keep_apart(self, missing: Iterable[PublishedWiki], found: Found) -> None:
         for wiki in missing:
@@ -231,31 +228,19 @@ class Keeping:
                 )
             elif error := index.find(wiki.owner, wiki.origin):
                 self._reasons[wiki.owner] = error.message
-            staying.append(self._as_read_last(wiki, mirror, output))
+            reason = self._reasons.get(wiki.owner, "the service no longer lists it")
+            name = name_of(self._service, wiki.owner.kind, wiki.origin.id)
+            noted = mirror.noted(name)
+            if noted.number and not _is_shrunk(wiki, noted.count):
+                staying.append(KeptWiki(wiki, reason, noted.number, noted.read_at))
+                continue
+            pages = (output / wiki.prefix).rglob("*.html")
+            times = (page.stat().st_mtime for page in pages)
+            staying.append(KeptWiki(wiki, reason, 0, max(times, default=None)))
         return staying
-
-    def _as_read_last(
-        self, wiki: PublishedWiki, mirror: Mirror, output: Path
-    ) -> KeptWiki:
-        reason = self._reasons.get(wiki.owner, "the service no longer lists it")
-        name = name_of(self._service, wiki.owner.kind, wiki.origin.id)
-        noted = mirror.noted(name)
-        if noted.number and not _is_shrunk(wiki, noted.count):
-            return KeptWiki(wiki, reason, noted.number, noted.read_at)
-        pages = (output / wiki.prefix).rglob("*.html")
-        times = (page.stat().st_mtime for page in pages)
-        return KeptWiki(wiki, reason, 0, max(times, default=None))
 
     def _index(self, wikis: Iterable[tuple[WikiInfo, T]]) -> WikiIndex[T]:
         return WikiIndex((wiki.owner, wiki.origin, value) for wiki, value in wikis)
-
-
-async def _by_id(client: Client, wiki: PublishedWiki) -> tuple[FoundWiki, bool]:
-    key = wiki.origin.id or wiki.owner.full_path
-    is_group = wiki.owner.kind == "group"
-    record = await (client.group(key) if is_group else client.project(key))
-    found = wiki_of(client, record, asked_by=wiki.origin.asked_by)
-    return found, is_switched_off(record)
 
 
 def _is_same(found: FoundWiki, wiki: PublishedWiki) -> bool:
@@ -279,7 +264,7 @@ def _of_another(other: FoundWiki, moved: FoundWiki, option: str) -> Problem:
     """What is reported where the path that a person names leads to another wiki."""
     kind, path = moved.owner.kind, moved.owner.full_path
     return Problem(
-        ANOTHER,
+        "wiki-of-another",
         str(other.owner),
         f"is another {kind} now (id {other.id}); yours (id {moved.id}) is {path},"
         f" which is published",
@@ -289,7 +274,7 @@ def _of_another(other: FoundWiki, moved: FoundWiki, option: str) -> Problem:
 
 def _unlisted(wiki: FoundWiki) -> Problem:
     return Problem(
-        UNLISTED,
+        "wiki-unlisted",
         str(wiki.owner),
         f"the service does not list it but returns it by its id {wiki.id}; new wikis"
         f" may be missing",

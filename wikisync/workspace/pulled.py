@@ -20,7 +20,6 @@ from wikisync.workspace.runner import Runner, WikiWork
 from wikisync.workspace.sentences import problem_as_json
 
 NAMES_SHOWN_MAX = 10
-LEFT_OUT = "wiki-left-out"
 
 
 class PulledWiki(Struct, frozen=True):
@@ -51,7 +50,7 @@ class FailedWiki(Struct, frozen=True):
     def problem(self) -> Problem:
         """What is reported of it, where nothing was kept of it."""
         return Problem(
-            LEFT_OUT,
+            "wiki-left-out",
             str(self.wiki.owner),
             f"left out: {self.error.message}",
             self.error.hint or "",
