@@ -9,6 +9,8 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import Struct, field
+
 from wikisync import errors
 from wikisync.config import WikiSection
 from wikisync.core.model import WRITABLE_FORMATS, Format, Slug, digest_of
@@ -38,24 +40,18 @@ VERSIONS_MAX = 256
 Answer = dict[str, Any]
 
 
-class Agent:
+class Agent(Struct, eq=False):
     """What an agent may do with the pages of one workspace."""
 
-    def __init__(
-        self,
-        workspace: ConfiguredWorkspace,
-        credentials: Credentials,
-        *,
-        syncs: bool = False,
-        allows_delete: bool = False,
-    ) -> None:
-        """``syncs``: each write is synced at once."""
-        self.workspace = workspace
-        self._credentials = credentials
-        self._syncs = syncs
-        self._allows_delete = allows_delete
-        self._texts: OrderedDict[str, str] = OrderedDict()
-        self._turn = asyncio.Lock()
+    workspace: ConfiguredWorkspace
+    credentials: Credentials
+    syncs: bool
+    """Whether each write is synced at once."""
+    allows_delete: bool
+    texts: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    """What was read, by version, the latest last."""
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One write at a time."""
 
     # -- reading -------------------------------------------------------------------
 
@@ -136,7 +132,7 @@ class Agent:
                 ]
             }
             try:
-                found = await read_revisions(opened, section, slug, self._credentials)
+                found = await read_revisions(opened, section, slug, self.credentials)
             except errors.WikisyncError as error:
                 answer["revisions_unknown"] = error.message
                 return answer
@@ -160,7 +156,7 @@ class Agent:
 
         PreconditionFailed where the page is in conflict, or its new text would clash.
         """
-        async with self._turn:
+        async with self.turn:
             section, file = await asyncio.to_thread(self._file, page)
             base = self._base(section, file, version)
             if not old and len(base) > PART_CHARS_MAX:
@@ -196,7 +192,7 @@ class Agent:
         self, page: str, text: str, markup: str = "markdown"
     ) -> Answer:
         """Create a page that is not there yet, and can have this name and format."""
-        async with self._turn:
+        async with self.turn:
             section, slug = self._named(page)
             if markup not in WRITABLE_FORMATS:
                 known = ", ".join(sorted(WRITABLE_FORMATS))
@@ -218,10 +214,10 @@ class Agent:
 
     async def delete_page(self, page: str, version: str) -> Answer:
         """Move a page of this version into the trash, or say what that does."""
-        async with self._turn:
+        async with self.turn:
             section, file = await asyncio.to_thread(self._file, page)
             text = self._base(section, file, version)
-            if not self._allows_delete:
+            if not self.allows_delete:
                 if text != self._text(section, file):
                     raise errors.PreconditionFailed(
                         f"{page} was changed in the meantime"
@@ -283,22 +279,22 @@ class Agent:
 
     def _noted(self, text: str) -> str:
         version = digest_of(text.encode())[:16]
-        self._texts[version] = text
-        self._texts.move_to_end(version)
-        while len(self._texts) > VERSIONS_MAX:
-            self._texts.popitem(last=False)
+        self.texts[version] = text
+        self.texts.move_to_end(version)
+        while len(self.texts) > VERSIONS_MAX:
+            self.texts.popitem(last=False)
         return version
 
     def _base(self, section: WikiSection, file: ListedFile, version: str) -> str:
-        if version not in self._texts:
+        if version not in self.texts:
             # of a page that is as it was read before this process began
             self._noted(self._text(section, file))
-        if version not in self._texts:
+        if version not in self.texts:
             raise errors.UsageError(
                 f"version {version} of {file.slug} is not known",
                 hint="read the page, and edit the version that the answer names",
             )
-        return self._texts[version]
+        return self.texts[version]
 
     async def _refuse_conflict(self, section: WikiSection, file: ListedFile) -> None:
         waiting = await self._waiting(section, file.slug)
@@ -323,7 +319,7 @@ class Agent:
 
     async def _carried(self, section: WikiSection, slug: Slug) -> Answer:
         holder = holder_of(self.workspace.private)
-        if not self._syncs or holder is not None:
+        if not self.syncs or holder is not None:
             carrier = "the running wikisync" if holder else "the next sync"
             return {"sync": f"{carrier} carries it to the wiki"}
         try:
@@ -332,7 +328,7 @@ class Agent:
                 # by a file: without an extension it may be a folder
                 [f"{section.folder}/{path_of(slug, Format.MARKDOWN)}"],
                 SyncRequest(),
-                self._credentials,
+                self.credentials,
             )
         except errors.WikisyncError as error:
             return {"sync": f"not synced: {failure_sentence(str(slug), error)}"}

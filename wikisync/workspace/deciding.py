@@ -12,6 +12,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from wikisync.api.budget import shown_time
 from wikisync.config import WikiSection
 from wikisync.core.layout import HEALTH_FILE, PRIVATE_FOLDER, STATE_FILE
@@ -21,29 +23,15 @@ from wikisync.errors import FolderError, NotFound, PreconditionFailed, UsageErro
 from wikisync.folder.workspace import holder_of
 from wikisync.merging.conflict import Piece, has_marker
 from wikisync.site.history import difference, shown_versions
-from wikisync.site.preview.states import (
-    EarlierText,
-    PageStatus,
-    StateName,
-    SyncStatus,
-    Waiting,
-    digest_of_pieces,
-)
+from wikisync.site.preview import states
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.safety import Batch, Decision, decide
+from wikisync.workspace import restoring
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import Condition
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.resolving import pieces_of, settle
-from wikisync.workspace.restoring import (
-    Version,
-    bring_back,
-    find_page,
-    read_revisions,
-    text_of,
-    versions_of,
-)
 from wikisync.workspace.sentences import local_time
 from wikisync.workspace.service import Credentials
 from wikisync.workspace.status import Difference, headline, rows, scan
@@ -53,7 +41,7 @@ _AWAY: Mapping[str, str] = {
     Condition.LIMITED.value: "service limits requests",
     Condition.REFUSED.value: "service rejects the token",
 }
-_COUNTED: Mapping[StateName, str] = {
+_COUNTED: Mapping[states.StateName, str] = {
     "changed": "changed here",
     "waiting": "on the way",
     "held": "held",
@@ -78,26 +66,20 @@ def note_decision(known: WikiState, batch: Batch, decision: Decision) -> None:
         known.note_done(time.time(), NO_SLUG, f"{decision} by the user: {batch}")
 
 
-class WorkspaceDecisions:
+class WorkspaceDecisions(Struct, frozen=True):
     """What a person decides about one workspace."""
 
-    def __init__(
-        self,
-        root: Path,
-        credentials: Credentials,
-        health: Callable[[], Mapping[str, Any]] = dict,
-    ) -> None:
-        """``health`` is that of a watch that runs, or empty.
-
-        ``credentials`` are for the history of the wiki, which the service has.
-        """
-        self._root, self._credentials, self._health = root, credentials, health
+    root: Path
+    credentials: Credentials
+    """For the history of the wiki, which the service has."""
+    health: Callable[[], Mapping[str, Any]] = dict
+    """That of a watch that runs, or empty."""
 
     @contextmanager
     def _opened(
         self, owner: WikiOwner, *, is_held: bool = False, is_read_only: bool = False
     ) -> Iterator[tuple[OpenWorkspace, WikiSection]]:
-        workspace = find_workspace(self._root)
+        workspace = find_workspace(self.root)
         section = next(
             (one for one in workspace.config.wikis if one.owner == owner), None
         )
@@ -110,13 +92,13 @@ class WorkspaceDecisions:
 
     def stamp(self) -> object:
         """Another one where the state is, or what a watch says of itself."""
-        private, holder = self._root / PRIVATE_FOLDER, None
+        private, holder = self.root / PRIVATE_FOLDER, None
         with suppress(FolderError):
             holder = holder_of(private)
         names = (STATE_FILE, f"{STATE_FILE}-wal", HEALTH_FILE)
         return holder, [status_at(private / name) for name in names]
 
-    def sync_status(self, owner: WikiOwner) -> SyncStatus:
+    def sync_status(self, owner: WikiOwner) -> states.SyncStatus:
         """How a wiki stands, as ``status`` and the watch that runs have it."""
         with self._opened(owner, is_read_only=True) as (opened, section):
             status = asyncio.run(scan(opened, section, None))
@@ -126,7 +108,7 @@ class WorkspaceDecisions:
         watch = self._watched(section)
         of_batches = {one.slug for batch in status.batches for one in batch.members}
         found = [
-            Waiting(
+            states.Waiting(
                 row.sentence,
                 files.get(row.slug, row.slug) if row.slug else "",
                 row.slug in conflicts,
@@ -141,16 +123,14 @@ class WorkspaceDecisions:
             files.get(one.slug, one.slug): _page_status(one, watch)
             for one in status.differences
         }
-        held = PageStatus("held", "waits for approval")
+        held = states.PageStatus("held", "waits for approval")
         pages |= {files.get(slug, slug): held for slug in of_batches}
         if watch is None:
-            at = status.health.last_good_at
-            usual, line = PageStatus("same"), "never synced"
-            if at is not None:
-                line = f"last sync {shown_time(at)}"
+            at, usual = status.health.last_good_at, states.PageStatus("same")
+            line = "never synced" if at is None else f"last sync {shown_time(at)}"
         else:
             line = watch.note
-            usual = watch if watch.state == "away" else PageStatus(watch.state)
+            usual = watch if watch.state == "away" else states.PageStatus(watch.state)
         counts = Counter(one.state for one in pages.values())
         if counts and usual.state != "away":
             line = ", ".join(
@@ -158,11 +138,11 @@ class WorkspaceDecisions:
                 for one, words in _COUNTED.items()
                 if counts[one]
             )
-        return SyncStatus(line, usual, pages, headline(status), found)
+        return states.SyncStatus(line, usual, pages, headline(status), found)
 
-    def _watched(self, section: WikiSection) -> PageStatus | None:
+    def _watched(self, section: WikiSection) -> states.PageStatus | None:
         """A page that nothing waits for, as the watch knows it; None without one."""
-        health = self._health()
+        health = self.health()
         wikis = health.get("wikis", ())
         wiki = next((one for one in wikis if one["folder"] == section.folder), None)
         if wiki is None:
@@ -170,8 +150,12 @@ class WorkspaceDecisions:
         service, condition = health["service"], wiki["condition"]
         if service["problem"]:
             why = _AWAY.get(service["condition"], "service away")
-            return PageStatus("away", f"{why} since {shown_time(service['since'])}")
-        return PageStatus("synced" if condition in _IN_REACH else "same", condition)
+            return states.PageStatus(
+                "away", f"{why} since {shown_time(service['since'])}"
+            )
+        return states.PageStatus(
+            "synced" if condition in _IN_REACH else "same", condition
+        )
 
     def decide(self, owner: WikiOwner, batch: int, *, is_approved: bool) -> str:
         """Approve or refuse what a safety stop holds; NotFound where none waits."""
@@ -189,8 +173,8 @@ class WorkspaceDecisions:
         return f"{decision}; {self._when()}"
 
     def _when(self) -> str:
-        holder = holder_of(find_workspace(self._root).private)
-        return "the running watch applies it" if holder else "the next sync applies it"
+        holder = holder_of(find_workspace(self.root).private)
+        return f"the {'running watch' if holder else 'next sync'} applies it"
 
     def pieces(self, owner: WikiOwner, slug: Slug) -> Sequence[Piece]:
         """A page with its clashes, as far as its conflict file is settled already."""
@@ -204,13 +188,13 @@ class WorkspaceDecisions:
         """Make the text the page, as ``resolve``; PreconditionFailed if it moved."""
         if has_marker(text):
             raise UsageError("the text has marker lines", hint="remove them")
-        holder = holder_of(find_workspace(self._root).private)
+        holder = holder_of(find_workspace(self.root).private)
         with self._opened(owner, is_held=holder is None) as (opened, section):
             page = opened.page_of(section, slug)
             known = opened.known(section)
             is_there = page in known.conflict_files()
             now = asyncio.run(pieces_of(opened, section, page)) if is_there else ()
-            if not is_there or digest_of_pieces(now) != seen:
+            if not is_there or states.digest_of_pieces(now) != seen:
                 raise PreconditionFailed(
                     f"the conflict of {slug} is another one by now",
                     hint="open it again",
@@ -221,31 +205,30 @@ class WorkspaceDecisions:
 
     def earlier(
         self, owner: WikiOwner, slug: Slug, *, of_wiki: bool
-    ) -> Sequence[EarlierText]:
+    ) -> Sequence[states.EarlierText]:
         """The texts that a page had, the newest first."""
         with self._opened(owner, is_read_only=not of_wiki) as (opened, section):
             if of_wiki:
-                page = opened.page_of(section, slug)
-                return self._of_wiki(opened, section, page)
-            page, _ = asyncio.run(find_page(opened, section, slug))
-            found = versions_of(opened, section, page)[: TEXTS_MAX + 1]
+                return self._of_wiki(opened, section, opened.page_of(section, slug))
+            page, _ = asyncio.run(restoring.find_page(opened, section, slug))
+            found = restoring.versions_of(opened, section, page)[: TEXTS_MAX + 1]
         shown, texts = [], [one.text.splitlines() for one in found]
         pairs = list(zip_longest(found, texts, texts[1:]))
         for one, now, was in pairs[:TEXTS_MAX]:
             shows = ("", False) if was is None else difference(was, now)[:2]
             until = "the last sync" if one.at is None else f"until {local_time(one.at)}"
             where = "" if one.at is None else one.where
-            shown.append(EarlierText(_id(one), until, where, *shows))
+            shown.append(states.EarlierText(_id(one), until, where, *shows))
         return shown
 
     def _of_wiki(
         self, opened: OpenWorkspace, section: WikiSection, page: Slug
-    ) -> Sequence[EarlierText]:
-        reading = read_revisions(opened, section, page, self._credentials)
+    ) -> Sequence[states.EarlierText]:
+        reading = restoring.read_revisions(opened, section, page, self.credentials)
         found = asyncio.run(reading)
         shown = shown_versions(found.rows[: TEXTS_MAX + 1], TEXTS_MAX, found.texts)
         return [
-            EarlierText(
+            states.EarlierText(
                 row.commit,
                 local_time(row.at),
                 " ".join(filter(None, (row.kind, row.author and f"by {row.author}"))),
@@ -259,30 +242,38 @@ class WorkspaceDecisions:
         """Make an earlier text the page, as ``restore`` does; the other is kept."""
         with self._opened(owner) as (opened, section):
             known = opened.known(section)
-            page, current = asyncio.run(find_page(opened, section, slug))
-            found = versions_of(opened, section, page)
+            page, current = asyncio.run(restoring.find_page(opened, section, slug))
+            found = restoring.versions_of(opened, section, page)
             chosen = next((one for one in found if _id(one) == text_id), None)
             if chosen is None:
-                reading = read_revisions(opened, section, page, self._credentials)
+                reading = restoring.read_revisions(
+                    opened, section, page, self.credentials
+                )
                 base = known.base().get(page)
                 markup = base.format if base else Format.MARKDOWN
-                chosen = asyncio.run(text_of(asyncio.run(reading), text_id, markup))
+                chosen = asyncio.run(
+                    restoring.text_of(asyncio.run(reading), text_id, markup)
+                )
             if has_marker(chosen.text):
                 raise UsageError("the text is of a conflict file with marker lines")
-            asyncio.run(bring_back(opened.local(section), known, page, chosen, current))
+            asyncio.run(
+                restoring.bring_back(
+                    opened.local(section), known, page, chosen, current
+                )
+            )
 
 
-def _page_status(one: Difference, watch: PageStatus | None) -> PageStatus:
+def _page_status(one: Difference, watch: states.PageStatus | None) -> states.PageStatus:
     """How far a page is that is not in sync."""
     reason = one.sentence.partition(";")[0]
     if one.side == "held":
-        return PageStatus("held", reason)
+        return states.PageStatus("held", reason)
     if watch is None:
-        return PageStatus("changed")
+        return states.PageStatus("changed")
     if watch.state == "away":
-        return PageStatus("waiting", watch.note)
-    return PageStatus("waiting", reason if one.side == "waiting" else "")
+        return states.PageStatus("waiting", watch.note)
+    return states.PageStatus("waiting", reason if one.side == "waiting" else "")
 
 
-def _id(version: Version) -> str:
+def _id(version: restoring.Version) -> str:
     return str(digest_of(version.text.encode("utf-8", "surrogatepass")))

@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
-import msgspec
 from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
@@ -29,14 +28,13 @@ from wikisync.markup.source import clean_source
 from wikisync.workspace.configured import nearest_workspace, read_config
 
 STDIN = "-"
-STDIN_SLUG = model.Slug("page")
 FILE_BYTES_MAX = 16 * 1024 * 1024
 INCLUDE_BYTES_MAX = 1024 * 1024
 NEIGHBOURS_MAX = 20_000
 """Files listed around a single file, which may lie in a very large folder."""
 
 
-class RenderedFile(msgspec.Struct):
+class RenderedFile(Struct):
     """What ``--json`` prints of one file."""
 
     file: str
@@ -66,21 +64,17 @@ class Surroundings(Struct):
     pages: dict[model.Slug, str] = field(default_factory=dict)
     attachments: set[model.AttachmentPath] = field(default_factory=set)
 
-    def index(self) -> LinkIndex:
-        """The link index of these pages."""
-        return LinkIndex(self.pages, self.attachments)
 
-
-class RelativeUrls:
+class RelativeUrls(Struct):
     """Addresses relative to one output file, for files that lie side by side."""
 
-    def __init__(self, relative: str, pages: Mapping[model.Slug, str]) -> None:
-        self._folder = posixpath.dirname(relative)
-        self._pages = pages
+    relative: str
+    """Path of that file."""
+    pages: Mapping[model.Slug, str]
 
     def page(self, slug: model.Slug, fragment: str) -> str:
         """The page's own output file."""
-        address = self._relative(html_name(self._pages[slug]))
+        address = self._relative(html_name(self.pages[slug]))
         return f"{address}#{quote(fragment)}" if fragment else address
 
     def attachment(self, path: model.AttachmentPath) -> str:
@@ -92,26 +86,22 @@ class RelativeUrls:
         return self._relative(target.lstrip("/"))
 
     def _relative(self, path: str) -> str:
-        address = quote(posixpath.relpath(path, self._folder or "."))
+        folder = posixpath.dirname(self.relative)
+        address = quote(posixpath.relpath(path, folder or "."))
         # "a:b" would be read as a scheme
         return address if ":" not in address.partition("/")[0] else f"./{address}"
 
 
-class FileRenderer:
+class FileRenderer(Struct):
     """Finds, reads and renders files; counts those that failed."""
 
-    def __init__(
-        self,
-        page_format: model.Format | None,
-        messages: Messages,
-        markup: Sequence[str] = (),
-    ) -> None:
-        self.page_format = page_format
-        self.messages = messages
-        self.failures = 0
-        self._markup = markup
-        self._options: dict[Path, MarkupOptions] = {}
-        self._surroundings: dict[Path, Surroundings] = {}
+    page_format: model.Format | None
+    messages: Messages
+    markup: Sequence[str]
+    failures: int = 0
+    options: dict[Path, MarkupOptions] = field(default_factory=dict)
+    """By root, as are the surroundings."""
+    surroundings: dict[Path, Surroundings] = field(default_factory=dict)
 
     def fail(self, error: errors.WikisyncError) -> None:
         """Report one file and go on."""
@@ -123,23 +113,20 @@ class FileRenderer:
         for name in names:
             path = Path(name)
             if name == STDIN:
-                yield Source(STDIN, STDIN_SLUG, None)
-            elif path.is_dir():
-                yield from self._sources_in(path)
-            else:
+                yield Source(STDIN, "page", None)
+                continue
+            if not path.is_dir():
                 yield Source(name, path.name, path.parent)
-
-    def _sources_in(self, root: Path) -> Iterator[Source]:
-        found = sorted(self._around(root).pages.values())
-        if not found:
-            self.fail(
-                errors.FolderError(
-                    f"no page in the folder {root}",
+                continue
+            found = sorted(self._around(path).pages.values())
+            if not found:
+                error = errors.FolderError(
+                    f"no page in the folder {path}",
                     hint="pages end in .md, .rdoc, .adoc, .org and the like",
                 )
-            )
-        for relative in found:
-            yield Source(str(root / relative), relative, root)
+                self.fail(error)
+            for relative in found:
+                yield Source(str(path / relative), relative, path)
 
     def render(self, source: Source) -> RenderedFile:
         """One file; FolderError where it cannot be read."""
@@ -154,7 +141,10 @@ class FileRenderer:
         parsed = parser.parse(page, options, include=include)
         urls = RelativeUrls(source.relative, around.pages)
         rendered = finish_page(
-            parsed, around.index(), urls, lambda: clean_source(page.content)
+            parsed,
+            LinkIndex(around.pages, around.attachments),
+            urls,
+            lambda: clean_source(page.content),
         )
         for link in rendered.links:
             if link.is_broken:
@@ -193,12 +183,19 @@ class FileRenderer:
         return model.Page(slug, page_format, read_text(source))
 
     def _options_for(self, root: Path) -> MarkupOptions:
-        if root not in self._options:
-            self._options[root] = chosen_markup(self._markup, workspace_markup(root))
-        return self._options[root]
+        """The options that are given, and ``[markup]`` of the workspace around."""
+        if root not in self.options:
+            try:
+                start = root.resolve()
+            except OSError as exc:
+                raise errors.ConfigError(f"cannot find {root}: {exc.strerror}") from exc
+            workspace = nearest_workspace(start)
+            section = read_config(workspace / FILE_NAME).markup if workspace else None
+            self.options[root] = chosen_markup(self.markup, section)
+        return self.options[root]
 
     def _around(self, root: Path, *, files_max: int | None = None) -> Surroundings:
-        if root not in self._surroundings:
+        if root not in self.surroundings:
             around = Surroundings()
             for relative in itertools.islice(files_below(root), files_max):
                 page = parse_path(relative)
@@ -206,8 +203,8 @@ class FileRenderer:
                     around.pages.setdefault(page[0], relative)
                 elif (found := attachment_path(relative)) is not None:
                     around.attachments.add(found)
-            self._surroundings[root] = around
-        return self._surroundings[root]
+            self.surroundings[root] = around
+        return self.surroundings[root]
 
 
 def files_below(root: Path) -> Iterator[str]:
@@ -222,10 +219,16 @@ def files_below(root: Path) -> Iterator[str]:
 def read_text(source: Source) -> str:
     """The text of a file; FolderError where it is none, or too large."""
     try:
-        raw = read_bytes(source)
+        if source.root is None:
+            raw = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
+        else:
+            with Path(source.name).open("rb") as file:
+                raw = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
         reason = error.strerror or str(error)
         raise errors.FolderError(f"cannot read {source.name}: {reason}") from error
+    if len(raw) > FILE_BYTES_MAX:
+        raise errors.FolderError(f"{source.name} has more than {FILE_BYTES_MAX} bytes")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -233,18 +236,6 @@ def read_text(source: Source) -> str:
             f"{source.name} is not UTF-8: byte {error.start} is wrong",
             hint="save it as UTF-8, for instance with iconv",
         ) from error
-
-
-def read_bytes(source: Source) -> bytes:
-    """The bytes of a file or of standard input, up to the limit."""
-    if source.root is None:
-        raw = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
-    else:
-        with Path(source.name).open("rb") as file:
-            raw = file.read(FILE_BYTES_MAX + 1)
-    if len(raw) > FILE_BYTES_MAX:
-        raise errors.FolderError(f"{source.name} has more than {FILE_BYTES_MAX} bytes")
-    return raw
 
 
 def write_html(path: Path, html: str) -> None:
@@ -272,24 +263,19 @@ def include_from(root: Path | None, relative: str) -> Include:
     """An include that reads text files below the root, beside the page first."""
 
     def include(target: str) -> str | None:
-        if root is None or target.startswith("/"):
+        inside = normal_path(f"{posixpath.dirname(relative)}/{target}")
+        if root is None or target.startswith("/") or not inside:
             return None
-        folder = posixpath.dirname(relative)
-        inside = normal_path(f"{folder}/{target}")
-        return read_inside(root, inside) if inside else None
+        # no link out is followed
+        try:
+            with opened_inside(root, inside) as descriptor:
+                is_long = os.fstat(descriptor).st_size > INCLUDE_BYTES_MAX
+                raw = b"\0" if is_long else read_all(descriptor, inside)
+            return None if b"\0" in raw else raw.decode("utf-8")
+        except (OSError, errors.FolderError, UnicodeDecodeError):
+            return None
 
     return include
-
-
-def read_inside(root: Path, inside: str) -> str | None:
-    """A text below the root; None for anything that is not, links out included."""
-    try:
-        with opened_inside(root, inside) as descriptor:
-            is_long = os.fstat(descriptor).st_size > INCLUDE_BYTES_MAX
-            raw = b"\0" if is_long else read_all(descriptor, inside)
-        return None if b"\0" in raw else raw.decode("utf-8")
-    except (OSError, errors.FolderError, UnicodeDecodeError):
-        return None
 
 
 def markup_options(section: MarkupSection) -> MarkupOptions:
@@ -313,16 +299,6 @@ def chosen_markup(
     values = structs.asdict(section or MarkupSection())
     values.update(parse_settings(given, "--markup"))
     return markup_options(parse_markup(values, "--markup"))
-
-
-def workspace_markup(folder: Path) -> MarkupSection | None:
-    """``[markup]`` of the workspace that a folder lies in; None outside of one."""
-    try:
-        start = folder.resolve()
-    except OSError as exc:
-        raise errors.ConfigError(f"cannot find {folder}: {exc.strerror}") from exc
-    root = nearest_workspace(start)
-    return read_config(root / FILE_NAME).markup if root else None
 
 
 def parse_settings(given: Sequence[str], option: str) -> Mapping[str, object]:
