@@ -6,7 +6,7 @@ Only running text is changed: code in fences and between backticks stays as it i
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -53,6 +53,16 @@ class Imported(Struct):
     def lose(self, file: str, line: int, what: str) -> None:
         """Note what is not carried over."""
         self.lost.append(Lost(file, line, what))
+
+    def read_page(self, root: Path, name: str) -> str | None:
+        """The text of a page of the source; what is none is noted."""
+        try:
+            return read_below(root, name, PAGE_BYTES_MAX).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            self.lose(name, 1, "the page is not UTF-8 text")
+        except (FolderError, FileNotFoundError) as error:
+            self.lose(name, 1, f"the page cannot be read: {error}")
+        return None
 
     def write_page(
         self, slug: Slug, text: str, source: str, page_format: Format = Format.MARKDOWN
@@ -108,24 +118,6 @@ def names_in(root: Path) -> list[str]:
     return sorted(files_below(root), key=lambda name: (name.count("/"), name))
 
 
-Reader = Callable[[str], str | None]
-
-
-def page_reader(root: Path, imported: Imported) -> Reader:
-    """Reads the texts of a source; what is none is noted."""
-
-    def read(name: str) -> str | None:
-        try:
-            return read_below(root, name, PAGE_BYTES_MAX).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            imported.lose(name, 1, "the page is not UTF-8 text")
-        except (FolderError, FileNotFoundError) as error:
-            imported.lose(name, 1, f"the page cannot be read: {error}")
-        return None
-
-    return read
-
-
 MEDIA = PICTURES | SOUNDS | VIDEOS
 HOMES = ("home", "index", "readme")
 PLUGIN_FILES = frozenset({".canvas", ".base", ".excalidraw"})
@@ -166,7 +158,6 @@ def import_notes(
     """Convert every page of a folder, and copy the other files."""
     names = names_in(root)
     notes = _Notes(names, imported, is_github=is_github, address=address)
-    read = page_reader(root, imported)
     for name in names:
         page_format = notes.formats.get(name)
         if page_format is None:
@@ -174,7 +165,7 @@ def import_notes(
                 imported.lose(name, 1, "a file of a plug-in")
             else:
                 imported.copy_file(root, name, name)
-        elif (text := read(name)) is not None:
+        elif (text := imported.read_page(root, name)) is not None:
             slug = notes.slugs[name]
             if page_format is Format.MEDIAWIKI:
                 text = notes.from_mediawiki(name, text)
@@ -325,16 +316,6 @@ class _Notes:
                 return found
         return None
 
-    def _to(self, page: _Page, target: str, fragment: str) -> tuple[str, str]:
-        """The address of a target, and the file that it is, if any."""
-        if not target:
-            return address_of("", page.slug, fragment), page.file
-        found = self._find(target, page)
-        name = self.slugs.get(found, found) if found else slug_of(target)
-        if not found:
-            self._lose(page, f"a link to {target}, which is not there")
-        return address_of(name, page.slug, fragment), found or ""
-
     def _moved(self, page: _Page, href: str) -> str:
         address = href.strip("<>")
         wiki = f"{self._address}/wiki"
@@ -372,7 +353,14 @@ class _Notes:
         if fragment.startswith("^"):
             self._lose(page, f"a link to a block of {target or 'the page'}")
             fragment = ""
-        address, found = self._to(page, target.strip(), fragment.rpartition("#")[2])
+        found: str | None = page.file
+        name = target.strip()
+        if name:
+            found = self._find(name, page)
+            if not found:
+                self._lose(page, f"a link to {name}, which is not there")
+            name = self.slugs.get(found, found) if found else slug_of(name)
+        address = address_of(name, page.slug, fragment.rpartition("#")[2])
         leaf = posixpath.splitext(target.rpartition("/")[2])[0]
         text = rest[0] if rest else fragment.replace("#", " > ") or target
         if not is_embed:

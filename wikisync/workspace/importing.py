@@ -66,7 +66,7 @@ class _Dump(Struct):
     redirects: dict[str, str] = field(default_factory=dict)
 
 
-def import_dump(source: Path, files: Path | None, imported: Imported) -> None:
+def _import_dump(source: Path, files: Path | None, imported: Imported) -> None:
     """Convert every page of a dump; ``files`` is a folder with its files."""
     dump = _Dump()
     left: dict[str, int] = {}
@@ -97,16 +97,14 @@ def import_dump(source: Path, files: Path | None, imported: Imported) -> None:
         imported.copy_file(files, name, f"files/{posixpath.basename(name)}")
 
 
-class _Importer:
-    def __init__(
-        self, source: str, dump: _Dump, files: dict[str, str], imported: Imported
-    ) -> None:
-        self._source = source
-        self._dump = dump
-        self._files = files
-        self._imported = imported
-        self.used: set[str] = set()
-        self._page, self._slug = _DumpPage(), Slug("")
+class _Importer(Struct):
+    source: str
+    dump: _Dump
+    files: dict[str, str]
+    imported: Imported
+    used: set[str] = field(default_factory=set)
+    page: _DumpPage = field(default_factory=_DumpPage)
+    slug: Slug = Slug("")
 
     def write(self, page: _DumpPage) -> None:
         if page.redirect or not CARRIED.fullmatch(page.space):
@@ -118,7 +116,7 @@ class _Importer:
         if not page.title.strip():
             self._lose(page, 1, "a page without a title")
             return
-        self._page, self._slug = page, self._dump.slugs[folded(page.title)]
+        self.page, self.slug = page, self.dump.slugs[folded(page.title)]
         converted = convert(page.text, self._link)
         for line, what in converted.lost:
             self._lose(page, line, what)
@@ -129,42 +127,41 @@ class _Importer:
         title = page.title.replace("\\", "\\\\").replace('"', '\\"')
         head = f'title: "{title}"\n' + (f"tags: [{tags}]\n" if tags else "")
         text = f"---\n{head}---\n{converted.text}"
-        self._imported.write_page(self._slug, text, f"{self._source}: {page.title}")
+        self.imported.write_page(self.slug, text, f"{self.source}: {page.title}")
 
     def _lose(self, page: _DumpPage, line: int, what: str) -> None:
-        self._imported.lose(self._source, page.line + line - 1, what)
+        self.imported.lose(self.source, page.line + line - 1, what)
 
     def _link(self, target: str, rest: str, line: int) -> str:
         is_link = target.startswith(":")
         name, _, fragment = target.lstrip(":").partition("#")
         space, colon, leaf = name.partition(":")
-        files = {"file", "image", "media", self._dump.spaces.get("6", "").lower()}
+        files = {"file", "image", "media", self.dump.spaces.get("6", "").lower()}
         if colon and space.strip().lower() in files:
             return self._file(leaf.strip(), rest, line, is_link=is_link)
         text = rest or target.lstrip(":")
         if name.startswith("/"):
-            name = f"{self._page.title}{name.rstrip('/')}"
+            name = f"{self.page.title}{name.rstrip('/')}"
         key = folded(name)
         for _ in range(5):
-            key = folded(self._dump.redirects.get(key, key))
-        slug = self._dump.slugs.get(key)
+            key = folded(self.dump.redirects.get(key, key))
+        slug = self.dump.slugs.get(key)
         if slug is None and name:
             if colon and INTERWIKI.fullmatch(space.strip().lower()):
-                self._lose(self._page, line, f"a link to another wiki: {name}")
+                self._lose(self.page, line, f"a link to another wiki: {name}")
                 return text
             slug = slug_of(name.replace("_", " ").replace(":", "/"))
         heading = fragment.replace("_", " ")
-        return f"[{text}]({address_of(slug or '', self._slug, heading)})"
+        return f"[{text}]({address_of(slug or '', self.slug, heading)})"
 
     def _file(self, name: str, rest: str, line: int, *, is_link: bool) -> str:
-        found = self._files.get(folded(name))
+        found = self.files.get(folded(name))
         if found:
             self.used.add(found)
         else:
-            self._lose(self._page, line, f"the file {name}, which no dump has")
-        path = f"files/{posixpath.basename(found or name)}".replace(" ", "_")
-        path = f"files/{posixpath.basename(found)}" if found else path
-        address = address_of(path, self._slug)
+            self._lose(self.page, line, f"the file {name}, which no dump has")
+        leaf = posixpath.basename(found or name.replace(" ", "_"))
+        address = address_of(f"files/{leaf}", self.slug)
         caption, size = "", ""
         for word in map(str.strip, rest.split("|")):
             if width := re.fullmatch(r"(\d+)(?:x\d+)?px", word):
@@ -279,7 +276,7 @@ def import_wiki(kind: str, source: str, folder: Path, files: Path | None) -> Imp
         raise FolderError(f"cannot make {folder}: {error.strerror}") from error
     imported = Imported(folder)
     if kind == "mediawiki":
-        import_dump(Path(source), files, imported)
+        _import_dump(Path(source), files, imported)
     elif is_address:
         with TemporaryDirectory(prefix="wikisync-") as name:
             root = _fetched(source, Path(name))
