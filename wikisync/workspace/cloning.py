@@ -343,20 +343,15 @@ async def copy_wiki(
             " that this token can read"
         )
     root = work / TARGET
-    _prepare(root, target, target_wiki)
+    if not (root / FILE_NAME).exists():
+        section = ServiceSection(url=service_of(target))
+        make_folder(root / FOLDER)
+        with locked(root / PRIVATE_FOLDER, f"the workspace {root}"):
+            write_config(root, Config(service=section, wikis=(target_wiki,)))
     _carry(cloned.wikis[0].wiki.folder, root / FOLDER)
     request = SyncRequest(direction=Direction.PUSH, adopt="push", is_dry_run=is_dry_run)
     run = await sync_workspace(find_workspace(root), (), request, credentials)
     return Copied(cloned.wikis[0], run, target_wiki)
-
-
-def _prepare(root: Path, target: Client, wiki: WikiSection) -> None:
-    if (root / FILE_NAME).exists():
-        return
-    config = Config(service=ServiceSection(url=service_of(target)), wikis=(wiki,))
-    make_folder(root / FOLDER)
-    with locked(root / PRIVATE_FOLDER, f"the workspace {root}"):
-        write_config(root, config)
 
 
 def _carry(source: Path, target: Path) -> None:

@@ -122,7 +122,13 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
 def write_workspace(planned: Planned) -> None:
     """Write the workspace, its configuration last; nothing is left of a half one."""
     root, private = planned.root, planned.root / PRIVATE_FOLDER
-    made = _missing_folders(planned)
+    missing = {
+        above
+        for folder in (private, *map(planned.folder_of, planned.rights))
+        for above in (folder, *folder.parents)
+        if not above.exists()
+    }
+    made = sorted(missing, key=lambda above: -len(above.parts))
     lock = private / LOCK_FILE
     is_first = not lock.exists()
     with locked(private, f"the workspace {root}"):
@@ -165,18 +171,6 @@ def _write(planned: Planned) -> None:
             temporary=private_folder(path.parent, TEMPORARY_FOLDER, private=private),
             modes=OWNERS if is_obeyed else PERSONS,
         )
-
-
-def _missing_folders(planned: Planned) -> Sequence[Path]:
-    private = planned.root / PRIVATE_FOLDER
-    folders = [private, *(planned.folder_of(one) for one in planned.rights)]
-    missing = {
-        above
-        for folder in folders
-        for above in (folder, *folder.parents)
-        if not above.exists()
-    }
-    return sorted(missing, key=lambda above: -len(above.parts))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from enum import StrEnum
@@ -98,14 +98,10 @@ def check_disk(workspace: ConfiguredWorkspace) -> Iterator[Finding]:
         yield Finding(Grade.FINE, holder)
     else:
         yield Finding(Grade.FINE, f"another wikisync is running: {holder}")
-    yield from _check_watches(workspace)
-
-
-def _check_watches(workspace: ConfiguredWorkspace) -> Iterator[Finding]:
     if not sys.platform.startswith("linux"):
         return
     try:
-        check_watches_left(str(workspace.root))
+        check_watches_left(str(root))
         yield Finding(
             Grade.FINE,
             "inotify watches are available, so saves are detected immediately",
@@ -248,9 +244,8 @@ async def check_there(
     for finding in token_findings(service.token, datetime.now(tz=UTC).date()):
         yield finding
 
-    async def of_wiki(wiki: WikiSection) -> list[Finding]:
-        found = _check_wiki(opened, service, token, wiki, notify)
-        return [finding async for finding in found]
+    async def of_wiki(wiki: WikiSection) -> Sequence[Finding]:
+        return await _check_wiki(opened, service, token, wiki, notify)
 
     wikis = opened.workspace.config.wikis
     for findings in await gather(wikis, of_wiki, in_flight=WIKIS_AT_ONCE):
@@ -293,7 +288,7 @@ async def _check_wiki(
     token: str | None,
     wiki: WikiSection,
     notify: Notify,
-) -> AsyncIterator[Finding]:
+) -> Sequence[Finding]:
     is_project = wiki.kind == "project"
     try:
         async with Client(service.url, token, notify=notify) as client:
@@ -302,26 +297,22 @@ async def _check_wiki(
         selection = Selection(paths if is_project else (), () if is_project else paths)
         rights, notes = await check_wikis(service, token, selection, notify)
     except WikisyncError as error:
-        yield Finding.of(error, at=wiki.folder)
-        return
-    for problem in (*found.warnings, *found.notes):
-        yield Finding(Grade.LOOK, f"{wiki.folder}: {problem.message}", problem.hint)
+        return [Finding.of(error, at=wiki.folder)]
+    name = wiki.folder
+    findings = [
+        Finding(Grade.LOOK, f"{name}: {problem.message}", problem.hint)
+        for problem in (*found.warnings, *found.notes)
+    ]
     for one in rights:
         grade = Grade.FINE if one.writes is not False else Grade.LOOK
         step = "" if grade is Grade.FINE else "wikisync sync --pull downloads edits"
-        yield Finding(grade, f"{wiki.folder}: {one.sentence()}", step)
-    for note in notes:
-        yield Finding(Grade.LOOK, f"{wiki.folder}: {note.message}", note.hint)
-    for sentence in _ways(opened, wiki):
-        yield Finding(Grade.FINE, f"{wiki.folder}: {sentence}")
-
-
-def _ways(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[str]:
+        findings.append(Finding(grade, f"{name}: {one.sentence()}", step))
+    findings += [Finding(Grade.LOOK, f"{name}: {n.message}", n.hint) for n in notes]
     known = opened.known(wiki).memory.capabilities
     if formats := ", ".join(sorted(known.strips_front_matter_of)):
-        yield (
-            f"the service removes the front matter of {formats} pages; the file here"
-            " keeps it"
-        )
+        sentence = f"the service removes the front matter of {formats} pages; the file"
+        findings.append(Finding(Grade.FINE, f"{name}: {sentence} here keeps it"))
     if not known.takes_empty:
-        yield "the service does not accept empty pages; they are held"
+        sentence = "the service does not accept empty pages; they are held"
+        findings.append(Finding(Grade.FINE, f"{name}: {sentence}"))
+    return findings

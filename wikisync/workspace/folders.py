@@ -420,47 +420,36 @@ def check_apart(output: Path, cache: Path) -> None:
 
 def default_cache(url: str, output: Path, environment: Mapping[str, str]) -> Path:
     """The cache folder of this service and this output folder."""
-    ours = _users_cache(environment)
-    if ours is None:
-        raise errors.UsageError(
-            "there is no home folder for the cache",
-            hint="name a folder with --cache, or set HOME",
-        )
-    key = f"{url}\n{output.absolute()}".encode("utf-8", "surrogateescape")
-    return ours / "export" / hashlib.sha256(key).hexdigest()[:24]
-
-
-def _users_cache(environment: Mapping[str, str]) -> Path | None:
-    configured = environment.get("XDG_CACHE_HOME", "")
+    caches = Path(environment.get("XDG_CACHE_HOME", ""))
     # the specification wants relative values ignored
-    if configured.startswith("/"):
-        return Path(configured) / "wikisync"
-    try:
-        return Path.home() / ".cache" / "wikisync"
-    except RuntimeError:
-        return None
+    if not caches.is_absolute():
+        try:
+            caches = Path.home() / ".cache"
+        except RuntimeError as exc:
+            raise errors.UsageError(
+                "there is no home folder for the cache",
+                hint="name a folder with --cache, or set HOME",
+            ) from exc
+    key = f"{url}\n{output.absolute()}".encode("utf-8", "surrogateescape")
+    return caches / "wikisync" / "export" / hashlib.sha256(key).hexdigest()[:24]
 
 
 @contextmanager
 def held_cache(cache: Path) -> Iterator[None]:
     """Hold the cache folder, marked as ours; FolderError where it is not ours."""
-    _refuse_foreign(cache, {LOCK_FILE})
-    _make(cache)
+    _refuse_foreign(cache)
+    try:
+        make_private_folder(cache)
+    except OSError as exc:
+        error = folder_error("write to", str(exc.filename or cache), exc)
+        step = "name another folder for the cache with --cache"
+        error.hint = f"{error.hint}; or {step}" if error.hint else step
+        raise error from exc
     with locked(cache, f"the cache {cache}"):
         tag = cache / CACHE_TAG
         if not tag.exists():
             _write_tag(tag)
         yield
-
-
-def _make(folder: Path) -> None:
-    try:
-        make_private_folder(folder)
-    except OSError as exc:
-        error = folder_error("write to", str(exc.filename or folder), exc)
-        step = "name another folder for the cache with --cache"
-        error.hint = f"{error.hint}; or {step}" if error.hint else step
-        raise error from exc
 
 
 def _write_tag(tag: Path) -> None:
@@ -476,7 +465,7 @@ def _write_tag(tag: Path) -> None:
         ) from exc
 
 
-def _refuse_foreign(cache: Path, ours: set[str]) -> None:
+def _refuse_foreign(cache: Path) -> None:
     try:
         names = {path.name for path in cache.iterdir()} if cache.exists() else set()
     except OSError as exc:
@@ -484,7 +473,7 @@ def _refuse_foreign(cache: Path, ours: set[str]) -> None:
             f"the cache {cache} cannot be read: {exc.strerror}",
             hint="choose another folder with --cache",
         ) from exc
-    if CACHE_TAG not in names and names - ours:
+    if CACHE_TAG not in names and names - {LOCK_FILE}:
         raise errors.FolderError(
             f"the cache {cache} holds files that are not from an export",
             hint="choose an empty folder with --cache; nothing was changed",

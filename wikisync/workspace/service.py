@@ -125,16 +125,14 @@ def _token_in(token_file: Path, messages: Messages) -> str:
     # no message repeats what the file holds
     try:
         with token_file.open("rb") as file:
-            is_open_to_others = os.fstat(file.fileno()).st_mode & (
-                stat.S_IRGRP | stat.S_IROTH
-            )
+            mode = os.fstat(file.fileno()).st_mode
             content = file.read(TOKEN_FILE_BYTES_MAX + 1)
     except OSError as exc:
         raise UsageError(
             f"the token file {token_file} cannot be read: {exc.strerror}",
             hint=f"give a readable file, or set {TOKEN_VARIABLE}",
         ) from exc
-    if is_open_to_others:
+    if mode & (stat.S_IRGRP | stat.S_IROTH):
         messages.warn(
             f"others can read the token file {token_file}; run: chmod 600 {token_file}"
         )
@@ -194,31 +192,27 @@ def hook_secret(file: str, environment: Mapping[str, str], named: str) -> str:
     secret, source = environment.get(SECRET_VARIABLE, "").strip(), SECRET_VARIABLE
     if not secret and file:
         path = Path(file).expanduser()
-        secret, source = _of_file(path, named), f"the file {path} of {named}"
+        source = f"the file {path} of {named}"
+        try:
+            with path.open("rb") as opened:
+                secret = decode_text(opened.read(SECRET_BYTES_MAX)).strip()
+        except UnicodeDecodeError as exc:
+            raise UsageError(
+                f"{source} is not UTF-8 text", hint="save it as UTF-8"
+            ) from exc
+        except OSError as exc:
+            raise UsageError(
+                f"{source} cannot be read: {exc.strerror}",
+                hint=f"give a readable file, or set {SECRET_VARIABLE}",
+            ) from exc
+        if not secret:
+            raise UsageError(
+                f"{source} is empty",
+                hint="put the secret from the webhook's settings into it",
+            )
     if not secret.isprintable() or not secret.isascii():
         raise UsageError(
             f"the secret in {source} must be plain text on one line",
             hint="use letters, digits and punctuation",
-        )
-    return secret
-
-
-def _of_file(path: Path, named: str) -> str:
-    try:
-        with path.open("rb") as opened:
-            secret = decode_text(opened.read(SECRET_BYTES_MAX)).strip()
-    except UnicodeDecodeError as exc:
-        raise UsageError(
-            f"the file {path} of {named} is not UTF-8 text", hint="save it as UTF-8"
-        ) from exc
-    except OSError as exc:
-        raise UsageError(
-            f"the file {path} of {named} cannot be read: {exc.strerror}",
-            hint=f"give a readable file, or set {SECRET_VARIABLE}",
-        ) from exc
-    if not secret:
-        raise UsageError(
-            f"the file {path} of {named} is empty",
-            hint="put the secret from the webhook's settings into it",
         )
     return secret
