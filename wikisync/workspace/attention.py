@@ -248,25 +248,21 @@ def read_attention(root: Path) -> Sequence[str]:
         is_file = stat.S_ISREG(path.lstat().st_mode)
     except OSError:
         return ()
-    text = _read(root) if is_file else ""
+    text = ""
+    # should a link or a pipe come meanwhile, it is not followed, and not waited for
+    if is_file:
+        try:
+            with safe_open.opened_below(root, ATTENTION_FILE) as file:
+                content = safe_open.read_all(file, ATTENTION_FILE)
+        except OSError:
+            return ()  # it has just gone
+        text = content.decode("utf-8", "replace")
     if not text.startswith(TITLE):
         raise errors.FolderError(
             f"{path} is not a file that wikisync wrote",
             hint="move the file; wikisync writes its own list there",
         )
     return tuple(line for line in text.split("\n") if line.startswith("- "))
-
-
-def _read(root: Path) -> str:
-    # should a link or a pipe come meanwhile, it is not followed, and not waited for
-    with safe_open.opened_root(root) as folder, safe_open.Folders(folder) as folders:
-        try:
-            with safe_open.opened_file(folders, ATTENTION_FILE) as file:
-                return safe_open.read_all(file, ATTENTION_FILE).decode(
-                    "utf-8", "replace"
-                )
-        except OSError:
-            return TITLE  # it has just gone
 
 
 def write_attention(root: Path, lines: Sequence[str]) -> None:

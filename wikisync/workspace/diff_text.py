@@ -24,27 +24,19 @@ def unified(
     if is_coloured:
         old, new = visible(old), visible(new)
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    head = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
+    lines = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
     if is_coloured:
-        head = [f"{BOLD}{visible_line(line.rstrip())}{RESET}\n" for line in head]
-    body = [
-        line
-        for hunk in _hunks(changes(before, after))
-        for line in _hunk_lines(hunk, before, after, is_coloured=is_coloured)
-    ]
-    return "".join([*head, *body])
-
-
-def _hunks(found: Sequence[Hunk]) -> Iterator[list[Hunk]]:
-    """Changes whose contexts would touch stand in one hunk."""
-    hunk: list[Hunk] = []
-    for change in found:
-        if hunk and change.old_start - hunk[-1].old_end > 2 * CONTEXT_LINES:
-            yield hunk
-            hunk = []
-        hunk.append(change)
-    if hunk:
-        yield hunk
+        lines = [f"{BOLD}{visible_line(line.rstrip())}{RESET}\n" for line in lines]
+    # changes whose contexts would touch stand in one hunk
+    hunks: list[list[Hunk]] = []
+    for change in changes(before, after):
+        if hunks and change.old_start - hunks[-1][-1].old_end <= 2 * CONTEXT_LINES:
+            hunks[-1].append(change)
+        else:
+            hunks.append([change])
+    for hunk in hunks:
+        lines += _hunk_lines(hunk, before, after, is_coloured=is_coloured)
+    return "".join(lines)
 
 
 def _hunk_lines(

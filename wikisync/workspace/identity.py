@@ -117,8 +117,7 @@ async def find_wiki(
     elif now != bound and is_here and not adopts:
         error = _another_wiki(section, there, wanted, by_id)
     elif now != bound or at_path is None or len(times) > 1:
-        why = await _difference(client, there, known)
-        if why:
+        if why := await _difference(client, there, known):
             error = _other_pages(section, there, why)
         elif now != bound:
             what = (

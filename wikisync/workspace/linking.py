@@ -242,8 +242,7 @@ class TranslatedWiki:
         wanted = await self._wanted(page, is_sent=is_sent)
         files: dict[LinkTarget, str] = {}
         for target, held in wanted.items():
-            is_own = not is_sent and await self._is_in_place(held)
-            if is_own:
+            if not is_sent and await self._is_in_place(held):
                 continue
             if isinstance(held, str):
                 files[target] = held
@@ -508,30 +507,27 @@ class TranslatedWiki:
         async with self._uploading:
             # another page may have sent the same file meanwhile
             known = self._state.upload_of(file.digest)
-            if known is None:
-                return await self._upload(slug, file)
-            self._state.record_upload(file.path, file.digest, known)
-            return known
-
-    async def _upload(self, slug: Slug, file: LooseFile) -> AttachmentPath:
-        if file.size > FILE_BYTES_MAX:
-            raise Rejected(
-                f"{file.path}, which {slug} links to, is larger than"
-                f" {FILE_BYTES_MAX >> 20} MiB",
-                hint="make the file smaller, or host it elsewhere and link to it",
+            if known is not None:
+                self._state.record_upload(file.path, file.digest, known)
+                return known
+            if file.size > FILE_BYTES_MAX:
+                raise Rejected(
+                    f"{file.path}, which {slug} links to, is larger than"
+                    f" {FILE_BYTES_MAX >> 20} MiB",
+                    hint="make the file smaller, or host it elsewhere and link to it",
+                )
+            if await self._is_away(file):
+                raise Rejected(
+                    f"{file.path}, which {slug} links to, holds only a pointer to its"
+                    " content",
+                    hint="get the content with git lfs pull or git annex get",
+                )
+            name = file.path.rpartition("/")[2]
+            # one whose answer is lost is sent again: nothing lists uploads
+            stored = await self._wiki.write_attachment(
+                AttachmentPath(f"uploads/{name}"), self._files.read(file)
             )
-        if await self._is_away(file):
-            raise Rejected(
-                f"{file.path}, which {slug} links to, holds only a pointer to its"
-                " content",
-                hint="get the content with git lfs pull or git annex get",
-            )
-        name = file.path.rpartition("/")[2]
-        # one whose answer is lost is sent again: nothing lists uploads
-        stored = await self._wiki.write_attachment(
-            AttachmentPath(f"uploads/{name}"), self._files.read(file)
-        )
-        # of what was sent: it may have been saved again since it was read
-        self._state.record_upload(file.path, stored.digest, stored.path)
-        log.info("uploaded %s as %s", file.path, stored.path)
-        return stored.path
+            # of what was sent: it may have been saved again since it was read
+            self._state.record_upload(file.path, stored.digest, stored.path)
+            log.info("uploaded %s as %s", file.path, stored.path)
+            return stored.path

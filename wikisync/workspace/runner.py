@@ -210,8 +210,6 @@ class Outage(Struct):
     failures: int
 
 
-OnStatus = Callable[[WikiRun], None]
-OnOutage = Callable[[Outage | None], None]
 AfterCycle = Callable[[WikiWork, CycleOutcome], Awaitable[None]]
 
 
@@ -225,8 +223,8 @@ class Runner:
         *,
         clock: Callable[[], float] = time.monotonic,
         chance: random.Random | None = None,
-        on_status: OnStatus = lambda _wiki: None,
-        on_outage: OnOutage = lambda _outage: None,
+        on_status: Callable[[WikiRun], None] = lambda _wiki: None,
+        on_outage: Callable[[Outage | None], None] = lambda _outage: None,
         after_cycle: AfterCycle | None = None,
     ) -> None:
         """Request a first cycle of each of these wikis.

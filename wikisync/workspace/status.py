@@ -80,11 +80,17 @@ async def scan(
 ) -> WikiStatus:
     """Scan one wiki and its folder."""
     known = opened.known(section)
+    # saves of this day that were merged with what their window did not show
+    since = time.time() - NOTICED_S
+    newest: dict[Slug, LogEntry] = {}
+    for event in known.events(NOTICES_AMONG):
+        if event.what == STALE_SAVE and event.at >= since:
+            newest.setdefault(event.slug, event)
     status = WikiStatus(
         section,
         known.memory.health,
         missing=missing_attachments(known),
-        notices=_notices(known),
+        notices=tuple(newest.values()),
         paused=known.memory.paused,
         unseen=unseen,
         is_offline=client is None and unseen is None,
@@ -131,22 +137,11 @@ async def _next_sync(
     )
 
 
-def _notices(known: WikiState) -> tuple[LogEntry, ...]:
-    """Saves that were merged with what their window did not show, of this day."""
-    since = time.time() - NOTICED_S
-    newest: dict[Slug, LogEntry] = {}
-    for event in known.events(NOTICES_AMONG):
-        if event.what == STALE_SAVE and event.at >= since:
-            newest.setdefault(event.slug, event)
-    return tuple(newest.values())
-
-
 def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
     """Attachments that pages mention, and that could not be fetched."""
     mentions = known.mentions()
     if not mentions:
         return ()
-
     there = known.attachments_here().union(known.uploads_by_digest().values())
     unmet = unmet_mentions(mentions, there)
     return tuple(dict.fromkeys(spellings[0] for spellings in unmet))
