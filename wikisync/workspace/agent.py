@@ -57,12 +57,7 @@ class Agent(Struct, eq=False):
 
     def list_pages(self, folder: str = "", offset: int = 0) -> Answer:
         """Names of the pages, of all wikis or below one folder (``handbook/team``)."""
-        start = folder.strip("/")
-        names = [
-            name
-            for name, _, _ in self._files()
-            if not start or name == start or name.startswith(f"{start}/")
-        ]
+        names = [name for name, _, _ in self._files(folder)]
         first = max(offset, 0)
         shown = names[first : first + PAGES_MAX]
         answer: Answer = {"pages": shown, "total": len(names)}
@@ -76,10 +71,7 @@ class Agent(Struct, eq=False):
         if not words:
             raise errors.UsageError("the query has no word")
         found: list[tuple[int, str, list[Answer]]] = []
-        start = folder.strip("/")
-        for name, section, file in self._files():
-            if start and not f"{name}/".startswith(f"{start}/"):
-                continue
+        for name, section, file in self._files(folder):
             try:
                 text = self._text(section, file)
             except errors.FolderError:
@@ -235,10 +227,13 @@ class Agent(Struct, eq=False):
 
     # -- its parts -----------------------------------------------------------------
 
-    def _files(self) -> Iterator[tuple[str, WikiSection, ListedFile]]:
+    def _files(self, folder: str) -> Iterator[tuple[str, WikiSection, ListedFile]]:
+        start = folder.strip("/")
         for section in self.workspace.config.wikis:
             for file in self._listed(section):
-                yield f"{section.folder}/{file.slug}", section, file
+                name = f"{section.folder}/{file.slug}"
+                if not start or f"{name}/".startswith(f"{start}/"):
+                    yield name, section, file
 
     def _listed(self, section: WikiSection) -> tuple[ListedFile, ...]:
         root = self.workspace.folder_of(section)

@@ -293,20 +293,9 @@ class OpenWorkspace(Struct, eq=False):
 
     def match_of(self, wiki: WikiSection) -> FolderMatch:
         """Whether the wiki's folder is that of its last cycle, or is meant."""
-        return self._matched(wiki, is_first=True)[0]
+        return self.matched(wiki, is_first=True)[0]
 
-    @contextmanager
-    def meeting(self, wiki: WikiSection, *, is_first: bool) -> Iterator[FolderMatch]:
-        """A cycle of a wiki: whether its folder is that of the last one."""
-        # the folder that was there when it began is remembered when it went through:
-        # after one that did not, or where the folder is replaced meanwhile, the next
-        # cycle takes it as it is, too
-        match, before, now = self._matched(wiki, is_first=is_first)
-        yield match
-        if now != before:
-            self.known(wiki).remember(folder_identity=str(now))
-
-    def _matched(
+    def matched(
         self, wiki: WikiSection, *, is_first: bool
     ) -> tuple[FolderMatch, FolderIdentity | None, FolderIdentity]:
         """The match, and the folder at the last cycle, if that is known, and now."""
@@ -331,7 +320,8 @@ class OpenWorkspace(Struct, eq=False):
 
     def note_adopted(self) -> None:
         """The folders were scanned as they are; from now on absences count."""
-        known = [*_earlier(self.state), self.state.recalled(IDENTITY)]
+        known = (self.state.recalled(EARLIER) or "").splitlines()
+        known.append(self.state.recalled(IDENTITY) or "")
         earlier = list(dict.fromkeys(filter(None, known)))[-EARLIER_MAX:]
         self.state.remember(EARLIER, "\n".join(earlier))
         self.identity = adopt(self.workspace.private)
@@ -388,7 +378,8 @@ def open_workspace(
             state.remember(ADOPTING, "yes")
         matched = StateMatch.SAME
         if is_guarded:
-            earlier = filter(None, map(Identity.parse, _earlier(state)))
+            known = (state.recalled(EARLIER) or "").splitlines()
+            earlier = filter(None, map(Identity.parse, known))
             matched = state_match(private, recorded, tuple(earlier))
         is_copied = matched is StateMatch.COPIED
         opened = OpenWorkspace(
@@ -403,7 +394,3 @@ def open_workspace(
         if matched is StateMatch.NEW and is_held:
             opened.note_adopted()
         yield opened
-
-
-def _earlier(state: State) -> list[str]:
-    return (state.recalled(EARLIER) or "").splitlines()

@@ -56,11 +56,9 @@ class Target(Struct, frozen=True):
 async def find_target(url: str, notify: Notify = None) -> Target:
     """The service that an address belongs to, and the wiki that it names."""
     bare = url.partition("?")[0].partition("#")[0]
-    if "/-/" not in bare:
-        root = str(ServiceAddress.parse(bare)).rstrip("/")
-        if await probe(root, notify) is not None:
-            return Target(root)
-    for service, path in addresses_in(bare):
+    # it may be that of the service itself, unless it leads to a page there
+    whole = [] if "/-/" in bare else [(bare, "")]
+    for service, path in (*whole, *addresses_in(bare)):
         root = str(ServiceAddress.parse(service)).rstrip("/")
         if await probe(root, notify) is not None:
             return Target(root, path)

@@ -166,12 +166,17 @@ class WikiCycles:
         self, wiki: SyncedWiki, options: parts.CycleOptions
     ) -> parts.CycleResult:
         is_first = not self.synced.results
-        with self._opened.meeting(self.section, is_first=is_first) as match:
-            # whoever begins may have mended the token or the service's limits just now
-            options = replace(options, folder=match, tries_again=is_first)
-            result = await self._opened.cycle(
-                wiki, options, self.progress, is_awaited=self.is_awaited
-            )
+        match, before, now = self._opened.matched(self.section, is_first=is_first)
+        # whoever begins may have mended the token or the service's limits just now
+        options = replace(options, folder=match, tries_again=is_first)
+        result = await self._opened.cycle(
+            wiki, options, self.progress, is_awaited=self.is_awaited
+        )
+        # the folder that was there when it began is remembered when it went through:
+        # after one that did not, or where the folder is replaced meanwhile, the next
+        # cycle takes it as it is, too
+        if now != before:
+            self._opened.known(self.section).remember(folder_identity=str(now))
         self.synced.has_other_folder |= match is parts.FolderMatch.OTHER
         return result
 
