@@ -273,7 +273,7 @@ async def test_listener_of_a_watch_listens_so(monkeypatch: pytest.MonkeyPatch) -
 
     # nothing of the watch is asked, for no request is whole
     report = WatchReport(cast("Any", None), (), cast("Any", None))
-    listener = Listener("secret", lambda *_: False, status, report, lambda *_: None)
+    listener = Listener("secret", lambda *_: False, status, report)
     async with watch_listening(listener.app(), "127.0.0.1:0") as url:
         ended = await send_half(url, HALF_REQUESTS["half a head"])
         body = b"POST /hook HTTP/1.1\r\nX-Gitlab-Token: secret\r\n" + HOST

@@ -38,6 +38,6 @@ async def a_listener(root: Path) -> AsyncIterator[tuple[str, str]]:
 
     # nothing that is sent here gets as far as the report
     report = cast(WatchReport, None)
-    listener = Listener("word", lambda *_: False, status, report, lambda *_: None)
+    listener = Listener("word", lambda *_: False, status, report)
     async with listening(listener.app(), "127.0.0.1:0") as url:
         yield url, ""

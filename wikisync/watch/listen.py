@@ -40,8 +40,9 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 NAME_CHARS_MAX = 200
 SLUG_CHARS_MAX = 2000
 
-Ask = Callable[[str, Slug], bool]
-Note = Callable[[str, Slug, RemoteEdit], None]
+Ask = Callable[[str, Slug, RemoteEdit | None], bool]
+"""Requests a scan of the page of a wiki, at the path of its project, which somebody may
+have edited; whether it is ours."""
 Status = Callable[[], Awaitable[Mapping[str, object]]]
 
 
@@ -77,12 +78,11 @@ class Listener:
     """The answers."""
 
     def __init__(
-        self, secret: str, ask: Ask, status: Status, report: WatchReport, note: Note
+        self, secret: str, ask: Ask, status: Status, report: WatchReport
     ) -> None:
         self._secret = secret.encode()
         self._ask = ask
         self._status = status
-        self._note = note
         self._report = report
         self._turn = asyncio.Lock()
         self._last: tuple[float, str] | None = None
@@ -97,12 +97,13 @@ class Listener:
 
     async def _see(self, event: _Event, path: str, slug: Slug) -> bool:
         self._report.hooks += 1
-        page = event.object_attributes
+        if event.object_kind != "wiki_page":
+            return False
+        content, edit = event.object_attributes.content, None
         who = printable(event.user.name or event.user.username or "")[:NAME_CHARS_MAX]
-        if event.object_kind == "wiki_page" and who and page.content is not None:
-            edit = RemoteEdit(digest_of(page.content), who, time.time())
-            self._note(path, slug, edit)
-        return event.object_kind == "wiki_page" and self._ask(path, slug)
+        if who and content is not None:
+            edit = RemoteEdit(digest_of(content), who, time.time())
+        return self._ask(path, slug, edit)
 
     async def _healthz(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)

@@ -245,9 +245,7 @@ class _Process:
                 secret = hook_secret(
                     sync.hook_secret_file, os.environ, "[sync] hook_secret_file"
                 )
-                listener = Listener(
-                    secret, watch.note_hook, watch.status, watch.report, watch.note_edit
-                )
+                listener = Listener(secret, watch.note_hook, watch.status, watch.report)
                 url = await stack.enter_async_context(
                     listening(listener.app(), sync.listen)
                 )

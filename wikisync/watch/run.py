@@ -315,26 +315,19 @@ class Watch:
 
     # -- requests ----------------------------------------------------------------
 
-    def note_hook(self, path: str, slug: Slug) -> bool:
-        """Request a scan of this project's wiki and page; whether it is one of ours."""
-        wiki = self._wiki_of(path)
-        if wiki is None:
-            return False
-        self.runner.wikis[wiki.name].note_hook(self.runner.clock())
-        self.runner.request_cycle(wiki.name, runner.ScanScope.WIKI, [slug])
-        return True
+    def note_hook(self, path: str, slug: Slug, edit: RemoteEdit | None) -> bool:
+        """Request a scan of this project's wiki and page; whether it is one of ours.
 
-    def note_edit(self, path: str, slug: Slug, edit: RemoteEdit) -> None:
-        """Remember who edited a page of this project's wiki, if it is one of ours."""
-        wiki = self._wiki_of(path)
-        if wiki is not None:
-            wiki.note_edit(slug, edit)
-
-    def _wiki_of(self, path: str) -> WatchedWiki | None:
+        Who edited the page is remembered, where that is told.
+        """
         for wiki in self._wikis.values():
             if wiki.section.kind == "project" and path in wiki.paths:
-                return wiki
-        return None
+                if edit is not None:
+                    wiki.note_edit(slug, edit)
+                self.runner.wikis[wiki.name].note_hook(self.runner.clock())
+                self.runner.request_cycle(wiki.name, runner.ScanScope.WIKI, [slug])
+                return True
+        return False
 
     async def status(self) -> Mapping[str, object]:
         """What ``status --json`` says, and the state of each wiki."""

@@ -8,6 +8,7 @@ import getpass
 import os
 import re
 import socket
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -140,7 +141,5 @@ def _quoted(word: str) -> str:
 
 def command_path() -> str:
     """Where the ``wikisync`` command is, beside the Python that runs it."""
-    import sys
-
     beside = Path(sys.executable).with_name("wikisync")
     return os.fspath(beside if beside.exists() else Path(sys.argv[0]).resolve())

@@ -223,20 +223,16 @@ class Triggers:
             return
         if found.mark != wiki.mark:
             self._note_move(wiki, found)
-        elif found.is_exact and self._is_good(wiki):
+        elif found.is_exact and not (
+            wiki.requested or wiki.is_working or wiki.failures or wiki.unsettled
+        ):
+            # it is in sync until now
+            wiki.last_good_at = self.runner.clock()
             with suppress(WikisyncError):  # its next cycle meets that, and says so
                 await guarded(work.name, work.note_unchanged())
         wiki.has_costly_hints = found.is_costly
         wiki.has_exact_hints = found.is_exact
         wiki.hinted_at = self.runner.clock()
-
-    def _is_good(self, wiki: WikiRun) -> bool:
-        """Whether a wiki that has not moved is known to be in sync until now."""
-        is_open = wiki.requested or wiki.is_working
-        if is_open or wiki.failures or wiki.unsettled:
-            return False
-        wiki.last_good_at = self.runner.clock()
-        return True
 
     def _note_move(self, wiki: WikiRun, found: RemoteHint) -> None:
         """Note that a wiki has another mark than at the hint before."""
