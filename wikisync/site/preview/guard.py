@@ -63,12 +63,12 @@ class Guard(Struct, frozen=True):
     @property
     def origin(self) -> str:
         """The address that is told to people."""
-        return f"http://{_bracketed(self.host)}:{self.port}"
+        return connections.base_url((self.host, self.port))
 
     @property
     def names(self) -> frozenset[str]:
         """Every ``Host`` that means this preview."""
-        hosts = {_bracketed(self.host), "localhost"}
+        hosts = {f"[{self.host}]" if ":" in self.host else self.host, "localhost"}
         names = {f"{host}:{self.port}" for host in hosts}
         # a browser leaves the port of http out
         return frozenset(names | (hosts if self.port == 80 else set()))
@@ -119,10 +119,6 @@ class Guard(Struct, frozen=True):
             rules.append(f"connect-src 'self' {self.origin.replace('http', 'ws', 1)}")
         rules.append("frame-ancestors 'none'")
         return page, "; ".join(rules)
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 @asynccontextmanager

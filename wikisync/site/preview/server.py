@@ -46,17 +46,11 @@ from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.index import bounded_reader
 from wikisync.site.manifest import content_type
+from wikisync.site.preview import guard
 from wikisync.site.preview.editor import Editor
-from wikisync.site.preview.guard import (
-    ATTACHMENT_POLICY,
-    HEADERS,
-    SAFE_METHODS,
-    Guard,
-    listening,
-)
 from wikisync.site.preview.pages import Rendered, SearchIndex
 from wikisync.site.preview.routes import WriteRoutes, said
-from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount, held_cache
+from wikisync.site.preview.site import LiveSite, Load, PageView, held_cache
 from wikisync.site.preview.states import Decisions, PageStatus, SyncStatus
 from wikisync.site.preview.windows import WINDOWS_MAX, News, Reading, Windows
 from wikisync.site.preview.writing import KnowAgain, WikiDesk
@@ -148,7 +142,7 @@ class Preview:
         self._options = options
         self._notice = notice
         self._run = secrets.token_hex(8)
-        self._guard = Guard(options.host, options.port, secrets.token_urlsafe(32))
+        self._guard = guard.Guard(options.host, options.port, secrets.token_urlsafe(32))
         self._editor = Editor(options.editor)
         self._thread = ThreadPoolExecutor(1, "wikisync-preview")
         self._reading = Reading()
@@ -237,13 +231,13 @@ class Preview:
         )
         await runner.setup()
         try:
-            async with listening(
+            async with guard.listening(
                 runner,
                 self._options.host,
                 self._options.port,
                 is_wanted=self._options.is_port_wanted,
             ) as (host, port):
-                self._guard = Guard(host, port, self._guard.token)
+                self._guard = guard.Guard(host, port, self._guard.token)
                 yield
         finally:
             await self._windows.leave()
@@ -372,7 +366,7 @@ class Preview:
     ) -> web.StreamResponse:
         """Refuse what is not ours, and seal what is answered."""
         reason = self._guard.refusal(request)
-        if reason is None and request.method not in SAFE_METHODS:
+        if reason is None and request.method not in guard.SAFE_METHODS:
             reason = self._guard.refusal_of_change(request)
             # a page that is not read yet is not gone
             if reason is None:
@@ -384,7 +378,7 @@ class Preview:
         except (OSError, sqlite3.Error, BodyDamaged) as exc:
             answer = said(500, f"the preview cannot answer: {exc}")
         if not answer.prepared:
-            for name, value in HEADERS.items():
+            for name, value in guard.HEADERS.items():
                 answer.headers.setdefault(name, value)
         return answer
 
@@ -500,7 +494,7 @@ class Preview:
             note=status.note,
             wiki=whole.line,
             marks=self._marks(),
-            wait=_wait(look.count) if is_ready else self._reading.line(),
+            wait=_wait(*look.count) if is_ready else self._reading.line(),
         )
 
     def _marks(self) -> dict[str, str]:
@@ -524,12 +518,11 @@ async def _script(content: bytes, _request: web.Request) -> web.Response:
     return answer
 
 
-def _wait(count: ReadCount) -> str:
+def _wait(read: int, total: int) -> str:
     """How far reading is, for a person; empty when it is done."""
-    if count.read == count.total:
+    if read == total:
         return ""
-    read = f"read {count.read:,} of {count.total:,} pages"
-    return f"{read}; titles and links may still change"
+    return f"read {read:,} of {total:,} pages; titles and links may still change"
 
 
 def _status_of(decisions: Decisions, owner: WikiOwner) -> SyncStatus:
@@ -567,9 +560,9 @@ async def _send_file(
     opened without following any.
     """
     headers = {
-        **HEADERS,
+        **guard.HEADERS,
         "Content-Type": kind,
-        "Content-Security-Policy": ATTACHMENT_POLICY,
+        "Content-Security-Policy": guard.ATTACHMENT_POLICY,
     }
     if kind == "application/pdf":
         # the browser's own viewer does not work in a sandbox

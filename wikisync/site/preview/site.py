@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -72,13 +72,6 @@ Load = Callable[[], PreviewInputs]
 """Reads the configuration; a ``WikisyncError`` is shown, and the last good one used."""
 
 
-class ReadCount(NamedTuple):
-    """How many pages of a site are read."""
-
-    read: int = 0
-    total: int = 0
-
-
 class PageView(Struct, frozen=True):
     """What there is to say of one page now."""
 
@@ -95,8 +88,8 @@ class PageView(Struct, frozen=True):
     """The page's file, ``handbook/home.md``; empty where there is none."""
     conflict: str = ""
     """The file that holds both texts of a conflict, or empty."""
-    count: ReadCount = ReadCount()
-    """How many pages may have told of this one."""
+    count: tuple[int, int] = (0, 0)
+    """How many pages of the site are read, so that they told of this one; of all."""
 
 
 class WritablePage(Struct, frozen=True):
@@ -260,13 +253,13 @@ class LiveSite:
     # Answers ----------------------------------------------------------------------
 
     @property
-    def read_count(self) -> ReadCount:
-        """How far reading is."""
+    def read_count(self) -> tuple[int, int]:
+        """How many pages are read, and how many there are."""
         if self._world is None:
-            return ReadCount()
+            return 0, 0
         total = len(self._world.layout.places)
         left = len(self._world.unread) - len(self._ahead)
-        return ReadCount(total - left, total)
+        return total - left, total
 
     def answer(self, path: str) -> Rendered | SourceFile | str:
         """What lies at an output path; where a file lies that is sent as it is.

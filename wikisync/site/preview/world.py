@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import PagePath, Problem, Slug, digest_of, split_extension
+from wikisync.core.model import PagePath, Problem, Slug, digest_of
 from wikisync.core.versions import NO_DATES
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
-from wikisync.folder.naming import parse_path
+from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import INDEX_PAGE, NOT_FOUND_PAGE, WikiAddresses, page_path
 from wikisync.site.attempts import Attempts
@@ -414,8 +414,7 @@ def _conflicts_now(
     found: dict[ItemKey, str] = {}
     for number, wiki in enumerate(scanned):
         for path in _conflict_files(wiki.source.folder):
-            stem, _, extension = path.rpartition(CONFLICT_MARK)
-            page = page_at(wiki, stem + extension)
+            page = page_at(wiki, page_of_conflict(path) or "")
             if page is not None and len(found) < CONFLICTS_MAX:
                 found[ItemKey(number, page.slug)] = path
     return found
@@ -511,7 +510,7 @@ def _conflict_files(root: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not is_ignored_folder(name)]
         for name in names:
-            if CONFLICT_MARK in name and split_extension(name) is not None:
+            if page_of_conflict(name):
                 yield os.path.relpath(f"{folder}/{name}", root)
 
 
