@@ -14,7 +14,7 @@ from tests.site.sites import Studio
 from tests.support.archive import tree_bytes
 from tests.support.searched import searched
 from wikisync.markup.record import Section
-from wikisync.site import last_build, search, search_terms, search_writing
+from wikisync.site import last_build, search, search_terms
 from wikisync.site.build import build_site
 from wikisync.site.output import Output
 from wikisync.site.search_terms import ShardLost, changed_shards, score_of
@@ -330,12 +330,13 @@ def edit(studio: Studio, name: str, text: str) -> None:
 def updates(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many documents each update of a site's index began with."""
     counts: list[int] = []
+    update = search.IndexUpdate
 
     def counted(before: search.IndexState, *rest: Any) -> search.IndexUpdate:
         counts.append(len(before.documents))
-        return search.IndexUpdate(before, *rest)
+        return update(before, *rest)
 
-    monkeypatch.setattr(search_writing, "IndexUpdate", counted)
+    monkeypatch.setattr(search, "IndexUpdate", counted)
     return counts
 
 

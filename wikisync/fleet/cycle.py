@@ -27,18 +27,12 @@ import psycopg
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.core.messages import SilentProgress
 from wikisync.core.system.parallel import finish_in_thread
 from wikisync.core.system.private import make_private_folder
 from wikisync.core.versions import iso_time
-from wikisync.errors import (
-    Halted,
-    NotFound,
-    PreconditionFailed,
-    SiteError,
-    WikisyncError,
-)
 from wikisync.fleet.beside import addresses_beside, named_places, redirect, site_pages
 from wikisync.fleet.landing import SITE, build, land
 from wikisync.fleet.rows import LANDING, LostClaim, Row, Rows, Settings
@@ -105,9 +99,9 @@ class Cycle(Struct, frozen=True):
                 await self._tried(row)
             except (LostClaim, psycopg.OperationalError):
                 raise
-            except WikisyncError as error:
+            except errors.WikisyncError as error:
                 log.warning("%s: %s", row.wiki.owner, error.message)
-                is_halted = isinstance(error, Halted)
+                is_halted = isinstance(error, errors.Halted)
                 said = "; ".join(filter(None, (error.message, error.hint)))
                 await self.rows.fail(row, said, is_halted=is_halted)
             except Exception as error:
@@ -123,7 +117,7 @@ class Cycle(Struct, frozen=True):
         for number in range(TRIES_MAX):
             try:
                 return await self._once(row)
-            except PreconditionFailed as error:
+            except errors.PreconditionFailed as error:
                 await self.at("refused")
                 # was it replaced, or does it meet traces?
                 await self.rows.check(row)
@@ -139,7 +133,7 @@ class Cycle(Struct, frozen=True):
             return
         if row.is_gone:
             # a wiki that no list has may only not have been listed
-            with suppress(NotFound):
+            with suppress(errors.NotFound):
                 if found := await self._now(row.wiki):
                     row = replace(row, is_gone=False, wiki=found)
         place = self._place(row)
@@ -205,7 +199,7 @@ class Cycle(Struct, frozen=True):
         problem = "; ".join(map(str, pulled.wiki.problems[:1]))
         if not pulled.pages:
             # it has some, and none could be read
-            raise SiteError(problem)
+            raise errors.SiteError(problem)
         is_settled = not {one.code for one in pulled.wiki.problems} & TRANSIENT
         return Read(problem, pulled, is_changed, changed, is_settled, links)
 

@@ -11,21 +11,11 @@ import msgspec
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.system.parallel import usable_cores
 from wikisync.core.system.worker import Worker
+from wikisync.site import search
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache
 from wikisync.site.last_build import LastBuild
 from wikisync.site.output import Output
-from wikisync.site.search import (
-    NO_INDEX,
-    DocumentKey,
-    IndexPlace,
-    IndexState,
-    IndexUpdate,
-    SearchDocument,
-    SearchedBody,
-    is_whole,
-    search_document,
-)
 from wikisync.site.search_apart import NewIndex
 from wikisync.site.search_words import unpacked_words
 from wikisync.site.writers import AT_ONCE, Answer, asked, new_writer
@@ -34,8 +24,8 @@ WRITES_SEARCH = "wikisync.site.search_worker"
 DOCUMENTS_APART = 500
 """A process takes as long to start as an index of fewer to make."""
 
-_STATES = msgpack_decoder(IndexState)
-_BODIES = msgpack_decoder(SearchedBody)
+_STATES = msgpack_decoder(search.IndexState)
+_BODIES = msgpack_decoder(search.SearchedBody)
 
 
 @contextmanager
@@ -43,8 +33,8 @@ def search_beside(
     store: Cache,
     output: Output,
     last: LastBuild,
-    documents: Collection[DocumentKey],
-    kept: Mapping[DocumentKey, SearchDocument],
+    documents: Collection[search.DocumentKey],
+    kept: Mapping[search.DocumentKey, search.SearchDocument],
 ) -> Iterator[Callable[[], bytes]]:
     """Bring the search index up to date; a process makes a large new one meanwhile.
 
@@ -76,7 +66,7 @@ def _made_apart(worker: Worker[Answer], job: NewIndex) -> Answer:
         worker.end()
 
 
-class _SearchFolder(IndexPlace):
+class _SearchFolder(search.IndexPlace):
     """The index in an output folder, and what only updates need in the cache."""
 
     def __init__(self, store: Cache, output: Output, site: int) -> None:
@@ -88,17 +78,19 @@ class _SearchFolder(IndexPlace):
     def update(
         self,
         noted: bytes,
-        documents: Iterable[DocumentKey],
-        kept: Mapping[DocumentKey, SearchDocument],
+        documents: Iterable[search.DocumentKey],
+        kept: Mapping[search.DocumentKey, search.SearchDocument],
     ) -> bytes:
         """Bring the index up to date, given what was noted of it; what to note now."""
 
-        def load(key: DocumentKey) -> SearchDocument:
+        def load(key: search.DocumentKey) -> search.SearchDocument:
             one = kept.get(key)
-            return one or search_document(key, self._store.body("words", key.key))
+            return one or search.search_document(
+                key, self._store.body("words", key.key)
+            )
 
-        before = _STATES.decode(noted) if noted else NO_INDEX
-        state = IndexUpdate(before, documents, load, self).write()
+        before = _STATES.decode(noted) if noted else search.NO_INDEX
+        state = search.IndexUpdate(before, documents, load, self).write()
         self.forget_others(
             {f"l-{key}.js" for key, one in state.terms.items() if one.is_cut}
         )
@@ -106,12 +98,14 @@ class _SearchFolder(IndexPlace):
 
     def keep(self, names: Set[str]) -> Collection[str]:
         # a shard in the cache is looked at when it is read
-        paths = {SEARCH_FOLDER + name: b"" for name in names if not is_whole(name)}
+        paths = {
+            SEARCH_FOLDER + name: b"" for name in names if not search.is_whole(name)
+        }
         lost = self._output.keep_all(paths)
         return [path.removeprefix(SEARCH_FOLDER) for path in lost]
 
     def read(self, name: str) -> bytes | None:
-        if not is_whole(name):
+        if not search.is_whole(name):
             return self._output.read(SEARCH_FOLDER + name)
         found = self._store.rows(
             "SELECT value FROM shard WHERE site = ? AND name = ?", self._site, name
@@ -119,7 +113,7 @@ class _SearchFolder(IndexPlace):
         return found[0][0] if found else None
 
     def _put(self, name: str, content: bytes) -> None:
-        if is_whole(name):
+        if search.is_whole(name):
             row = self._site, name, content
             self._store.put_rows("REPLACE INTO shard VALUES (?, ?, ?)", [row])
         else:
@@ -130,7 +124,7 @@ class _SearchFolder(IndexPlace):
         whole = set()
         for one in made.files:
             name = one.path.removeprefix(SEARCH_FOLDER)
-            if is_whole(name):
+            if search.is_whole(name):
                 self.put(name, self._output.staged.content(one.path))
                 self._output.staged.drop(one.path)
                 whole.add(name)

@@ -83,7 +83,11 @@ class Theme:
         self.options = dict(options)
         self._static = _fingerprinted(theme_layers.merged(layers, "static"))
         self._icons = theme_layers.merged(layers, "icons")
-        self._strings = _parse_strings(layers)
+        # by language and key; upper layers replace single strings
+        self._strings: dict[str, dict[str, str]] = {"en": {}}
+        for layer in reversed(layers):
+            for path, table in theme_layers.strings_of(layer):
+                self._strings.setdefault(Path(path).stem, {}).update(table)
         self._shown_strings: dict[str, dict[str, str]] = {}
         ours = theme_layers.builtin_folder()
         self._is_ours = all(layer.folder.is_relative_to(ours) for layer in layers)
@@ -375,15 +379,6 @@ def _rewrite_urls(
         return f'url("{posixpath.relpath(hashed[target][0], folder or ".")}")'
 
     return _CSS_URL.sub(rewritten, theme_layers.decoded(content, name)).encode()
-
-
-def _parse_strings(layers: tuple[theme_layers.Layer, ...]) -> dict[str, dict[str, str]]:
-    """Language to key to text; upper layers replace single strings."""
-    strings: dict[str, dict[str, str]] = {"en": {}}
-    for layer in reversed(layers):
-        for path, table in theme_layers.strings_of(layer):
-            strings.setdefault(Path(path).stem, {}).update(table)
-    return strings
 
 
 def _layer_loader(layer: theme_layers.Layer) -> BaseLoader:
