@@ -280,8 +280,8 @@ async def test_named_path_that_another_project_took_publishes_no_stranger(
     """The site's wiki lives elsewhere: that is published, again and again."""
     chosen = THREE[:4]
     await export(chosen=chosen)
-    change = project_tables.ProjectChange({"path": "moved"}, {})
-    await service.ask(project_tables.change_project, ids[BROKEN], change)
+    columns = {"path": "moved"}
+    await service.ask(project_tables.change_project, ids[BROKEN], columns, {})
     other = await service.add_project(BROKEN, {"home": "salaries\n"})
     for _ in range(2):
         ran = await export(chosen=chosen)

@@ -10,7 +10,6 @@ from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from wikisync.cli.main import main
 from wikisync.service.projects import tables as project_tables
-from wikisync.service.projects.tables import ProjectChange
 from wikisync.service.tables import Tables
 
 
@@ -183,9 +182,7 @@ async def test_topic_has_a_number_that_the_filter_takes(
     made = await run("serve", "admin", "add-topic", "--data", data, "Sea")
     again = await run("serve", "admin", "add-topic", "--data", data, "sea")
     project = await service.add_project("docs/a")
-    await service.ask(
-        project_tables.change_project, project, ProjectChange({}, {}, ("sea",))
-    )
+    await service.ask(project_tables.change_project, project, {}, {}, ("sea",))
 
     listed = await run("serve", "admin", "list", "--data", data, "topics")
     found = await answer_of(service, service.token, "/projects?topic_id=1")

@@ -146,8 +146,8 @@ async def _swapped(play: Play) -> None:
     file.write_text(file.read_text() + more)
     play.ended(await play.sync(), 0)
     for number, path in ((1, "third"), (2, "handbook"), (1, "other")):
-        change = project_tables.ProjectChange({"path": path}, {})
-        await play.service.ask(project_tables.change_project, number, change)
+        columns = {"path": path}
+        await play.service.ask(project_tables.change_project, number, columns, {})
     play.cloned.write("home.md", "edited here\n")
     # the wiki's place was confirmed a moment ago: only a change asks for it again
     (play.root / "other" / "start.md").write_text("edited here\n")

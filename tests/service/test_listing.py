@@ -195,7 +195,7 @@ async def test_private_profile_shows_nothing_to_others(
     service: EmbeddedService, api: Api
 ) -> None:
     person = await filled(service, api)
-    await service.ask(Tables.set_private_profile, 2)
+    await service.ask(Tables.update, "user", 2, {"has_private_profile": 1})
     other = api.as_user(await service.add_user("eve"))
     places = [f"/api/v4/users/dana/{part}" for part in ("projects", "starred_projects")]
 
@@ -210,7 +210,7 @@ async def test_private_profile_answers_like_an_empty_one(
     """Or the headers of paging would tell one from the other."""
     await filled(service, api)
     await service.add_user("anna")
-    await service.ask(Tables.set_private_profile, 2)
+    await service.ask(Tables.update, "user", 2, {"has_private_profile": 1})
     other = api.as_user(await service.add_user("eve"))
 
     hidden = await other.get(f"/api/v4/users/dana/{part}?per_page=5")

@@ -74,7 +74,7 @@ def test_unknown_format_does_not_have_a_valid_value() -> None:
 
 
 def test_one_of_several_must_be_there() -> None:
-    error = refused({}, lambda p: p.at_least_one_of("content", "title", "format"))
+    error = refused({}, lambda p: p.of(OtherEndpoint.PAGE_EDIT))
 
     assert error == (
         "content, title, format are missing, at least one parameter must be provided"
@@ -86,9 +86,9 @@ def test_anything_else_is_an_invalid_integer(value: object) -> None:
     assert refused({"page": value}, lambda p: p.integer("page")) == "page is invalid"
 
 
-def test_count_below_the_least_is_refused_and_above_the_most_is_lowered() -> None:
+def test_count_below_one_is_refused_and_above_the_most_is_lowered() -> None:
     def read(parameters: Parameters) -> int:
-        return parameters.number("per_page", default=20, least=1, most=100)
+        return parameters.count("per_page", default=20, most=100)
 
     assert refused({"per_page": "0"}, read) == "per_page has a value not allowed"
     assert read(Parameters({"per_page": "500"})) == 100

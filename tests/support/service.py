@@ -146,14 +146,14 @@ class EmbeddedService:
         records = self.running.records
         found = await records.ask(Tables.token_and_user, token)
         assert found is not None
-        await records.ask(Tables.revoke_token, found[0].id)
+        await records.ask(Tables.update, "token", found[0].id, {"is_revoked": 1})
 
     async def block(self, name: str) -> None:
         """Shut a user out."""
         records = self.running.records
         user = await records.ask(Tables.user_named, name)
         assert user is not None
-        await records.ask(Tables.set_blocked, user.id)
+        await records.ask(Tables.update, "user", user.id, {"is_blocked": 1})
 
     async def add_member(self, path: str, user: str, level: int) -> None:
         """Make a user a member of the project or group at ``path``."""

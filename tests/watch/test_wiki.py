@@ -21,7 +21,6 @@ from wikisync.errors import FolderError, Halted
 from wikisync.folder.pages import PageFolder
 from wikisync.folder.scan import ScannedFolder
 from wikisync.service.projects import tables as project_tables
-from wikisync.service.projects.tables import ProjectChange
 from wikisync.sync.run import cycle
 from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch import report
@@ -127,8 +126,8 @@ async def test_what_keeps_a_page_back_comes_with_the_next_step(
 async def rename(service: EmbeddedService, client: Client) -> int:
     """The project moves to ``docs/guide``; gives its id."""
     project = await client.project(PROJECT.full_path)
-    change = ProjectChange({"path": "guide"}, {})
-    await service.ask(project_tables.change_project, project.id, change)
+    columns = {"path": "guide"}
+    await service.ask(project_tables.change_project, project.id, columns, {})
     return project.id
 
 

@@ -149,8 +149,8 @@ async def test_two_projects_that_changed_places_stop_until_the_paths_are_correct
     )
     await cloned.run("sync")
     for number, path in ((1, "third"), (2, "handbook"), (1, "other")):
-        change = project_tables.ProjectChange({"path": path}, {})
-        await service.ask(project_tables.change_project, number, change)
+        columns = {"path": path}
+        await service.ask(project_tables.change_project, number, columns, {})
     cloned.write("home.md", "edited here\n")
     (cloned.root / "other/start.md").write_text("edited here, too\n")
 

@@ -277,8 +277,8 @@ async def test_edit_while_the_wiki_is_read_is_seen_the_next_time(desk: Desk) -> 
 
 async def test_renamed_project_keeps_its_copy(desk: Desk) -> None:
     number = desk.noted().number
-    change = project_tables.ProjectChange({"path": "guide"}, {})
-    await desk.service.ask(project_tables.change_project, 1, change)
+    columns = {"path": "guide"}
+    await desk.service.ask(project_tables.change_project, 1, columns, {})
     pulled = await desk.pull()
     assert [one.wiki.owner.full_path for one in pulled.wikis] == ["docs", "docs/guide"]
     assert [one.wiki.copy for one in pulled.wikis][1] == number

@@ -75,7 +75,7 @@ def add_user(
             )
         user = tables.add_user(username, name=name, email=email, is_admin=is_admin)
         if private_profile:
-            tables.set_private_profile(user.id)
+            tables.update("user", user.id, {"has_private_profile": 1})
     console.result(f"user: {user.username}")
 
 
@@ -85,7 +85,7 @@ def _switch(name: str, shown: str, text: str) -> None:
     def run(console: Console, *, data: Path, username: str) -> None:
         with opened(data) as tables:
             user = find_user(tables, username)
-            tables.set_blocked(user.id, is_blocked=name == "block")
+            tables.update("user", user.id, {"is_blocked": int(name == "block")})
         console.result(f"{shown}: {username}")
 
     run.help = text
@@ -134,7 +134,7 @@ def add_token(
 def revoke(console: Console, *, data: Path, token_id: int) -> None:
     """Revoke a token, given by its number in the list of tokens."""
     with opened(data) as tables:
-        if not tables.revoke_token(token_id):
+        if not tables.update("token", token_id, {"is_revoked": 1}):
             raise ServiceError(
                 f"there is no token {token_id}", hint=_admin("list", data, "tokens")
             )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pygit2
 from msgspec import Struct
 
+from wikisync.contract.project_schema import CommitRecord
 from wikisync.core.git_trees import DIRECTORY, TreeMissing, tree_entries
 from wikisync.core.system.private import make_private_folder
 from wikisync.service.answers import disk_error, disk_refusal
@@ -18,6 +19,7 @@ from wikisync.service.editing import CommitPlan
 from wikisync.service.tree import Read, RepositoryFile
 
 FILE_MODE = 0o100644
+SHORT_ID_CHARS = 8
 _MOVED = "not the first parent"
 """Git says so where a branch points elsewhere than a moment ago."""
 
@@ -182,49 +184,35 @@ def tree_reader(repository: pygit2.Repository) -> Read:
     return read
 
 
-class Signed(Struct, frozen=True):
-    """Who made a commit, and when by their own clock."""
-
-    name: str
-    email: str
-    moment: datetime
-
-
-class CommitNote(Struct, frozen=True):
+def record_of(commit: pygit2.Commit) -> CommitRecord:
     """What a commit says of itself; of texts that are no UTF-8 what can be read."""
-
-    id: str
-    parents: tuple[str, ...]
-    message: str
-    author: Signed
-    committer: Signed
-
-    @property
-    def title(self) -> str:
-        """The first line of the message."""
-        return self.message.partition("\n")[0]
-
-
-def note_of(commit: pygit2.Commit) -> CommitNote:
-    """What a commit says of itself."""
-    return CommitNote(
+    message = _readable(commit.raw_message)
+    made = _moment(commit.committer)
+    return CommitRecord(
         id=str(commit.id),
-        parents=tuple(str(parent) for parent in commit.parent_ids),
-        message=_readable(commit.raw_message),
-        author=_signed(commit.author),
-        committer=_signed(commit.committer),
+        short_id=str(commit.id)[:SHORT_ID_CHARS],
+        created_at=made,
+        parent_ids=tuple(str(parent) for parent in commit.parent_ids),
+        title=message.partition("\n")[0],
+        message=message,
+        author_name=_readable(commit.author.raw_name),
+        author_email=_readable(commit.author.raw_email),
+        authored_date=_moment(commit.author),
+        committer_name=_readable(commit.committer.raw_name),
+        committer_email=_readable(commit.committer.raw_email),
+        committed_date=made,
     )
 
 
-def _signed(signature: pygit2.Signature) -> Signed:
+def _moment(signature: pygit2.Signature) -> str:
+    """When somebody signed, by their own clock."""
     try:
         zone = timezone(timedelta(minutes=signature.offset))
         moment = datetime.fromtimestamp(signature.time, zone)
     except (ValueError, OverflowError, OSError):
         # anybody may write any number into a commit
         moment = datetime.fromtimestamp(0, UTC)
-    name, email = _readable(signature.raw_name), _readable(signature.raw_email)
-    return Signed(name, email, moment)
+    return moment.isoformat(timespec="milliseconds")
 
 
 def _readable(text: bytes) -> str:

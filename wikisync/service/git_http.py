@@ -26,7 +26,7 @@ from wikisync.service.bodies import call_for_body, spool_folder
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.git_process import GitFailed, GitInput
 from wikisync.service.page_ids import moves_between, update_page_ids
-from wikisync.service.projects.views import level_of_feature
+from wikisync.service.projects.parts import judge_repository
 from wikisync.service.push_check import PushRefused, check_push, read_push
 from wikisync.service.repository import WikiStorage
 from wikisync.service.rows import Project
@@ -124,9 +124,17 @@ async def receive_pack(call: Call, part: Part) -> web.StreamResponse:
     with spool_folder(call.service.spool) as spool:
         # the whole push is here before the repository is locked for it
         body = await _spool(call, spool, call.service.settings.git.push_bytes_max)
-        refusal = await _check(call, visit, body, spool)
-        if refusal is not None:
-            return web.Response(body=refusal, headers=headers)
+        git, repository = call.service.git, visit.storage.repository
+        sent = await asyncio.to_thread(read_push, body, git.limits)
+        # of what is no push that can be read git itself complains
+        if sent is not None:
+            try:
+                await check_push(sent, body, repository, git, spool)
+            except PushRefused as refused:
+                log.warning(
+                    "a push to %s is refused: %s", visit.owner.full_path, refused
+                )
+                return web.Response(body=sent.refusal(str(refused)), headers=headers)
 
         async def push() -> bytes:
             return await _collect(
@@ -153,20 +161,6 @@ async def _follow(
                 update_page_ids, visit.kind, visit.owner.id, moved, gone
             )
     visit.storage.note_write(visit.caller.person.id)
-
-
-async def _check(call: Call, visit: Visit, body: Path, spool: Path) -> bytes | None:
-    """The report of a push that brings too much; None where git shall decide."""
-    git = call.service.git
-    push = await asyncio.to_thread(read_push, body, git.limits)
-    if push is None:
-        return None
-    try:
-        await check_push(push, body, visit.storage.repository, git, spool)
-    except PushRefused as refused:
-        log.warning("a push to %s is refused: %s", visit.owner.full_path, refused)
-        return push.refusal(str(refused))
-    return None
 
 
 async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
@@ -198,24 +192,19 @@ async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
 
 async def _caller(call: Call) -> Caller:
     scheme, _, credential = call.request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "basic":
-        call = replace(call, raw={"private_token": _password(credential)})
     try:
+        if scheme.lower() == "basic":
+            login = b64decode(credential.strip(), validate=True).decode()
+            user, _, password = login.partition(":")
+            # some scripts send the token as the user and no password
+            call = replace(call, raw={"private_token": password or user})
         return await call.caller("any")
+    except (binascii.Error, UnicodeDecodeError):
+        raise _access_denied() from None
     except Refusal as refusal:
         if refusal.status != 401:
             raise
         raise _access_denied() from None
-
-
-def _password(credential: str) -> str:
-    try:
-        decoded = b64decode(credential.strip(), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        raise _access_denied() from None
-    user, _, password = decoded.partition(":")
-    # some scripts send the token as the user and no password
-    return password or user
 
 
 async def _find(call: Call, caller: Caller) -> tuple[OwnerKind, Owner] | None:
@@ -235,11 +224,10 @@ async def _find(call: Call, caller: Caller) -> tuple[OwnerKind, Owner] | None:
 def _judge(
     owner: Owner, part: Part, caller: Caller, *, is_push: bool
 ) -> access.Verdict:
-    membership = owner.membership(caller.user)
     if part == "code":
         assert isinstance(owner, Project), "a group has no code"
-        level = level_of_feature(owner, "repository")
-        return access.judge_code(owner.door, level, membership, is_push=is_push)
+        return judge_repository(owner, caller, is_push=is_push)
+    membership = owner.membership(caller.user)
     if is_push:
         return access.judge_wiki(owner.door, membership, access.Operation.WRITE)
     return access.judge_clone(owner.door, membership)

@@ -101,7 +101,18 @@ class Deliveries:
         if len(body) > self._limits.body_bytes_max:
             log.warning("the %s is too large to notify %s of it", what, where)
             return
-        headers = delivery_headers(event, hook, self._agent)
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": self._agent,
+            # repeated, it is the same
+            "Idempotency-Key": str(uuid5(event.id, hook.url)),
+            "X-Gitlab-Event": "Wiki Page Hook",
+            "X-Gitlab-Webhook-UUID": str(uuid4()),
+            "X-Gitlab-Event-UUID": str(event.id),
+            "X-Gitlab-Instance": event.base_url,
+        }
+        if hook.secret:
+            headers["X-Gitlab-Token"] = hook.secret
         try:
             async with session.post(
                 hook.url, data=body, headers=headers, allow_redirects=False
@@ -117,38 +128,34 @@ class Deliveries:
         log.log(level, "notified %s of the %s: %d", where, what, response.status)
 
 
-def delivery_headers(event: WikiEvent, hook: Hook, agent: str) -> dict[str, str]:
-    """The headers of one delivery; repeated, the key is the same."""
-    headers = {
-        "Content-Type": "application/json",
-        "User-Agent": agent,
-        "Idempotency-Key": str(uuid5(event.id, hook.url)),
-        "X-Gitlab-Event": "Wiki Page Hook",
-        "X-Gitlab-Webhook-UUID": str(uuid4()),
-        "X-Gitlab-Event-UUID": str(event.id),
-        "X-Gitlab-Instance": event.base_url,
-    }
-    if hook.secret:
-        headers["X-Gitlab-Token"] = hook.secret
-    return headers
-
-
 def payload(event: WikiEvent, content: str, branch: str) -> dict[str, object]:
     """The event's JSON."""
     web_url = f"{event.base_url}/{event.project.full_path}"
+    wiki_url = f"{web_url}/-/wikis"
+    url = f"{wiki_url}/{quote(event.page.slug)}"
+    attributes = fields_of(event.page, "slug title format") | {
+        "message": event.message,
+        # pictures by their whole address, for receivers that show the text
+        "content": _PICTURE.sub(rf"![\g<alt>]({wiki_url}/\g<path>)", content),
+        "url": url,
+        "action": event.action,
+    }
+    if event.version is not None:
+        attributes["diff_url"] = f"{url}/diff?version_id={event.version}"
+        attributes["version_id"] = event.version
     return {
         "object_kind": "wiki_page",
         "user": fields_of(event.user, "id name username")
         | {"avatar_url": None, "email": "[REDACTED]"},
         "project": _project(event, web_url),
         "wiki": {
-            "web_url": f"{web_url}/-/wikis/home",
+            "web_url": f"{wiki_url}/home",
             "git_ssh_url": f"{_ssh(event)}.wiki.git",
             "git_http_url": f"{web_url}.wiki.git",
             "path_with_namespace": f"{event.project.full_path}.wiki",
             "default_branch": branch,
         },
-        "object_attributes": _attributes(event, content, f"{web_url}/-/wikis"),
+        "object_attributes": attributes,
     }
 
 
@@ -175,21 +182,6 @@ def _project(event: WikiEvent, web_url: str) -> dict[str, object]:
         "ssh_url": ssh_url,
         "http_url": http_url,
     }
-
-
-def _attributes(event: WikiEvent, content: str, wiki_url: str) -> dict[str, object]:
-    url = f"{wiki_url}/{quote(event.page.slug)}"
-    attributes = fields_of(event.page, "slug title format") | {
-        "message": event.message,
-        # pictures by their whole address, for receivers that show the text
-        "content": _PICTURE.sub(rf"![\g<alt>]({wiki_url}/\g<path>)", content),
-        "url": url,
-        "action": event.action,
-    }
-    if event.version is not None:
-        attributes["diff_url"] = f"{url}/diff?version_id={event.version}"
-        attributes["version_id"] = event.version
-    return attributes
 
 
 def _ssh(event: WikiEvent) -> str:

@@ -57,12 +57,6 @@ def shown(address: str) -> str:
     return urlunsplit(bare)
 
 
-def has_query(address: str) -> bool:
-    """Whether a query is part of an address."""
-    parts = _parts(address)
-    return parts is not None and bool(parts.query)
-
-
 def without_user(address: str) -> tuple[str, tuple[str, str] | None]:
     """An address to ask for, and the user and password that were in it."""
     parts = _parts(address)
@@ -112,7 +106,8 @@ async def fetch_repository(address: str, folder: Path, imports: Imports) -> None
 
     After a failure (FetchFailed) part of the folder may be there.
     """
-    if has_query(address):
+    parts = _parts(address)
+    if parts is not None and parts.query:
         # it would be an argument of a process, which everybody on the machine sees
         raise FetchFailed(f"The address {shown(address)} has a query; remove it.")
     bare, user = without_user(address)

@@ -184,7 +184,11 @@ def read_manifest(folder: Path) -> ServiceManifest:
         )
     file = folder / MANIFEST
     if file.exists():
-        return parse_manifest(_read_text(file), str(file), folder)
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ServiceError(f"cannot read {file}: {error}") from error
+        return parse_manifest(text, str(file), folder)
     if not any(_page_path(path) for path, _file in _walk(folder)):
         raise ServiceError(
             f"nothing to load in {folder}: no {MANIFEST} and no page files",
@@ -202,7 +206,11 @@ def scan_wiki(folder: Path) -> tuple[dict[str, Path], list[str]]:
     """
     files: dict[str, Path] = {}
     ignored: list[str] = []
-    linked = _linked_paths(folder)
+    linked: set[str] = set()
+    for path, file in _walk(folder):
+        if (parsed := parse_path(path)) is not None:
+            ways = linked_ways(file.read_bytes().decode(errors="replace"))
+            linked.update(ways_lead_to(parsed[0], ways))
     above = {above for path in linked for above in model.folders_above(path)}
     for path, file in _walk(folder, above):
         target: str | None = _page_path(path)
@@ -281,17 +289,6 @@ def _check_wiki_folder(folder: Path, name: str, key: str) -> None:
         raise ServiceError(f"{key}: there is no folder {name}")
 
 
-def _linked_paths(folder: Path) -> frozenset[str]:
-    """Where files may be that the pages in a folder link to."""
-    linked: set[str] = set()
-    for path, file in _walk(folder):
-        parsed = parse_path(path)
-        if parsed is not None:
-            ways = linked_ways(file.read_bytes().decode(errors="replace"))
-            linked.update(ways_lead_to(parsed[0], ways))
-    return frozenset(linked)
-
-
 def _walk(folder: Path, above: Collection[str] = ()) -> Iterator[tuple[str, Path]]:
     """Files with their path below the folder, and in hidden folders ``above``."""
     for parent, directories, names in os.walk(folder):
@@ -314,13 +311,6 @@ def _page_path(path: str) -> str | None:
     if parsed is None or split is None:
         return None
     return parsed[0] + path[len(split[0]) :]
-
-
-def _read_text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ServiceError(f"cannot read {file}: {error}") from error
 
 
 def _blob(file: RepositoryFile | None) -> bytes | None:

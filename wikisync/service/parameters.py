@@ -93,12 +93,12 @@ class Parameters:
                 self._invalid(name)
                 return None
 
-    def number(self, name: str, *, default: int, least: int, most: int) -> int:
-        """A count of at least ``least``; more than ``most`` means ``most``."""
+    def count(self, name: str, *, default: int, most: int) -> int:
+        """A count of one or more; more than ``most`` means ``most``."""
         value = self.integer(name)
         if value is None:
             return default
-        if value < least:
+        if value < 1:
             self._problems.append(f"{name} has a value not allowed")
             return default
         return min(value, most)
@@ -113,8 +113,11 @@ class Parameters:
             sent = [name for name in names if self.has(name)]
             if len(sent) > 1:
                 self._problems.append(f"{', '.join(sent)} are mutually exclusive")
-        if rules.one_of:
-            self.at_least_one_of(*rules.one_of)
+        if rules.one_of and not any(name in self._raw for name in rules.one_of):
+            every = ", ".join(rules.one_of)
+            self._problems.append(
+                f"{every} are missing, at least one parameter must be provided"
+            )
         found: dict[str, object] = {}
         for name, row in parameters_of(endpoint, is_free=is_free).items():
             if name in self._raw:
@@ -233,14 +236,6 @@ class Parameters:
                 self._invalid(name)
                 return None
 
-    def at_least_one_of(self, *names: str) -> None:
-        """Demand one of several parameters."""
-        if not any(name in self._raw for name in names):
-            every = ", ".join(names)
-            self._problems.append(
-                f"{every} are missing, at least one parameter must be provided"
-            )
-
     def take_problems(self, other: Parameters) -> None:
         """Note what is wrong with parameters that were read elsewhere."""
         self._problems += other._problems
@@ -273,8 +268,8 @@ class Window(Struct, frozen=True):
 def read_window(parameters: Parameters, limits: Limits) -> Window:
     """Read ``page`` and ``per_page``; a page before the first means the first."""
     page = parameters.integer("page")
-    per_page = parameters.number(
-        "per_page", default=limits.per_page_default, least=1, most=limits.per_page_max
+    per_page = parameters.count(
+        "per_page", default=limits.per_page_default, most=limits.per_page_max
     )
     return Window(max(page or 1, 1), per_page)
 

@@ -54,7 +54,15 @@ class RenderPool:
         """The page's HTML, or its source with a notice; 503 for too many pages."""
         try:
             async with self._slots.taken(is_stranger=is_stranger):
-                rendered = await self._render(job)
+                worker = self._idle.pop() if self._idle else self._worker()
+                rendered = None
+                try:
+                    rendered = await worker.ask_async(job)
+                except WorkerNotStarted:
+                    log.warning("the process that renders pages does not start")
+                except WorkerLost:
+                    pass
+                self._idle.append(worker)
         except NoSlot:
             text = "503 Service Unavailable - too many pages are being rendered"
             retry = {"Retry-After": str(RETRY_AFTER_S)}
@@ -68,18 +76,6 @@ class RenderPool:
         """End the processes."""
         while self._idle:
             await asyncio.to_thread(self._idle.pop().end)
-
-    async def _render(self, job: RenderJob) -> str | None:
-        worker = self._idle.pop() if self._idle else self._worker()
-        rendered = None
-        try:
-            rendered = await worker.ask_async(job)
-        except WorkerNotStarted:
-            log.warning("the process that renders pages does not start")
-        except WorkerLost:
-            pass
-        self._idle.append(worker)
-        return rendered
 
     def _worker(self) -> Worker[str]:
         command = python_worker(

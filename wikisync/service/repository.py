@@ -15,17 +15,17 @@ from pathlib import Path
 
 import pygit2
 
+from wikisync.contract.project_schema import CommitRecord
 from wikisync.core.system.private import make_private_folder
 from wikisync.service.answers import invalid, unreadable
 from wikisync.service.committing import (
     DEFAULT_BRANCH,
     Author,
-    CommitNote,
     GitRefused,
     commit_change,
     copy_repository,
     edit_tree,
-    note_of,
+    record_of,
     signature_of,
     tip_of,
     tree_of,
@@ -127,13 +127,13 @@ class WikiRepository:
             name = f"refs/heads/{branch}"
             return repository is not None and name in repository.references
 
-    def branches(self) -> list[tuple[str, CommitNote]]:
+    def branches(self) -> list[tuple[str, CommitRecord]]:
         """Every branch by name, with its last commit."""
         with self._held() as repository:
             if repository is None:
                 return []
             found = repository.branches.local
-            return [(n, note_of(found[n].peel(pygit2.Commit))) for n in sorted(found)]
+            return [(n, record_of(found[n].peel(pygit2.Commit))) for n in sorted(found)]
 
     def show_branch(self, branch: str) -> None:
         """Make a branch that is there the one whose files are shown."""

@@ -41,19 +41,15 @@ def fold_search(path: str, name: str, description: str | None) -> str:
 
 def create(db: sqlite3.Connection) -> None:
     """Make the tables; the caller holds a transaction."""
-    for statement in _statements(packaged_text(__package__, "schema.sql")):
-        db.execute(statement)
-    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def _statements(script: str) -> Iterator[str]:
     # executescript would end the transaction, and triggers hold semicolons
     pending = ""
-    for part in script.strip().removesuffix(";").split(";"):
+    script = packaged_text(__package__, "schema.sql").strip().removesuffix(";")
+    for part in script.split(";"):
         pending += part + ";"
         if sqlite3.complete_statement(pending):
-            yield pending
+            db.execute(pending)
             pending = ""
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 TOKEN_PREFIX = "glpat-"  # noqa: S105 - the public prefix, not a token
@@ -182,10 +178,6 @@ class Tables:
         row = self.one("SELECT * FROM user WHERE id = ?", (user_id,))
         return None if row is None else from_row(row, User)
 
-    def set_blocked(self, user_id: int, *, is_blocked: bool = True) -> None:
-        """Shut a user out, or let it in again."""
-        self.update("user", user_id, {"is_blocked": int(is_blocked)})
-
     def add_token(
         self,
         user_id: int,
@@ -202,10 +194,6 @@ class Tables:
         self.insert("token", given | made)
         return secret
 
-    def revoke_token(self, token_id: int) -> bool:
-        """End a token's life; whether there is such a token."""
-        return self.update("token", token_id, {"is_revoked": 1})
-
     def tokens(self) -> tuple[Token, ...]:
         """Every token, without its secret."""
         rows = self.db.execute("SELECT * FROM token ORDER BY id")
@@ -215,10 +203,6 @@ class Tables:
         """Every user."""
         rows = self.db.execute("SELECT * FROM user ORDER BY id")
         return tuple(from_row(row, User) for row in rows)
-
-    def set_private_profile(self, user_id: int) -> None:
-        """Show nobody a user's projects and stars."""
-        self.update("user", user_id, {"has_private_profile": 1})
 
     def add_topic(self, name: str) -> int:
         """The id of the topic of that name, whatever its case; made if new."""

@@ -1,6 +1,7 @@
 """What is done to a project as a whole: stars, archive, deletion, sharing, forks."""
 
 import asyncio
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 
 from aiohttp import web
@@ -13,9 +14,9 @@ from wikisync.service.answers import not_found, refuse
 from wikisync.service.call import Call, Caller
 from wikisync.service.projects import edits, people
 from wikisync.service.projects import tables as project_tables
-from wikisync.service.projects.parts import copy_avatar
+from wikisync.service.projects.parts import keep_avatar
 from wikisync.service.projects.reading import answer_project
-from wikisync.service.projects.tables import NewProject, ProjectChange, Taken
+from wikisync.service.projects.tables import NewProject, Taken
 from wikisync.service.projects.views import level_of_feature, reads_code
 from wikisync.service.rows import Namespace, Project
 from wikisync.service.tables import Tables
@@ -35,8 +36,8 @@ async def archive_project(call: Call) -> web.Response:
     caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
     is_archived = call.endpoint is Endpoint.ARCHIVE
     if project.is_archived is not is_archived:
-        change = ProjectChange({"is_archived": int(is_archived)}, {})
-        await call.ask(project_tables.change_project, project.id, change)
+        columns = {"is_archived": int(is_archived)}
+        await call.ask(project_tables.change_project, project.id, columns, {})
     return await answer_project(call, caller, project.id, status=201)
 
 
@@ -89,13 +90,8 @@ async def share_project(call: Call) -> web.Response:
             "Project cannot be shared with the group it is in or one of its ancestors."
         )
         raise answers.Refusal(409, {"message": text})
-    share = await call.ask(
-        people.add_share,
-        project.id,
-        group.id,
-        level,
-        str(expires_on) if expires_on else None,
-    )
+    last_day = str(expires_on) if expires_on else None
+    share = await call.ask(people.add_share, project.id, group.id, level, last_day)
     if share is None:
         text = "Project already shared with this group"
         raise answers.Refusal(409, {"message": text})
@@ -252,7 +248,9 @@ async def fork_project(call: Call) -> web.Response:
     except Taken as taken:
         raise _conflict(validation.taken_problems(taken.fields)) from taken
     if source.avatar is not None:
-        await copy_avatar(call.service, source, fork_id)
+        picture = call.service.avatar_folder(source.id) / source.avatar
+        with suppress(FileNotFoundError):
+            await keep_avatar(call.service, fork_id, picture, source.avatar)
     call.service.imports(is_fetched=False).put_nowait(fork_id)
     return await answer_project(call, caller, fork_id, status=201)
 

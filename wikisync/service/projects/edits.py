@@ -24,7 +24,7 @@ from wikisync.service.parameters import SentFile
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.parts import check_avatar, keep_avatar, remove_avatar
 from wikisync.service.projects.reading import answer_project
-from wikisync.service.projects.tables import NewProject, ProjectChange, Taken
+from wikisync.service.projects.tables import NewProject, Taken
 from wikisync.service.projects.views import reads_code
 from wikisync.service.repository import is_branch_name
 from wikisync.service.rows import Namespace, Project, User
@@ -96,9 +96,9 @@ async def edit_project(call: Call) -> web.Response:
     if branch and not await asyncio.to_thread(code.repository.has_branch, branch):
         text = f"Could not change HEAD: branch '{branch}' does not exist"
         raise _invalid({"base": [text]})
-    change = ProjectChange(columns, _kept(values, caller), values.get("topics"))
+    kept, topics = _kept(values, caller), values.get("topics")
     try:
-        await call.ask(project_tables.change_project, project.id, change)
+        await call.ask(project_tables.change_project, project.id, columns, kept, topics)
     except Taken as taken:
         raise _invalid(validation.taken_problems(taken.fields)) from taken
     if branch:
@@ -107,7 +107,7 @@ async def edit_project(call: Call) -> web.Response:
     if "avatar" in call.raw:
         sent = values.get("avatar")
         if isinstance(sent, SentFile):
-            await keep_avatar(call.service, project.id, sent)
+            await keep_avatar(call.service, project.id, sent.path, sent.name)
         else:
             await remove_avatar(call.service, project.id)
     return await answer_project(call, caller, project.id)
@@ -193,7 +193,7 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
         is_fetched = import_type == URL_TYPE
         call.service.imports(is_fetched=is_fetched).put_nowait(project_id)
     if isinstance(sent := values.get("avatar"), SentFile):
-        await keep_avatar(call.service, project_id, sent)
+        await keep_avatar(call.service, project_id, sent.path, sent.name)
     return project_id
 
 

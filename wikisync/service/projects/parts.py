@@ -11,16 +11,15 @@ from pathlib import Path, PurePosixPath
 
 from aiohttp import web
 
-from wikisync.contract.project_schema import BranchRecord, CommitRecord
+from wikisync.contract.project_schema import BranchRecord
 from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.service import answers, attachments
 from wikisync.service.access import Act, Verdict, judge_code
 from wikisync.service.call import Call, Caller
-from wikisync.service.committing import CommitNote
 from wikisync.service.instance import Service
 from wikisync.service.parameters import SentFile
 from wikisync.service.projects.reading import answer_part, read_part
-from wikisync.service.projects.tables import add_upload, upload
+from wikisync.service.projects.tables import add_upload, has_upload
 from wikisync.service.projects.views import level_of_feature
 from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import Project
@@ -28,8 +27,6 @@ from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
 from wikisync.service.tree import is_regular
 from wikisync.service.validation import Problems
-
-SHORT_ID_CHARS = 8
 
 
 async def list_branches(call: Call) -> web.Response:
@@ -57,10 +54,9 @@ async def show_code_file(call: Call) -> web.StreamResponse:
     """
     caller = await call.caller()
     project = await call.ask(Tables.project, call.segments["full_path"], caller.user_id)
-    if (
-        project is None
-        or judge_repository(project, caller, is_push=False) is not Verdict.ALLOWED
-    ):
+    if project is None:
+        raise answers.unmatched_route()
+    if judge_repository(project, caller, is_push=False) is not Verdict.ALLOWED:
         raise answers.unmatched_route()
     branch = f"{project.default_branch}/"
     path = call.segments["path"]
@@ -99,32 +95,11 @@ def _branches(
     default = repository.branch()
     return [
         BranchRecord(
-            name=name,
-            commit=_commit(commit),
-            can_push=can_push,
-            default=name == default,
+            name=name, commit=commit, can_push=can_push, default=name == default
         )
         for name, commit in repository.branches()
         if search in name
     ]
-
-
-def _commit(commit: CommitNote) -> CommitRecord:
-    made = commit.committer.moment.isoformat(timespec="milliseconds")
-    return CommitRecord(
-        id=commit.id,
-        short_id=commit.id[:SHORT_ID_CHARS],
-        created_at=made,
-        parent_ids=commit.parents,
-        title=commit.title,
-        message=commit.message,
-        author_name=commit.author.name,
-        author_email=commit.author.email,
-        authored_date=commit.author.moment.isoformat(timespec="milliseconds"),
-        committer_name=commit.committer.name,
-        committer_email=commit.committer.email,
-        committed_date=made,
-    )
 
 
 def _is_text(content: bytes) -> bool:
@@ -149,13 +124,13 @@ async def upload_file(call: Call) -> web.Response:
     secret = secrets.token_hex(16)
     target = service.uploads_folder(project.id) / secret / name
     await asyncio.to_thread(replace_file, sent.path, target)
-    found = await service.records.ask(
+    upload_id = await service.records.ask(
         add_upload, project.id, caller.person.id, secret, name, sent.size
     )
     url = f"/uploads/{secret}/{name}"
     markdown = attachments.markdown_link(name, url)
     body = {
-        "id": found.id,
+        "id": upload_id,
         "alt": markdown.partition("](")[0].lstrip("!").removeprefix("["),
         "url": url,
         "full_path": f"/-/project/{project.id}{url}",
@@ -167,13 +142,11 @@ async def upload_file(call: Call) -> web.Response:
 async def show_upload(call: Call) -> web.StreamResponse:
     """The file's bytes, for whoever may see the project."""
     project = await _seen_project(call)
-    found = await call.ask(
-        upload, project.id, call.segments["secret"], call.segments["file_name"]
-    )
-    if found is None:
+    secret, name = call.segments["secret"], call.segments["file_name"]
+    if not await call.ask(has_upload, project.id, secret, name):
         raise answers.unmatched_route()
     folder = call.service.uploads_folder(project.id)
-    return await attachments.send_file(folder / found.secret / found.name)
+    return await attachments.send_file(folder / secret / name)
 
 
 # by the file's first bytes; what calls itself a picture and is none goes nowhere
@@ -209,27 +182,14 @@ def check_avatar(sent: SentFile, bytes_max: int) -> Problems:
     return {}
 
 
-async def keep_avatar(service: Service, project_id: int, sent: SentFile) -> None:
+async def keep_avatar(
+    service: Service, project_id: int, picture: Path, name: str
+) -> None:
     """Make a checked file the project's picture."""
-    name = attachments.clean_name(sent.name, _NAME_CHARS_MAX)
-    await asyncio.to_thread(
-        replace_file, sent.path, service.avatar_folder(project_id) / name
-    )
+    name = attachments.clean_name(name, _NAME_CHARS_MAX)
+    target = service.avatar_folder(project_id) / name
+    await asyncio.to_thread(replace_file, picture, target)
     await service.records.ask(Tables.update, "project", project_id, {"avatar": name})
-
-
-async def copy_avatar(service: Service, source: Project, project_id: int) -> None:
-    """Give another project the same picture; none if its file is gone."""
-    assert source.avatar is not None, "only a picture is copied"
-    picture = service.avatar_folder(source.id) / source.avatar
-    try:
-        await asyncio.to_thread(
-            replace_file, picture, service.avatar_folder(project_id) / source.avatar
-        )
-    except FileNotFoundError:
-        return
-    change = {"avatar": source.avatar}
-    await service.records.ask(Tables.update, "project", project_id, change)
 
 
 async def remove_avatar(service: Service, project_id: int) -> None:

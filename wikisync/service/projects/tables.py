@@ -29,14 +29,6 @@ class NewProject(Struct, frozen=True):
     import_branch: str | None = None
 
 
-class ProjectChange(Struct, frozen=True):
-    """What is to become of a project; nothing in it stays as it is."""
-
-    columns: Mapping[str, object]
-    attributes: Mapping[str, object]
-    topics: tuple[str, ...] | None = None
-
-
 class Taken(Exception):
     """A name or path is in use; ``fields`` says which."""
 
@@ -100,13 +92,19 @@ def create_project(tables: Tables, new: NewProject) -> int:
     return project_id
 
 
-def change_project(tables: Tables, project_id: int, change: ProjectChange) -> None:
-    """Change a project; a new path leaves a redirect at the old one.  Raises Taken."""
+def change_project(
+    tables: Tables,
+    project_id: int,
+    columns: Mapping[str, object],
+    attributes: Mapping[str, object],
+    topics: tuple[str, ...] | None = None,
+) -> None:
+    """Change what is given of a project, or Taken; a new path leaves a redirect."""
     with tables.transaction():
         row = tables.one("SELECT * FROM project WHERE id = ?", (project_id,))
         if row is None:
             return
-        columns = dict(change.columns)
+        columns = dict(columns)
         path = str(columns.get("path", row["path"]))
         name = str(columns.get("name", row["name"]))
         if path != row["path"] or name != row["name"]:
@@ -116,12 +114,12 @@ def change_project(tables: Tables, project_id: int, change: ProjectChange) -> No
             if path != row["path"]:
                 columns["full_path"] = full_path
                 _leave_redirect(tables, project_id, row["full_path"], full_path)
-        attributes = msgspec.json.decode(row["attributes"]) | dict(change.attributes)
-        columns["attributes"] = msgspec.json.encode(attributes).decode()
+        kept = msgspec.json.decode(row["attributes"]) | dict(attributes)
+        columns["attributes"] = msgspec.json.encode(kept).decode()
         columns["updated_at"] = tables.stamp()
         tables.update("project", project_id, columns)
-        if change.topics is not None:
-            _set_topics(tables, project_id, change.topics)
+        if topics is not None:
+            _set_topics(tables, project_id, topics)
 
 
 def transfer_project(tables: Tables, project_id: int, space: Namespace) -> None:
@@ -263,14 +261,6 @@ BEING_MEASURED = 2
 """Neither yes nor no: a change meanwhile makes it no."""
 
 
-class Upload(Struct, frozen=True):
-    """A file that belongs to a project."""
-
-    id: int
-    secret: str
-    name: str
-
-
 def set_code_facts(
     tables: Tables,
     project_id: int,
@@ -338,23 +328,20 @@ def forget_measures(tables: Tables) -> None:
 
 def add_upload(
     tables: Tables, project_id: int, user_id: int, secret: str, name: str, size: int
-) -> Upload:
-    """Note a file that was sent."""
+) -> int:
+    """Note a file that was sent; its id."""
     sent = {"secret": secret, "name": name, "size": size, "user_id": user_id}
     made = {"project_id": project_id, "created_at": tables.stamp()}
     with tables.transaction():
         upload_id = tables.insert("upload", sent | made)
         tables.update("project", project_id, {"is_measured": 0})
-    return Upload(upload_id, secret, name)
+    return upload_id
 
 
-def upload(tables: Tables, project_id: int, secret: str, name: str) -> Upload | None:
-    """A file that was sent."""
-    row = tables.one(
-        "SELECT * FROM upload WHERE project_id = ? AND secret = ? AND name = ?",
-        (project_id, secret, name),
-    )
-    return None if row is None else from_row(row, Upload)
+def has_upload(tables: Tables, project_id: int, secret: str, name: str) -> bool:
+    """Whether such a file was sent."""
+    query = "SELECT 1 FROM upload WHERE project_id = ? AND secret = ? AND name = ?"
+    return tables.one(query, (project_id, secret, name)) is not None
 
 
 def custom_attributes(
