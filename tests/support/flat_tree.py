@@ -18,7 +18,7 @@ class FlatTree(tree.WikiTree):
         super().__init__(commit, tree.EMPTY)
         self.files = tuple(files)
         self.pages = tuple(page for file in files if (page := tree.page_in(file)))
-        self._fold = tree.fold if folds_case else str
+        self._fold = str.casefold if folds_case else str
 
     def twin_of(self, path: str) -> tree.PageFile | None:
         key = self._fold(path)
@@ -28,5 +28,5 @@ class FlatTree(tree.WikiTree):
         return next((file for file in self.files if file.path == path), None)
 
     def below(self, directory: str) -> Iterator[tree.RepositoryFile]:
-        prefix = tree.fold(directory) + "/"
-        return (file for file in self.files if tree.fold(file.path).startswith(prefix))
+        prefix = directory.casefold() + "/"
+        return (file for file in self.files if file.path.casefold().startswith(prefix))

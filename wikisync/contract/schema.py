@@ -59,20 +59,15 @@ _Check = tuple[str, Callable[[str], object], object]
 def _address_checks(kind: type[AddressedRecord]) -> tuple[_Check, ...]:
     """The addresses of a record: field, check, and what stands for an absent one."""
     checks: list[_Check] = []
+    particular: dict[str, Callable[[str], object]]
+    particular = {"ssh_url_to_repo": _SSH.fullmatch, "url": _is_path}
     for field in msgspec.structs.fields(kind):
-        check = _check_of(field.name, is_address=kind.is_all_addresses)
-        if check is not None:
+        is_address = field.name.endswith(("_url", "_to_repo"))
+        if field.name in particular or is_address or kind.is_all_addresses:
+            check = particular.get(field.name, web_address)
             absent = "" if field.required else field.default
             checks.append((field.name, check, absent))
     return tuple(checks)
-
-
-def _check_of(name: str, *, is_address: bool) -> Callable[[str], object] | None:
-    if name == "ssh_url_to_repo":
-        return _SSH.fullmatch
-    if name == "url":
-        return _is_path
-    return web_address if is_address or name.endswith(("_url", "_to_repo")) else None
 
 
 def _is_path(address: str) -> bool:

@@ -55,7 +55,11 @@ class Fetching:
         if wanted:
             progress.start("attachments", len(wanted))
         self._progress = progress
-        await each(_apart(wanted), self._fetch_all, in_flight=in_flight)
+        # by what mentions may share, so that no file is fetched twice at once
+        apart: dict[AttachmentPath, list[Spellings]] = {}
+        for spellings in wanted:
+            apart.setdefault(min(spellings, key=len), []).append(spellings)
+        await each(apart.values(), self._fetch_all, in_flight=in_flight)
         return self._failed
 
     async def _fetch_all(self, mentions: Sequence[Spellings]) -> None:
@@ -103,11 +107,3 @@ class Fetching:
         log.info("problem with %s: %s", path, message)
         problem = Problem("attachment-missing", path, message, hint or MISSING_HINT)
         return Unfetched(problem, is_absent, is_reported)
-
-
-def _apart(mentions: Sequence[Spellings]) -> Sequence[Sequence[Spellings]]:
-    """The same by what they may share, so that no file is fetched twice at once."""
-    found: dict[AttachmentPath, list[Spellings]] = {}
-    for spellings in mentions:
-        found.setdefault(min(spellings, key=len), []).append(spellings)
-    return list(found.values())

@@ -128,19 +128,18 @@ def versions_of(versions: Versions, slug: Slug) -> list[Version]:
 
 def dates_of(versions: Versions) -> dict[Slug, PageDates]:
     """What a site shows of each page that is there."""
-    return {slug: _dates(rows) for slug, rows in pages_of(versions).items()}
-
-
-def _dates(rows: list[Version]) -> PageDates:
-    newest, oldest = rows[0], rows[-1]
-    return PageDates(
-        newest.at,
-        newest.author,
-        oldest.at if oldest.kind == "created" and oldest.commit else 0,
-        sum(bool(row.blob) for row in rows),
-        not newest.commit,
-        hashlib.sha256(msgspec.msgpack.encode(rows)).digest()[:16],
-    )
+    found: dict[Slug, PageDates] = {}
+    for slug, rows in pages_of(versions).items():
+        newest, oldest = rows[0], rows[-1]
+        found[slug] = PageDates(
+            newest.at,
+            newest.author,
+            oldest.at if oldest.kind == "created" and oldest.commit else 0,
+            sum(bool(row.blob) for row in rows),
+            not newest.commit,
+            hashlib.sha256(msgspec.msgpack.encode(rows)).digest()[:16],
+        )
+    return found
 
 
 def seen_versions(
@@ -152,16 +151,9 @@ def seen_versions(
     """
     if known == UNKNOWN:
         return Versions(since=at)
-    changed = sorted(slug for slug, _ in before.items() ^ after.items())
-    rows = [_seen(at, slug, before, after) for slug in dict.fromkeys(changed)]
+    rows: list[Version] = []
+    for slug in sorted({slug for slug, _ in before.items() ^ after.items()}):
+        kind: VersionKind = "edited" if slug in before else "created"
+        kind = kind if slug in after else "deleted"
+        rows.append(Version(at, "", slug, slug if slug in before else "", kind))
     return replace(known, rows=(*rows, *known.rows))
-
-
-def _seen(
-    at: int, slug: Slug, before: Mapping[Slug, str], after: Mapping[Slug, str]
-) -> Version:
-    kind: VersionKind = "edited" if slug in before else "created"
-    return Version(
-        *(at, "", slug, slug if slug in before else ""),
-        kind if slug in after else "deleted",
-    )

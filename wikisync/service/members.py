@@ -100,17 +100,14 @@ async def remove_member(call: Call) -> web.Response:
 
 
 async def _members(call: Call, owner: Owner) -> list[MemberRecord]:
-    ask = call.ask
-    direct = await ask(people.direct_members, call.kind, owner.id)
+    direct = await call.ask(people.direct_members, call.kind, owner.id)
     if call.endpoint not in {OtherEndpoint.ALL_MEMBERS, OtherEndpoint.ANY_MEMBER}:
         return [_record(call, *one) for one in direct]
     last_days = {user.id: last_day for user, _level, last_day in direct}
-    of_project = isinstance(owner, Project)
-    every = await ask(
-        people.members,
-        owner.id if of_project else 0,
-        owner.namespace.id if isinstance(owner, Project) else owner.id,
-    )
+    if isinstance(owner, Project):
+        every = await call.ask(people.members, owner.id, owner.namespace.id)
+    else:
+        every = await call.ask(people.members, 0, owner.id)
     return [_record(call, user, level, last_days.get(user.id)) for user, level in every]
 
 
@@ -134,8 +131,8 @@ def _check_level(caller: Caller, owner: Owner, level: int) -> None:
 async def _direct(
     call: Call, owner: Owner, user_id: int
 ) -> tuple[User, int, str | None]:
-    ask = call.ask
-    for user, level, last_day in await ask(people.direct_members, call.kind, owner.id):
+    direct = await call.ask(people.direct_members, call.kind, owner.id)
+    for user, level, last_day in direct:
         if user.id == user_id:
             return user, level, last_day
     raise _absent()

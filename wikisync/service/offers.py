@@ -3,7 +3,7 @@
 ``openapi`` describes the API from it, ``contract.parameters`` and ``contract.schema``.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
 
 import msgspec
@@ -232,31 +232,26 @@ def route_table() -> list[tuple[str, str, Target]]:
     return [*table, *(("GET", path, target) for path, target in shows.items())]
 
 
-def operations(*, is_enterprise: bool) -> Iterator[Operation]:
-    """What the API offers in one of the two editions."""
-    for row in _API_ROWS:
-        if is_enterprise or row[0] not in _PAID:
-            yield _operation(row, is_free=not is_enterprise)
-    for segment in _OWNERS:
-        has_wiki = is_enterprise or segment != "groups"
-        for row in (*(_WIKI_ROWS if has_wiki else ()), *_OWNER_ROWS):
-            yield _operation(row, segment, is_free=not is_enterprise)
-
-
-def _operation(row: Row, owner: str = "", *, is_free: bool) -> Operation:
-    endpoint, handler, answer = row
-    usual = USUAL_STATUS[endpoint.method]
-    return Operation(
-        endpoint=endpoint,
-        owner=owner,
-        about=handler.__doc__ or "",
-        answer=answer,
-        status=202 if endpoint is Endpoint.DELETE else usual,
-        is_free=is_free,
-        may_be_unchanged=endpoint.method == "GET" or endpoint in _UNCHANGED,
-    )
-
-
 @cache
 def _description(url: str, version: str, is_enterprise: bool) -> bytes:
-    return describe(operations(is_enterprise=is_enterprise), url, version)
+    """The document about what one of the two editions offers."""
+    offered = [(row, "") for row in _API_ROWS if is_enterprise or row[0] not in _PAID]
+    for segment in _OWNERS:
+        has_wiki = is_enterprise or segment != "groups"
+        rows = (*(_WIKI_ROWS if has_wiki else ()), *_OWNER_ROWS)
+        offered += [(row, segment) for row in rows]
+    operations = [
+        Operation(
+            endpoint=endpoint,
+            owner=owner,
+            about=handler.__doc__ or "",
+            answer=answer,
+            status=202
+            if endpoint is Endpoint.DELETE
+            else USUAL_STATUS[endpoint.method],
+            is_free=not is_enterprise,
+            may_be_unchanged=endpoint.method == "GET" or endpoint in _UNCHANGED,
+        )
+        for (endpoint, handler, answer), owner in offered
+    ]
+    return describe(operations, url, version)

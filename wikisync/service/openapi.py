@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -103,10 +103,11 @@ class Operation(Struct, frozen=True, kw_only=True):
         return self.endpoint.template.replace("{owner}", self.owner)
 
 
-def describe(operations: Iterable[Operation], url: str, version: str) -> bytes:
+def describe(operations: Sequence[Operation], url: str, version: str) -> bytes:
     """The document, as JSON."""
-    every = tuple(operations)
-    types = [one.answer for one in every if not isinstance(one.answer, File | Nothing)]
+    types = [
+        one.answer for one in operations if not isinstance(one.answer, File | Nothing)
+    ]
     answers, components = msgspec.json.schema_components(
         [*types, ErrorRecord],
         schema_hook=_any_value,
@@ -116,7 +117,7 @@ def describe(operations: Iterable[Operation], url: str, version: str) -> bytes:
         _close(schema)
     paths: dict[str, Schema] = {}
     schemas = iter(answers)
-    for one in every:
+    for one in operations:
         has_json = not isinstance(one.answer, File | Nothing)
         schema = next(schemas) if has_json else None
         path = paths.setdefault(one.template, {"parameters": _segments(one.template)})

@@ -17,26 +17,13 @@ import pygit2
 
 from wikisync.contract.project_schema import CommitRecord
 from wikisync.core.system.private import make_private_folder
+from wikisync.service import committing
 from wikisync.service.answers import invalid, unreadable
-from wikisync.service.committing import (
-    DEFAULT_BRANCH,
-    Author,
-    GitRefused,
-    commit_change,
-    copy_repository,
-    edit_tree,
-    record_of,
-    signature_of,
-    tip_of,
-    tree_of,
-    tree_reader,
-)
+from wikisync.service.committing import DEFAULT_BRANCH, Author, GitRefused
 from wikisync.service.editing import CommitPlan
 from wikisync.service.settings import Limits
 from wikisync.service.tree import (
-    EMPTY,
     USUAL_LIMITS,
-    Directory,
     RepositoryFile,
     TreeTooLarge,
     WikiTree,
@@ -69,18 +56,21 @@ class WikiRepository:
         self._first_branch = first_branch
         self._lock = threading.RLock()
         self._opened: pygit2.Repository | None = None
-        self._tree: WikiTree | None = None
-        self._root = EMPTY
+        self._tree = WikiTree()
+        """The last one of the default branch."""
 
     def tree(self) -> WikiTree:
         """The default branch now; TreeTooLarge for more than a wiki may hold."""
         with self._held() as repository:
-            commit = None if repository is None else tip_of(repository, self.branch())
+            commit = (
+                None
+                if repository is None
+                else committing.tip_of(repository, self.branch())
+            )
             if repository is None or commit is None:
                 return WikiTree()
-            if self._tree is None or self._tree.commit != commit:
-                self._root = self._walk(repository, commit)
-                self._tree = WikiTree(commit, self._root)
+            if self._tree.commit != commit:
+                self._tree = self._read(repository, commit)
             return self._tree
 
     def tree_at(self, commit_id: str) -> WikiTree | None:
@@ -97,8 +87,7 @@ class WikiRepository:
                 commit = repository[commit_id].peel(pygit2.Commit)
             except (KeyError, ValueError, pygit2.GitError):
                 return None
-            found = str(commit.id)
-            return WikiTree(found, self._walk(repository, found))
+            return self._read(repository, str(commit.id))
 
     def read(self, blob: bytes) -> bytes:
         """A file's content by its object id."""
@@ -133,7 +122,10 @@ class WikiRepository:
             if repository is None:
                 return []
             found = repository.branches.local
-            return [(n, record_of(found[n].peel(pygit2.Commit))) for n in sorted(found)]
+            return [
+                (n, committing.record_of(found[n].peel(pygit2.Commit)))
+                for n in sorted(found)
+            ]
 
     def show_branch(self, branch: str) -> None:
         """Make a branch that is there the one whose files are shown."""
@@ -144,7 +136,11 @@ class WikiRepository:
     def last_commit_of(self, path: str) -> str | None:
         """The commit that gave a file its present content, or None."""
         with self._held() as repository:
-            tip = None if repository is None else tip_of(repository, self.branch())
+            tip = (
+                None
+                if repository is None
+                else committing.tip_of(repository, self.branch())
+            )
             if repository is None or tip is None:
                 return None
             commit = repository[tip].peel(pygit2.Commit)
@@ -158,7 +154,11 @@ class WikiRepository:
     def count_commits(self) -> int:
         """Commits on the default branch."""
         with self._held() as repository:
-            tip = None if repository is None else tip_of(repository, self.branch())
+            tip = (
+                None
+                if repository is None
+                else committing.tip_of(repository, self.branch())
+            )
             if repository is None or tip is None:
                 return 0
             return sum(1 for _commit in repository.walk(pygit2.Oid(hex=tip)))
@@ -175,7 +175,7 @@ class WikiRepository:
     def fill_from(self, address: str, branch: str | None = None) -> None:
         """Become a copy of another repository: one branch, or all; or GitRefused."""
         with self.copied_beside() as fresh:
-            copy_repository(address, fresh, branch)
+            committing.copy_repository(address, fresh, branch)
 
     @contextmanager
     def copied_beside(self) -> Iterator[Path]:
@@ -190,8 +190,7 @@ class WikiRepository:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
         with self._lock:
-            self._opened = self._tree = None
-            self._root = EMPTY
+            self._opened, self._tree = None, WikiTree()
             shutil.rmtree(self.path, ignore_errors=True)
             fresh.rename(self.path)
 
@@ -214,8 +213,7 @@ class WikiRepository:
             if repository is None or LOADED_REFERENCE not in repository.references:
                 return WikiTree()
             commit = repository.references[LOADED_REFERENCE].peel(pygit2.Commit)
-            found = str(commit.id)
-            return WikiTree(found, self._walk(repository, found))
+            return self._read(repository, str(commit.id))
 
     def remember_loaded(
         self, files: tuple[RepositoryFile, ...], author: Author
@@ -228,9 +226,9 @@ class WikiRepository:
                 return
             repository = self._open() or self.create()
             edits = {file.path: file for file in files}
-            tree = edit_tree(repository, None, edits)
+            tree = committing.edit_tree(repository, None, edits)
             tree = tree or repository.TreeBuilder().write().raw
-            signature = signature_of(author)
+            signature = committing.signature_of(author)
             commit = repository.create_commit(
                 None, signature, signature, "Loaded", pygit2.Oid(raw=tree), []
             )
@@ -252,12 +250,17 @@ class WikiRepository:
             before = self.tree()
             change = decide(before)
             repository = self._open() or self.create()
-            commit_change(repository, change, author, branch or self.branch())
+            committing.commit_change(
+                repository, change, author, branch or self.branch()
+            )
             return before, change, self.tree()
 
-    def _walk(self, repository: pygit2.Repository, commit: str) -> Directory:
-        root = tree_of(repository, commit)
-        return walk(tree_reader(repository), root, self._root, self._limits)
+    def _read(self, repository: pygit2.Repository, commit: str) -> WikiTree:
+        read, root = (
+            committing.tree_reader(repository),
+            committing.tree_of(repository, commit),
+        )
+        return WikiTree(commit, walk(read, root, self._tree.root, self._limits))
 
     @contextmanager
     def _held(self) -> Iterator[pygit2.Repository | None]:
@@ -287,7 +290,7 @@ class WikiRepository:
     def check_pushed(self, objects: Path, tips: Iterable[bytes]) -> None:
         """Refuse commits with too many files (TreeTooLarge), or none (GitRefused)."""
         with self._held() as repository:
-            known = self._root
+            known = self._tree.root
         assert repository is not None, "a push to no repository"
         # not the repository's own database: it would keep the folder in mind
         database = pygit2.Odb(str(objects))
@@ -307,7 +310,10 @@ class WikiRepository:
     def adopt_branch(self) -> None:
         """Where the default branch was never made, show the first there is."""
         with self._held() as repository:
-            if repository is None or tip_of(repository, self.branch()) is not None:
+            if (
+                repository is None
+                or committing.tip_of(repository, self.branch()) is not None
+            ):
                 return
             names = (str(name) for name in repository.references)
             heads = sorted(name for name in names if name.startswith("refs/heads/"))

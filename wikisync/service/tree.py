@@ -37,11 +37,6 @@ def lookup_keys(slug: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((slug, path_of_title(slug))))
 
 
-def fold(path: str) -> str:
-    """A path with case taken out, as lookup and duplicate checks see it."""
-    return path.casefold()
-
-
 def file_path(path: str, format: Format, present: str = "") -> str:  # noqa: A002
     """The file of a page; a present extension that means the format is kept."""
     split = split_extension(present) if present else None
@@ -119,13 +114,13 @@ class Directory(Struct, frozen=True, dict=True):
         """The first page at this extension-less path, ignoring case."""
         # of twins that differ in their directory, the earlier directory has the first
         named = self.named(path.rpartition("/")[0])
-        found = (directory.pages_by_key.get(fold(path)) for directory in named)
+        found = (directory.pages_by_key.get(path.casefold()) for directory in named)
         return next(filter(None, found), None)
 
     def named(self, path: str) -> list[Directory]:
         """The directories of this path, ignoring case, in tree order; "" for itself."""
         level, way = [self], ""
-        for part in fold(path).split("/") if path else ():
+        for part in path.casefold().split("/") if path else ():
             if not level:
                 break
             way = f"{way}/{part}" if way else part
@@ -141,14 +136,14 @@ class Directory(Struct, frozen=True, dict=True):
         """The first of its own pages for each slug, case taken out."""
         # the first of twins is put in last
         pages = reversed(self.own_pages.values())
-        return {fold(page.slug): page for page in pages}
+        return {page.slug.casefold(): page for page in pages}
 
     @cached_property
     def below_by_key(self) -> dict[str, list[Directory]]:
         """The directories one level below for each path, case taken out."""
         found: dict[str, list[Directory]] = {}
         for path, directory in self.below.items():
-            found.setdefault(fold(path), []).append(directory)
+            found.setdefault(path.casefold(), []).append(directory)
         return found
 
 
@@ -164,7 +159,7 @@ class WikiTree:
         self.files = root.files
         self.pages = root.pages
         """The pages, in the order of the list operation."""
-        self._root = root
+        self.root = root
 
     def find(self, slug: str) -> PageFile | None:
         """The page that a slug reaches, by the service's tolerant lookup."""
@@ -172,11 +167,11 @@ class WikiTree:
 
     def twin_of(self, path: str) -> PageFile | None:
         """A page at this extension-less path, whatever its case or format."""
-        return self._root.twin_of(path)
+        return self.root.twin_of(path)
 
     def file(self, path: str) -> RepositoryFile | None:
         """The file at exactly this path."""
-        return self._root.file(path)
+        return self.root.file(path)
 
     def page(self, path: str) -> PageFile:
         """The page at exactly this path, which is one."""
@@ -187,7 +182,7 @@ class WikiTree:
 
     def below(self, directory: str) -> Iterator[RepositoryFile]:
         """Every file in a directory and its subdirectories, ignoring case."""
-        return (file for inner in self._root.named(directory) for file in inner.files)
+        return (file for inner in self.root.named(directory) for file in inner.files)
 
 
 def page_in(file: RepositoryFile) -> PageFile | None:
@@ -287,16 +282,9 @@ class _Budget:
         self._check_bytes(len(content))
         return tree_entries(content)
 
-    def take(self, path: str) -> None:
-        self._entries_left -= 1
+    def take(self, entries: int, path: str = "") -> None:
+        self._entries_left -= entries
         self._bytes_left -= len(path)
-        self._check()
-
-    def take_known(self, directory: Directory) -> None:
-        self._entries_left -= len(directory.files)
-        self._check()
-
-    def _check(self) -> None:
         if self._entries_left < 0:
             most = self._limits.entries_max
             raise TreeTooLarge(f"there are more than {most:,} files and folders")
@@ -317,12 +305,12 @@ def _go_on(level: _Level, budget: _Budget) -> tuple[str, bytes, Directory] | Non
         except UnicodeDecodeError:
             # no JSON can name it, so it is no page and no attachment
             continue
-        budget.take(path)
+        budget.take(1, path)
         if mode == DIRECTORY:
             earlier = known.below.get(path, EMPTY)
             if earlier.tree != raw:
                 return path, raw, earlier
-            budget.take_known(earlier)
+            budget.take(len(earlier.files))
             level.add(path, earlier)
             continue
         file = known.own_files.get(path)

@@ -196,16 +196,6 @@ DEFAULTS: Mapping[str, object] = MappingProxyType(
 """What a kept attribute is until it is set."""
 
 
-def all_attributes(stored: Mapping[str, object]) -> dict[str, object]:
-    """Every kept attribute of a project."""
-    return {**DEFAULTS, **stored}
-
-
-def attribute_of(stored: Mapping[str, object], name: str) -> object:
-    """One kept attribute of a project."""
-    return stored[name] if name in stored else DEFAULTS[name]
-
-
 def expiration_policy(
     stored: Mapping[str, object], created_at: str
 ) -> dict[str, object]:

@@ -83,13 +83,8 @@ def _renaming(platform: str) -> tuple[Callable[..., int], dict[str, int]] | None
     function = getattr(ctypes.CDLL(None, use_errno=True), name, None)
     if function is None:
         return None
-    function.argtypes = [
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.c_uint,
-    ]
+    place = [ctypes.c_int, ctypes.c_char_p]
+    function.argtypes = [*place, *place, ctypes.c_uint]
     function.restype = ctypes.c_int
     return function, {"swap": swap, "free": free}
 

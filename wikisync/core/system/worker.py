@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import IO, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -166,7 +166,15 @@ class Worker(Generic[AnswerT]):
         source, target = processes.worker_streams(process)
         write_frame(target, message)
         while True:
-            answer = self._receive(source)
+            try:
+                body = read_frame(source, self._answer_bytes_max)
+            except ValueError as exc:
+                most = self._answer_bytes_max
+                raise _Garbled(f"its answer is over {most} B") from exc
+            try:
+                answer = self._answers.decode(body)
+            except (ValueError, msgspec.MsgspecError) as exc:
+                raise _Garbled("its answer cannot be read") from exc
             replied = reply(answer)
             if replied is None:
                 return answer
@@ -174,25 +182,11 @@ class Worker(Generic[AnswerT]):
                 write_frame(target, self._encode(replied))
             deadline.put_off()
 
-    def _receive(self, source: IO[bytes]) -> AnswerT:
-        try:
-            body = read_frame(source, self._answer_bytes_max)
-        except ValueError as exc:
-            raise _Garbled(f"its answer is over {self._answer_bytes_max} B") from exc
-        try:
-            return self._answers.decode(body)
-        except (ValueError, msgspec.MsgspecError) as exc:
-            raise _Garbled("its answer cannot be read") from exc
-
     def _running(self) -> processes.Child:
-        if self._process is not None and self._process.poll() is not None:
-            self._end()
-        if self._process is None:
-            self._start()
-        assert self._process is not None
-        return self._process
-
-    def _start(self) -> None:
+        """The process, or the one that follows it."""
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        self._end()
         try:
             process = processes.start_worker(self._command, stderr=self._stderr)
         except OSError as exc:
@@ -203,15 +197,14 @@ class Worker(Generic[AnswerT]):
             process.kill()
         try:
             with Deadline(process, START_SECONDS_MAX):
-                is_ready = (
-                    read_frame(processes.worker_streams(process)[0], len(READY))
-                    == READY
-                )
+                answers = processes.worker_streams(process)[0]
+                is_ready = read_frame(answers, len(READY)) == READY
         except (OSError, EOFError, ValueError):
             is_ready = False
         if not is_ready:
             self._end()
             raise WorkerNotStarted
+        return process
 
     def break_off(self) -> None:
         """Kill the process of the job, now or as soon as it is there."""

@@ -25,13 +25,7 @@ from wikisync.service.import_fetch import shown
 from wikisync.service.projects.people import Share
 from wikisync.service.rendering import render_description
 from wikisync.service.rows import Group, Namespace, Project, User
-from wikisync.service.validation import (
-    SHOWN,
-    SWITCHES,
-    all_attributes,
-    attribute_of,
-    expiration_policy,
-)
+from wikisync.service.validation import DEFAULTS, SHOWN, SWITCHES, expiration_policy
 
 _LINKED = {
     "self": Endpoint.SHOW,
@@ -111,7 +105,7 @@ def project_view(
     """A project as someone sees it who may see more than the simple view."""
     body = simple_view(call, caller, project)
     membership = project.membership(caller.user)
-    attributes = all_attributes(project.attributes)
+    attributes = {**DEFAULTS, **project.attributes}
     body |= _features(project, membership, attributes)
     body |= {name: attributes[name] for name in SHOWN["plain"]}
     body |= {
@@ -240,7 +234,7 @@ def level_of_feature(project: Project, name: str) -> FeatureLevel:
     attribute = f"{name}_access_level"
     if name in {"issues", "merge_requests", "wiki"}:
         return cast("FeatureLevel", getattr(project, attribute))
-    return cast("FeatureLevel", attribute_of(project.attributes, attribute))
+    return cast("FeatureLevel", project.attributes.get(attribute, DEFAULTS[attribute]))
 
 
 def _features(
