@@ -13,7 +13,6 @@ import pytest
 
 from tests.support.markup import render
 from wikisync.markup import diagrams
-from wikisync.markup.filters import code
 
 pytest.importorskip("merman")
 
@@ -84,7 +83,7 @@ def test_process_that_has_drawn_ends_without_a_traceback() -> None:
 
 
 def test_without_the_extra_the_source_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code, "can_draw", lambda: False)
+    monkeypatch.setattr(diagrams, "can_draw", lambda: False)
     page = render(f"```mermaid\n{FLOW}```\n")
     assert '<pre class="mermaid"' in page.html
     assert page.problems == ()

@@ -77,7 +77,7 @@ def test_rule_of_the_dialect(
 def test_absent_engine_is_an_error_that_names_the_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(markdown, "has_fast", lambda: False)
+    monkeypatch.setattr(fast, "is_installed", lambda: False)
     with pytest.raises(RenderError, match="its extra fast"):
         markdown.to_html("x", ParseContext(Slug("home"), engine="comrak"))
     assert markdown.parser_for("x", "auto") is own.parse

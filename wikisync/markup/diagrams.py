@@ -115,21 +115,16 @@ def picture_html(source: str, light: str, dark: str | None = None) -> str:
         width, height = (round(float(length)) for length in found.groups())
         size = f' width="{width}" height="{height}"'
     alt = escape(" ".join(source.split())[:ALT_CHARS_MAX])
-    pictures = "".join(
-        f'<img src="{drawing_address(svg)}" alt="{alt}"{size}>'
-        for svg in (light, dark)
-        if svg is not None
-    )
+    pictures = ""
+    for svg in (light, dark):
+        if svg is not None:
+            drawn = quote(static_drawing(svg.encode()).decode(), safe=UNQUOTED)
+            address = escape(f"data:image/svg+xml,{drawn}")
+            pictures += f'<img src="{address}" alt="{alt}"{size}>'
     return (
         f'<figure class="diagram">{pictures}<details><summary>Source</summary>'
         f'<pre tabindex="0">{escape(source)}</pre></details></figure>'
     )
-
-
-def drawing_address(svg: str) -> str:
-    """A drawing as an address that holds it."""
-    drawn = static_drawing(svg.encode()).decode()
-    return escape(f"data:image/svg+xml,{quote(drawn, safe=UNQUOTED)}")
 
 
 # -- drawings that are pictures, and nothing else --------------------------------

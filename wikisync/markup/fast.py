@@ -119,8 +119,9 @@ def attribute(box: re.Match[str] | None) -> str:
     return "" if sign in "xX" else f' {SIGN}="{escape(sign)}"'
 
 
+@functools.cache
 def is_installed() -> bool:
-    """Whether the extra is there."""
+    """Whether the extra is there; asked once."""
     try:
         renderer()
     except ImportError:

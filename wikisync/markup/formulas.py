@@ -139,7 +139,6 @@ class Refused(Struct, frozen=True):
 @functools.lru_cache(maxsize=1024)
 def to_mathml(source: str, *, is_display: bool) -> str | Refused:
     """MathML of a formula, or why there is none: math-core's reason and position."""
-    is_short = len(source) <= SHORT_CHARS_MAX
     most = SHORT_CHARS_MAX if DEFINES.search(source) else FORMULA_CHARS_MAX
     if len(source) > most:
         return Refused(f"it has more than {most} characters")
@@ -151,7 +150,7 @@ def to_mathml(source: str, *, is_display: bool) -> str | Refused:
             if isinstance(found, str):
                 return found
             refused = found
-    if not is_short:
+    if len(source) > SHORT_CHARS_MAX:
         return refused
     return by_latex2mathml(source, is_display=is_display) or refused
 

@@ -33,8 +33,6 @@ ALIASES: Mapping[str, str] = {
 """Names that the service's highlighter knows to names that Pygments knows."""
 
 PLAIN = frozenset({"text"})
-CLASSES: dict[object, str] = {}
-"""Kind of token to its class, filled as kinds are met: there are some hundred."""
 
 
 def highlight(code: str, language: str) -> str | None:
@@ -70,9 +68,7 @@ def highlighted(code: str, name: str) -> str:
     last_class = None
     # the step that get_tokens adds is about line ends, which are in order here
     for kind, value in lexed(lexer, code):
-        css_class = CLASSES.get(kind)
-        if css_class is None:
-            css_class = CLASSES[kind] = class_of(kind)
+        css_class = class_of(kind)
         if css_class == last_class:
             texts[-1] += value
             continue
@@ -84,6 +80,7 @@ def highlighted(code: str, name: str) -> str:
     return "".join(map(span, classes, escaped))
 
 
+@functools.cache
 def class_of(kind: object) -> str:
     """Short class of a kind of token, its nearest ancestor's where it has none."""
     from pygments.token import STANDARD_TYPES

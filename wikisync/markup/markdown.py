@@ -35,8 +35,8 @@ def to_html(source: str, context: ParseContext) -> str:
 
 def parser_for(source: str, engine: MarkdownEngine) -> Parse:
     """The engine's own step from text to HTML."""
-    wants_fast = engine == "comrak" or (engine == "auto" and has_fast())
-    if wants_fast and not has_fast():
+    wants_fast = engine == "comrak" or (engine == "auto" and fast.is_installed())
+    if wants_fast and not fast.is_installed():
         raise RenderError(
             "its engine is not installed: install wikisync with its extra fast"
         )
@@ -45,12 +45,6 @@ def parser_for(source: str, engine: MarkdownEngine) -> Parse:
     from wikisync.markup.glfm.engine import parse
 
     return parse
-
-
-@functools.cache
-def has_fast() -> bool:
-    """Whether the extra ``fast`` is installed; asked once."""
-    return fast.is_installed()
 
 
 # -- texts of the same wiki ------------------------------------------------------

@@ -11,9 +11,10 @@ from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.asciidoc.document import (
     KINDS,
     SERVICE_ATTRIBUTES,
+    TAG,
     choose_engine,
     is_installed,
-    mark_ids_of,
+    mark_ids,
 )
 from wikisync.markup.asciidoc.engine import USUAL_LIMITS, Engine, WorkerLimits
 from wikisync.markup.context import include_nothing
@@ -48,7 +49,7 @@ def asciidoctor(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 def html_of(engine: Engine, source: str, pages: Mapping[str, str] | None = None) -> str:
     include = include_nothing if pages is None else pages.get
-    return mark_ids_of(engine.render(source, SERVICE_ATTRIBUTES, include))
+    return TAG.sub(mark_ids, engine.render(source, SERVICE_ATTRIBUTES, include))
 
 
 def is_right(engine: Engine, construct: Construct) -> bool:

@@ -75,7 +75,12 @@ def to_html(source: str, context: ParseContext) -> str:
         html = ADDRESS.sub(antora.address, html)
     # headings of that name have the id, too, and no link leads to this one
     html = html.replace('<div id="footnotes">', "<div>")
-    return mark_ids_of(with_boxes(html) if "checklist" in html else html)
+    if "checklist" in html:
+        # boxes in the shape that all formats share
+        html = CHECK.sub(
+            lambda found: BOX_CHECKED if found[1] or found[2] else BOX_OPEN, html
+        )
+    return TAG.sub(mark_ids, html) if " id=" in html else html
 
 
 class Antora:
@@ -128,18 +133,6 @@ def problems_of(page: Page, name: AsciidocEngine) -> tuple[Problem, ...]:
         "install an engine of Asciidoctor: wikisync's extra fast",
     )
     return (problem,)
-
-
-def with_boxes(html: str) -> str:
-    """HTML whose checklists have boxes, in the shape that all formats share."""
-    return CHECK.sub(
-        lambda found: BOX_CHECKED if found[1] or found[2] else BOX_OPEN, html
-    )
-
-
-def mark_ids_of(html: str) -> str:
-    """HTML whose ids all have the service's prefix."""
-    return TAG.sub(mark_ids, html) if " id=" in html else html
 
 
 def mark_ids(tag: re.Match[str]) -> str:

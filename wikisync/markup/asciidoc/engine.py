@@ -52,14 +52,6 @@ class Answer(msgspec.Struct):
     """Beside ``error``: there was not enough memory."""
     include: IncludeRequest | None = None
 
-    @property
-    def is_the_last(self) -> bool:
-        """Whether another process follows the one that said this.
-
-        After an error nothing of an engine is trusted.
-        """
-        return self.is_spent or self.html is None
-
 
 _ANSWERS = json_decoder(Answer)
 
@@ -84,7 +76,8 @@ class Engine:
             _ANSWERS,
             wait_seconds_max=limits.wait_seconds_max,
             answer_bytes_max=limits.html_bytes_max,
-            is_spent=lambda answer: answer.is_the_last,
+            # after an error nothing of an engine is trusted
+            is_spent=lambda answer: answer.is_spent or answer.html is None,
         )
 
     def render(
@@ -117,13 +110,6 @@ class Engine:
             raise RenderError(reason.removesuffix(": "), hint=self._start_hint) from exc
         except WorkerLost as exc:
             raise self._loss(exc, seconds) from exc
-        return self._html_of(answer)
-
-    def close(self) -> None:
-        """End the worker; it gets a moment to go by itself."""
-        self._worker.end(STOP_SECONDS_MAX)
-
-    def _html_of(self, answer: Answer) -> str:
         if answer.html is not None:
             return answer.html
         message = f"the asciidoc engine {self.name} failed: "
@@ -131,6 +117,10 @@ class Engine:
         if answer.is_memory:
             raise LimitExceeded(message, "memory")
         raise RenderError(message)
+
+    def close(self) -> None:
+        """End the worker; it gets a moment to go by itself."""
+        self._worker.end(STOP_SECONDS_MAX)
 
     def _loss(self, lost: WorkerLost, seconds: float) -> RenderError:
         if lost.code in OUT_OF_TIME:

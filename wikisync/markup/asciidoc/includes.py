@@ -58,11 +58,12 @@ class Inclusion:
             return Included(request.target, None)
         text = self._include(path)
         if text is not None:
-            text = select_part(text, request.lines, request.tags)
+            if request.lines:
+                text = select_lines(text, request.lines)
+            elif request.tags:
+                text = select_tags(text, request.tags)
             self._characters += len(text)
-        if self._characters > CHARACTERS_MAX:
-            return Included(path, None)
-        return Included(path, text)
+        return Included(path, None if self._characters > CHARACTERS_MAX else text)
 
 
 def join_target(includer: str, target: str) -> str | None:
@@ -71,15 +72,6 @@ def join_target(includer: str, target: str) -> str | None:
         return None
     folder = posixpath.dirname(includer)
     return posixpath.normpath(posixpath.join(folder, target))
-
-
-def select_part(text: str, lines: str | None, tags: str | None) -> str:
-    """The lines that ``lines=`` or, without it, ``tags=`` selects; else all."""
-    if lines:
-        return select_lines(text, lines)
-    if tags:
-        return select_tags(text, tags)
-    return text
 
 
 def select_lines(text: str, ranges: str) -> str:

@@ -85,16 +85,10 @@ def quickjs_engine(scripts: Sequence[str], memory_bytes_max: int) -> Call:
 
 def v8_engine(scripts: Sequence[str], memory_bytes_max: int) -> Call:
     """The scripts in ``mini-racer``, where promises go on by themselves."""
-    from py_mini_racer import (
-        DEFAULT_V8_FLAGS,
-        JSEvalException,
-        JSOOMException,
-        MiniRacer,
-        init_mini_racer,
-    )
+    import py_mini_racer as racer
 
-    init_mini_racer(flags=(*DEFAULT_V8_FLAGS, V8_FLAG))
-    context = MiniRacer()
+    racer.init_mini_racer(flags=(*racer.DEFAULT_V8_FLAGS, V8_FLAG))
+    context = racer.MiniRacer()
     atexit.register(context.close)  # it hangs at the end of the process otherwise
     context.set_hard_memory_limit(memory_bytes_max)
     for script in scripts:
@@ -104,8 +98,8 @@ def v8_engine(scripts: Sequence[str], memory_bytes_max: int) -> Call:
     def call(name: str, *arguments: object) -> object:
         try:
             value: object = context.call(name, *arguments)
-        except JSEvalException as error:
-            is_memory = isinstance(error, JSOOMException)
+        except racer.JSEvalException as error:
+            is_memory = isinstance(error, racer.JSOOMException)
             raise error_of(error, is_memory=is_memory) from error
         if context.was_hard_memory_limit_reached():
             # what goes on by itself ends without an exception

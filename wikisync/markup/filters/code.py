@@ -5,12 +5,7 @@ import re
 from collections.abc import Iterator
 
 from wikisync.core.model import Format
-from wikisync.markup.diagrams import (
-    can_draw,
-    drawing_target,
-    mermaid_html,
-    picture_html,
-)
+from wikisync.markup import diagrams
 from wikisync.markup.draft import Draft
 from wikisync.markup.highlight import CODE_CHARS_MAX, highlight
 from wikisync.markup.tokens import Document, escape
@@ -107,8 +102,8 @@ def rewrite_diagram(draft: Draft, index: int, language: str) -> None:
 
 def drawn_html(draft: Draft, tool: str, language: str, text: str) -> str | None:
     """A diagram as a picture, by whatever draws its language; None: nothing does."""
-    if tool == "mermaid" and can_draw():
-        drawn = mermaid_html(text)
+    if tool == "mermaid" and diagrams.can_draw():
+        drawn = diagrams.mermaid_html(text)
         if isinstance(drawn, str):
             return drawn
         draft.report("diagram-not-drawn", f"mermaid diagram: {drawn.reason}", NOT_DRAWN)
@@ -116,8 +111,8 @@ def drawn_html(draft: Draft, tool: str, language: str, text: str) -> str | None:
     if not draft.options.kroki or language == "kroki":
         return None
     kind = "plantuml" if tool == "plantuml" else language
-    svg = draft.include(drawing_target(kind, text))
-    return None if svg is None else picture_html(text, svg)
+    svg = draft.include(diagrams.drawing_target(kind, text))
+    return None if svg is None else diagrams.picture_html(text, svg)
 
 
 def rewrite_code(draft: Draft, index: int, language: str, meta: str) -> None:

@@ -254,12 +254,8 @@ def flanks(before: str, after: str, *, splits_words: bool) -> tuple[bool, bool]:
     )
     if splits_words:
         return left, right
-    is_before_punctuation = isPunctChar(before)
-    is_after_punctuation = isPunctChar(after)
-    return (
-        left and (not right or is_before_punctuation),
-        right and (not left or is_after_punctuation),
-    )
+    can_open = left and (not right or isPunctChar(before))
+    return can_open, right and (not left or isPunctChar(after))
 
 
 def is_sign(character: str) -> bool:

@@ -356,17 +356,14 @@ class _Lines:
     def end_of(self, closing: str, start: int | None = None) -> int | None:
         closing = closing.lower()
         if not self._ends:
-            self._index_ends()
+            self._ends[""] = []
+            for number, line in enumerate(self.lines):
+                text = line.strip().lower()
+                if text.startswith(("#+end_", ":end:", "\\end{")):
+                    self._ends.setdefault(text.split()[0], []).append(number)
         positions = self._ends.get(closing, [])
         index = bisect.bisect_left(positions, (self.at if start is None else start) + 1)
         return positions[index] if index < len(positions) else None
-
-    def _index_ends(self) -> None:
-        self._ends[""] = []
-        for number, line in enumerate(self.lines):
-            text = line.strip().lower()
-            if text.startswith(("#+end_", ":end:", "\\end{")):
-                self._ends.setdefault(text.split()[0], []).append(number)
 
     def peek_item(self) -> Item | None:
         """The list item that comes next, over as many blanks as a list may have."""

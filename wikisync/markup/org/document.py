@@ -35,9 +35,7 @@ TASK_LEVEL = 15
 def to_html(source: str, context: ParseContext) -> str:
     """HTML of an Org page, not yet safe; linear in the length of ``source``."""
     lines = list(_Includes(context.include).expand(source.split("\n"), "", 0))
-    settings = read_settings(lines)
-    page = _Page(settings)
-    return page.html_of(lines)
+    return _Page(read_settings(lines)).html_of(lines)
 
 
 class Headline(Struct):
@@ -97,8 +95,11 @@ class _Page:
             is_end = headline.text == "END" and headline.level >= TASK_LEVEL
             return "" if is_end or not text else f"<p{attribute}>{text}</p>"
         pieces = []
-        if self._settings.is_numbered:
-            pieces.append(self._number(headline.level))
+        # the service shows numbers for ``t`` alone
+        if self._settings.options.get("num") == "t":
+            self._numbers = (self._numbers + [0] * headline.level)[: headline.level]
+            self._numbers[-1] += 1
+            pieces.append(".".join(map(str, self._numbers)))
         if headline.keyword and self._settings.is_on("todo", default=False):
             is_done = headline.keyword in self._settings.done_words
             kind = "done" if is_done else "todo"
@@ -107,29 +108,20 @@ class _Page:
         level = f"h{headline.level}"
         return f"<{level}{attribute}>{' '.join(pieces)}</{level}>"
 
-    def _number(self, level: int) -> str:
-        numbers = (self._numbers + [0] * level)[:level]
-        numbers[-1] += 1
-        self._numbers = numbers
-        return ".".join(map(str, numbers))
-
     def _note(self, name: str, definition: str | None) -> str:
         if definition is not None:
-            name = name or self._free_name()
+            if not name:
+                # the next number that no note of the page has for its name
+                self._unnamed += 1
+                while str(self._unnamed) in self._names:
+                    self._unnamed += 1
+                name = str(self._unnamed)
             self._notes.setdefault(name, definition)
         shown = escape(name)
         return (
             f'<sup><a id="user-content-fnr.{shown}" class="footref"'
             f' href="#fn.{shown}">{shown}</a></sup>'
         )
-
-    def _free_name(self) -> str:
-        """The number that a note without a name is given."""
-        number = self._unnamed + 1
-        while str(number) in self._names:
-            number += 1
-        self._unnamed = number
-        return str(number)
 
     def _write_notes(self) -> None:
         if not self._notes:
@@ -155,7 +147,11 @@ def split_headlines(
     headlines: list[Headline] = []
     body = preface
     closing = ""
-    ends = _last_ends(lines)
+    last_ends = {
+        line.strip().lower().split()[0]: number
+        for number, line in enumerate(lines)
+        if line.lstrip()[:6].lower() == "#+end_"
+    }
     for number, line in enumerate(lines):
         if closing:
             closing = "" if line.strip().lower().startswith(closing) else closing
@@ -169,17 +165,9 @@ def split_headlines(
         ):
             # A star in code is no headline, if the code has an end at all.
             name = "#+end_" + begin[1].lower()
-            closing = name if ends.get(name, -1) > number else ""
+            closing = name if last_ends.get(name, -1) > number else ""
         body.append(line)
     return preface, headlines
-
-
-def _last_ends(lines: Sequence[str]) -> dict[str, int]:
-    return {
-        line.strip().lower().split()[0]: number
-        for number, line in enumerate(lines)
-        if line.lstrip()[:6].lower() == "#+end_"
-    }
 
 
 def read_headline(level: int, text: str, settings: Settings) -> Headline:

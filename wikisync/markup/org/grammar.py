@@ -120,25 +120,10 @@ class Settings(Struct):
         """Whether TeX is read as formulas: ``tex:nil`` and ``tex:verbatim`` say no."""
         return self.options.get("tex") not in {"nil", "verbatim"}
 
-    @property
-    def is_numbered(self) -> bool:
-        """Whether headings carry numbers: the service shows them for ``t`` alone."""
-        return self.options.get("num") == "t"
-
 
 def read_settings(lines: Iterable[str]) -> Settings:
     """Collect the keywords of a page, those inside of blocks left out."""
     settings = Settings()
-    for name, value in keywords_of(lines):
-        _read_keyword(settings, name, value)
-    if not settings.todo_words:
-        settings.todo_words = list(TODO_WORDS)
-    return settings
-
-
-def keywords_of(lines: Iterable[str]) -> list[tuple[str, str]]:
-    """Names in upper case and values, in order."""
-    found: list[tuple[str, str]] = []
     closing = ""
     for line in lines:
         if "#+" not in line:
@@ -150,8 +135,10 @@ def keywords_of(lines: Iterable[str]) -> list[tuple[str, str]]:
         elif lowered.startswith(("#+begin_src", "#+begin_example", "#+begin_export")):
             closing = "#+end_" + lowered.split()[0].removeprefix("#+begin_")
         elif match := SETTING.match(line):
-            found.append((match[1].upper(), match[2] or ""))
-    return found
+            _read_keyword(settings, match[1].upper(), match[2] or "")
+    if not settings.todo_words:
+        settings.todo_words = list(TODO_WORDS)
+    return settings
 
 
 def _read_keyword(settings: Settings, name: str, value: str) -> None:
@@ -226,9 +213,16 @@ def table_html(lines: Sequence[str], render: Callable[[str], str]) -> str:
         if not line.strip():
             has_header, alignments = False, {}
             continue
-        cells = split_cells(line)
+        # the last bar may be missing
+        row = line.strip().removeprefix("|").removesuffix("|")
+        cells = [cell.strip() for cell in row.split("|")]
         if is_for_editor(cells):
-            alignments.update(read_alignments(cells))
+            # cookies like ``<r>`` align a column
+            alignments |= {
+                column: ALIGNMENTS[cell[1].lower()]
+                for column, cell in enumerate(cells)
+                if COOKIE.match(cell) and cell[1].lower() in ALIGNMENTS
+            }
         else:
             rows.append((cells, alignments))
     if not rows:
@@ -242,14 +236,6 @@ def table_html(lines: Sequence[str], render: Callable[[str], str]) -> str:
     return f"<table>\n{head}<tbody>\n{body}\n</tbody>\n</table>"
 
 
-def split_cells(line: str) -> list[str]:
-    """The cells of a row; the last bar may be missing."""
-    return [
-        cell.strip()
-        for cell in line.strip().removeprefix("|").removesuffix("|").split("|")
-    ]
-
-
 def is_for_editor(cells: Sequence[str]) -> bool:
     """Whether a row sets widths, alignment or groups instead of text."""
     filled = [cell for cell in cells if cell]
@@ -258,15 +244,6 @@ def is_for_editor(cells: Sequence[str]) -> bool:
     if cells[0] == "/":
         return all(cell in GROUP for cell in filled)
     return all(COOKIE.match(cell) for cell in filled)
-
-
-def read_alignments(cells: Sequence[str]) -> dict[int, str]:
-    """Column to alignment, from cookies like ``<r>``."""
-    return {
-        column: ALIGNMENTS[cell[1].lower()]
-        for column, cell in enumerate(cells)
-        if COOKIE.match(cell) and cell[1].lower() in ALIGNMENTS
-    }
 
 
 def row_html(

@@ -72,7 +72,7 @@ class Inline:
     """Renders texts of one page: knows its settings and counts its notes."""
 
     def __init__(self, settings: Settings, notes: Notes) -> None:
-        self._settings = settings
+        self.settings = settings
         self.note = notes
         self.has_scripts = settings.is_on("^", default=True)
         self.has_notes = settings.is_on("f", default=False)
@@ -101,8 +101,8 @@ class Inline:
         if self._macros > MACROS_MAX:
             return None
         if name in {"title", "author", "date", "email"}:
-            return self._settings.keywords.get(name.upper())
-        body = self._settings.macros.get(found[1])
+            return self.settings.keywords.get(name.upper())
+        body = self.settings.macros.get(found[1])
         if body is None or body.startswith("(eval"):
             # What a program gives is known to the editor alone.
             return None
@@ -114,16 +114,6 @@ class Inline:
             return arguments[number - 1].strip() if number <= len(arguments) else ""
 
         return MACRO_ARGUMENT.sub(argument, body)[:MACRO_CHARACTERS_MAX]
-
-    def link(self, target: str, label: str | None, depth: int, *, inside: bool) -> str:
-        """A link; inside of another one only what it shows."""
-        return link_html(
-            target,
-            label,
-            self._settings,
-            render=lambda text: self.html_of(text, depth + 1, is_in_link=True),
-            is_in_link=inside,
-        )
 
 
 def math_html(formula: str, *, is_inline: bool) -> str:
@@ -162,7 +152,6 @@ class _Scan:
         self._before, self._after = ("[", "]") if is_in_link else ("\n", "\n")
         self._is_in_mark = is_in_mark
         self._pieces: list[str] = []
-        self._typography = Typography()
         self._positions: dict[str, list[int]] = {}
         self._closers: dict[str, list[int]] = {}
 
@@ -185,9 +174,7 @@ class _Scan:
         if start < end:
             before = self._text[start - 1] if start else " "
             after = self._text[end] if end < len(self._text) else " "
-            self._pieces.append(
-                self._typography.html_of(self._text[start:end], before, after)
-            )
+            self._pieces.append(text_html(self._text[start:end], before, after))
 
     def _read(self, found: re.Match[str]) -> tuple[str, int] | None:
         """HTML of what starts here and where it ends; None for plain text."""
@@ -233,9 +220,12 @@ class _Scan:
             return None
         if BRACKET.search(target):
             return None
-        html = self._inline.link(
-            target, label or None, self._depth, inside=self._is_in_link
-        )
+
+        def render(text: str) -> str:
+            return self._inline.html_of(text, self._depth + 1, is_in_link=True)
+
+        settings = self._inline.settings
+        html = link_html(target, label or None, settings, render, self._is_in_link)
         return html, end + 2
 
     def _read_note(self, start: int) -> tuple[str, int] | None:
@@ -409,24 +399,22 @@ def link_html(
     target: str,
     label: str | None,
     settings: Settings,
-    *,
     render: Callable[[str], str],
     is_in_link: bool,
 ) -> str:
-    """HTML of ``[[target][label]]``.
+    """HTML of ``[[target][label]]``; inside of another link only what it shows.
 
     A picture without a label is shown, and a picture as label links.  What names a
     heading, ``*Heading``, stays as it is: the shared filter knows the headings' ids.
     """
     abbreviations = settings.links
-    href = settings.anchors.get(SPACES.sub(" ", target.strip()).lower())
-    href = (
-        f"#{href}" if href else href_of(SPACES.sub(" ", target.strip()), abbreviations)
-    )
+    target = SPACES.sub(" ", target.strip())
+    identity = settings.anchors.get(target.lower())
+    href = f"#{identity}" if identity else href_of(target, abbreviations)
     if label is None and IMAGE.search(href):
         return f'<img src="{escape(href)}" alt="{escape(href)}">'
     if label is None:
-        content = escape(shown_target(target, abbreviations))
+        content = escape(path_of(expand_abbreviation(abbreviations, target)))
     else:
         picture = SPACES.sub(" ", label.strip())
         is_picture = IMAGE.search(picture) and " " not in picture
@@ -451,12 +439,6 @@ def href_of(target: str, abbreviations: Mapping[str, str]) -> str:
     return path_of(target)
 
 
-def shown_target(target: str, abbreviations: Mapping[str, str]) -> str:
-    """The text of a link without a label."""
-    shown = SPACES.sub(" ", target.strip())
-    return path_of(expand_abbreviation(abbreviations, shown))
-
-
 def path_of(target: str) -> str:
     """What names a file without its scheme and a place in it; else all of it."""
     if not target.startswith("file:"):
@@ -476,19 +458,14 @@ SPECIAL = re.compile(
 OPENS_BEHIND = frozenset(" \t\n([{<-–—/\u00a0“‘\"'")
 
 
-class Typography:
-    """Turns straight signs into the printer's."""
+def text_html(text: str, before: str, after: str) -> str:
+    """HTML of a text between two characters, with the printer's signs."""
+    around = f"{before}{text}{after}"
 
-    def html_of(self, text: str, before: str, after: str) -> str:
-        """A piece of text as HTML."""
-        around = f"{before}{text}{after}"
+    def replace(found: re.Match[str]) -> str:
+        return _sign(found[0], around[found.start()], around[found.end() + 1])
 
-        def replace(found: re.Match[str]) -> str:
-            previous = around[found.start()]
-            following = around[found.end() + 1]
-            return _sign(found[0], previous, following)
-
-        return escape(SPECIAL.sub(replace, text))
+    return escape(SPECIAL.sub(replace, text))
 
 
 def _sign(mark: str, previous: str, following: str) -> str:

@@ -69,15 +69,6 @@ class Token(Struct):
     level: int = 0
 
 
-def read_tokens(lines: list[str]) -> list[Token]:
-    """All tokens of a page, each line closed by a NEWLINE."""
-    tokens: list[Token] = []
-    number = 0
-    while number < len(lines):
-        number = read_line(lines, number, tokens)
-    return tokens
-
-
 def read_line(lines: list[str], number: int, tokens: list[Token]) -> int:
     """Append the tokens of one line; gives the number of the next line to read."""
     line = lines[number]
@@ -150,6 +141,8 @@ def read_marker(line: str, column: int, number: int) -> tuple[Token, int] | None
 
 DEPTH_MAX = 80
 """Lists and quotes inside each other; deeper ones are shown as text."""
+LEVELS_MAX = 6
+"""Of headings; more marks are as many."""
 
 LIST_TAGS = {
     Kind.BULLET: ("<ul>", "</ul>"),
@@ -164,10 +157,13 @@ LIST_TAGS = {
 def to_html(source: str, _context: ParseContext) -> str:
     """HTML of an RDoc page, not yet safe; linear in the length of ``source``."""
     reader = _Reader(source.split("\n"))
-    # A quote that is cut off by the depth leaves what stands left of it.
     while reader.peek() is not None:
         reader.read_blocks(0, 0)
-        reader.read_left_over()
+        # A quote that is cut off by the depth leaves what stands left of it.
+        if (token := reader.peek()) is not None:
+            reader.at += 1
+            if token.text:
+                reader.html.append(f"<p>{inline_html(token.text)}</p>")
     return "\n".join(reader.html) + "\n" if reader.html else ""
 
 
@@ -176,7 +172,11 @@ class _Reader:
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
-        self.tokens = read_tokens(lines)
+        self.tokens: list[Token] = []
+        """Of the whole page, each line closed by a NEWLINE."""
+        number = 0
+        while number < len(lines):
+            number = read_line(lines, number, self.tokens)
         self.at = 0
         self.html: list[str] = []
 
@@ -187,14 +187,6 @@ class _Reader:
         token = self.peek()
         if token is not None and token.kind is Kind.NEWLINE:
             self.at += 1
-
-    def read_left_over(self) -> None:
-        """One token that no block took, as text."""
-        token = self.peek()
-        if token is not None:
-            self.at += 1
-            if token.text:
-                self.html.append(f"<p>{inline_html(token.text)}</p>")
 
     def read_blocks(self, indent: int, depth: int) -> None:
         """Blocks at a column, up to a token left of it."""
@@ -214,11 +206,13 @@ class _Reader:
                 self.read_list(indent, depth)
             elif token.kind is Kind.QUOTE:
                 self.read_quote(depth)
+            elif token.kind is Kind.RULE:
+                self.at += 1
+                self.html.append("<hr>")
             else:
                 self.at += 1
-                self.html.append(
-                    "<hr>" if token.kind is Kind.RULE else heading_html(token)
-                )
+                level = min(token.level, LEVELS_MAX)
+                self.html.append(f"<h{level}>{inline_html(token.text)}</h{level}>")
 
     def read_paragraph(self, indent: int, depth: int) -> None:
         """Texts at one column on lines that follow each other."""
@@ -321,31 +315,16 @@ class _Reader:
         self.html.append(closed)
 
 
-def heading_html(token: Token) -> str:
-    """A heading; more than six marks are six."""
-    level = min(token.level, 6)
-    return f"<h{level}>{inline_html(token.text)}</h{level}>"
-
-
 def join_lines(texts: list[str]) -> str:
     """Lines of a paragraph in one: with a space, but in scripts that write none."""
     pieces: list[str] = []
     for text in texts:
         pieces.append(text.rstrip(" "))
-        if _is_followed_by_space(text):
+        last = text[-1:]
+        has_case = last.isupper() or last.islower()
+        if last.isascii() or last.isdecimal() or has_case or last in "‿⁀⁔︳︴﹍﹎﹏＿":
             pieces.append(" ")
     return "".join(pieces).strip(" ")
-
-
-def _is_followed_by_space(text: str) -> bool:
-    last = text[-1:]
-    return (
-        last.isascii()
-        or last.isdecimal()
-        or last.isupper()
-        or last.islower()
-        or last in "‿⁀⁔︳︴﹍﹎﹏＿"
-    )
 
 
 def _single_blanks(lines: list[str]) -> list[str]:

@@ -70,7 +70,23 @@ def inline_html(text: str, *, is_in_link: bool = False) -> str:
     mark_words(line, "*")
     mark_words(line, "_")
     mark_tags(line, is_code=False)
-    return _assemble(line, is_in_link=is_in_link)
+    # marks properly nested, links and typography in between
+    writer = _Writer()
+    links = LinkScanner(line.text, line.marks)
+    at = 0
+    while (link := links.find(at)) is not None:
+        writer.write(line, at, _before(line.text, at, link.start))
+        html = link_html(
+            link,
+            line.raw[link.label_start : link.label_end],
+            is_in_link=is_in_link,
+            render=writer.label_html,
+            set_text=writer.typography.html_of,
+        )
+        writer.write_html(html, line.marks[link.start])
+        at = link.end
+    writer.write(line, at, len(line.text))
+    return writer.close()
 
 
 def hide(text: str) -> str:
@@ -121,7 +137,12 @@ def mark_tags(line: _Line, *, is_code: bool) -> None:
         for first, last in _merged(intervals):
             for position in range(first, last):
                 line.marks[position] |= mark
-    line.text = _blanked(line.text, taken)
+    pieces: list[str] = []
+    at = 0
+    for found in sorted(taken, key=lambda found: found.start()):
+        pieces += (line.text[at : found.start()], NUL * len(found[0]))
+        at = found.end()
+    line.text = "".join((*pieces, line.text[at:]))
 
 
 def _tag_pairs(
@@ -183,36 +204,6 @@ def _merged(intervals: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield last
 
 
-def _blanked(text: str, taken: list[re.Match[str]]) -> str:
-    pieces: list[str] = []
-    at = 0
-    for found in sorted(taken, key=lambda found: found.start()):
-        pieces += (text[at : found.start()], NUL * len(found[0]))
-        at = found.end()
-    return "".join((*pieces, text[at:]))
-
-
-def _assemble(line: _Line, *, is_in_link: bool) -> str:
-    """The HTML: marks properly nested, links and typography in between."""
-    writer = _Writer()
-    links = LinkScanner(line.text, line.marks)
-    at = 0
-    while (link := links.find(at)) is not None:
-        writer.write(line, at, _before(line.text, at, link.start))
-        label = line.raw[link.label_start : link.label_end]
-        html = link_html(
-            link,
-            label,
-            is_in_link=is_in_link,
-            render=writer.label_html,
-            set_text=writer.set_text,
-        )
-        writer.write_html(html, line.marks[link.start])
-        at = link.end
-    writer.write(line, at, len(line.text))
-    return writer.close()
-
-
 def _before(text: str, start: int, end: int) -> int:
     """The end of the text in front of a link: a backslash there goes."""
     backslashes = end - len(text[start:end].rstrip("\\")) - start
@@ -225,23 +216,23 @@ class _Writer:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._open: list[int] = []
-        self._typography = Typography()
+        self.typography = Typography()
 
     def write(self, line: _Line, start: int, end: int) -> None:
         """Characters from start to end."""
         while start < end:
+            run = RUN.match(line.marks, start, end)
+            assert run is not None
             marks = line.marks[start]
-            stop = _run_end(line.marks, start, end)
-            text = line.text[start:stop].translate(SHOWN)
-            start = stop
+            text = line.text[start : run.end()].translate(SHOWN)
+            start = run.end()
             if not text:
                 continue
             self._turn_to(marks)
-            is_code = marks & CODE
-            if is_code:
+            if marks & CODE:
                 self._pieces.append(escape(text.replace("\\\\", "\\")))
             else:
-                self._pieces.append(self._typography.html_of(text))
+                self._pieces.append(self.typography.html_of(text))
 
     def write_html(self, html: str, marks: int) -> None:
         """A link or a break, inside of the marks of its first character."""
@@ -251,12 +242,8 @@ class _Writer:
     def label_html(self, raw: str) -> str:
         """HTML of a label, which is set on its own."""
         html = inline_html(raw.translate(SHOWN), is_in_link=True)
-        self._typography.pass_over(html)
+        self.typography.pass_over(html)
         return html
-
-    def set_text(self, text: str) -> str:
-        """HTML of the text that a link without a label shows."""
-        return self._typography.html_of(text)
 
     def close(self) -> str:
         """Everything, with all marks closed."""
@@ -270,13 +257,6 @@ class _Writer:
             if marks & mark and mark not in self._open:
                 self._open.append(mark)
                 self._pieces.append(f"<{TAG_NAMES[mark]}>")
-
-
-def _run_end(marks: bytearray, start: int, end: int) -> int:
-    """Where the run of characters with equal marks ends."""
-    found = RUN.match(marks, start, end)
-    assert found is not None
-    return found.end()
 
 
 # -- quotes, dashes and signs ----------------------------------------------------
@@ -342,14 +322,11 @@ class Typography:
         if pieces:
             self._is_after_word = False
         if count % 2:
-            pieces.append(self._single_quote())
+            is_closing = self._is_in_single or self._is_after_word
+            self._is_in_single = not is_closing
+            self._is_after_word = False
+            pieces.append("’" if is_closing else "‘")
         return "".join(pieces)
-
-    def _single_quote(self) -> str:
-        is_closing = self._is_in_single or self._is_after_word
-        self._is_in_single = not is_closing
-        self._is_after_word = False
-        return "’" if is_closing else "‘"
 
     def _backtick(self) -> str:
         if self._is_in_single or self._is_after_word:

@@ -93,8 +93,8 @@ class LinkScanner:
         link = None
         if found["bare"]:
             link = self._read_bare(start, found.end())
-        elif found["rdoc"]:
-            link = self._read_rdoc(start, found.end())
+        elif found["rdoc"] and (rest := RDOC_END.match(self._text, found.end())):
+            link = Link(Shape.RDOC, start, rest.end(), self._text[start : rest.end()])
         word = self._read_word(start)
         if link is None or (word is not None and link.shape is Shape.RDOC):
             return word or link
@@ -112,12 +112,6 @@ class LinkScanner:
             return None
         end = behind + len(target)
         return Link(Shape.BARE, start, end, self._text[start:end])
-
-    def _read_rdoc(self, start: int, behind: int) -> Link | None:
-        rest = RDOC_END.match(self._text, behind)
-        if rest is None:
-            return None
-        return Link(Shape.RDOC, start, rest.end(), self._text[start : rest.end()])
 
     def _read_braces(self, start: int) -> Link | None:
         closed = self._next("}", start + 1)

@@ -157,11 +157,6 @@ def limited_os(files: Mapping[str, str]) -> types.SimpleNamespace:
     )
 
 
-def heading_id(title: str) -> str:
-    """A heading in the letters of an id."""
-    return SEPARATORS.sub("-", NOT_IN_ID.sub("", title.lower())).strip("-")
-
-
 def limited_eval(expression: str, *_: object) -> object:
     """Only what counters and comparisons of two strings need."""
     if found := COMPARISON.fullmatch(expression.strip()):
@@ -240,7 +235,8 @@ class Program:
         def identify(title: str) -> str:
             """The id of a heading, as Asciidoctor makes it."""
             prefix = space["document"].attributes.get("idprefix", "_")
-            identity = prefix + heading_id(title)
+            words = NOT_IN_ID.sub("", title.lower())
+            identity = prefix + SEPARATORS.sub("-", words).strip("-")
             number = 2
             while (
                 given := identity if number == 2 else f"{identity}-{number - 1}"
