@@ -14,6 +14,7 @@ from pathlib import Path
 
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.errors import SiteError
+from wikisync.site import published
 from wikisync.site.addresses import wiki_prefix
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache, with_cache
@@ -21,13 +22,6 @@ from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.last_build import NO_NOTE, BuildNote, LastBuild
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource, options_text
 from wikisync.site.output import is_untouched, open_output
-from wikisync.site.published import (
-    MayLeave,
-    PublishedWiki,
-    leaving,
-    nothing_may_leave,
-    refuse_leaving,
-)
 from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
 from wikisync.site.theme import load_theme
 
@@ -41,8 +35,8 @@ def build_site(
     options: SiteOptions,
     *,
     cache: Path,
-    may_leave: MayLeave = nothing_may_leave,
-    kept: Sequence[PublishedWiki] = (),
+    may_leave: published.MayLeave = published.nothing_may_leave,
+    kept: Sequence[published.PublishedWiki] = (),
     apart: Path | None = None,
     progress: Progress | None = None,
     clock: Callable[[], float] = time.time,
@@ -101,12 +95,12 @@ def build_site(
         from wikisync.site.writing import SiteWriting  # slow to load: see there
 
         build = SiteWriting(
-            store, scanned, theme, options, last, attempts, staying, apart, shown
+            *(store, scanned, theme, options, last),
+            *(place, attempts, staying, apart, shown),
         )
         with place.staging():
             _refuse_leaving(scanned, staying, place.wikis, may_leave)
-            build.write(place)
-            changes = place.commit(build.published)
+            changes = build.write()
         done = build.remember(inputs, changes)
         for wiki in scanned:
             settle(wiki, store)
@@ -134,16 +128,23 @@ def build_site(
 
 def _refuse_leaving(
     scanned: Sequence[ScannedWiki],
-    kept: Sequence[PublishedWiki],
-    published: Sequence[PublishedWiki],
-    may_leave: MayLeave,
+    kept: Sequence[published.PublishedWiki],
+    last: Sequence[published.PublishedWiki],
+    may_leave: published.MayLeave,
 ) -> None:
-    staying = [
-        *((one.source.owner, one.source.origin, one.page_count) for one in scanned),
-        *((wiki.owner, wiki.origin, wiki.pages) for wiki in kept),
+    """Refuse to build where a wiki of the site would leave it that may not."""
+    staying = published.WikiIndex(
+        [
+            *((one.source.owner, one.source.origin, one.page_count) for one in scanned),
+            *((wiki.owner, wiki.origin, wiki.pages) for wiki in kept),
+        ]
+    )
+    gone = [
+        wiki
+        for wiki in last
+        if wiki.pages and not staying.find(wiki.owner, wiki.origin)
     ]
-    gone = leaving(published, staying)
-    refuse_leaving([wiki for wiki in gone if not may_leave(wiki)])
+    published.refuse_leaving([wiki for wiki in gone if not may_leave(wiki)])
 
 
 def checked_sources(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -229,12 +229,6 @@ class WikiPages:
         found = dict.fromkeys([*home, *listed, *self.tree.order])
         return tuple(slug for slug in found if slug in titles)
 
-    def _around(self, slug: Slug) -> tuple[Slug | None, Slug | None]:
-        sidebar = self._sidebars.of(slug)
-        if sidebar is not None and slug in sidebar.order:
-            return sidebar.order.around(slug)
-        return self._tree_order.around(slug)
-
     def _beside(self, slug: Slug, at: str) -> Beside:
         sidebar, footer = self._sidebars.html(slug, at), self._footers.html(slug, at)
         return Beside(sidebar, footer, self._shown_comments(slug, at))
@@ -321,7 +315,10 @@ class WikiPages:
 
     def shown(self, slug: Slug, backlinks: tuple[contexts.PageRef, ...]) -> bytes:
         """The packed ``ShownPage`` of a page."""
-        before, after = self._around(slug)
+        sidebar, order = self._sidebars.of(slug), self._tree_order
+        if sidebar is not None and slug in sidebar.order:
+            order = sidebar.order
+        before, after = order.around(slug)
         shown = ShownPage(
             self.page_context(self.wiki.pages[slug]),
             self.reference(before) if before else None,
@@ -355,22 +352,25 @@ class WikiPages:
     def _versions(self) -> Mapping[Slug, Sequence[Version]]:
         return pages_of(self.wiki.scanned.versions)
 
-    def history_shown(self, slug: Slug) -> bytes:
-        """The packed ``ShownPage`` of the versions of a page."""
-        page = structs.replace(
-            self.page_context(self.wiki.pages[slug]),
+    def history_job(
+        self, slug: Slug, keep: Callable[[str, bytes], bool]
+    ) -> PageJob | None:
+        """The versions of a page to be rendered, where they are shown and not kept.
+
+        ``keep`` keeps the file at a path that was made from what has this hash.
+        """
+        path, page = self.history_url(slug), self.wiki.pages[slug]
+        if path is None:
+            return None
+        context = structs.replace(
+            self.page_context(page),
             canonical_url=None,
             noindex=True,
             dir=self._site.dir,
         )
-        return _PACKER.encode(ShownPage(page))
-
-    def history_key(self, slug: Slug, shown: bytes) -> bytes:
-        """Hash of everything that the page with the versions of a page shows."""
-        return hash_of(self._key, self.wiki.pages[slug].source.dates.key, shown)
-
-    def history_job(self, slug: Slug, path: str, shown: bytes) -> PageJob:
-        """The versions of a page, to be rendered."""
+        shown = _PACKER.encode(ShownPage(context))
+        if keep(path, hash_of(self._key, page.source.dates.key, shown)):
+            return None
         rows = tuple(self._versions[slug][: self._history + 1])
         known = self.wiki.scanned.versions
         since = iso_time(known.since) if rows[-1].kind != "created" else None

@@ -76,19 +76,6 @@ def leave(*, replaces: bool) -> MayLeave:
     return (lambda _wiki: True) if replaces else nothing_may_leave
 
 
-def leaving(
-    published: Iterable[PublishedWiki],
-    wikis: Iterable[tuple[WikiOwner, WikiOrigin, int]],
-) -> tuple[PublishedWiki, ...]:
-    """Which wikis of a site a new version of it would not hold."""
-    staying = WikiIndex(wikis)
-    return tuple(
-        wiki
-        for wiki in published
-        if wiki.pages and not staying.find(wiki.owner, wiki.origin)
-    )
-
-
 def refuse_leaving(wikis: Sequence[PublishedWiki]) -> None:
     """Raise ``UsageError`` if there are wikis that would be removed from a site."""
     if not wikis:

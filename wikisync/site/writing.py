@@ -65,6 +65,7 @@ class SiteWriting:
         theme: Theme,
         options: SiteOptions,
         last: LastBuild,
+        output: Output,
         attempts: Attempts,
         kept: Sequence[PublishedWiki],
         apart: Path | None,
@@ -78,6 +79,7 @@ class SiteWriting:
         self._theme = theme
         self._options = options
         self._last = last
+        self._output = output
         self._attempts = attempts
         self._kept = kept
         self._apart = apart
@@ -109,8 +111,6 @@ class SiteWriting:
         """By output path, pages whose sources other processes copy."""
         self._search = b""
         self._changes: list[ListingItem] = []
-        self._has_same_history: list[bool] = []
-        """Of each wiki: whether its history is that of the last build."""
         self._looked_up: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
         """Loose files that the last build looked for, by wiki, as in ``BuildNote``."""
         for at, path, digest in last.note.linked:
@@ -120,8 +120,9 @@ class SiteWriting:
         self._problems: list[Problem] = []
         self._broken_links: tuple[BrokenLink, ...] = ()
 
-    def write(self, output: Output) -> None:
-        """Put every file of the site."""
+    def write(self) -> Changes:
+        """Put every file of the site, and swap all that changed in."""
+        output = self._output
         self._progress.start("reading pages", self._page_count)
         self._problems += self._theme.problems
         for number, scanned in enumerate(self._scanned):
@@ -132,37 +133,32 @@ class SiteWriting:
         self._progress.start("writing pages", self._page_count)
         lists = self._generated()
         jobs = chain.from_iterable(
-            self._wiki_jobs(output, number, lists)
-            for number in range(len(self._scanned))
+            self._wiki_jobs(number, lists) for number in range(len(self._scanned))
         )
-        bodies = self._store.bodies.path.absolute()
-        setting = Setting(
-            self._theme, self._site.context, bodies, output.root.absolute()
-        )
+        places = self._store.bodies.path.absolute(), output.root.absolute()
+        setting = Setting(self._theme, self._site.context, *places)
         # the search index needs nothing of the pages but what was read
         kept = kept_documents(output, self._kept, self._apart) if self._kept else {}
         documents = [*chain.from_iterable(self._documents)]
         with search_beside(self._store, output, self._last, documents, kept) as search:
             for written in rendered_pages(setting, output.staged, jobs):
-                self._put_written(output, written)
+                self._put_written(written)
             report = self._sums.report()
             self._broken_links = report.broken
-            self._put_generated(
-                output, lists.around(report, self._problems, self._changes, documents)
-            )
+            around = lists.around(report, self._problems, self._changes, documents)
+            self._put_generated(around)
             self._search = search()
         if self._options.has_report:
             names = [wiki.source.owner.full_path for wiki in self._scanned]
-            output.put(
-                layout.REPORT_JSON, reports.encode_report(names, report, self._problems)
-            )
-        self._write_files(output)
+            encoded = reports.encode_report(names, report, self._problems)
+            output.put(layout.REPORT_JSON, encoded)
+        self._write_files()
+        return output.commit(self._site.published)
 
     # First pass -------------------------------------------------------------------
 
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
         note, self._notes[number] = self._notes[number], reports.NO_NOTE
-        self._has_same_history.append(note.history == scanned.history)
         inputs = hash_of(
             scanned.fingerprint,
             self._indexer.reading_key(scanned),
@@ -220,6 +216,8 @@ class SiteWriting:
         stale = reports.Stale(None, has_same_lists=False)
         if not self._has_lost:  # else all pages of all wikis are composed
             stale = reports.stale_pages(wiki, before, changed, moved, around)
+        if last.history != scanned.history:
+            stale = replace(stale, has_same_lists=False)
         self._stale.append(stale)
         for place in stale.elsewhere:
             self._stale_elsewhere[place.wiki].add(Slug(place.name))
@@ -273,56 +271,52 @@ class SiteWriting:
     # Second pass ------------------------------------------------------------------
 
     def _wiki_jobs(
-        self, output: Output, number: int, lists: generated.GeneratedPages
+        self, number: int, lists: generated.GeneratedPages
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
         """The pages of a wiki that have to be rendered; all else of it is put."""
-        scanned, slugs = self._scanned[number], self._to_compose(output, number)
+        scanned, slugs = self._scanned[number], self._to_compose(number)
         copies = {path: slug for slug, path in self._addresses[number].sources.items()}
         keys = {
             path: bytes.fromhex(scanned.pages[slug].digest)
             for path, slug in copies.items()
         }
-        sources = {copies[path]: path for path in output.keep_all(keys)}
-        has_lists = self._keeps_lists(output, number)
+        sources = {copies[path]: path for path in self._output.keep_all(keys)}
+        has_lists = self._keeps_lists(number)
         self._progress.advance(len(self._addresses[number].pages) - len(slugs))
         # most wikis of a large site are as they were: their pages are not loaded
         if slugs or not has_lists:
             composer = self._composer_of(number)
-            yield from self._page_jobs(output, composer, slugs, sources)
+            yield from self._page_jobs(composer, slugs, sources)
             if not has_lists:
-                self._put_generated(output, lists.of_wiki(composer))
+                self._put_generated(lists.of_wiki(composer))
                 wiki, site = composer.context, self._site.context
                 if wiki.feed_url != site.feed_url:
                     items = list(changed_pages(composer, self._translate))
                     title = f"{site.title}: {composer.label}"
-                    self._put_feed(output, wiki, title, items, hash_of("feed"))
+                    self._put_feed(wiki, title, items, hash_of("feed"))
         for name in (*scanned.attachments, *self._linked[number]):
             path = self._addresses[number].file(name)
-            self._write_file(output, scanned, name, path)
+            self._write_file(scanned, name, path)
         pages = [scanned.pages[slug] for slug in sources]
         contents = scanned.read_pages(pages)
         for path, page, content in zip(sources.values(), pages, contents, strict=True):
             if content is None:
-                output.leave_out(path, page.path)
+                self._output.leave_out(path, page.path)
                 continue
             digest = page.digest if scanned.source.copy else digest_of(content)
-            output.put(path, content, _source_key(scanned, page, digest))
+            self._output.put(path, content, _source_key(scanned, page, digest))
 
-    def _put_written(self, output: Output, written: Written) -> None:
+    def _put_written(self, written: Written) -> None:
         """Put a page, or the source of one."""
         if not (copied := self._copied.pop(written.path, None)):
-            output.put_staged(written)
+            self._output.put_staged(written)
         elif key := _source_key(*copied, written.digest):
-            output.put_staged(written, key)
+            self._output.put_staged(written, key)
         else:
-            output.leave_out(written.path, copied[1].path)
+            self._output.leave_out(written.path, copied[1].path)
 
     def _page_jobs(
-        self,
-        output: Output,
-        composer: WikiPages,
-        slugs: Sequence[Slug],
-        sources: dict[Slug, str],
+        self, composer: WikiPages, slugs: Sequence[Slug], sources: dict[Slug, str]
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
         """Pages of a wiki that have to be rendered, with sources that it has in files.
 
@@ -341,7 +335,7 @@ class SiteWriting:
                 ]
             )
             shown = composer.shown(slug, backlinks)
-            if not output.keep(composer.urls[slug], composer.key(slug, shown)):
+            if not self._output.keep(composer.urls[slug], composer.key(slug, shown)):
                 source = None
                 if has_files and (path := sources.pop(slug, None)):
                     page = scanned.pages[slug]
@@ -351,13 +345,10 @@ class SiteWriting:
                 yield composer.wiki_frame, composer.job(slug, shown, source)
         # after the pages: those of one folder, which share texts, stay together
         for slug in slugs:
-            if (path := composer.history_url(slug)) is None:
-                continue
-            shown = composer.history_shown(slug)
-            if not output.keep(path, composer.history_key(slug, shown)):
-                yield composer.wiki_frame, composer.history_job(slug, path, shown)
+            if (job := composer.history_job(slug, self._output.keep)) is not None:
+                yield composer.wiki_frame, job
 
-    def _to_compose(self, output: Output, number: int) -> list[Slug]:
+    def _to_compose(self, number: int) -> list[Slug]:
         """The pages of a wiki that may have another key; all others are kept."""
         pages, stale = self._addresses[number].pages, self._stale[number].own
         if stale is None or self._has_lost:
@@ -369,19 +360,18 @@ class SiteWriting:
                 page = scanned.pages[slug]
                 history = history_path(path, page, self._options.history)
                 rest |= {history: slug} if history else {}
-        stale |= {rest[path] for path in output.keep_all(dict.fromkeys(rest))}
+        stale |= {rest[path] for path in self._output.keep_all(dict.fromkeys(rest))}
         return list(filter(stale.__contains__, pages))
 
-    def _keeps_lists(self, output: Output, number: int) -> bool:
+    def _keeps_lists(self, number: int) -> bool:
         """Keep the generated pages of a wiki, which show no more than its frame."""
-        stale = self._stale[number]
-        if not (stale.has_same_lists and self._has_same_history[number]):
+        if not self._stale[number].has_same_lists:
             return False
         wiki = self._site.contexts[number]
         paths = generated.wiki_paths(wiki, self._scanned[number])
         if wiki.feed_url and wiki.feed_url != self._site.context.feed_url:
             paths.append(wiki.feed_url)
-        return not output.keep_all(dict.fromkeys(paths))
+        return not self._output.keep_all(dict.fromkeys(paths))
 
     def _generated(self) -> generated.GeneratedPages:
         site, composer = self._site.context, self._site
@@ -400,7 +390,6 @@ class SiteWriting:
 
     def _put_feed(
         self,
-        output: Output,
         at: SiteContext | WikiContext,
         title: str,
         items: Sequence[ListingItem],
@@ -409,25 +398,23 @@ class SiteWriting:
         if at.feed_url and at.changes_url:
             named = {"at": at.feed_url, "page": at.changes_url}
             text = atom_feed(title, items, **named, base=self._site.context.url)
-            output.put(at.feed_url, text.encode(), key)
+            self._output.put(at.feed_url, text.encode(), key)
 
-    def _put_generated(
-        self, output: Output, pages: Iterable[generated.GeneratedPage]
-    ) -> None:
+    def _put_generated(self, pages: Iterable[generated.GeneratedPage]) -> None:
         for page in pages:
             key = hash_of(self._site.settings_key, page.own)
-            if not output.keep(page.path, key):
+            if not self._output.keep(page.path, key):
                 text = self._theme.render(page.template, page.context, at=page.path)
-                output.put(page.path, text.encode("utf-8", "replace"))
+                self._output.put(page.path, text.encode("utf-8", "replace"))
 
-    def _write_files(self, output: Output) -> None:
+    def _write_files(self) -> None:
         for path, content in self._theme.assets().items():
-            output.put(path, content)
-        output.put(layout.NO_JEKYLL, b"")
+            self._output.put(path, content)
+        self._output.put(layout.NO_JEKYLL, b"")
         site = self._site.context
-        self._put_feed(output, site, site.title, self._changes)
-        self._write_redirects(output)
-        self._write_for_programs(output)
+        self._put_feed(site, site.title, self._changes)
+        self._write_redirects()
+        self._write_for_programs()
         prefixes, public = list[tuple[str, bool]](), list[str]()
         for addresses, wiki in zip(self._addresses, self._scanned, strict=True):
             is_public = wiki.source.visibility == "public"
@@ -436,10 +423,10 @@ class SiteWriting:
                 if slug not in wiki.beside:
                     public.append(path)
         prefixes += [(wiki.prefix, wiki.visibility == "public") for wiki in self._kept]
-        still = list(kept_paths(output.known, self._kept)) if self._kept else []
+        still = list(kept_paths(self._output.known, self._kept)) if self._kept else []
         for path in still:
-            output.keep_published(path)
-        output.put(layout.ROBOTS, generated.robots_text(site, prefixes).encode())
+            self._output.keep_published(path)
+        self._output.put(layout.ROBOTS, generated.robots_text(site, prefixes).encode())
         open_prefixes = tuple(prefix for prefix, is_public in prefixes if is_public)
         public += [
             path
@@ -448,9 +435,9 @@ class SiteWriting:
         ]
         if site.url and public:
             for path, text in generated.sitemaps(site.url, public):
-                output.put(path, text.encode())
+                self._output.put(path, text.encode())
 
-    def _write_for_programs(self, output: Output) -> None:
+    def _write_for_programs(self) -> None:
         """Lists of all pages, and texts of those whose source the site has."""
         site = self._site.context
         wikis = [*zip(self._scanned, self._addresses, self._documents, strict=True)]
@@ -458,60 +445,54 @@ class SiteWriting:
         sources = [path for one in self._addresses for path in one.sources.values()]
         keys = {layout.PAGES_JSON: key}
         if sources:
-            texts = [state and state.digest for state in map(output.files.get, sources)]
+            states = map(self._output.files.get, sources)
+            texts = [state and state.digest for state in states]
             keys |= {layout.LLMS: key, layout.LLMS_FULL: hash_of(key, texts)}
-        lost = output.keep_all(keys)
+        lost = self._output.keep_all(keys)
         listed = starmap(partial(agents.listed_pages, site), wikis if lost else ())
         pages = [*chain.from_iterable(listed)]
         makers: dict[str, Callable[..., bytes]] = {
             layout.PAGES_JSON: agents.pages_json,
             layout.LLMS: agents.llms_text,
-            layout.LLMS_FULL: partial(agents.llms_full_text, read=output.content),
+            layout.LLMS_FULL: partial(agents.llms_full_text, read=self._output.content),
         }
         for path in lost:
-            output.put(path, makers[path](site, pages))
+            self._output.put(path, makers[path](site, pages))
 
-    def _write_redirects(self, output: Output) -> None:
+    def _write_redirects(self) -> None:
         moved = self._theme.text("moved", self._options.lang)
         site = self._site.context
         ways: dict[str, str] = {}
         for wiki in self._addresses:
             ways |= {path: wiki.pages[slug] for path, slug in wiki.stubs.items()}
         for path, to in ways.items():
-            output.put(path, generated.stub_page(site, path, to, moved).encode())
+            self._output.put(path, generated.stub_page(site, path, to, moved).encode())
         for path, text in generated.redirect_rules(site, ways):
-            output.put(path, text.encode())
+            self._output.put(path, text.encode())
 
-    def _write_file(
-        self, output: Output, scanned: ScannedWiki, name: str, path: str
-    ) -> None:
+    def _write_file(self, scanned: ScannedWiki, name: str, path: str) -> None:
         """A stranger's file; what is called a drawing becomes one that runs nothing."""
         state = scanned.file(name)
         assert state is not None, "what was found by a link was read then"
         if not is_drawing(path):
             place = scanned.files.place(name, state.digest)
-            if not output.put_copy(path, place, name, (state.size, state.digest)):
+            if not self._output.put_copy(path, place, name, (state.size, state.digest)):
                 scanned.missed.add(name)
             return
         is_large = state.size > DRAWING_BYTES_MAX
         if is_large:
             self._problems.append(reports.large_drawing(name))
-        if output.keep(path, _drawing_key(state.digest)):
+        if self._output.keep(path, _drawing_key(state.digest)):
             return
         content = b"" if is_large else scanned.read(name, state.digest)
         if content is None:
-            output.leave_out(path, name)
+            self._output.leave_out(path, name)
         else:
             # it may have changed since it was looked at
             key = _drawing_key(digest_of(content))
-            output.put(path, static_drawing(content), key)
+            self._output.put(path, static_drawing(content), key)
 
     # Afterwards -------------------------------------------------------------------
-
-    @property
-    def published(self) -> tuple[PublishedWiki, ...]:
-        """The wikis of the site, for its manifest."""
-        return self._site.published
 
     def remember(self, inputs: bytes, changes: Changes) -> BuildNote:
         """Forget what no page needs any more, and note for the next build what is."""
