@@ -24,6 +24,7 @@ from wikisync.core.model import AttachmentPath, Problem, Slug, WikiOwner, folder
 from wikisync.markup.file_types import inert_name, without_run_names
 from wikisync.markup.frontmatter import tag_key
 from wikisync.markup.links import STARTS, LinkIndex, settle_redirects
+from wikisync.site.fingerprint import hash_of
 
 SIDEBAR = "_sidebar"
 FOOTER = "_footer"
@@ -187,13 +188,8 @@ def assign_addresses(
     ``extensions``, get a path only where nothing else wants it.
     """
     slugs, attachments = sorted(slugs), sorted(attachments)
-    listed = repr(
-        (
-            *(prefix, slugs, attachments, sorted(beside)),
-            *(sorted(redirects.items()), sorted(extensions.items())),
-        )
-    )
-    names = hashlib.sha256(listed.encode("utf-8", "surrogatepass")).digest()
+    others = sorted(redirects.items()), sorted(extensions.items())
+    names = hash_of(prefix, slugs, attachments, sorted(beside), *others)
     if names == known.names:
         return known
     claims = _Claims(prefix)
@@ -264,7 +260,7 @@ class _Claims:
         path, digits = wanted, TWIN_DIGITS
         while not self.has_room(path):
             folder, _, name = wanted.rpartition("/")
-            if not self._files.isdisjoint(_folded_above(wanted)):
+            if not self._files.isdisjoint(_folded_folders(folder)):
                 folder = self._prefix.removesuffix("/")
             stem, extension = posixpath.splitext(name)
             name = f"{stem}-{_hash(subject, digits)}{extension}"
@@ -276,7 +272,7 @@ class _Claims:
 
     def has_room(self, path: str) -> bool:
         """Take a path only if nothing else has it."""
-        folded, above = _fold(path), _folded_above(path)
+        folded, above = _fold(path), _folded_folders(path.rpartition("/")[0])
         if folded in self._files or folded in self._folders:
             return False
         if not self._files.isdisjoint(above):
@@ -369,10 +365,6 @@ def _shortened(safe: str, name: str, limit: int) -> str:
 
 def _hash(name: str, digits: int) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
-
-
-def _folded_above(path: str) -> tuple[str, ...]:
-    return _folded_folders(path.rpartition("/")[0])
 
 
 @lru_cache(maxsize=4096)

@@ -135,8 +135,10 @@ def site_addresses(
     is_dropped = options.drop_prefix
     if is_dropped is None:
         is_dropped = len(scanned) + len(kept) == 1
-    found = (
-        layout.assign_addresses(
+    found = []
+    before = known or [layout.NO_ADDRESSES] * len(scanned)
+    for wiki, last in zip(scanned, before, strict=True):
+        addresses = layout.assign_addresses(
             "" if is_dropped else layout.wiki_prefix(wiki.source.owner),
             wiki.pages,
             wiki.attachments,
@@ -145,14 +147,8 @@ def site_addresses(
             wiki.redirects,
             source_extensions(wiki, options),
         )
-        for wiki, last in zip(
-            scanned, known or [layout.NO_ADDRESSES] * len(scanned), strict=True
-        )
-    )
-    return [
-        replace(addresses, left_out=wiki.left_out)
-        for addresses, wiki in zip(found, scanned, strict=True)
-    ]
+        found.append(replace(addresses, left_out=wiki.left_out))
+    return found
 
 
 def source_extensions(wiki: ScannedWiki, options: SiteOptions) -> Mapping[Slug, str]:

@@ -66,17 +66,13 @@ def service_address(info: WikiInfo) -> str:
 
 def changed_names(before: WikiAddresses, now: WikiAddresses) -> set[str]:
     """Pages, files and old names of a wiki that come, go, or lead elsewhere now."""
-    parts = (
-        (before.pages, now.pages),
-        (before.attachments, now.attachments),
-        (before.left_out, now.left_out),
-        (before.redirects, now.redirects),
+    changed = (
+        before.pages.items() ^ now.pages.items(),
+        before.attachments.items() ^ now.attachments.items(),
+        before.left_out.items() ^ now.left_out.items(),
+        before.redirects.items() ^ now.redirects.items(),
     )
-    return {
-        str(name)
-        for old, new in parts
-        for name, _ in set(old.items()) ^ set(new.items())
-    }
+    return {str(name) for name, _ in chain.from_iterable(changed)}
 
 
 def leading_to(changed: Collection[str], paths: Iterable[str]) -> set[str]:
@@ -154,11 +150,8 @@ class WikiTable:
             return ItemKey(number, inside), True, ""
         slug = None if inside is None else index.find(inside)
         is_page = slug in self.addresses[number].pages
-        return (
-            ItemKey(number, slug if slug and is_page else ""),
-            False,
-            unquote(fragment),
-        )
+        place = ItemKey(number, slug if slug and is_page else "")
+        return place, False, unquote(fragment)
 
     def is_beside(self, name: str) -> bool:
         """Whether a link's target is in a site beside this one."""

@@ -167,7 +167,5 @@ def unread_page(source: SourcePage, last: IndexedPage | None) -> IndexedPage:
         return IndexedPage(source, b"", last.parsed, b"", last.finished)
     title = display_title(folder_title(source.slug), source.slug)
     parsed = ParsedFacts(title, frozenset(), "", (), (), b"")
-    return IndexedPage(source, b"", parsed, b"", NOTHING_LINKED)
-
-
-NOTHING_LINKED = FinishedFacts(b"", (), (), (), (), (), b"", b"")
+    nothing_linked = FinishedFacts(b"", (), (), (), (), (), b"", b"")
+    return IndexedPage(source, b"", parsed, b"", nothing_linked)

@@ -6,20 +6,16 @@ import hashlib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from wikisync.core.version import __version__
 from wikisync.core.versions import iso_time
 from wikisync.site import addresses as layout
 from wikisync.site import context as contexts
 from wikisync.site.crosslinks import service_address
-from wikisync.site.model import options_text
+from wikisync.site.model import SiteOptions, WikiInfo, WikiSource, options_text
 from wikisync.site.navigation import natural_key
-
-if TYPE_CHECKING:
-    from wikisync.site.model import SiteOptions, WikiInfo, WikiSource
-    from wikisync.site.published import PublishedWiki
-    from wikisync.site.sources import ScannedWiki
+from wikisync.site.published import PublishedWiki
+from wikisync.site.sources import ScannedWiki
 
 RIGHT_TO_LEFT = frozenset(
     [*("ar", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur"), "yi"]

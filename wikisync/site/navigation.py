@@ -42,16 +42,16 @@ class Node:
         "children",
         "first",
         "index",
-        "page_list",
         "parent",
         "slug",
         "title",
+        "tree",
         "url",
     )
 
-    def __init__(self, parent: Node | None, title: str, page_list: _PageList) -> None:
+    def __init__(self, parent: Node | None, title: str, tree: Tree) -> None:
         self.parent = parent
-        self.page_list = page_list
+        self.tree = tree
         self.title = title
         self.url: str | None = None
         self.slug: Slug | None = None
@@ -65,7 +65,7 @@ class Node:
     @property
     def listed(self) -> tuple[str, str]:
         """Part of the list of all pages where it begins, and the id of the entry."""
-        return self.page_list.entry(self.first)
+        return self.tree.entry(self.first)
 
     @property
     def child_keys(self) -> bytes:
@@ -89,19 +89,6 @@ class Node:
     def reference(self) -> PageRef:
         """The node as breadcrumbs and neighbours link to it."""
         return PageRef(self.title, self.url)
-
-
-class _PageList:
-    """Where the entries of the list of all pages are."""
-
-    def __init__(self, path: str, urls: Mapping[Slug, str]) -> None:
-        self.order: tuple[Slug, ...] = ()
-        self._path, self._urls = path, urls
-
-    def entry(self, position: int) -> tuple[str, str]:
-        """Path of the part of the list that has an entry, and its id there."""
-        url = self._urls[self.order[position]]
-        return list_part(self._path, position), list_id(url)
 
 
 _Shown = tuple[Slug | None, str, str | None]
@@ -134,17 +121,22 @@ class Tree:
         listed: str = "",
     ) -> None:
         """Take the titles and output paths of pages, home and list."""
-        self._page_list = _PageList(listed, urls)
-        self.root = Node(None, title, self._page_list)
+        self._listed, self._urls = listed, urls
+        self.root = Node(None, title, self)
         self.root.url = home
         self._by_path: dict[str, Node] = {"": self.root}
         for slug, page_title in titles.items():
             node = self._node(slug)
             node.slug, node.title, node.url = slug, page_title, urls[slug]
-        self.order = self._page_list.order = self._sort()
+        self.order = self._sort()
         """Every page, parents before their children."""
         self._window_keys: dict[Window, bytes] = {}
         self._ways: dict[tuple[Node | None, int, int], _Way] = {}
+
+    def entry(self, position: int) -> tuple[str, str]:
+        """Part of the list of all pages that has an entry, and its id there."""
+        url = self._urls[self.order[position]]
+        return list_part(self._listed, position), list_id(url)
 
     def node(self, slug: Slug) -> Node | None:
         """The page's node; None for a page that the tree leaves out."""
@@ -258,7 +250,7 @@ class Tree:
         node = self._by_path[path]
         for below in reversed(missing):
             title = folder_title(below)
-            child = Node(node, title[:1].upper() + title[1:], self._page_list)
+            child = Node(node, title[:1].upper() + title[1:], self)
             node.children.append(child)
             self._by_path[below] = node = child
         return node
