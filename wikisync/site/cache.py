@@ -304,14 +304,14 @@ def _connect(folder: Path) -> sqlite3.Connection:
         ) from exc
     path = folder / CACHE_NAME
     try:
-        return _opened(path)
-    except UnicodeDecodeError:
-        _remove(folder)  # SQLite's own sentence names what it found
-    except sqlite3.Error as exc:
-        if not _is_damage(exc):
-            raise _failed(folder, exc) from exc
-        _remove(folder)
-    try:
+        try:
+            return _opened(path)
+        except UnicodeDecodeError:
+            _remove(folder)  # SQLite's own sentence names what it found
+        except sqlite3.Error as exc:
+            if not _is_damage(exc):
+                raise
+            _remove(folder)
         return _opened(path)
     except sqlite3.Error as exc:
         raise _failed(folder, exc) from exc

@@ -3,7 +3,7 @@
 Pure but for their texts, which a git repository has.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from html import escape
@@ -92,26 +92,19 @@ def difference(was: Sequence[str], now: Sequence[str]) -> tuple[str, bool, list[
     """What differs between the lines of two texts, as HTML; if there is more; where."""
     parts: list[str] = []
     size, hunks = 0, changes(was, now)
-    for shown in _shown(hunks, was, now):
-        size += len(shown)
-        if size > DIFF_CHARS_MAX:
-            return "".join(parts), True, hunks
-        parts.append(f'<div class="diff" dir="auto">{shown}</div>')
-    return "".join(parts), False, hunks
-
-
-def _shown(
-    hunks: Sequence[Hunk], old: Sequence[str], new: Sequence[str]
-) -> Iterator[str]:
     for hunk in hunks:
-        before = new[max(hunk.new_start - 1, 0) : hunk.new_start]
-        after = new[hunk.new_end : hunk.new_end + 1]
-        was = "\n".join(old[hunk.old_start : hunk.old_end])
-        now = "\n".join(new[hunk.new_start : hunk.new_end])
+        before = now[max(hunk.new_start - 1, 0) : hunk.new_start]
+        after = now[hunk.new_end : hunk.new_end + 1]
+        old = "\n".join(was[hunk.old_start : hunk.old_end])
+        new = "\n".join(now[hunk.new_start : hunk.new_end])
         pieces = [escape(before[0], quote=False), "\n"] if any(before) else []
-        for sign, text in word_changes(was, now):
+        for sign, text in word_changes(old, new):
             shown = escape(text, quote=False)
             pieces.append(_TAGS[sign].format(shown) if sign else shown)
         if any(after):
             pieces += "\n", escape(after[0], quote=False)
-        yield "".join(pieces)
+        size += sum(map(len, pieces))
+        if size > DIFF_CHARS_MAX:
+            return "".join(parts), True, hunks
+        parts += ['<div class="diff" dir="auto">', *pieces, "</div>"]
+    return "".join(parts), False, hunks

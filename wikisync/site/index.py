@@ -12,15 +12,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Collection,
-    Container,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -104,6 +96,8 @@ class Indexer:
             [(one.names, sorted(one.left_out.items())) for one in table.addresses]
         )
         self._bases = hash_of(table.web_urls)
+        self.table_key = self._site + self._bases
+        """Hash of all addresses that links lead to, but for loose files."""
         self._right: defaultdict[int, dict[Slug, FinishedFacts]] = defaultdict(dict)
         """Facts whose lookups have the answers of this table, by wiki."""
 
@@ -112,7 +106,7 @@ class Indexer:
         number: int,
         scanned: ScannedWiki,
         before: Mapping[Slug, IndexedPage] | None = None,
-        chosen: Container[Slug] | None = None,
+        chosen: Collection[Slug] | None = None,
     ) -> IndexedWiki:
         """Both phases for the pages of one wiki; only the chosen ones are read now."""
         texts = Includes(scanned, self.kroki)
@@ -174,11 +168,6 @@ class Indexer:
     def reading_key(self, scanned: ScannedWiki) -> bytes:
         """Hash of what the facts of a wiki's pages depend on besides their files."""
         return hash_of(self._program, scanned.source.fingerprint())
-
-    @property
-    def table_key(self) -> bytes:
-        """Hash of all addresses that links lead to, but for loose files."""
-        return self._site + self._bases
 
     def believe(
         self,
@@ -404,9 +393,8 @@ class Indexer:
 
     def _refused(self, page: Page, aim: bytes) -> readings.Reading:
         source, reason = clean_source(page.content), self._attempts.refusal()
-        return readings.reading_of(
-            shown_as_source(page, source, reason, breach="time"), aim
-        )
+        shown = shown_as_source(page, source, reason, breach="time")
+        return readings.reading_of(shown, aim)
 
     def _keep(self, made: _Attempt) -> tuple[bytes, ParsedFacts]:
         """Remember what came of an attempt; a slow page waits for a longer one."""

@@ -315,12 +315,12 @@ def make_linked_copy(source: Path, copy: Path) -> bool:
     if not os.path.lexists(copy):
         copy.mkdir()
         shutil.copystat(source, copy)
-    wanted = {entry.name: entry for entry in _entries(source)}
+    wanted = {entry.name: entry for entry in os.scandir(source)}
     # inodes of two disks have nothing to do with each other
     is_one_disk = source.stat().st_dev == copy.stat().st_dev
     there = set()
     is_shared = True
-    for entry in _entries(copy):
+    for entry in list(os.scandir(copy)):
         other = wanted.get(entry.name)
         if other and _is_one_file(other, entry, is_one_disk=is_one_disk):
             there.add(entry.name)
@@ -332,13 +332,12 @@ def make_linked_copy(source: Path, copy: Path) -> bool:
         if _is_folder(entry):
             is_shared &= make_linked_copy(Path(entry), copy / name)
         elif name not in there:
-            is_shared &= _is_linked(entry.path, copy / name)
+            try:
+                os.link(entry.path, copy / name, follow_symlinks=False)
+            except OSError:
+                shutil.copy2(entry.path, copy / name, follow_symlinks=False)
+                is_shared = False
     return is_shared
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    with os.scandir(folder) as entries:
-        return list(entries)
 
 
 def _is_one_file(
@@ -351,16 +350,6 @@ def _is_one_file(
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir(follow_symlinks=False)
-
-
-def _is_linked(source: str, target: Path) -> bool:
-    """Give a file a second name, or copy it where that cannot be; whether it is one."""
-    try:
-        os.link(source, target, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(source, target, follow_symlinks=False)
-        return False
-    return True
 
 
 # The command ----------------------------------------------------------------------
