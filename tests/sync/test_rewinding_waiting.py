@@ -7,6 +7,7 @@ from tests.support.memory import nothing_before
 from wikisync.core.model import Format, Slug
 from wikisync.errors import Unavailable
 from wikisync.sync.base.state import State
+from wikisync.sync.decide.decided import Capabilities
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision
 from wikisync.sync.run.parts import CycleOptions
@@ -205,7 +206,7 @@ async def test_refused_its_front_matter_is_no_edit_where_the_service_strips_it(
 ) -> None:
     block = "---\ntitle: One\n---\n"
     copies = await waited(state, "open", newer=f"{block}newer\n")
-    service = copies.known.memory.capabilities.with_stripped(Format.MARKDOWN)
+    service = Capabilities(strips_front_matter_of=frozenset({Format.MARKDOWN}))
     copies.known.remember(capabilities=service)
     copies.decide(Decision.REFUSED)
     await copies.cycle()

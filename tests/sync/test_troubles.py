@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from tests.support.pair import Pair, paired
 from tests.support.quirks import Quirk
-from wikisync.core.model import Page, Problem, Slug, Snapshot
+from wikisync.core.model import Page, Problem, Slug, Snapshot, digest_of
 from wikisync.errors import ProtocolViolation
-from wikisync.sync.decide.plan import Plan, SkipReason
-from wikisync.sync.run.removals import postponed, put_off
+from wikisync.sync.decide.plan import DeleteLocal, Plan, SkipReason
+from wikisync.sync.run.removals import put_off
 
 PAGES = {"home": "one\n", "guide": "a guide\n", "notes": "notes\n", "old": "old\n"}
 WRONG = Problem("page-unwritable", "home", "read-only")
@@ -129,7 +129,9 @@ def test_plan_without_removals_has_nothing_put_off() -> None:
 
 def test_sentence_names_the_first_few_removals_and_each_error_once() -> None:
     names = [Slug(f"p{number}") for number in range(5)]
-    assert str(postponed(names, [WRONG, WRONG])) == (
+    removals = Plan(tuple(DeleteLocal(name, digest_of("")) for name in names))
+    _, (problem,) = put_off(removals, {name: [WRONG] for name in names})
+    assert str(problem) == (
         "5 pages: their deletion waits until the problems with home are fixed"
         " (p0, p1, p2 and 2 more)"
     )

@@ -121,7 +121,13 @@ def attachment_path(raw: str) -> model.AttachmentPath | None:
     if name.startswith(".") or (is_hidden(raw) and not may_show_hidden(raw)):
         return None
     top = raw.split("/", 1)[0]
-    if (top != ignore.UPLOADS and not _is_beside_pages(raw)) or raw == ignore.UPLOADS:
+    if top != ignore.UPLOADS:
+        # a file beside the pages
+        is_ours = raw == ignore.CONFIG_FILE or ignore.is_ignored_file(name)
+        is_uploads = top.casefold() == ignore.UPLOADS
+        if is_ours or is_uploads or model.split_extension(name):
+            return None
+    if raw == ignore.UPLOADS:
         return None
     if any(len(part.encode()) > NAME_BYTES_MAX for part in (*folders, name)):
         return None
@@ -139,13 +145,6 @@ def check_attachment(path: model.AttachmentPath) -> None:
         )
     if attachment_path(path) is None:
         raise FolderError(f"not a safe path of an attachment: {path!r}")
-
-
-def _is_beside_pages(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    is_ours = path == ignore.CONFIG_FILE or ignore.is_ignored_file(name)
-    is_uploads = path.split("/", 1)[0].casefold() == ignore.UPLOADS
-    return not (is_ours or is_uploads or model.split_extension(name))
 
 
 def is_hidden(path: str) -> bool:

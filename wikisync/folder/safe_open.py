@@ -375,14 +375,7 @@ def read_chunks(descriptor: int, path: str) -> Iterator[bytes]:
 
 def read_all(descriptor: int, path: str) -> bytes:
     """The rest of an open file."""
-    chunks: list[bytes] = []
-    size = os.fstat(descriptor).st_size + 1
-    try:
-        while chunk := os.read(descriptor, max(size, 65_536)):
-            chunks.append(chunk)
-    except OSError as exc:
-        raise folder_error("read", path, exc) from exc
-    return b"".join(chunks)
+    return b"".join(read_chunks(descriptor, path))
 
 
 def read_limited(descriptor: int, path: str, bytes_max: int) -> bytes:

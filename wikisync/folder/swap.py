@@ -432,17 +432,14 @@ class FolderWriter:
                 self._discard(temporary)
 
 
-class Stream:
+class Stream(Struct):
     """A file that is being written; without ``finish`` it never was."""
 
-    def __init__(
-        self, writer: FolderWriter, path: str, temporary: str, descriptor: int
-    ) -> None:
-        self._writer = writer
-        self._path = path
-        self._temporary = temporary
-        self._descriptor = descriptor
-        self._has_attributes = False
+    _writer: FolderWriter
+    _path: str
+    _temporary: str
+    _descriptor: int
+    _has_attributes: bool = False
 
     def __enter__(self) -> Stream:
         return self

@@ -129,19 +129,15 @@ def read_conflict_file(text: str) -> MergedText:
 
 def resolved(pieces: Sequence[Piece], choice: Choice) -> str:
     """The page with every clash settled the same way."""
-    return "".join(
-        piece if isinstance(piece, str) else _chosen(piece, choice) for piece in pieces
-    )
-
-
-def _chosen(clash: Clash, choice: Choice) -> str:
-    match choice:
-        case "mine":
-            return clash.local
-        case "wiki":
-            return clash.remote
-        case "both":
-            return _whole_lines(clash.remote) + clash.local
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+        elif choice == "both":
+            texts.append(_whole_lines(piece.remote) + piece.local)
+        else:
+            texts.append(piece.local if choice == "mine" else piece.remote)
+    return "".join(texts)
 
 
 class _Reader:

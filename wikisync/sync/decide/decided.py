@@ -275,13 +275,6 @@ class Capabilities(Struct, frozen=True):
     """Formats of which it returns texts without their front matter (Q8), as its
     answers to our own writes have shown; the page keeps it."""
 
-    def with_stripped(self, page_format: model.Format) -> Capabilities:
-        """The service, now that it stripped the front matter of such a page."""
-        # only an answer to our own write shows that: on any other service a page
-        # without front matter is one whose front matter somebody removed
-        found = self.strips_front_matter_of | {page_format}
-        return replace(self, strips_front_matter_of=found)
-
     def without_shown(self, there: model.Snapshot) -> Capabilities:
         """The service without the formats of which a page shows its front matter."""
         shown = {

@@ -400,13 +400,9 @@ def _member(
             return Member(action.slug, base[action.slug].local)
         case DeleteLocal(slug, digest) | DeleteRemote(slug, digest):
             return Member(slug, digest)
-        case MoveLocal():
-            return Member(action.slug, action.local)
-        case MoveRemote():
+        case MoveRemote() | Pull() | CreateLocal():
             return Member(action.slug, action.remote)
-        case Pull() | CreateLocal():
-            return Member(action.slug, action.remote)
-        case Adopt() | CreateRemote() | Push() | Merge():
+        case MoveLocal() | Adopt() | CreateRemote() | Push() | Merge():
             return Member(action.slug, action.local)
         case _:
             raise AssertionError(f"no safety stop holds {action}")

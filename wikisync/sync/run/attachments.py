@@ -23,18 +23,6 @@ from wikisync.sync.run.parts import Cycle, is_disk_error
 log = logging.getLogger(__name__)
 
 
-async def fetch_attachments(
-    cycle: Cycle,
-    mentions: Sequence[model.AttachmentPath],
-    versions: Mapping[model.AttachmentPath, str] | None,
-) -> bool:
-    """Fetch what is mentioned and not here yet; FolderError where the disk is full.
-
-    Whether all of it is here then, as the wiki has it or as it was changed here.
-    """
-    return await _Fetching(cycle, mentions, versions).run()
-
-
 def note_unmet(
     cycle: Cycle,
     unmet: Mapping[model.Slug, Sequence[str]],
@@ -57,7 +45,9 @@ def note_unmet(
                 cycle.tally.absent.append(problem)
 
 
-class _Fetching:
+class MissingFiles:
+    """Attachments that are mentioned and not here yet."""
+
     def __init__(
         self,
         cycle: Cycle,
@@ -75,7 +65,11 @@ class _Fetching:
         """Files of which the wiki has another version, as they are here."""
         self._known: Mapping[model.AttachmentPath, FetchedFile] = {}
 
-    async def run(self) -> bool:
+    async def fetch(self) -> bool:
+        """Whether all are here then, as the wiki has them or as they were changed here.
+
+        FolderError where the disk is full.
+        """
         wanted = await self._wanted()
         if not wanted:
             return self._has_all

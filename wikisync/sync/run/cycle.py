@@ -27,7 +27,7 @@ from wikisync.sync.decide.plan import Base, Plan, Send, describe
 from wikisync.sync.decide.safety import NO_ID, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run import parts, pull
-from wikisync.sync.run.attachments import fetch_attachments, note_unmet
+from wikisync.sync.run.attachments import MissingFiles, note_unmet
 from wikisync.sync.run.deciding import decide_cycle
 from wikisync.sync.run.holds import WITH_CONFLICT_FILE, Holds
 from wikisync.sync.run.intents import settle_intents, take_late_save
@@ -373,7 +373,7 @@ class _Run:
                     if model.in_form_c(path) in linked
                 }
         if mentions or files:
-            is_whole &= await fetch_attachments(self._cycle, mentions, files)
+            is_whole &= await MissingFiles(self._cycle, mentions, files).fetch()
         self._state.remember(files_at=head if is_whole else "")
         if self._cycle.linked is not None:
             sent = {one.slug for one in decided.plan.sends}

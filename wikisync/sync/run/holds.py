@@ -244,7 +244,14 @@ class Holds:
         # Names that other pages get here, and whose own pages are gone for that: a
         # conflict file that is left of them would pass for the settlement of another.
         given_away = {new for _, new in pairs} - {old for old, _ in pairs}
-        waiting = _unsettled(decided) | self._saved_again
+        # Pages that wait, and those of which this cycle found out nothing; where a
+        # rename is left out, or failed, its conflict file has the old name.
+        plan = decided.whole
+        waiting = {one.slug for one in plan.held} | {one.slug for one in plan.skipped}
+        waiting |= decided.superseded
+        renamed = [pair for move in plan.moves for pair in move.renamed]
+        waiting |= {old for old, new in renamed if new in waiting}
+        waiting |= self._saved_again
         for slug in sorted(known.keys() & given_away | known.keys() - waiting):
             if not self._cycle.options.writes_here(slug):
                 continue
@@ -461,13 +468,3 @@ def _renamed_there(plan: Plan) -> Sequence[tuple[Slug, Slug]]:
     """What pages that were renamed on the wiki were called, and are."""
     renamed = [m.renamed for m in plan.moves if isinstance(m, MoveLocal)]
     return [pair for pairs in renamed for pair in pairs]
-
-
-def _unsettled(decided: Decided) -> set[Slug]:
-    """Pages that wait, and those of which this cycle found out nothing."""
-    plan = decided.whole
-    waiting = {one.slug for one in plan.held} | {one.slug for one in plan.skipped}
-    waiting |= decided.superseded
-    # where a rename is left out, or failed, its conflict file has the old name
-    renamed = [pair for move in plan.moves for pair in move.renamed]
-    return waiting | {old for old, new in renamed if new in waiting}

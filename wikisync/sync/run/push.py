@@ -8,7 +8,6 @@ was sent.  A write whose answer is lost is found by its intent, never sent again
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -78,8 +77,10 @@ class Pushes:
             self._tally.fail("page-unavailable", action.slug, error)
             return
         except (errors.PreconditionFailed, errors.NotFound) as error:
+            # someone was faster; nothing was sent, so no intent is left
             self._lose(action)
-            self._superseded(action, error)
+            self._settle_all(action.slug)
+            self._tally.supersede(action.slug, error)
         except errors.RemoteError as error:
             self._lose(action)
             await self._refused(action, error)
@@ -153,8 +154,8 @@ class Pushes:
             await asyncio.sleep(0)
         normalisation = normalisation_of(page.content, answer.content)
         known = self._state.memory.capabilities
-        is_known = page.format in known.strips_front_matter_of
-        if normalisation is Normalisation.FRONT_MATTER and not is_known:
+        formats = known.strips_front_matter_of
+        if normalisation is Normalisation.FRONT_MATTER and page.format not in formats:
             # one answer may show an edit of somebody else, so the page is read again
             again = await self._remote.read(answer.slug)
             normalisation = normalisation_of(page.content, again.content)
@@ -162,7 +163,10 @@ class Pushes:
                 normalisation is Normalisation.FRONT_MATTER
                 and again.digest == answer.digest
             ):
-                self._state.remember(capabilities=known.with_stripped(page.format))
+                # only an answer to our own write shows that: on any other service a
+                # page without front matter is one whose front matter somebody removed
+                known = replace(known, strips_front_matter_of=formats | {page.format})
+                self._state.remember(capabilities=known)
             else:
                 normalisation = Normalisation.OTHER
         return answer, normalisation
@@ -331,22 +335,19 @@ class Pushes:
         if isinstance(action, plan.MoveRemote):
             self._tally.lost_names.update(new for _, new in action.renamed)
 
-    def _superseded(
-        self, action: plan.RemoteWrite, error: errors.SyncError | errors.RemoteError
-    ) -> None:
-        """Someone was faster; nothing was sent, so no intent is left."""
-        self._settle_all(action.slug)
-        self._tally.supersede(action.slug, error)
-
     async def _refused(
         self, action: plan.RemoteWrite, error: errors.RemoteError
     ) -> None:
         """The service said no: not asked again until the page is another."""
-        if isinstance(error, errors.Rejected) and await self._is_blank(action):
+        page = None
+        if isinstance(error, errors.Rejected) and isinstance(action, plan.Send):
+            page = await self._cycle.page_here(action.slug)
+        if page is not None and is_blank(page.content):
             # the next cycle leaves it here, as all such texts from now on
             known = self._state.memory.capabilities
             self._state.remember(capabilities=replace(known, takes_empty=False))
-            self._superseded(action, error)
+            self._settle_all(action.slug)
+            self._tally.supersede(action.slug, error)
             return
         if isinstance(error, errors.Rejected | errors.PermissionDenied):
             self._settle_all(action.slug)
@@ -368,12 +369,6 @@ class Pushes:
                 )
                 self._tally.refused.add(action.slug)
         self._tally.fail("page-refused", action.slug, error)
-
-    async def _is_blank(self, action: plan.RemoteWrite) -> bool:
-        with suppress(errors.NotFound, errors.FolderError):
-            if isinstance(action, plan.Send):
-                return is_blank((await self._local.read(action.slug)).content)
-        return False
 
     def _leave_name(self, action: plan.MoveRemote, error: errors.Rejected) -> None:
         """Leave a page its name on the wiki, and its file the new one here."""

@@ -6,7 +6,7 @@ time (``docs/sync.md`` "Absence").  A page that may have been renamed to one who
 cannot be had, or whose text is in one that cannot be carried over, waits for that one.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 from wikisync.core.contents import POINTER_BYTES_MAX, is_pointer
@@ -65,26 +65,15 @@ async def watch_absences(
     known.record_sightings(Side.UNREAD, unread)
     waiting: dict[Slug, plans.SkipReason] = {}
     due: list[float] = []
-    for side, new, slugs, scans, span_s, reason in (
-        (
-            Side.REMOTE,
-            new_there,
-            () if doubted else gone_there,
-            patience.remote_scans,
-            patience.remote_span_s,
-            plans.SkipReason.GONE_THERE,
-        ),
-        (
-            Side.LOCAL,
-            new_here,
-            [*gone_here, *missing],
-            patience.local_scans,
-            patience.local_span_s,
-            plans.SkipReason.GONE_HERE,
-        ),
+    # A doubted scan of the wiki empties the memory of its side, so that an absence is
+    # certain only after scans in a row in which the service denied the page.
+    there_now, here_now = [] if doubted else gone_there, [*gone_here, *missing]
+    remote = patience.remote_scans, patience.remote_span_s
+    local = patience.local_scans, patience.local_span_s
+    for side, new, slugs, reason, (scans, span_s) in (
+        (Side.REMOTE, new_there, there_now, plans.SkipReason.GONE_THERE, remote),
+        (Side.LOCAL, new_here, here_now, plans.SkipReason.GONE_HERE, local),
     ):
-        # A doubted scan of the wiki empties the memory of its side, so that an absence
-        # is certain only after scans in a row in which the service denied the page.
         # What another machine saw says nothing of what is here.
         is_shared = options.folder is FolderMatch.SHARED
         before = {} if is_shared else known.sightings(side)
@@ -303,19 +292,15 @@ def put_off(
     removed = [one.slug for one in plan.removals if one.slug in waiting]
     if not removed:
         return plan, ()
-    behind = [error for slug in removed for error in waiting[slug]]
     plan = without_removals(plan, dict.fromkeys(removed, plans.SkipReason.TROUBLE))
-    return plan, (postponed(removed, behind),)
-
-
-def postponed(removed: Sequence[Slug], errors: Iterable[Problem]) -> Problem:
-    """One sentence on removals that wait, and for what."""
     is_one = len(removed) == 1
-    wrong = some_of(dict.fromkeys(error.subject for error in errors))
-    return Problem(
+    behind = (error.subject for slug in removed for error in waiting[slug])
+    wrong = some_of(dict.fromkeys(behind))
+    problem = Problem(
         "removals-postponed",
         "1 page" if is_one else f"{len(removed)} pages",
         f"{'its' if is_one else 'their'} deletion waits until the problems with"
         f" {wrong} are fixed ({some_of(removed)})",
         "fix the other problems, then run it again",
     )
+    return plan, (problem,)
