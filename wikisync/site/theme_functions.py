@@ -60,10 +60,6 @@ def theme_filters(theme: Texts) -> dict[str, Callable[..., Any]]:
     """
     from jinja2 import pass_context
 
-    @pass_context
-    def url(context: Context, target: str, fragment: str = "") -> str:
-        return _link(context, target, fragment)
-
     @lru_cache(DAYS_CACHED)
     def shown(text: str, lang: str) -> str:
         day = date.fromisoformat(text)
@@ -82,73 +78,40 @@ def theme_filters(theme: Texts) -> dict[str, Callable[..., Any]]:
         number = f"{count:,}".replace(",", theme.text("thousands", lang))
         return theme.text(f"{key}_{form}", lang).format(n=number)
 
-    return {"url": url, "date": as_date, "plural": plural, "csp_hash": csp_hash}
+    return {
+        "url": pass_context(_link),
+        "date": as_date,
+        "plural": plural,
+        "csp_hash": csp_hash,
+    }
 
 
-class _SharedTexts:
-    """Texts that all pages of a directory share, so that each is rendered once."""
-
-    def __init__(self) -> None:
-        self._texts: dict[tuple[object, ...], tuple[tuple[object, ...], Markup]] = {}
-
-    def text(
-        self,
-        folder: str,
-        name: str,
-        values: tuple[object, ...],
-        render: Callable[[], Markup],
-    ) -> Markup:
-        """The text that shows some values on the pages of a directory."""
-        key = (folder, name, *map(id, values))
-        known = self._texts.get(key)
-        # another value may have the address in memory of one that is gone
-        if known is not None and all(map(is_, known[0], values)):
-            return known[1]
-        return self._keep(key, values, render())
-
-    def each(
-        self,
-        folder: str,
-        name: str,
-        values: Iterable[object],
-        render: Callable[[object], Markup],
-        is_own: Callable[[object], bool],
-    ) -> str:
-        """The texts of many values; ``is_own`` tells which one page alone shows."""
-        texts = self._texts
-        shown: list[Markup] = []
-        for value in values:
-            key = (folder, name, id(value))
-            known = texts.get(key)
-            if known is not None and known[0][0] is value:
-                shown.append(known[1])
-            elif is_own(value):
-                shown.append(render(value))
-            else:
-                shown.append(self._keep(key, (value,), render(value)))
-        return "".join(shown)
-
-    def _keep(
-        self, key: tuple[object, ...], values: tuple[object, ...], text: Markup
-    ) -> Markup:
-        if len(self._texts) >= SHARED_TEXTS_MAX:
-            self._texts.clear()
-        self._texts[key] = (values, text)
-        return text
-
-
-def theme_functions(theme: Texts) -> dict[str, Any]:
-    """The functions of ``docs/themes.md``."""
+def _shared_functions() -> dict[str, Any]:
+    """What shows texts that all pages of a directory share: each is rendered once."""
     from jinja2 import pass_context
     from markupsafe import Markup
 
-    texts = _SharedTexts()
+    texts: dict[tuple[object, ...], tuple[tuple[object, ...], Markup]] = {}
+
+    def keep(
+        key: tuple[object, ...], values: tuple[object, ...], text: Markup
+    ) -> Markup:
+        if len(texts) >= SHARED_TEXTS_MAX:
+            texts.clear()
+        texts[key] = (values, text)
+        return text
 
     @pass_context
     def shared(
         context: Context, name: str, *values: object, caller: Callable[[], Markup]
     ) -> Markup:
-        return texts.text(_folder(context), name, values, caller)
+        """The text that shows some values on the pages of a directory."""
+        key = (_folder(context), name, *map(id, values))
+        known = texts.get(key)
+        # another value may have the address in memory of one that is gone
+        if known is not None and all(map(is_, known[0], values)):
+            return known[1]
+        return keep(key, values, caller())
 
     @pass_context
     def shared_each(
@@ -159,11 +122,26 @@ def theme_functions(theme: Texts) -> dict[str, Any]:
         *,
         caller: Callable[[object], Markup],
     ) -> Markup:
-        def is_own(value: object) -> bool:
-            return bool(unless and context.environment.getattr(value, unless))
+        """The texts of many values; one of which ``unless`` is true is not shared."""
+        folder, shown = _folder(context), []
+        for value in values:
+            key = (folder, name, id(value))
+            known = texts.get(key)
+            if known is not None and known[0][0] is value:
+                shown.append(known[1])
+            elif unless and context.environment.getattr(value, unless):
+                shown.append(caller(value))
+            else:
+                shown.append(keep(key, (value,), caller(value)))
+        return Markup("".join(shown))  # noqa: S704 - of texts that are escaped
 
-        text = texts.each(_folder(context), name, values, caller, is_own)
-        return Markup(text)  # noqa: S704 - of texts that are escaped
+    return {"shared": shared, "shared_each": shared_each}
+
+
+def theme_functions(theme: Texts) -> dict[str, Any]:
+    """The functions of ``docs/themes.md``."""
+    from jinja2 import pass_context
+    from markupsafe import Markup
 
     @pass_context
     def asset(context: Context, name: str) -> str:
@@ -192,8 +170,7 @@ def theme_functions(theme: Texts) -> dict[str, Any]:
         "t": t,
         "inline_svg": inline_svg,
         "markdown": markdown,
-        "shared": shared,
-        "shared_each": shared_each,
+        **_shared_functions(),
     }
 
 
