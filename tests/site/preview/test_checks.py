@@ -3,6 +3,7 @@
 import pytest
 
 from wikisync.core.model import Problem
+from wikisync.errors import SiteError
 from wikisync.site.preview.checks import located, page_checks
 
 
@@ -56,13 +57,11 @@ def test_bytes_that_are_no_text_are_told_with_their_line() -> None:
 
 
 def test_an_error_is_told_by_its_file_and_line() -> None:
-    found = located("failed", "/t/page.html:3: 'x' is undefined", "look there")
+    found = located(SiteError("/t/page.html:3: 'x' is undefined", hint="look there"))
     assert found == Problem(
         "failed", "/t/page.html:3", "'x' is undefined", "look there"
     )
 
 
 def test_an_error_without_a_place_is_told_as_it_is() -> None:
-    assert located("failed", "no such theme", None) == Problem(
-        "failed", "", "no such theme"
-    )
+    assert located(SiteError("no such theme")) == Problem("failed", "", "no such theme")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 
 from wikisync.core.model import Format, Problem
+from wikisync.errors import WikisyncError
 from wikisync.markup.frontmatter import find_block
 from wikisync.markup.metadata import NotMetadata, parse_mapping
 
@@ -64,11 +65,12 @@ def front_matter_checks(file: str, text: str) -> list[Problem]:
     return []
 
 
-def located(code: str, message: str, hint: str | None) -> Problem:
-    """An error's ``file:line: message`` as a problem of that line."""
+def located(error: WikisyncError) -> Problem:
+    """An error as a problem, of that line where its message is ``file:line: text``."""
+    message = "; ".join([error.message, *getattr(error, "problems", ())])
     match = _LOCATED.fullmatch(message)
     where, said = match.groups() if match else ("", message)
-    return Problem(code, where, said, hint or "")
+    return Problem("failed", where, said, error.hint or "")
 
 
 def boxes_of(html: str) -> list[bool]:

@@ -499,9 +499,7 @@ class Preview:
 
     def _marks(self) -> dict[str, str]:
         """Pages in conflict, held or waiting, by output path."""
-        marks: dict[str, str] = {}
-        for path in self._site.conflicts():
-            marks[path] = "conflict"
+        marks = dict.fromkeys(self._site.conflicts(), "conflict")
         for number, owner in enumerate(self._site.owners):
             whole = self._statuses.get(owner, SyncStatus())
             for slug, status in whole.pages.items():

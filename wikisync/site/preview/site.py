@@ -293,7 +293,7 @@ class LiveSite:
     def look(self, path: str) -> PageView:
         """What there is to say of the page at an output path."""
         world = self._world
-        problems = [_of_error(self.failure)] if self.failure else []
+        problems = [located(self.failure)] if self.failure else []
         if world is None:
             return PageView("", is_failing=bool(problems), problems=tuple(problems))
         path = _known_path(world, path)
@@ -305,7 +305,7 @@ class LiveSite:
         except SiteError as exc:
             message = exc.message.encode("utf-8", "replace")
             key, frame = hashlib.sha256(message).hexdigest(), ""
-            problems.append(_of_error(exc))
+            problems.append(located(exc))
         is_failing = bool(problems)
         place = world.layout.places.get(path)
         if place is None:
@@ -570,9 +570,3 @@ def _known_path(world: World, path: str) -> str:
         return path
     composed = unicodedata.normalize("NFC", path)
     return composed if composed in world.layout.places else path
-
-
-def _of_error(error: WikisyncError) -> model.Problem:
-    problems = getattr(error, "problems", ())
-    message = "; ".join([error.message, *problems])
-    return located("failed", message, error.hint)
