@@ -186,7 +186,7 @@ def read_wikis(
     indexer = Indexer(store, table, progress, options.markup, attempts)
     progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
     wikis = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
-    site = composing.composed_site(wikis, addresses, options, theme, indexer, table)
+    site = composing.composed_site(wikis, addresses, options, theme, indexer)
     return ReadWikis(scanned, addresses, indexer, wikis, site)
 
 

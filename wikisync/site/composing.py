@@ -11,10 +11,10 @@ from wikisync.core.versions import iso_time
 from wikisync.site import addresses as layout
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.context import PageRef, SiteContext, WikiContext
-from wikisync.site.crosslinks import ItemKey, WikiTable
+from wikisync.site.crosslinks import ItemKey
 from wikisync.site.facts import IndexedWiki
 from wikisync.site.fingerprint import hash_of, program_fingerprint
-from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
+from wikisync.site.frame import SiteFrame
 from wikisync.site.index import Indexer
 from wikisync.site.model import SiteOptions
 from wikisync.site.pages import WikiPages
@@ -22,69 +22,6 @@ from wikisync.site.published import PublishedWiki
 from wikisync.site.search import DocumentKey, SearchDocument, search_document
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.theme import Theme
-
-
-class SiteComposer:
-    """Makes the composers of the pages of all wikis, around one site."""
-
-    def __init__(
-        self,
-        scanned: Sequence[ScannedWiki],
-        addresses: Sequence[WikiAddresses],
-        options: SiteOptions,
-        theme: Theme,
-        indexer: Indexer,
-        table: WikiTable,
-        kept: Sequence[PublishedWiki] = (),
-        *,
-        is_preview: bool = False,
-    ) -> None:
-        """Take the wikis by their numbers; a preview has no feeds and versions."""
-        sources = [wiki.source for wiki in scanned]
-        fingerprint = theme.fingerprint
-        limit = options.nav_links_max
-        made = [
-            PublishedWiki(**wiki.source.info, prefix=at.prefix, pages=wiki.page_count)
-            for wiki, at in zip(scanned, addresses, strict=True)
-        ]
-        self.published = tuple(
-            sorted([*made, *kept], key=lambda wiki: wiki.owner.full_path)
-        )
-        has_changes = any(wiki.history for wiki in scanned)
-        site = site_context(
-            self.published, options, fingerprint, has_changes=has_changes
-        )
-        homes = group_homes(self.published)
-        self.settings_key = hash_of(program_fingerprint(), fingerprint, site, limit)
-        """Hash of what every page of the site depends on."""
-        contexts = [
-            wiki_context(wiki, homes, one)
-            for wiki, one in zip(made, scanned, strict=True)
-        ]
-        if is_preview:
-            site = replace(site, feed_url=None)
-            contexts = [replace(one, feed_url=None) for one in contexts]
-        self.context, self.contexts = site, contexts
-        self.kept_contexts = [wiki_context(wiki, homes) for wiki in kept]
-        self.labels = wiki_labels(sources)
-        self._nav_limit = limit
-        self._history = 0 if is_preview else options.history
-        self._indexer = indexer
-        self._table = table
-
-    def pages_of(self, wiki: IndexedWiki) -> WikiPages:
-        """The composer of the pages of one wiki."""
-        return WikiPages(
-            wiki,
-            self.contexts[wiki.number],
-            self.context,
-            self._indexer,
-            self._table,
-            label=self.labels[wiki.number],
-            nav_limit=self._nav_limit,
-            history=self._history,
-            settings_key=self.settings_key,
-        )
 
 
 class ComposedSite(Struct, frozen=True):
@@ -114,15 +51,12 @@ def composed_site(
     options: SiteOptions,
     theme: Theme,
     indexer: Indexer,
-    table: WikiTable,
 ) -> ComposedSite:
     """A composer of pages for each wiki, around one site."""
     scanned = [wiki.scanned for wiki in wikis]
-    site = SiteComposer(
-        scanned, addresses, options, theme, indexer, table, is_preview=True
-    )
-    composers = tuple(map(site.pages_of, wikis))
-    return ComposedSite(site.context, site.settings_key, site.contexts, composers)
+    around = SiteFrame(scanned, addresses, options, theme.fingerprint, is_preview=True)
+    composers = tuple(WikiPages(wiki, around, indexer) for wiki in wikis)
+    return ComposedSite(around.context, around.settings_key, around.contexts, composers)
 
 
 def site_addresses(

@@ -7,11 +7,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from wikisync.core.version import __version__
 from wikisync.core.versions import iso_time
 from wikisync.site import addresses as layout
 from wikisync.site import context as contexts
 from wikisync.site.crosslinks import service_address
+from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.model import SiteOptions, WikiInfo, WikiSource, options_text
 from wikisync.site.navigation import natural_key
 from wikisync.site.published import PublishedWiki
@@ -36,6 +39,52 @@ def text_direction(text: str, usual: str) -> str:
     if right_to_left == kinds["L"]:
         return usual
     return "rtl" if right_to_left > kinds["L"] else "ltr"
+
+
+class SiteFrame:
+    """What surrounds the pages of all wikis of a site."""
+
+    def __init__(
+        self,
+        scanned: Sequence[ScannedWiki],
+        addresses: Sequence[layout.WikiAddresses],
+        options: SiteOptions,
+        theme_fingerprint: str,
+        kept: Sequence[PublishedWiki] = (),
+        *,
+        is_preview: bool = False,
+    ) -> None:
+        """Take the wikis by their numbers; a preview has no feeds and versions."""
+        made = [
+            PublishedWiki(**wiki.source.info, prefix=at.prefix, pages=wiki.page_count)
+            for wiki, at in zip(scanned, addresses, strict=True)
+        ]
+        self.published = tuple(
+            sorted([*made, *kept], key=lambda wiki: wiki.owner.full_path)
+        )
+        has_changes = any(wiki.history for wiki in scanned)
+        site = site_context(
+            self.published, options, theme_fingerprint, has_changes=has_changes
+        )
+        homes = group_homes(self.published)
+        self.nav_limit = options.nav_links_max
+        """Links of the navigation on one page."""
+        named = theme_fingerprint, site, self.nav_limit
+        self.settings_key = hash_of(program_fingerprint(), *named)
+        """Hash of what every page of the site depends on."""
+        wikis = [
+            wiki_context(wiki, homes, one)
+            for wiki, one in zip(made, scanned, strict=True)
+        ]
+        if is_preview:
+            site = replace(site, feed_url=None)
+            wikis = [replace(one, feed_url=None) for one in wikis]
+        self.context, self.contexts = site, wikis
+        self.kept_contexts = [wiki_context(wiki, homes) for wiki in kept]
+        self.labels = wiki_labels([wiki.source for wiki in scanned])
+        """Name of each wiki that no other one of the site has."""
+        self.history = 0 if is_preview else options.history
+        """How many versions of a page are shown."""
 
 
 def site_context(

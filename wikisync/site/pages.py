@@ -30,7 +30,7 @@ from wikisync.site.addresses import absolute_url, home_slug, tag_path
 from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable, service_address
 from wikisync.site.facts import VIEWS
 from wikisync.site.fingerprint import hash_of
-from wikisync.site.frame import text_direction
+from wikisync.site.frame import SiteFrame, text_direction
 from wikisync.site.history import history_path, shown_versions
 from wikisync.site.navigation import ReadingOrder, Tree, natural_key
 from wikisync.site.sidebars import PagesBeside, apart
@@ -168,26 +168,13 @@ class WikiFrame(Struct, frozen=True, dict=True):
 class WikiPages:
     """Composes the pages of one wiki."""
 
-    def __init__(
-        self,
-        wiki: IndexedWiki,
-        context: contexts.WikiContext,
-        site: contexts.SiteContext,
-        indexer: Indexer,
-        table: WikiTable,
-        *,
-        label: str,
-        nav_limit: int,
-        settings_key: bytes,
-        history: int = 0,
-    ) -> None:
+    def __init__(self, wiki: IndexedWiki, around: SiteFrame, indexer: Indexer) -> None:
         self.wiki = wiki
-        self.label = label
-        """Name of the wiki that no other one of the site has."""
-        self.context = context
-        self._site = site
+        self.label = around.labels[wiki.number]
+        self.context = around.contexts[wiki.number]
+        self._site = around.context
         self._indexer = indexer
-        self._table = table
+        self._table = table = indexer.table
         source = wiki.scanned.source
         self._service = service_address(source) if source.web_url else None
         self._noindex = source.visibility != "public"
@@ -197,18 +184,18 @@ class WikiPages:
         """Output paths of all pages."""
         self._sources = table.addresses[wiki.number].sources
         titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
-        shown = structs.replace(context, page_count=None, changed=None)
-        self._history = history
+        shown = structs.replace(self.context, page_count=None, changed=None)
+        self._history = around.history
         self.titles = titles
         """Titles as other pages show them."""
         scanned = wiki.scanned
         in_tree = {s: title for s, title in titles.items() if s not in scanned.beside}
-        self.wiki_frame = WikiFrame(shown, in_tree, self.urls, nav_limit)
-        self._sidebars = PagesBeside("sidebar", scanned.sidebars, wiki, indexer, table)
-        self._footers = PagesBeside("footer", scanned.footers, wiki, indexer, table)
-        around = self._sidebars.key + self._footers.key
-        named = shown, self._service, self._noindex, around
-        self._key = hash_of(settings_key, named)
+        self.wiki_frame = WikiFrame(shown, in_tree, self.urls, around.nav_limit)
+        self._sidebars = PagesBeside("sidebar", scanned.sidebars, wiki, indexer)
+        self._footers = PagesBeside("footer", scanned.footers, wiki, indexer)
+        beside = self._sidebars.key + self._footers.key
+        named = shown, self._service, self._noindex, beside
+        self._key = hash_of(around.settings_key, named)
         self._references: dict[Slug, contexts.PageRef] = {}
 
     @property
@@ -242,18 +229,12 @@ class WikiPages:
         urls = PageUrls(at, self.wiki.number, self._table)
         texts = [comment.body for comment in comments]
         parsed = self._indexer.parsed_texts(self.wiki.scanned, slug, texts)
-        htmls = [
-            apart(
-                finish_page(one, self._comment_links, urls).html,
-                one.ids,
-                f"siteComment{index}-",
-            )
-            for index, one in enumerate(parsed, start=1)
-        ]
-        return tuple(
-            contexts.CommentContext(comment.author, comment.created, html)
-            for comment, html in zip(comments, htmls, strict=True)
-        )
+        shown = []
+        for comment, one in zip(comments, parsed, strict=True):
+            html = finish_page(one, self._comment_links, urls).html
+            html = apart(html, one.ids, f"siteComment{len(shown) + 1}-")
+            shown.append(contexts.CommentContext(comment.author, comment.created, html))
+        return tuple(shown)
 
     @cached_property
     def _comment_links(self) -> SiteLinks:

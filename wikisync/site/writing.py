@@ -29,7 +29,7 @@ from wikisync.site.context import ListingItem, PageRef, SiteContext, WikiContext
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import hash_of
-from wikisync.site.frame import group_titles, is_top
+from wikisync.site.frame import SiteFrame, group_titles, is_top
 from wikisync.site.history import history_path
 from wikisync.site.index import Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths
@@ -94,8 +94,8 @@ class SiteWriting:
         loose = [wiki.loose for wiki in scanned]
         table = WikiTable([*urls, *beside], [*self._addresses, *beside.values()], loose)
         self._indexer = Indexer(store, table, progress, options.markup, attempts)
-        self._site = composing.SiteComposer(
-            scanned, self._addresses, options, theme, self._indexer, table, kept
+        self._site = SiteFrame(
+            scanned, self._addresses, options, theme.fingerprint, kept
         )
         self._composer: WikiPages | None = None
         self._sums = reports.LinkSums()
@@ -204,7 +204,7 @@ class SiteWriting:
         if last.reading != reading or before.keys() != last.addresses.pages.keys():
             self._has_lost = True
         wiki = indexer.index(number, scanned, before)
-        self._composer = composer = self._site.pages_of(wiki)
+        self._composer = composer = WikiPages(wiki, self._site, indexer)
         frame, pages = composer.frame_key(), wiki.pages
         titles = {slug: page.parsed.title for slug, page in before.items()}
         moved = composer.moved(titles, last.addresses.pages)
@@ -260,7 +260,7 @@ class SiteWriting:
     def _composer_of(self, number: int) -> WikiPages:
         if self._composer is None or self._composer.wiki.number != number:
             wiki = IndexedWiki(number, self._scanned[number], self._pages_of(number))
-            self._composer = self._site.pages_of(wiki)
+            self._composer = WikiPages(wiki, self._site, self._indexer)
         return self._composer
 
     def _pages_of(self, number: int) -> dict[Slug, IndexedPage]:

@@ -78,7 +78,6 @@ class Layout(Struct, frozen=True, dict=True):
     """What is the same for as long as no file comes or goes."""
 
     addresses: Sequence[WikiAddresses]
-    table: WikiTable
     indexer: Indexer
     folders: Sequence[Path]
 
@@ -281,7 +280,7 @@ def _layout(
     attempts = Attempts(inputs.options.slow_pages_seconds)
     indexer = Indexer(cache, table, progress, inputs.options.markup, attempts)
     folders = [wiki.source.folder for wiki in scanned]
-    return Layout(addresses, table, indexer, folders)
+    return Layout(addresses, indexer, folders)
 
 
 def _theme(
@@ -381,9 +380,7 @@ def _site(
         composers = zip(last.site.wikis, wikis, strict=True)
         kept = tuple(composer.with_pages(wiki) for composer, wiki in composers)
         return replace(last.site, wikis=kept)
-    return composed_site(
-        wikis, layout.addresses, inputs.options, theme, layout.indexer, layout.table
-    )
+    return composed_site(wikis, layout.addresses, inputs.options, theme, layout.indexer)
 
 
 def _has_same_frame(last: World, wikis: Sequence[IndexedWiki]) -> bool:
