@@ -159,7 +159,7 @@ class WikiAddresses(Struct, frozen=True):
         """Output path of an attachment, or of a loose file."""
         if (found := self.attachments.get(AttachmentPath(path))) is not None:
             return found
-        # it follows from the path of a loose file, and does not show it
+        # that of a loose file follows from its own path, and does not show it
         folder = self.prefix + LOOSE_FOLDER + _hash(path, LOOSE_DIGITS)
         return f"{folder}/{file_name(path.rpartition('/')[2])}"
 

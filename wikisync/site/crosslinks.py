@@ -218,7 +218,7 @@ class SiteLinks(WikiIndex):
         )
         self.number = number
         self._folders = folders or {}
-        self._table = table
+        self.table = table
         self.crossings = 0
         """Links seen so far that name an exported wiki by its full address."""
         self.asked: dict[str, None] = {}
@@ -249,7 +249,7 @@ class SiteLinks(WikiIndex):
             return self._beside(folder, href, target)
         if target.kind != "external" or target.reason:
             return target
-        found = self._table.find(target.name)
+        found = self.table.find(target.name)
         if found is None:
             return target
         self.crossings += 1
@@ -265,7 +265,7 @@ class SiteLinks(WikiIndex):
         if path is None:
             return otherwise
         self.asked[f"/{path}"] = None
-        name, why = self._table.found(self.number, f"/{path}")
+        name, why = self.table.found(self.number, f"/{path}")
         if name:
             return Target("attachment", name)
         return otherwise._replace(reason=why or otherwise.reason)
@@ -273,7 +273,7 @@ class SiteLinks(WikiIndex):
     def _find(self, path: str, fragment: str) -> Target:
         self.asked[path] = None
         target = super()._find(path, fragment)
-        name, why = self._table.found(self.number, path)
+        name, why = self.table.found(self.number, path)
         return target._replace(reason=why) if why and not name else target
 
     def _project_upload(self, path: str) -> Target:

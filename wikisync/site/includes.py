@@ -36,7 +36,7 @@ class Includes:
     """Texts of one wiki that its pages may include: pages and text attachments."""
 
     def __init__(self, scanned: ScannedWiki, kroki: Kroki | None = None) -> None:
-        self._scanned = scanned
+        self.scanned = scanned
         self._kroki = kroki
         self._pages = {**scanned.pages, **scanned.templates}
         self._index = LinkIndex(self._pages, scanned.attachments)
@@ -60,7 +60,7 @@ class Includes:
         return None
 
     def _file(self, path: str) -> tuple[str, Digest] | None:
-        attachment = self._scanned.attachments.get(AttachmentPath(path))
+        attachment = self.scanned.attachments.get(AttachmentPath(path))
         if attachment is not None:
             return path, attachment.digest
         slug = self._index.find_page(path)
@@ -70,7 +70,7 @@ class Includes:
 
     def _read(self, file: str, digest: Digest) -> str | None:
         if file not in self._texts:
-            content = self._scanned.read(file, digest)
+            content = self.scanned.read(file, digest)
             self._texts[file] = _plain_text(content)
         return self._texts[file]
 

@@ -84,7 +84,7 @@ class Indexer:
         attempts: Attempts | None = None,
     ) -> None:
         self._cache = cache
-        self._table = table
+        self.table = table
         self._options = options or MarkupOptions()
         self._progress = progress
         self._attempts = attempts or Attempts()
@@ -137,10 +137,10 @@ class Indexer:
                 continue
             self._progress.advance()
         headings = {slug: page.parsed.ids for slug, page in kept.items()}
-        links = SiteLinks(number, self._table, headings, scanned.folders)
+        links = SiteLinks(number, self.table, headings, scanned.folders)
         ids = readings.ids_of(headings, links)
         done = dict(kept)
-        for made in self._read_all(number, scanned, unknown, texts):
+        for made in self._read_all(number, unknown, texts):
             page, slug = made.page, made.page.slug
             key, facts = parsed[slug] = self._keep(made)
             reading = made.reading
@@ -149,7 +149,7 @@ class Indexer:
                 done[slug] = self._finished(
                     scanned, page, key, facts, last, links, ids, reading
                 )
-        parsed |= self._parse_slow(scanned, texts)
+        parsed |= self._parse_slow(texts)
         headings |= {slug: facts.ids for slug, (_, facts) in parsed.items()}
         pages = {}
         for slug, page in scanned.pages.items():
@@ -185,7 +185,7 @@ class Indexer:
             return
         right = [page for page in pages if not page.finished.names_files]
         if not is_same_site:
-            changed = changed_names(addresses, self._table.addresses[number])
+            changed = changed_names(addresses, self.table.addresses[number])
             asked = {name for page in right for name in page.finished.names}
             other = changed.union(leading_to(changed, asked))
             right = [
@@ -202,9 +202,9 @@ class Indexer:
         texts = Includes(scanned, self.kroki)
         key = self._parsed_key(page, page.digest, self._options_for(scanned))
         if self._known(page, key, texts) is None:
-            for made in self._parse_all(scanned, [page], texts, self._aim()):
+            for made in self._parse_all([page], texts, self._aim()):
                 self._keep(made)
-        self._parse_slow(scanned, texts)
+        self._parse_slow(texts)
 
     def parsed_page(self, page: IndexedPage) -> ParsedPage:
         """Phase A of a page without its texts, from the cache."""
@@ -227,7 +227,7 @@ class Indexer:
     def forget(self, number: int) -> None:
         """Let go of what is in memory of a wiki; the next look at it takes longer."""
         self._right.pop(number, None)
-        self._table.forget(number)
+        self.table.forget(number)
 
     def view(self, page: IndexedPage) -> PageView:
         """What a template shows of a page, from the cache."""
@@ -285,42 +285,30 @@ class Indexer:
         return known if known.is_slow or not is_due else None
 
     def _read_all(
-        self,
-        number: int,
-        scanned: ScannedWiki,
-        pages: Sequence[SourcePage],
-        texts: Includes,
+        self, number: int, pages: Sequence[SourcePage], texts: Includes
     ) -> Iterator[_Attempt]:
         """Parse pages of a wiki, most of which also have their links resolved."""
-        if len(pages) * PAGES_PER_READ < len(scanned.pages):
-            # the addresses of all pages are more than a few pages
-            yield from self._parse_all(scanned, pages, texts, self._aim())
-            return
-        own = readings.OwnLinks(
-            number,
-            self._table.web_urls,
-            self._table.addresses[number],
-            scanned.folders,
-            scanned.loose.names,
-        )
-        aim = self._aim(*self._cache.bodies.add(pickle.dumps(own)))
-        yield from self._parse_all(scanned, pages, texts, aim)
+        scanned, aim = texts.scanned, self._aim()
+        # the addresses of all pages are more than a few pages
+        if len(pages) * PAGES_PER_READ >= len(scanned.pages):
+            own = readings.OwnLinks(
+                number,
+                self.table.web_urls,
+                self.table.addresses[number],
+                scanned.folders,
+                scanned.loose.names,
+            )
+            aim = self._aim(*self._cache.bodies.add(pickle.dumps(own)))
+        return self._parse_all(pages, texts, aim)
 
     def _aim(self, links: Place = b"") -> bytes:
         bodies = os.fsencode(self._cache.bodies.path.absolute())
         return msgspec.msgpack.encode(readings.Aim(bodies, links))
 
     def _parse_all(
-        self,
-        scanned: ScannedWiki,
-        pages: Sequence[SourcePage],
-        texts: Includes,
-        aim: bytes,
+        self, pages: Sequence[SourcePage], texts: Includes, aim: bytes
     ) -> Iterator[_Attempt]:
-
-        def attempt(batch: Sequence[SourcePage]) -> list[_Attempt]:
-            return self._attempts_at(scanned, batch, texts, None, aim)
-
+        attempt = partial(self._attempts_at, texts=texts, seconds=None, aim=aim)
         # a process more takes longer to start than a few pages to parse
         threads = min(usable_cores(), -(-len(pages) // PAGES_PER_PROCESS)) or 1
         batches = [
@@ -332,20 +320,17 @@ class Indexer:
                 yield one
                 self._progress.advance()
 
-    def _parse_slow(
-        self, scanned: ScannedWiki, texts: Includes
-    ) -> dict[Slug, tuple[bytes, ParsedFacts]]:
+    def _parse_slow(self, texts: Includes) -> dict[Slug, tuple[bytes, ParsedFacts]]:
         slow, self._slow = self._slow, []
         found = {}
         for page in slow:
             seconds = PAGE_SECONDS_MAX if self._attempts.has_time else 0
-            for made in self._attempts_at(scanned, [page], texts, seconds, self._aim()):
+            for made in self._attempts_at([page], texts, seconds, self._aim()):
                 found[page.slug] = self._keep(made)
         return found
 
     def _attempts_at(
         self,
-        scanned: ScannedWiki,
         pages: Sequence[SourcePage],
         texts: Includes,
         seconds: float | None,
@@ -356,8 +341,8 @@ class Indexer:
         0: it is shown as source at once.  None: a quick attempt, then it is slow or
         done.
         """
-        options = self._options_for(scanned)
-        read = PageText.all_of(scanned, pages)
+        options = self._options_for(texts.scanned)
+        read = PageText.all_of(texts.scanned, pages)
         includes = [Recorder(texts, page.slug) for page in pages]
         wishes = [
             Wish(
@@ -464,19 +449,18 @@ class Indexer:
         ):
             return last
         folder = page.path.rpartition("/")[0]
-        url = self._table.addresses[number].pages[slug]
+        url = self.table.addresses[number].pages[slug]
         made_from = parsed_key, self._program, self._bases, number, url, folder
         # what went over a limit has problems that it may lose again
         key = hash_of(made_from, parsed.includes, parsed.problems)
-        is_finished = reading is not None and reading.finished is not None
-        facts = None if is_finished else self._known_finish(key, number, last, ids)
+        facts = None if reading else self._known_finish(key, number, last, ids)
         if facts is None:
             if reading is not None and reading.finished is not None:
                 facts, view = reading.finished, reading.view
             else:
                 body = _PARSED_PAGES.decode(self._cache.body("parsed", parsed_key))
                 facts, html = readings.finished(
-                    *(body, links, self._table, ids, self._site),
+                    *(body, links, ids, self._site),
                     lambda: clean_source(PageText.of(scanned, page).text),
                 )
                 view = self._cache.bodies.add(html)[0]
@@ -495,7 +479,7 @@ class Indexer:
             facts = _FINISHED_FACTS.decode(stored)
         else:
             return None
-        answers = self._table.answers
+        answers = self.table.answers
         is_current = (
             facts.site in {b"", self._site}
             and answers(number, facts.targets, facts.asked) == facts.answers

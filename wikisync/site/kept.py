@@ -78,21 +78,19 @@ def _documents(
         contents = (read(path) for path in indexes[top])
         return read_documents(value_of(one) for one in contents if one)
 
-    labels = {wiki.prefix: wiki.title for wiki in wikis}
     for wiki in wikis:
         for document in documents(wiki.prefix) if wiki.apart else ():
-            url = wiki.prefix + document.url
-            yield _named(wiki.prefix, wiki.title, replace(document, url=url))
+            yield _named(wiki, replace(document, url=wiki.prefix + document.url))
     for document in documents(""):
-        for prefix, title in labels.items():
-            if document.url.startswith(prefix):
-                yield _named(prefix, title, document)
+        for wiki in wikis:
+            if document.url.startswith(wiki.prefix):
+                yield _named(wiki, document)
 
 
-def _named(prefix: str, title: str, document: SearchDocument) -> SearchDocument:
+def _named(wiki: PublishedWiki, document: SearchDocument) -> SearchDocument:
     """A document with the words that it is found by."""
-    slug = document.url[len(prefix) :].removesuffix(".html")
+    slug = document.url[len(wiki.prefix) :].removesuffix(".html")
     slug = HOME if slug == "index" else slug
     words = document_words(document.title, document.text.sections, (), slug)
-    label = document.wiki or title
+    label = document.wiki or wiki.title
     return replace(document, wiki=label, words=packed_words(words))

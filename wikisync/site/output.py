@@ -251,7 +251,7 @@ class Output:
         folder = path.rpartition("/")[0]
         if folder not in self._missing:
             self._missing[folder] = not os.path.lexists(self.root / folder)
-        if self._missing[folder]:
+        if self._missing[folder]:  # so nothing can be there
             return True
         found = self.current(path)
         if found is not None and self._has_twin(path):

@@ -126,8 +126,7 @@ class _Desk:
             packed = self.bodies.read(aim.links)
             own = pickle.loads(packed)  # noqa: S301 - from our own parent
             assert isinstance(own, OwnLinks)
-            self._table = _OwnTable(own)
-            self._links = SiteLinks(own.number, self._table, {}, own.folders)
+            self._links = SiteLinks(own.number, _OwnTable(own), {}, own.folders)
 
     def finished(
         self, parsed: ParsedPage, source: str
@@ -139,7 +138,7 @@ class _Desk:
             return None, b""
         try:
             read = partial(clean_source, source)
-            return finished(parsed, self._links, self._table, _unknown, b"", read)
+            return finished(parsed, self._links, _unknown, b"", read)
         except _NotHere:
             return None, b""
 
@@ -179,13 +178,12 @@ Ids = Callable[[Slug], bytes]
 def finished(
     parsed: ParsedPage,
     links: SiteLinks,
-    table: WikiTable,
     ids: Ids,
     site: bytes,
     source: Callable[[], str],
 ) -> tuple[FinishedFacts, bytes]:
     """A page with its links resolved; ``source`` gives its text if one is broken."""
-    number = links.number
+    number, table = links.number, links.table
     own = table.addresses[number].pages
     crossings = links.crossings
     links.asked.clear()

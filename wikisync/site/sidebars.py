@@ -13,7 +13,7 @@ from wikisync.core.model import Problem, Slug, folders_above
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.tokens import TAG, Document
 from wikisync.site.addresses import relative_url
-from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
+from wikisync.site.crosslinks import PageUrls, SiteLinks
 from wikisync.site.navigation import ReadingOrder, reading_order
 
 if TYPE_CHECKING:
@@ -34,12 +34,7 @@ class PagesBeside:
     """The sidebars of a wiki, or its footers, by the folders that they are for."""
 
     def __init__(
-        self,
-        kind: str,
-        slugs: Mapping[str, Slug],
-        wiki: IndexedWiki,
-        indexer: Indexer,
-        table: WikiTable,
+        self, kind: str, slugs: Mapping[str, Slug], wiki: IndexedWiki, indexer: Indexer
     ) -> None:
         pages = {folder: wiki.pages[slug] for folder, slug in slugs.items()}
         self.key = [(one.slug, one.finished.view_digest) for one in pages.values()]
@@ -48,12 +43,11 @@ class PagesBeside:
             return
         read = (page for page in wiki.pages.values() if page.is_read)
         headings = {page.slug: page.parsed.ids for page in read}
-        links = SiteLinks(wiki.number, table, headings, wiki.scanned.folders)
+        folders = wiki.scanned.folders
+        links = SiteLinks(wiki.number, indexer.table, headings, folders)
         for folder, page in pages.items():
             size, parsed = len(indexer.view(page).html), indexer.parsed_page(page)
-            self._by_folder[folder] = _PageBeside(
-                kind, page, size, parsed, links, table
-            )
+            self._by_folder[folder] = _PageBeside(kind, page, size, parsed, links)
 
     @property
     def problems(self) -> Iterator[Problem]:
@@ -83,7 +77,6 @@ class _PageBeside:
         size: int,
         parsed: ParsedPage,
         links: SiteLinks,
-        table: WikiTable,
     ) -> None:
         linked = (Slug(target) for target in page.finished.targets)
         self.order = ReadingOrder(reading_order(linked, links.pages))
@@ -93,7 +86,7 @@ class _PageBeside:
         self._parsed = None if is_long else parsed
         self._prefix = f"site{kind.title()}-"
         self._is_sidebar = kind == "sidebar"
-        self._links, self._table = links, table
+        self._links = links
         self._by_folder: dict[str, str] = {}
 
     def html(self, at: str) -> str | None:
@@ -102,7 +95,7 @@ class _PageBeside:
             return None
         folder = at.rpartition("/")[0]
         if folder not in self._by_folder:
-            urls = PageUrls(at, self._links.number, self._table)
+            urls = PageUrls(at, self._links.number, self._links.table)
             html = finish_page(self._parsed, self._links, urls).html
             html = folding(html) if self._is_sidebar else html
             self._by_folder[folder] = apart(html, self._parsed.ids, self._prefix)
