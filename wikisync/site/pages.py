@@ -229,7 +229,7 @@ class WikiPages:
         urls = PageUrls(at, self.wiki.number, self._table)
         texts = [comment.body for comment in comments]
         parsed = self._indexer.parsed_texts(self.wiki.scanned, slug, texts)
-        shown = []
+        shown: list[contexts.CommentContext] = []
         for comment, one in zip(comments, parsed, strict=True):
             html = finish_page(one, self._comment_links, urls).html
             html = apart(html, one.ids, f"siteComment{len(shown) + 1}-")
