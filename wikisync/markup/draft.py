@@ -4,7 +4,6 @@ from msgspec import Struct, field
 
 from wikisync.core.model import Page, Problem
 from wikisync.markup.context import Include, include_nothing
-from wikisync.markup.placeholders import Filler
 from wikisync.markup.record import MarkupOptions, Section, TocEntry
 from wikisync.markup.tokens import Document
 
@@ -26,11 +25,6 @@ class Draft(Struct):
     """Gives the drawing of a diagram too (``markup.diagrams``)."""
     struck: list[tuple[int, int]] = field(default_factory=list)
     """Indices of the tags around texts that are to be struck when they are finished."""
-
-    def filled(self, text: str) -> str:
-        """A text of the page with its placeholders filled in, if they are on."""
-        values = self.options.placeholders
-        return Filler(values).text(text) if values and "%{" in text else text
 
     def report(self, code: str, message: str, hint: str = "") -> None:
         """Add a problem of this page."""

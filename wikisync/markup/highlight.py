@@ -32,13 +32,11 @@ ALIASES: Mapping[str, str] = {
 }
 """Names that the service's highlighter knows to names that Pygments knows."""
 
-PLAIN = frozenset({"text"})
-
 
 def highlight(code: str, language: str) -> str | None:
     """HTML of the code with its tokens in spans; None where it cannot be coloured."""
     name = ALIASES.get(language.lower(), language.lower())
-    if name in PLAIN or len(code) > CODE_CHARS_MAX or BETWEEN_TEXTS in code:
+    if name == "text" or len(code) > CODE_CHARS_MAX or BETWEEN_TEXTS in code:
         return None
     if lexer_of(name) is None:
         return None

@@ -134,16 +134,13 @@ def markdown_table(table: Table, parse: Callable[[str], str]) -> str:
         return f"{CELL_OPEN}{len(blocks) - 1}{CELL_CLOSE}"
 
     rows = [[marked(cell) for cell in row] for row in table.rows]
-    lines = [table.labels, ["-"] * len(table.labels), *rows]
-    html = parse("".join(pipe_row(line) for line in lines))
+    lines: list[str] = []
+    for row in (table.labels, ["-"] * len(table.labels), *rows):
+        shown = (" ".join(ESCAPED_IN_CELL.sub(r"\\|", cell).split()) for cell in row)
+        lines.append(f"| {' | '.join(shown)} |\n")
+    html = parse("".join(lines))
     html = CELL.sub(lambda match: blocks[int(match[1])], html) if blocks else html
     caption = parse(table.caption).strip()
     inner = ONE_PARAGRAPH.fullmatch(caption)
     caption = inner[1] if inner is not None else caption
     return html.replace("<table>", f"<table><caption>{caption}</caption>", 1)
-
-
-def pipe_row(cells: Sequence[str]) -> str:
-    """One line of a markdown table."""
-    shown = (" ".join(ESCAPED_IN_CELL.sub(r"\\|", cell).split()) for cell in cells)
-    return f"| {' | '.join(shown)} |\n"

@@ -113,23 +113,18 @@ def link_spaced(html: str) -> str:
     if "](" not in html or CANDIDATE.search(html) is None:
         return html
     pieces = TAG.split(html)
-    opened = ""
+    # the end tag that is waited for; empty in running text
+    awaited = ""
     for position, piece in enumerate(pieces):
-        if position % 2:
-            opened = state_behind(opened, piece)
-        elif not opened and "](" in piece:
+        is_tag = position % 2
+        if is_tag and awaited:
+            awaited = "" if piece == awaited else awaited
+        elif is_tag and OPENS.match(piece):
+            name = re.split(r"[\s>]", piece[1:], maxsplit=1)[0]
+            awaited = f"</{name}>"
+        elif not is_tag and not awaited and "](" in piece:
             pieces[position] = SPACED.sub(element, piece)
     return "".join(pieces)
-
-
-def state_behind(opened: str, tag: str) -> str:
-    """The end tag that is waited for behind a tag; empty in running text."""
-    if opened:
-        return "" if tag == opened else opened
-    if OPENS.match(tag) is None:
-        return ""
-    name = re.split(r"[\s>]", tag[1:], maxsplit=1)[0]
-    return f"</{name}>"
 
 
 def element(match: re.Match[str]) -> str:

@@ -44,7 +44,7 @@ class Converted(Struct):
 
 def convert(source: str, link: Link) -> Converted:
     """A page of MediaWiki as Markdown; ``link`` writes ``[[target|rest]]``."""
-    page = _Page(source, link)
+    page = _Page(link)
     lines = page.take_out(source).split("\n")
     blocks = "\n".join(page.blocks(lines))
     text = page.put_back(blocks)
@@ -55,13 +55,12 @@ def convert(source: str, link: Link) -> Converted:
 
 
 class _Page:
-    def __init__(self, source: str, link: Link) -> None:
+    def __init__(self, link: Link) -> None:
         self.converted = Converted()
         self.notes: dict[str, str] = {}
         self._link = link
         self._kept: list[tuple[str, int]] = []
         """Markdown that is put back at the end, with its line ends in the source."""
-        self._lower = source.lower()
         self._line = 1
 
     def lose(self, line: int, what: str) -> None:
@@ -85,7 +84,7 @@ class _Page:
     def take_out(self, source: str) -> str:
         """The text with code, comments, notes and templates taken out of it."""
         source = re.sub("[\x00\x02\x03]", "", source)
-        self._lower = source.lower()
+        lower = source.lower()
         parts: list[str] = []
         open_at: list[tuple[int, int]] = []
         unclosed: set[str] = set()
@@ -110,7 +109,7 @@ class _Page:
                 is_empty = (found[2] or "").rstrip().endswith("/")
                 end = -1
                 if not is_empty and closing not in unclosed:
-                    end = self._lower.find(closing, at)
+                    end = lower.find(closing, at)
                 if end < 0 and not is_empty:
                     unclosed.add(closing)
                     parts.append("" if sign == "<!--" else sign)

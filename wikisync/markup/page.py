@@ -35,7 +35,6 @@ from wikisync.markup.sanitize import DOCUMENT_TAGS, sanitize_tokens
 from wikisync.markup.source import (
     TOO_MUCH_MEMORY,
     clean_source,
-    code_html,
     shown_as_source,
     title_of,
 )
@@ -287,8 +286,12 @@ def front_html(
     engines = options.engine, options.asciidoc_engine
     context = ParseContext(page.slug, include, *engines, has_filters=True)
     html: str = module.to_html(front.body, context)
-    shown = code_html(front.shown, front.language) if front.language else ""
-    return shown + ("" if page.format in PARSERS else NOT_RENDERED) + html
+    if page.format not in PARSERS:
+        html = NOT_RENDERED + html
+    if front.language:
+        opening = f'<pre data-canonical-lang="{escape(front.language)}">'
+        html = f"{opening}<code>{escape(front.shown)}</code></pre>\n{html}"
+    return html
 
 
 def load_parser(page_format: Format) -> ModuleType:

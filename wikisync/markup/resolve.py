@@ -167,10 +167,11 @@ class LinkWriter:
         """A link's start tag."""
         href = self.address(target)
         rest = ref.attributes
+        is_web = target.name.lower().startswith(("http:", "https:", "ftp:"))
         if target.reason:
             rest += "" if " class=" in rest else ' class="broken-link"'
             rest += reason_title(ref, target)
-        elif target.kind == "external" and is_web(target.name):
+        elif target.kind == "external" and is_web:
             rest += EXTERNAL if " class=" not in rest else EXTERNAL_WITHOUT_CLASS
         elif target.kind == "attachment" and href is not None:
             rest += saving(target.name, href)
@@ -262,11 +263,6 @@ def reason_title(ref: LinkRef, target: Target) -> str:
     return f' title="{escape(f"{ref.href}: {REASONS[target.reason]}")}"'
 
 
-def is_web(url: str) -> bool:
-    """Whether an address leads to another site."""
-    return url.lower().startswith(("http:", "https:", "ftp:"))
-
-
 def extension(name: str) -> str:
     """Extension with its dot, lower case; that of a URL's path for a URL."""
     leaf = BEHIND_NAME.sub("", name).rpartition("/")[2]
@@ -281,9 +277,9 @@ def saving(path: str, href: str) -> str:
     """
     written = unquote(leaf_of(href))
     own = re.split(r"[/\0]", path)[-1]
-    if may_open(written) and file_extension(own) == file_extension(written):
-        return ""
     is_renamed = file_extension(own) != file_extension(written)
+    if may_open(written) and not is_renamed:
+        return ""
     return f' download="{escape(own)}"' if is_renamed else " download"
 
 

@@ -146,10 +146,11 @@ def _tried(
     """Those of the spots that are a link's, and how many links the page has then."""
     if not spots:
         return {}, 0
-    probes = {
-        _PROBE.format(number) + _extension(path): (start, written, path)
-        for number, (start, written, path) in enumerate(spots)
-    }
+    probes: dict[str, tuple[int, str, str]] = {}
+    for number, spot in enumerate(spots):
+        # a picture's probe must be a picture's name, or it is no picture any more
+        extension = _EXTENSION.search(spot[2])
+        probes[_PROBE.format(number) + (extension[0] if extension else "")] = spot
     probed = _replaced(
         page.content,
         {start: (written, probe) for probe, (start, written, _) in probes.items()},
@@ -157,8 +158,8 @@ def _tried(
     links = link_targets(Page(page.slug, page.format, probed, page.title))
     positions: dict[int, LinkPlace] = {}
     for link in links:
-        if (spot := probes.get(link.path)) is not None:
-            start, written, path = spot
+        if link.path in probes:
+            start, written, path = probes[link.path]
             target = LinkTarget(path, link.is_wikilink)
             positions[start] = LinkPlace(start, written, target)
     return positions, len(links)
@@ -209,12 +210,6 @@ def _replaced(source: str, changes: Mapping[int, tuple[str, str]]) -> str:
         parts += [source[done:start], new]
         done = start + len(old)
     return "".join([*parts, source[done:]])
-
-
-def _extension(path: str) -> str:
-    """A picture's probe must be a picture's name, or it is no picture any more."""
-    found = _EXTENSION.search(path)
-    return found.group() if found else ""
 
 
 # -- pages that get another name ---------------------------------------------------

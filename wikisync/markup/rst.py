@@ -156,7 +156,10 @@ class _Writer:
         if (write := self._writers.get(name)) is not None:
             return write(node)
         if name in ADMONITIONS:
-            return self._admonition(node, name)
+            title = f'<p class="title">{name.capitalize()}</p>\n'
+            title = "" if name == "admonition" else title
+            opening = f'<div class="admonitionblock {ADMONITIONS[name]}">'
+            return f"{opening}{title}{self._inside(node)}</div>\n"
         if name in DOCINFO:
             body = self._inside(node)
             return f"<dt>{name.capitalize()}</dt>\n<dd>{body}</dd>\n"
@@ -183,7 +186,11 @@ class _Writer:
         if not isinstance(parent, nodes.section):
             return f'<p class="title">{content}</p>\n'
         level = min(self._level, HEADING_LEVELS_MAX)
-        return f"<h{level}{_ids(parent)}>{_anchors(parent)}{content}</h{level}>\n"
+        # links may mean its further ids as well
+        further = [
+            f'<a id="{ID_PREFIX}{escape(one)}"></a>' for one in parent["ids"][1:]
+        ]
+        return f"<h{level}{_ids(parent)}>{''.join(further)}{content}</h{level}>\n"
 
     def _enumerated_list(self, node: nodes.enumerated_list) -> str:
         kind = ENUMERATIONS.get(node.get("enumtype", ""))
@@ -253,27 +260,11 @@ class _Writer:
         before = ", " if node.parent.index(node) else ""
         return before + self._inside(node)
 
-    def _admonition(self, node: nodes.Element, name: str) -> str:
-        title = f'<p class="title">{name.capitalize()}</p>\n'
-        if name == "admonition":
-            title = ""
-        kind = ADMONITIONS[name]
-        return (
-            f'<div class="admonitionblock {kind}">{title}{self._inside(node)}</div>\n'
-        )
-
 
 def _ids(node: nodes.Element) -> str:
     """The id attribute of a node, with a leading space; empty without one."""
     identities = node.get("ids") or []
     return f' id="{ID_PREFIX}{escape(identities[0])}"' if identities else ""
-
-
-def _anchors(node: nodes.Element) -> str:
-    """Further ids of a heading, which links may mean as well."""
-    return "".join(
-        f'<a id="{ID_PREFIX}{escape(identity)}"></a>' for identity in node["ids"][1:]
-    )
 
 
 def _code(text: str, language: str) -> str:

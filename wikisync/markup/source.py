@@ -42,11 +42,16 @@ def shown_as_source(
         reason += f" (it has {size:,} bytes)"
     hint = hint or "fix the page's text, or see it on the service"
     text = " ".join(source[:TEXT_CHARS_OF_SOURCE_MAX].split())
+    html = (
+        '<div class="markup-notice" role="note">'
+        f"<p>This page is shown as source: {escape(reason)}.</p></div>"
+        f'<pre class="code" tabindex="0"><code>{escape(source)}</code></pre>'
+    )
     return ParsedPage(
         slug=page.slug,
         format=page.format,
         title=title_of(page),
-        parts=(source_html(source, reason),),
+        parts=(html,),
         text=text,
         sections=(Section("", "", text),),
         problems=(Problem("page-not-rendered", page.slug, reason, hint),),
@@ -58,23 +63,6 @@ def shown_as_source(
 def title_of(page: Page) -> str:
     """The service's title: the slug's last part with hyphens as spaces."""
     return page.title or page.slug.rpartition("/")[2].replace("-", " ")
-
-
-def source_html(source: str, reason: str) -> str:
-    """Source as it is, with a notice that says why it is not rendered."""
-    return (
-        '<div class="markup-notice" role="note">'
-        f"<p>This page is shown as source: {escape(reason)}.</p></div>"
-        f'<pre class="code" tabindex="0"><code>{escape(source)}</code></pre>'
-    )
-
-
-def code_html(source: str, language: str) -> str:
-    """A block of code in the shape that every format's parser gives."""
-    return (
-        f'<pre data-canonical-lang="{escape(language)}">'
-        f"<code>{escape(source)}</code></pre>\n"
-    )
 
 
 def to_html(source: str, _context: ParseContext) -> str:

@@ -7,6 +7,7 @@ from urllib.parse import quote_plus, unquote, unquote_plus
 from wikisync.core.model import Format
 from wikisync.markup.draft import Draft
 from wikisync.markup.links import page_id
+from wikisync.markup.placeholders import Filler
 from wikisync.markup.record import TocEntry
 from wikisync.markup.tokens import Document, escape, format_attributes
 
@@ -123,7 +124,9 @@ def rewrite_heading(draft: Draft, index: int, identity: str, text: str) -> None:
     """Write the id and the link into a heading, and note the heading."""
     document = draft.document
     name = document.names[index]
-    label = draft.filled(" ".join(text.split()))
+    label = " ".join(text.split())
+    if (values := draft.options.placeholders) and "%{" in label:
+        label = Filler(values).text(label)
     draft.toc.append(TocEntry(LEVELS[name], identity, label))
     draft.heading_indices.append(index)
     tag = f'<{name} id="{escape(identity)}">' if identity else f"<{name}>"

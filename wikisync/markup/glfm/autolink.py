@@ -195,24 +195,20 @@ def bare_email(state: StateCore) -> None:
     if "@" not in state.src:
         return
     for token in state.tokens:
-        if token.type == "inline" and token.children and "@" in token.content:
-            token.children = linked_emails(state, token.children)
-
-
-def linked_emails(state: StateCore, children: list[Token]) -> list[Token]:
-    """The same tokens with addresses as links, outside of other links."""
-    out: list[Token] = []
-    depth = 0
-    for child in children:
-        if child.type == "link_open":
-            depth += 1
-        elif child.type == "link_close":
-            depth -= 1
-        if child.type == "text" and not depth and "@" in child.content:
-            out += split_emails(state, child)
-        else:
-            out.append(child)
-    return out
+        if token.type != "inline" or not token.children or "@" not in token.content:
+            continue
+        out: list[Token] = []
+        links_around = 0
+        for child in token.children:
+            if child.type == "link_open":
+                links_around += 1
+            elif child.type == "link_close":
+                links_around -= 1
+            if child.type == "text" and not links_around and "@" in child.content:
+                out += split_emails(state, child)
+            else:
+                out.append(child)
+        token.children = out
 
 
 def split_emails(state: StateCore, token: Token) -> list[Token]:

@@ -186,21 +186,6 @@ def engine() -> MarkdownIt:
     return make_engine(GlfmBlock())
 
 
-def make_engine(block: ParserBlock) -> MarkdownIt:
-    """The engine with all rules around a parser of blocks."""
-    markdown = MarkdownIt("commonmark", renderer_cls=GlfmRenderer)
-    markdown.block = block
-    markdown.inline = GlfmInline()
-    # new parsers have every rule on; the preset turns off what it does not know
-    markdown.configure("commonmark", {"maxNesting": NESTING_MAX})
-    # a link that must not be followed loses its address later, not its form
-    markdown.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
-    # no host becomes punycode: the service keeps what the page says
-    markdown.normalizeLink = encode_url  # type: ignore[method-assign]
-    add_rules(markdown)
-    return markdown
-
-
 # The library's own rule is replaced by one of the same name. Emphasis, code and the
 # like that are the library's are not named here.
 
@@ -263,16 +248,25 @@ INLINE = (
 """In this order: a later rule may stand beside an earlier one."""
 
 
-def add_rules(md: MarkdownIt) -> None:
-    """Make the service's dialect of the library's."""
-    md.disable("table")
+def make_engine(block: ParserBlock) -> MarkdownIt:
+    """The engine with all rules around a parser of blocks."""
+    markdown = MarkdownIt("commonmark", renderer_cls=GlfmRenderer)
+    markdown.block = block
+    markdown.inline = GlfmInline()
+    # new parsers have every rule on; the preset turns off what it does not know
+    markdown.configure("commonmark", {"maxNesting": NESTING_MAX})
+    # a link that must not be followed loses its address later, not its form
+    markdown.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
+    # no host becomes punycode: the service keeps what the page says
+    markdown.normalizeLink = encode_url  # type: ignore[method-assign]
+    markdown.disable("table")
     # ``~~struck~~`` and ``~struck~``; three tildes are text
-    md.options["strikethrough_single_tilde"] = True
-    md.enable("strikethrough")
+    markdown.options["strikethrough_single_tilde"] = True
+    markdown.enable("strikethrough")
     chains: tuple[tuple[Any, tuple[Rule, ...]], ...] = (
-        (md.core.ruler, CORE),
-        (md.block.ruler, BLOCK),
-        (md.inline.ruler, INLINE),
+        (markdown.core.ruler, CORE),
+        (markdown.block.ruler, BLOCK),
+        (markdown.inline.ruler, INLINE),
     )
     for ruler, rules in chains:
         for one in rules:
@@ -280,6 +274,7 @@ def add_rules(md: MarkdownIt) -> None:
             add = getattr(ruler, one.where)
             add(*beside, one.name, one.function, {"alt": list(one.ends)})
     for name, render in RENDERED.items():
-        md.add_render_rule(name, rule(render))
-    md.add_render_rule("math_inline", rule(render_math))
-    md.add_render_rule("task_box", render_box)
+        markdown.add_render_rule(name, rule(render))
+    markdown.add_render_rule("math_inline", rule(render_math))
+    markdown.add_render_rule("task_box", render_box)
+    return markdown

@@ -43,29 +43,24 @@ def find_tasks(state: StateCore) -> None:
         elif token.type in {"bullet_list_close", "ordered_list_close"}:
             lists.pop()
         elif token.type == "list_item_open":
-            box = take_item_box(tokens[number + 1 : number + 3], state.env)
+            # the box is at the start of an item's first paragraph
+            first, text = tokens[number + 1 : number + 3]
+            box = None
+            if first.type == "paragraph_open":
+                box = take_box(text, BOX, state.env)
             if box is not None:
+                box.hidden = first.hidden
                 token.attrs = {**token.attrs, "class": "task-list-item"}
                 lists[-1].attrs = {**lists[-1].attrs, "class": "contains-task-list"}
                 out.append(box)
                 # a box takes its whole paragraph where it is alone in it
-                emptied = 0 if tokens[number + 2].content else 3
+                emptied = 0 if text.content else 3
         elif token.type in {"td_open", "th_open"}:
             box = take_box(tokens[number + 1], CELL_BOX, state.env)
             if box is not None and not tokens[number + 1].content:
                 box.meta = {"is_cell": True}
                 out.append(box)
     state.tokens = out
-
-
-def take_item_box(following: Sequence[Token], env: EnvType) -> Token | None:
-    """The box at the start of an item's first paragraph."""
-    if len(following) < 2 or following[0].type != "paragraph_open":
-        return None
-    box = take_box(following[1], BOX, env)
-    if box is not None:
-        box.hidden = following[0].hidden
-    return box
 
 
 def take_box(inline: Token, pattern: re.Pattern[str], env: EnvType) -> Token | None:

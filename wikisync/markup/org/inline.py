@@ -171,10 +171,18 @@ class _Scan:
         return "".join(self._pieces)
 
     def _write_text(self, start: int, end: int) -> None:
-        if start < end:
-            before = self._text[start - 1] if start else " "
-            after = self._text[end] if end < len(self._text) else " "
-            self._pieces.append(text_html(self._text[start:end], before, after))
+        """Write running text, with the printer's signs."""
+        if start >= end:
+            return
+        text = self._text[start:end]
+        before = self._text[start - 1] if start else " "
+        after = self._text[end] if end < len(self._text) else " "
+        around = f"{before}{text}{after}"
+
+        def replace(found: re.Match[str]) -> str:
+            return _sign(found[0], around[found.start()], around[found.end() + 1])
+
+        self._pieces.append(escape(SPECIAL.sub(replace, text)))
 
     def _read(self, found: re.Match[str]) -> tuple[str, int] | None:
         """HTML of what starts here and where it ends; None for plain text."""
@@ -456,16 +464,6 @@ SPECIAL = re.compile(
 )
 """Longer rows of dashes and dots stay as they are."""
 OPENS_BEHIND = frozenset(" \t\n([{<-–—/\u00a0“‘\"'")
-
-
-def text_html(text: str, before: str, after: str) -> str:
-    """HTML of a text between two characters, with the printer's signs."""
-    around = f"{before}{text}{after}"
-
-    def replace(found: re.Match[str]) -> str:
-        return _sign(found[0], around[found.start()], around[found.end() + 1])
-
-    return escape(SPECIAL.sub(replace, text))
 
 
 def _sign(mark: str, previous: str, following: str) -> str:

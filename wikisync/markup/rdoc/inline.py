@@ -75,7 +75,10 @@ def inline_html(text: str, *, is_in_link: bool = False) -> str:
     links = LinkScanner(line.text, line.marks)
     at = 0
     while (link := links.find(at)) is not None:
-        writer.write(line, at, _before(line.text, at, link.start))
+        # a backslash in front of a link goes
+        before = line.text[at : link.start]
+        backslashes = len(before) - len(before.rstrip("\\"))
+        writer.write(line, at, link.start - backslashes % 2)
         html = link_html(
             link,
             line.raw[link.label_start : link.label_end],
@@ -202,12 +205,6 @@ def _merged(intervals: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         last = (start, end)
     if last is not None:
         yield last
-
-
-def _before(text: str, start: int, end: int) -> int:
-    """The end of the text in front of a link: a backslash there goes."""
-    backslashes = end - len(text[start:end].rstrip("\\")) - start
-    return end - backslashes % 2
 
 
 class _Writer:
