@@ -229,13 +229,12 @@ class PageFolder:
     def _hides(self, slug: Slug, page_format: Format) -> bool:
         if slug in (self._paths or {}):
             return False
-        hidden = self.scanned.hidden
         plain = (f"{slug}{extension}" for extension in page_format.extensions)
-        return any(
-            self.patterns.hides(path)
-            or any(way in hidden for way in (path, *folders_above(path), ""))
-            for path in (path_of(slug, page_format), *plain)
-        )
+        return any(self._is_hidden(way) for way in (path_of(slug, page_format), *plain))
+
+    def _is_hidden(self, path: str) -> bool:
+        hidden, ways = self.scanned.hidden, (path, *folders_above(path), "")
+        return self.patterns.hides(path) or any(way in hidden for way in ways)
 
     def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages below a directory that is there and holds nothing."""

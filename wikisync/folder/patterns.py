@@ -108,7 +108,9 @@ def parse_patterns(text: str) -> tuple[Patterns, tuple[Problem, ...]]:
     rules: list[_Rule] = []
     problems: list[Problem] = []
     for number, line in enumerate(text.splitlines(), 1):
-        pattern = _without_end(line)
+        pattern = line.rstrip(" \t")
+        if pattern.endswith("\\") and len(pattern) < len(line):
+            pattern += " "  # a space behind a backslash counts
         if not pattern or pattern.startswith("#"):
             continue
         wrong = _what_is_wrong(pattern, len(rules))
@@ -120,14 +122,6 @@ def parse_patterns(text: str) -> tuple[Patterns, tuple[Problem, ...]]:
         else:
             rules.append(_rule(pattern))
     return Patterns(tuple(rules)), tuple(problems)
-
-
-def _without_end(line: str) -> str:
-    """The line without spaces at its end, but for one behind a backslash."""
-    stripped = line.rstrip(" \t")
-    if stripped.endswith("\\") and len(stripped) < len(line):
-        return stripped + " "
-    return stripped
 
 
 def _what_is_wrong(pattern: str, count: int) -> str:
@@ -182,7 +176,11 @@ def _chars(part: str) -> Iterator[str]:
     index = 0
     while index < len(part):
         char = part[index]
-        end = _end_of_set(part, index) if char == "[" else 0
+        end = 0
+        if char == "[":
+            # the first character of a set may be a bracket; some never end
+            first = index + 1 + (part[index + 1 : index + 2] in {"!", "^"})
+            end = max(part.find("]", first + 1), 0)
         if char == "\\" and index + 1 < len(part):
             index += 1
             yield re.escape(part[index])
@@ -192,12 +190,6 @@ def _chars(part: str) -> Iterator[str]:
         else:
             yield "*" if char == "*" else "[^/]" if char == "?" else re.escape(char)
         index += 1
-
-
-def _end_of_set(part: str, start: int) -> int:
-    """Where the set ends that begins here; 0 where it never does."""
-    first = start + 1 + (part[start + 1 : start + 2] in {"!", "^"})
-    return max(part.find("]", first + 1), 0)
 
 
 def _set(inner: str) -> str:

@@ -226,17 +226,7 @@ class _Roots:
 
     def are_same(self) -> bool:
         """Whether each root still is the folder that it was, or still absent."""
-        for root in self._roots:
-            before = self._places.get(root)
-            try:
-                now = current_folder(Path(root), before)
-            except FolderError:
-                if before is not None:
-                    return False
-            else:
-                if before is None or not now.is_same_folder(before):
-                    return False
-        return True
+        return all(self._is_same(root) for root in self._roots)
 
     def relative(self, path: str) -> str | None:
         """A path below its root; empty for a root itself, None for any other."""
@@ -246,6 +236,14 @@ class _Roots:
             if path.startswith(f"{root}/"):
                 return path[len(root) + 1 :]
         return None
+
+    def _is_same(self, root: str) -> bool:
+        before = self._places.get(root)
+        try:
+            now = current_folder(Path(root), before)
+        except FolderError:
+            return before is None
+        return before is not None and now.is_same_folder(before)
 
 
 class _Events:
@@ -309,7 +307,7 @@ class _Walks:
         self._known, self._next = self._walk()
 
     def wait(self) -> set[str] | None:
-        """As that of events."""
+        """As that of ``_Events``."""
         self._how.stop.wait(min(ROOTS_INTERVAL_S, self._how.scan_interval_s))
         if self._how.stop.is_set():
             return set()

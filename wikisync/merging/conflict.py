@@ -84,11 +84,6 @@ def git_conflicts(text: str) -> Counter[tuple[str, str]]:
     return found
 
 
-def has_any_marker(text: str) -> bool:
-    """Whether a text holds a marker line of ours, or a conflict that git wrote."""
-    return has_marker(text) or bool(git_conflicts(text))
-
-
 def write_conflict_file(pieces: Sequence[Piece], *, remote_by: str = "") -> str:
     """The conflict file's file."""
     count = sum(isinstance(piece, Clash) for piece in pieces)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from wikisync.core import model
 from wikisync.core.mentions import mentioned_attachments
 from wikisync.errors import NotFound, ProtocolViolation
-from wikisync.merging.conflict import git_conflicts, has_any_marker, has_marker
+from wikisync.merging.conflict import git_conflicts, has_marker
 from wikisync.merging.metadata import differs_in_time_only
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing, safety
@@ -153,7 +153,8 @@ async def hold_texts(cycle: Cycle, decided: Decided) -> None:
         return
 
     def is_sought(text: str) -> bool:
-        return has_any_marker(text) or (not takes_empty and model.is_blank(text))
+        is_marked = has_marker(text) or git_conflicts(text)
+        return bool(is_marked) or (not takes_empty and model.is_blank(text))
 
     sent, records = _sent_files(plan), plan.records
     found: dict[model.Slug, plans.HoldReason] = {}
