@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.flat_tree import FlatTree
 from wikisync.core.model import Format, path_of_title
 from wikisync.service import tree
 from wikisync.service.settings import Limits
+from wikisync.service.tree import RepositoryFile
 
 TITLES = st.text(st.sampled_from("aB é./ \t-#日"), max_size=24)
 
@@ -78,7 +80,14 @@ def test_shown_title_is_the_leaf_with_spaces(slug: str, title: str) -> None:
 
 
 def test_lookup_tries_the_slug_as_given_before_its_path() -> None:
-    assert tree.lookup_keys("My Page") == ("My Page", "My-Page")
+    files = (RepositoryFile("My-Page.md", b"1"), RepositoryFile("My Page.md", b"2"))
+
+    both, one = FlatTree("c", files), FlatTree("c", files[:1])
+
+    assert [found.find("My Page") for found in (both, one)] == [
+        both.page("My Page.md"),
+        one.page("My-Page.md"),
+    ]
 
 
 @pytest.mark.parametrize(

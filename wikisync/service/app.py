@@ -15,7 +15,7 @@ from wikisync.service.call import Call
 from wikisync.service.instance import Service
 from wikisync.service.offers import Target, route_table
 from wikisync.service.pages import PART_BYTES
-from wikisync.service.routing import Match, OtherMethods, Router
+from wikisync.service.routing import OtherMethods, Router
 from wikisync.service.settings import Limits
 
 log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class App:
             case OtherMethods(allowed):
                 allow = {"Allow": ", ".join(allowed)}
                 raise answers.Refusal(405, {"error": "405 Not Allowed"}, allow)
-            case Match(target, segments):
+            case target, segments:
                 raw = bodies.read_query(request, limits)
                 if target.is_paid and self.service.is_free:
                     raise answers.unmatched_route()

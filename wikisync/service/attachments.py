@@ -17,7 +17,7 @@ from wikisync.service.access import Operation, Verdict
 from wikisync.service.call import Call, Caller, Owner, judge
 from wikisync.service.editing import CommitPlan
 from wikisync.service.tables import Tables
-from wikisync.service.tree import RepositoryFile, WikiTree, is_regular
+from wikisync.service.tree import RepositoryFile, is_regular
 
 SIGN_IN_PATH = "/users/sign_in"
 
@@ -38,12 +38,9 @@ async def upload(call: Call) -> web.Response:
         raise answers.bad_request("The file name cannot be empty")
     path = f"uploads/{secrets.token_hex(16)}/{name}"
     blob = await asyncio.to_thread(wiki.repository.store_file, file.path)
-
-    def decide(_tree: WikiTree) -> CommitPlan:
-        links = {path: RepositoryFile(path, blob)}
-        return CommitPlan(f"Upload attachment {name}", path, links=links)
-
-    await wiki.change(decide, caller.author, branch=branch)
+    links = {path: RepositoryFile(path, blob)}
+    change = CommitPlan(f"Upload attachment {name}", path, links=links)
+    await wiki.change(lambda _tree: change, caller.author, branch=branch)
     wiki.note_write(caller.person.id)
     default = await asyncio.to_thread(wiki.repository.branch)
     record = AttachmentRecord(

@@ -78,11 +78,6 @@ async def ignore(_chunk: bytes) -> None:
     """A sink for what is not read."""
 
 
-def find_git() -> str | None:
-    """Where the executable is, if there is one."""
-    return shutil.which("git")
-
-
 class GitRunner:
     """Runs git, a few at a time."""
 
@@ -93,7 +88,7 @@ class GitRunner:
 
     def is_there(self) -> bool:
         """Whether there is git; that there is none is said once."""
-        if find_git() is not None:
+        if shutil.which("git") is not None:
             return True
         if not self._was_missed:
             log.warning("nothing can be cloned: there is no git executable on the PATH")
@@ -128,7 +123,7 @@ class GitRunner:
     async def _run(
         self, words: Sequence[str], repository: Path, sink: Sink, given: GitInput
     ) -> None:
-        executable = find_git()
+        executable = shutil.which("git")
         if executable is None:
             raise GitFailed("there is no git")
         config = [*_CONFIG, f"receive.maxInputSize={self.limits.push_bytes_max}"]

@@ -30,7 +30,7 @@ from wikisync.service.access import Act
 from wikisync.service.access import Operation as WikiOperation
 from wikisync.service.answers import bytes_answer
 from wikisync.service.call import Call
-from wikisync.service.openapi import FILE, NOTHING, Operation, describe
+from wikisync.service.openapi import NoJson, Operation, describe
 from wikisync.service.projects import acts, edits, parts, reading
 
 Handler = Callable[[Call], Awaitable[web.StreamResponse]]
@@ -84,7 +84,7 @@ _WIKI_ROWS: tuple[Row, ...] = (
     (Other.ATTACHMENT, attachments.upload, schema.AttachmentRecord),
     (Other.PAGE, wikis.show_page, schema.WikiPageRecord),
     (Other.PAGE_EDIT, wikis.edit_page, schema.WikiPageRecord),
-    (Other.PAGE_DELETE, wikis.delete_page, NOTHING),
+    (Other.PAGE_DELETE, wikis.delete_page, NoJson.NOTHING),
     (Other.COMMENTS, comments.list_comments, list[schema.CommentRecord]),
     (Other.COMMENT, comments.show_comment, schema.CommentRecord),
     (Other.COMMENT_CREATE, comments.create_comment, schema.CommentRecord),
@@ -97,7 +97,7 @@ _OWNER_ROWS: tuple[Row, ...] = (
     (Other.ANY_MEMBER, members.show_member, records.MemberRecord),
     (Other.MEMBER, members.show_member, records.MemberRecord),
     (Other.MEMBER_EDIT, members.edit_member, records.MemberRecord),
-    (Other.MEMBER_REMOVE, members.remove_member, NOTHING),
+    (Other.MEMBER_REMOVE, members.remove_member, NoJson.NOTHING),
 )
 """Of projects and groups alike, in both editions."""
 _API_ROWS: tuple[Row, ...] = (
@@ -129,14 +129,14 @@ _API_ROWS: tuple[Row, ...] = (
     (Other.TRANSFER, edits.transfer_project, PROJECT),
     (Endpoint.RESTORE, acts.restore_project, PROJECT),
     (Endpoint.SHARE, acts.share_project, records.ShareRecord),
-    (Endpoint.UNSHARE, acts.unshare_project, NOTHING),
+    (Endpoint.UNSHARE, acts.unshare_project, NoJson.NOTHING),
     (Endpoint.UPLOAD, parts.upload_file, records.UploadRecord),
-    (Other.UPLOADED, parts.show_upload, FILE),
+    (Other.UPLOADED, parts.show_upload, NoJson.FILE),
     (Endpoint.IMPORT_MEMBERS, acts.import_members, records.MembersImportRecord),
     (Other.CUSTOM_ATTRIBUTES, acts.list_custom_attributes, list[ATTRIBUTE]),
     (Other.CUSTOM_ATTRIBUTE, acts.show_custom_attribute, ATTRIBUTE),
     (Other.SET_CUSTOM_ATTRIBUTE, acts.set_custom_attribute, ATTRIBUTE),
-    (Other.DELETE_CUSTOM_ATTRIBUTE, acts.delete_custom_attribute, NOTHING),
+    (Other.DELETE_CUSTOM_ATTRIBUTE, acts.delete_custom_attribute, NoJson.NOTHING),
     (Endpoint.USER_LIST, reading.list_user_projects, PROJECTS),
     (Endpoint.CONTRIBUTED_LIST, reading.list_user_projects, PROJECTS),
     (Endpoint.STARRED_LIST, reading.list_user_projects, PROJECTS),

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
@@ -21,15 +22,13 @@ from wikisync.contract.schema import ErrorRecord
 Schema = dict[str, Any]
 
 
-class File(Struct, frozen=True):
-    """Stands for an answer that is a file's bytes."""
+class NoJson(Enum):
+    """Stands for an answer that is no JSON: a file's bytes, or no body."""
+
+    FILE = "file"
+    NOTHING = "nothing"
 
 
-class Nothing(Struct, frozen=True):
-    """Stands for an answer without a body."""
-
-
-FILE, NOTHING = File(), Nothing()
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -91,7 +90,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     about: str
     """The docstring of what answers it."""
     answer: object
-    """Type of the answer's JSON, ``FILE`` or ``NOTHING``."""
+    """Type of the answer's JSON, or ``NoJson``."""
     status: int
     may_be_unchanged: bool
     is_free: bool
@@ -105,9 +104,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 def describe(operations: Sequence[Operation], url: str, version: str) -> bytes:
     """The document, as JSON."""
-    types = [
-        one.answer for one in operations if not isinstance(one.answer, File | Nothing)
-    ]
+    types = [one.answer for one in operations if not isinstance(one.answer, NoJson)]
     answers, components = msgspec.json.schema_components(
         [*types, ErrorRecord],
         schema_hook=_any_value,
@@ -118,7 +115,7 @@ def describe(operations: Sequence[Operation], url: str, version: str) -> bytes:
     paths: dict[str, Schema] = {}
     schemas = iter(answers)
     for one in operations:
-        has_json = not isinstance(one.answer, File | Nothing)
+        has_json = not isinstance(one.answer, NoJson)
         schema = next(schemas) if has_json else None
         path = paths.setdefault(one.template, {"parameters": _segments(one.template)})
         path[one.endpoint.method.lower()] = _operation(one, schema)
@@ -208,7 +205,7 @@ def _responses(one: Operation, schema: Schema | None) -> Schema:
     success: Schema = {"description": "Done."}
     if schema is not None:
         success["content"] = {JSON: {"schema": schema}}
-    elif isinstance(one.answer, File):
+    elif one.answer is NoJson.FILE:
         success["content"] = {"*/*": {"schema": {}}}
     if "per_page" in parameters_of(one.endpoint):
         text = {"schema": {"type": "string"}}

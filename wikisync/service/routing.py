@@ -7,7 +7,7 @@ slashes, as the real service does (``docs/service.md`` "Endpoints").
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeAlias, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
 from aiohttp import web
@@ -22,17 +22,14 @@ GREEDY = frozenset({"slug", "path", "full_path"})
 _SLASH_AT_END = "_"
 
 
-class Match(Struct, Generic[H], frozen=True):
-    """A route that fits, with its segments decoded."""
-
-    target: H
-    segments: Mapping[str, str]
-
-
 class OtherMethods(Struct, frozen=True):
     """The path exists, but not for this method."""
 
     allowed: tuple[str, ...]
+
+
+Found: TypeAlias = tuple[H, Mapping[str, str]]
+"""The target of a route, with the segments of its path decoded."""
 
 
 class Router(Generic[H]):
@@ -47,8 +44,8 @@ class Router(Generic[H]):
             for name in ("GET", "HEAD") if method == "GET" else (method,):
                 self._targets[resource.add_route(name, _unused)] = target
 
-    async def match(self, request: web.BaseRequest) -> Match[H] | OtherMethods | None:
-        """The route for a request, None for no such path; 400 for a malformed one."""
+    async def match(self, request: web.BaseRequest) -> Found[H] | OtherMethods | None:
+        """What fits a request, None for no such path; 400 for a malformed one."""
         # it reads only the method and the path, which both classes have
         found = await self._dispatcher.resolve(cast(web.Request, request))
         match found.http_exception:
@@ -57,7 +54,7 @@ class Router(Generic[H]):
                 segments = {
                     name: text for name, text in found.items() if name != _SLASH_AT_END
                 }
-                return Match(self._targets[found.route], segments)
+                return self._targets[found.route], segments
             case web.HTTPMethodNotAllowed() as error:
                 return OtherMethods(tuple(sorted(error.allowed_methods | {"OPTIONS"})))
             case _:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from aiohttp import web
+from msgspec.structs import replace
 
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.contract.schema import BlobRecord
@@ -60,14 +61,11 @@ async def _owners(
     if kind == "project":
         return [await call.project(caller)]
     query = ProjectQuery(order_by="id", is_descending=False)
-    groups: list[Group] = []
     if kind == "group":
         group = await call.group(caller)
         below = await ask(Tables.groups, caller.user_id, below=group.id)
         groups = [group, *below]
-        query = ProjectQuery(
-            order_by="id", is_descending=False, base="subtree", base_id=group.id
-        )
+        query = replace(query, base="subtree", base_id=group.id)
     else:
         groups = list(await ask(Tables.groups, caller.user_id))
     most = call.service.settings.limits.counted_rows_max

@@ -32,11 +32,6 @@ def title_of(slug: str) -> str:
     return slug.rpartition("/")[2].replace("-", " ")
 
 
-def lookup_keys(slug: str) -> tuple[str, ...]:
-    """The paths under which a slug is searched, in order."""
-    return tuple(dict.fromkeys((slug, path_of_title(slug))))
-
-
 def file_path(path: str, format: Format, present: str = "") -> str:  # noqa: A002
     """The file of a page; a present extension that means the format is kept."""
     split = split_extension(present) if present else None
@@ -163,7 +158,7 @@ class WikiTree:
 
     def find(self, slug: str) -> PageFile | None:
         """The page that a slug reaches, by the service's tolerant lookup."""
-        return next(filter(None, map(self.twin_of, lookup_keys(slug))), None)
+        return self.twin_of(slug) or self.twin_of(path_of_title(slug))
 
     def twin_of(self, path: str) -> PageFile | None:
         """A page at this extension-less path, whatever its case or format."""

@@ -91,12 +91,17 @@ async def share_project(call: Call) -> web.Response:
         )
         raise answers.Refusal(409, {"message": text})
     last_day = str(expires_on) if expires_on else None
-    share = await call.ask(people.add_share, project.id, group.id, level, last_day)
-    if share is None:
+    share_id = await call.ask(people.add_share, project.id, group.id, level, last_day)
+    if share_id is None:
         text = "Project already shared with this group"
         raise answers.Refusal(409, {"message": text})
-    body = answers.fields_of(share, "id project_id group_id")
-    body |= {"group_access": share.access_level, "expires_at": share.expires_on}
+    body = {
+        "id": share_id,
+        "project_id": project.id,
+        "group_id": group.id,
+        "group_access": level,
+        "expires_at": last_day,
+    }
     return answers.json_answer(body, status=201)
 
 

@@ -273,7 +273,12 @@ async def _edit_problems(
     if "path" in values and values["path"] != project.path:
         problems |= validation.path_problems(values["path"] or "")
     if "import_url" in values:
-        problems |= _address_problems(call, project, values["import_url"])
+        address, schemes = values["import_url"], call.service.settings.imports.schemes
+        if project.origin.is_under_way:
+            text = "cannot be changed while the import is under way"
+            problems["import_url"] = [text]
+        elif address and (problem := address_problem(address, schemes)):
+            problems["import_url"] = [problem]
     if values.get("mr_default_target_self") and project.forked_from is None:
         text = "This setting is allowed for forked projects only"
         problems["project_setting.mr_default_target_self"] = [text]
@@ -287,16 +292,6 @@ async def _edit_problems(
             visibility, group=group_visibility(project.namespace), source=source
         )
     return problems
-
-
-def _address_problems(
-    call: Call, project: Project, address: str | None
-) -> validation.Problems:
-    if project.origin.status in {"scheduled", "started"}:
-        return {"import_url": ["cannot be changed while the import is under way"]}
-    schemes = call.service.settings.imports.schemes
-    problem = address_problem(address, schemes) if address else None
-    return {"import_url": [problem]} if problem else {}
 
 
 def _other_problems(call: Call, caller: Caller, values: Values) -> validation.Problems:

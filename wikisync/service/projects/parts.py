@@ -6,7 +6,6 @@ This service has no events, issues, merge requests, labels or agents, and says s
 import asyncio
 import secrets
 import shutil
-from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from aiohttp import web
@@ -21,7 +20,6 @@ from wikisync.service.parameters import SentFile
 from wikisync.service.projects.reading import answer_part, read_part
 from wikisync.service.projects.tables import add_upload, has_upload
 from wikisync.service.projects.views import level_of_feature
-from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import Project
 from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
@@ -37,7 +35,14 @@ async def list_branches(call: Call) -> web.Response:
     can_push = judge_repository(project, caller, is_push=True) is Verdict.ALLOWED
     repository = call.service.code(project.id).repository
     search = str(values.get("search") or "")
-    found = await asyncio.to_thread(_branches, repository, search, can_push=can_push)
+    default = await asyncio.to_thread(repository.branch)
+    found = [
+        BranchRecord(
+            name=name, commit=commit, can_push=can_push, default=name == default
+        )
+        for name, commit in await asyncio.to_thread(repository.branches)
+        if search in name
+    ]
     return answer_part(call, found, window)
 
 
@@ -87,19 +92,6 @@ def judge_repository(project: Project, caller: Caller, *, is_push: bool) -> Verd
     level = level_of_feature(project, "repository")
     membership = project.membership(caller.user)
     return judge_code(project.door, level, membership, is_push=is_push)
-
-
-def _branches(
-    repository: WikiRepository, search: str, *, can_push: bool
-) -> Sequence[BranchRecord]:
-    default = repository.branch()
-    return [
-        BranchRecord(
-            name=name, commit=commit, can_push=can_push, default=name == default
-        )
-        for name, commit in repository.branches()
-        if search in name
-    ]
 
 
 def _is_text(content: bytes) -> bool:

@@ -27,8 +27,8 @@ class Share(Struct, frozen=True):
     group_id: int
     access_level: int
     expires_on: str | None
-    group_name: str = ""
-    group_full_path: str = ""
+    group_name: str
+    group_full_path: str
 
 
 def ancestors(tables: Tables, group_id: int, user_id: int | None) -> tuple[Group, ...]:
@@ -69,17 +69,15 @@ def shares(tables: Tables, project_ids: Iterable[int]) -> tuple[Share, ...]:
 
 def add_share(
     tables: Tables, project_id: int, group_id: int, level: int, expires_on: str | None
-) -> Share | None:
-    """Share a project with a group; None when it is already."""
+) -> int | None:
+    """Share a project with a group; its number, or None when it is already."""
     row = tables.db.execute(
         "INSERT OR IGNORE INTO share"
         " (project_id, group_id, access_level, expires_on, created_at)"
-        " VALUES (?, ?, ?, ?, ?) RETURNING *",
+        " VALUES (?, ?, ?, ?, ?) RETURNING id",
         (project_id, group_id, level, expires_on, tables.stamp()),
     ).fetchone()
-    if row is None:
-        return None
-    return Share(row["id"], project_id, group_id, level, expires_on)
+    return None if row is None else int(row["id"])
 
 
 def remove_share(tables: Tables, project_id: int, group_id: int) -> bool:

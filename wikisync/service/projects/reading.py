@@ -7,7 +7,7 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from wikisync.contract.parameters import parameters_of
-from wikisync.contract.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel, ImportRecord
 from wikisync.contract.routes import AnyEndpoint, Endpoint
 from wikisync.service import answers, jobs
 from wikisync.service.call import Call, Caller
@@ -17,7 +17,6 @@ from wikisync.service.projects import people
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.views import (
     Extras,
-    import_view,
     project_group_view,
     project_view,
     simple_view,
@@ -182,7 +181,19 @@ async def show_import(call: Call) -> web.Response:
     """``GET /projects/:id/import``: how far a fork or an import is."""
     caller = await call.caller()
     project = await call.project(caller)
-    return answers.json_answer(import_view(project, project.membership(caller.user)))
+    error = project.origin.error
+    if error is not None:
+        is_told = project.membership(caller.user).has(AccessLevel.MAINTAINER)
+        error = error if is_told else "Ask a maintainer for the reason."
+    return answers.json_answer(
+        ImportRecord(
+            **answers.fields_of(project, "id description name path created_at"),
+            path_with_namespace=project.full_path,
+            import_status=project.origin.status,
+            import_type=project.origin.type,
+            import_error=error,
+        )
+    )
 
 
 async def answer_list(call: Call, base: Base = "all", base_id: int = 0) -> web.Response:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from wikisync.contract.parameters import project_attributes
-from wikisync.contract.project_schema import AccessLevel, ImportRecord
+from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import Endpoint
 from wikisync.contract.routes import OtherEndpoint as Other
 from wikisync.contract.schema import UserRecord
@@ -24,7 +24,7 @@ from wikisync.service.code import license_by_key
 from wikisync.service.import_fetch import shown
 from wikisync.service.projects.people import Share
 from wikisync.service.rendering import render_description
-from wikisync.service.rows import Group, Namespace, Project, User
+from wikisync.service.rows import Group, Project, User
 from wikisync.service.validation import DEFAULTS, SHOWN, SWITCHES, expiration_policy
 
 _LINKED = {
@@ -73,15 +73,18 @@ class Extras(Struct, frozen=True):
 def simple_view(call: Call, caller: Caller, project: Project) -> dict[str, object]:
     """A project as everyone may see it."""
     url = f"{call.service.url}/{project.full_path}"
+    space = project.namespace
+    space_path = f"{'groups/' if space.kind == 'group' else ''}{space.full_path}"
     body: dict[str, object] = fields_of(project, _PLAIN) | {
-        "name_with_namespace": f"{project.namespace.full_name} / {project.name}",
+        "name_with_namespace": f"{space.full_name} / {project.name}",
         "path_with_namespace": project.full_path,
         "tag_list": project.topics,
         "ssh_url_to_repo": f"git@{_host(call)}:{project.full_path}.git",
         "http_url_to_repo": f"{url}.git",
         "web_url": url,
         "avatar_url": avatar_url(call, project),
-        "namespace": namespace_view(call, project.namespace),
+        "namespace": fields_of(space, "id name path kind full_path parent_id")
+        | {"web_url": f"{call.service.url}/{space_path}", "avatar_url": None},
     }
     if reads_code(project, project.membership(caller.user)):
         readme = project.readme
@@ -188,28 +191,6 @@ def project_group_view(call: Call, group: Group) -> dict[str, object]:
         "avatar_url": None,
         **fields_of(group, "full_name full_path"),
     }
-
-
-def namespace_view(call: Call, space: Namespace) -> dict[str, object]:
-    """What a project is in."""
-    groups = "/groups" if space.kind == "group" else ""
-    url = f"{call.service.url}{groups}/{space.full_path}"
-    shown = fields_of(space, "id name path kind full_path parent_id")
-    return shown | {"web_url": url, "avatar_url": None}
-
-
-def import_view(project: Project, membership: Membership) -> ImportRecord:
-    """How far an import is."""
-    error = project.origin.error
-    if error is not None and not membership.has(AccessLevel.MAINTAINER):
-        error = "Ask a maintainer for the reason."
-    return ImportRecord(
-        **fields_of(project, "id description name path created_at"),
-        path_with_namespace=project.full_path,
-        import_status=project.origin.status,
-        import_type=project.origin.type,
-        import_error=error,
-    )
 
 
 def avatar_url(call: Call, project: Project) -> str | None:
