@@ -246,11 +246,11 @@ def test_stored_files_are_linked_without_being_stored_again(tmp_path: Path) -> N
     source = tmp_path / "a.md"
     source.write_bytes(b"x")
 
-    stored = repository.store_files({"a.md": source})
+    stored = {"a.md": RepositoryFile("a.md", repository.store_file(source))}
     repository.change(lambda _tree: CommitPlan("m", links=stored), AUTHOR)
     objects = repository.path / "objects"
     before = sorted(objects.rglob("*"))
-    repository.store_files({"b.md": source})
+    repository.store_file(source)
 
     assert contents(repository) == {"a.md": b"x"}
     assert sorted(objects.rglob("*")) == before

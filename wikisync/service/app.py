@@ -89,7 +89,8 @@ class App:
                 allow = {"Allow": ", ".join(allowed)}
                 raise answers.Refusal(405, {"error": "405 Not Allowed"}, allow)
             case target, segments:
-                raw = bodies.read_query(request, limits)
+                query = request.rel_url.raw_query_string.encode()
+                raw = bodies.read_fields(query, limits)
                 if target.is_paid and self.service.is_free:
                     raise answers.unmatched_route()
                 about = target.endpoint, target.kind

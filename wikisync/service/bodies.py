@@ -28,11 +28,6 @@ MULTIPART = "multipart/form-data"
 """The one form of a body that may hold files."""
 
 
-def read_query(request: web.BaseRequest, limits: Limits) -> dict[str, object]:
-    """The query's fields; repeated, the last one counts."""
-    return _fields(request.rel_url.raw_query_string.encode(), limits)
-
-
 async def call_for_body(request: web.BaseRequest) -> None:
     """Let a client go on that waits with a large body until it is asked for."""
     if request.headers.get("Expect", "").lower() != "100-continue":
@@ -55,7 +50,7 @@ async def read_body(
     if kind == "application/json":
         return _parse_json(content)
     if kind == "application/x-www-form-urlencoded":
-        return _fields(content, limits)
+        return read_fields(content, limits)
     raise Refusal(
         415, {"error": f"The provided content-type '{kind}' is not supported."}
     )
@@ -100,7 +95,8 @@ def _parse_json(content: bytes) -> dict[str, object]:
     return value
 
 
-def _fields(content: bytes, limits: Limits) -> dict[str, object]:
+def read_fields(content: bytes, limits: Limits) -> dict[str, object]:
+    """The fields of a query or a form; repeated, the last one counts."""
     try:
         # latin-1 keeps every byte apart; the percent-decoding is strict UTF-8
         pairs = parse_qsl(

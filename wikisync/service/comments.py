@@ -11,7 +11,7 @@ from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.projects.reading import answer_part
 from wikisync.service.projects.views import user_record
-from wikisync.service.rows import Project, User, from_row
+from wikisync.service.rows import User, from_row
 from wikisync.service.tables import Tables
 
 _COMMENTS = (
@@ -51,8 +51,7 @@ async def create_comment(call: Call) -> web.Response:
     values = call.values()
     caller, owner, page_id = await _page(call)
     is_internal = bool(values.get("internal"))
-    is_archived = isinstance(owner, Project) and owner.is_archived
-    if is_archived or (is_internal and not _reads_internal(caller, owner)):
+    if owner.door.is_archived or (is_internal and not _reads_internal(caller, owner)):
         raise answers.forbidden()
     body = str(values["body"])
     if not body.strip():
@@ -113,6 +112,5 @@ async def _read(call: Call) -> list[CommentRecord]:
 
 
 def _reads_internal(caller: Caller, owner: Owner) -> bool:
-    membership = owner.membership(caller.user)
     # Planner is below Reporter in number
-    return membership.has(AccessLevel.PLANNER)
+    return owner.membership(caller.user).has(AccessLevel.PLANNER)

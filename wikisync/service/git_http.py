@@ -24,7 +24,7 @@ from wikisync.service import access, jobs
 from wikisync.service.answers import PlainRefusal, Refusal, unmatched_route
 from wikisync.service.bodies import call_for_body, spool_folder
 from wikisync.service.call import Call, Caller, Owner
-from wikisync.service.git_process import GitFailed, GitInput
+from wikisync.service.git_process import GitFailed, GitInput, Sink
 from wikisync.service.page_ids import moves_between, update_page_ids
 from wikisync.service.projects.parts import judge_repository
 from wikisync.service.push_check import PushRefused, check_push, read_push
@@ -99,12 +99,8 @@ async def upload_pack(call: Call, part: Part) -> web.StreamResponse:
     with spool_folder(call.service.spool) as spool:
         body = await _spool(call, spool, call.service.settings.git.request_bytes_max)
         try:
-            await call.service.git.run(
-                ("upload-pack", "--stateless-rpc", "."),
-                visit.storage.repository.path,
-                send,
-                _given(call, visit, body),
-            )
+            words = ("upload-pack", "--stateless-rpc")
+            await _run(call, visit, words, body, send)
         except GitFailed:
             # a client that hangs up is an error to git; what was sent stands
             if not response.prepared:
@@ -266,12 +262,7 @@ async def _collect(
             raise GitFailed
 
     try:
-        await call.service.git.run(
-            (*words, "."),
-            visit.storage.repository.path,
-            keep,
-            _given(call, visit, body),
-        )
+        await _run(call, visit, words, body, keep)
     except GitFailed:
         raise _failed() from None
     return bytes(answer)
@@ -299,14 +290,20 @@ def _too_large() -> PlainRefusal:
     return PlainRefusal(413, "more than this service takes at once\n")
 
 
-def _given(call: Call, visit: Visit, body: Path | None) -> GitInput:
+async def _run(
+    call: Call, visit: Visit, words: tuple[str, ...], body: Path | None, sink: Sink
+) -> None:
+    """Run git on the repository, with a request for its input."""
     is_push = call.request.rel_url.raw_path.endswith(RECEIVE_PACK)
     most = call.service.settings.git.push_memory_bytes_max if is_push else None
-    return GitInput(
+    given = GitInput(
         body,
         memory_bytes_max=most,
         protocol=call.request.headers.get("Git-Protocol", ""),
         is_stranger=visit.caller.user is None,
+    )
+    await call.service.git.run(
+        (*words, "."), visit.storage.repository.path, sink, given
     )
 
 

@@ -255,7 +255,8 @@ def _of_search(query: ProjectQuery, values: dict[str, object]) -> list[str]:
 
 def _order(query: ProjectQuery, values: dict[str, object]) -> str:
     way = "DESC" if query.is_descending else "ASC"
-    if query.order_by == "id":
+    if query.order_by in {"id", "packages_size"}:
+        # there is no package registry here, so all have the same size
         return f"p.id {way}"
     if query.order_by == "similarity":
         # whole value first, then a value's beginning, then anywhere in it
@@ -263,7 +264,4 @@ def _order(query: ProjectQuery, values: dict[str, object]) -> str:
         values |= {"same": f"\n{folded}\n", "begins": f"\n{folded}"}
         rank = "(instr(p.search, :same) > 0) * 2 + (instr(p.search, :begins) > 0)"
         return f"{rank} {way}, p.id {way}"
-    if query.order_by == "packages_size":
-        # there is no package registry here, so all have the same size
-        return f"p.id {way}"
     return f"p.{query.order_by} {way}, p.id {way}"

@@ -231,7 +231,10 @@ def load_wiki(
 
     Gives the paths that changed on both sides, and whether anything changed.
     """
-    stored = repository.store_files(files)
+    stored = {
+        path: RepositoryFile(path, repository.store_file(source))
+        for path, source in files.items()
+    }
     before = {file.path: file for file in repository.loaded().files}
     kept: list[str] = []
     links: dict[str, RepositoryFile] = {}

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -199,13 +199,6 @@ class WikiRepository:
         with self._held() as held:
             repository = held or self.create()
             return bytes(repository.create_blob_fromdisk(str(source)).raw)
-
-    def store_files(self, files: Mapping[str, Path]) -> dict[str, RepositoryFile]:
-        """Each path with its file in the object store, to be linked by a change."""
-        return {
-            path: RepositoryFile(path, self.store_file(source))
-            for path, source in files.items()
-        }
 
     def loaded(self) -> WikiTree:
         """The files that the last load of a folder brought."""

@@ -82,14 +82,11 @@ def path_from_name(name: str) -> str:
 
 
 def visibility_problems(
-    visibility: Visibility,
-    *,
-    group: Visibility | None = None,
-    source: Visibility | None = None,
+    visibility: Visibility, space: Visibility, source: Visibility | None = None
 ) -> Problems:
-    """What is wrong with a visibility, in a group or as a fork."""
-    if group is not None and RANKS[visibility] > RANKS[group]:
-        text = f"{visibility} is not allowed in a {group} group."
+    """What is wrong with it in a namespace (a user's is public), or as a fork."""
+    if RANKS[visibility] > RANKS[space]:
+        text = f"{visibility} is not allowed in a {space} group."
         return {"visibility_level": [text]}
     if source is not None and RANKS[visibility] > RANKS[source]:
         text = (

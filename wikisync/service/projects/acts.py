@@ -280,7 +280,7 @@ def _new_fork(
     if values.get("mr_default_target_self") is not None:
         attributes["mr_default_target_self"] = values["mr_default_target_self"]
     # as open as was asked, but no more than the source and the fork's group are
-    bounds = source.visibility, edits.group_visibility(space), values.get("visibility")
+    bounds = source.visibility, space.visibility, values.get("visibility")
     return NewProject(
         namespace=space,
         path=path,

@@ -157,9 +157,7 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
     name = values.get("name") or path
     visibility = cast("Visibility", values.get("visibility") or "private")
     problems = validation.name_problems(name) | validation.path_problems(path)
-    problems |= validation.visibility_problems(
-        visibility, group=group_visibility(space)
-    )
+    problems |= validation.visibility_problems(visibility, space.visibility)
     problems |= _other_problems(call, caller, values)
     branch = values.get("default_branch")
     if branch and not is_branch_name(branch):
@@ -289,7 +287,7 @@ async def _edit_problems(
             found = await call.ask(Tables.project, str(project.forked_from), None)
             source = None if found is None else found.visibility
         problems |= validation.visibility_problems(
-            visibility, group=group_visibility(project.namespace), source=source
+            visibility, project.namespace.visibility, source
         )
     return problems
 
@@ -324,11 +322,6 @@ def _kept(values: Values, caller: Caller) -> dict[str, object]:
         for name, value in values.items()
         if name in KEPT and (name != "mirror_user_id" or caller.is_admin)
     }
-
-
-def group_visibility(space: Namespace) -> Visibility | None:
-    """How open a namespace lets projects be; None for as open as one likes."""
-    return space.visibility if space.kind == "group" else None
 
 
 def _invalid(problems: validation.Problems) -> answers.Refusal:

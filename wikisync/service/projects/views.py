@@ -277,10 +277,7 @@ def _license(call: Call, project: Project) -> dict[str, object]:
     file = f"/-/blob/{branch}/{quote(project.license)}"
     return {
         "license_url": f"{call.service.url}/{project.full_path}{file}",
-        "license": {
-            name: getattr(known, name)
-            for name in ("key", "name", "nickname", "html_url", "source_url")
-        },
+        "license": fields_of(known, "key name nickname html_url source_url"),
     }
 
 
