@@ -220,10 +220,11 @@ def unmet_mentions(
     mentions = [path for path in mentions if is_upload(path)]
     folders = {_folder_of(path) for path in mentions if path not in there}
     named = {path: None for path in mentions if _folder_of(path) in folders}
-    shorter = {
-        path: tuple(short for short in _shorter(path) if short in named)
-        for path in named
-    }
+    shorter: dict[AttachmentPath, tuple[AttachmentPath, ...]] = {}
+    for path in named:
+        folder, _, name = path.rpartition("/")
+        cuts = (AttachmentPath(f"{folder}/{cut}") for cut in _cuts(name))
+        shorter[path] = tuple(short for short in cuts if short in named)
     cut = {short for spellings in shorter.values() for short in spellings}
     return others + [
         sorted((path, *shorter[path]), key=_likelihood)
@@ -235,12 +236,6 @@ def unmet_mentions(
 
 def _folder_of(path: AttachmentPath) -> str:
     return path.rpartition("/")[0]
-
-
-def _shorter(path: AttachmentPath) -> Iterator[AttachmentPath]:
-    folder, _, name = path.rpartition("/")
-    for spelling in _cuts(name):
-        yield AttachmentPath(f"{folder}/{spelling}")
 
 
 def _cuts(name: str) -> Iterator[str]:

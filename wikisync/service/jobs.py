@@ -126,7 +126,7 @@ async def _fill(service: Service, project: Project) -> None:
         source = service.code_folder(int(origin.url))
         if not source.exists():
             # the source is empty, and so will be the copy
-            service.code(int(origin.url)).repository.create()
+            service.code(int(origin.url)).repository.ensure()
         await asyncio.to_thread(
             code.repository.fill_from, str(source), origin.branch or None
         )

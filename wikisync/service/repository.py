@@ -196,9 +196,8 @@ class WikiRepository:
 
     def store_file(self, source: Path) -> bytes:
         """Put a file into the object store, not read whole; its raw object id."""
-        with self._held() as held:
-            repository = held or self.create()
-            return bytes(repository.create_blob_fromdisk(str(source)).raw)
+        with self._lock:
+            return bytes(self.ensure().create_blob_fromdisk(str(source)).raw)
 
     def loaded(self) -> WikiTree:
         """The files that the last load of a folder brought."""
@@ -217,7 +216,7 @@ class WikiRepository:
                 (file.path, file.blob) for file in files
             }:
                 return
-            repository = self._open() or self.create()
+            repository = self.ensure()
             edits = {file.path: file for file in files}
             tree = committing.edit_tree(repository, None, edits)
             tree = tree or repository.TreeBuilder().write().raw
@@ -242,7 +241,7 @@ class WikiRepository:
         with self._lock:
             before = self.tree()
             change = decide(before)
-            repository = self._open() or self.create()
+            repository = self.ensure()
             committing.commit_change(
                 repository, change, author, branch or self.branch()
             )
@@ -274,11 +273,21 @@ class WikiRepository:
             if self._opened is not None:
                 self._opened.free()
 
-    def ensure(self) -> None:
-        """Make the repository unless it is there."""
-        with self._held() as repository:
-            if repository is None:
-                self.create()
+    def ensure(self) -> pygit2.Repository:
+        """The repository, made with nothing in it unless it is there."""
+        with self._lock:
+            if (opened := self._open()) is not None:
+                return opened
+            # made beside and renamed, so that a crash leaves no half repository
+            fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
+            make_private_folder(fresh)
+            pygit2.init_repository(
+                str(fresh), bare=True, initial_head=self._first_branch
+            )
+            fresh.rename(self.path)
+            opened = self._open()
+            assert opened is not None
+            return opened
 
     def check_pushed(self, objects: Path, tips: Iterable[bytes]) -> None:
         """Refuse commits with too many files (TreeTooLarge), or none (GitRefused)."""
@@ -312,17 +321,6 @@ class WikiRepository:
             heads = sorted(name for name in names if name.startswith("refs/heads/"))
             if heads:
                 repository.set_head(heads[0])
-
-    def create(self) -> pygit2.Repository:
-        """Make the repository, with nothing in it."""
-        # made beside and renamed, so that a crash leaves no half repository
-        fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
-        make_private_folder(fresh)
-        pygit2.init_repository(str(fresh), bare=True, initial_head=self._first_branch)
-        fresh.rename(self.path)
-        opened = self._open()
-        assert opened is not None
-        return opened
 
 
 def root_of(tip: bytes, database: pygit2.Odb) -> bytes | None:

@@ -154,11 +154,7 @@ def project_view(
     if extras.custom_attributes is not None:
         body["custom_attributes"] = extras.custom_attributes.get(project.id, [])
     if extras.with_statistics and membership.has(AccessLevel.REPORTER):
-        body["statistics"] = {
-            **msgspec.structs.asdict(project.statistics),
-            "storage_size": project.statistics.storage_size,
-            **dict.fromkeys(_NO_SIZES, 0),
-        }
+        body["statistics"] = _statistics(project)
     if extras.with_license and reads_code(project, membership):
         body |= _license(call, project)
     if project.forked_from is not None and is_single:
@@ -266,6 +262,15 @@ def _links(
         name: call.service.url + endpoint.path(owner="projects", id=project.id)
         for name, endpoint in _LINKED.items()
         if features.get(f"{name}_enabled", True)
+    }
+
+
+def _statistics(project: Project) -> dict[str, int]:
+    figures = project.statistics
+    return {
+        **msgspec.structs.asdict(figures),
+        "storage_size": figures.storage_size,
+        **dict.fromkeys(_NO_SIZES, 0),
     }
 
 
