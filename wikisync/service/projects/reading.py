@@ -183,8 +183,8 @@ async def show_import(call: Call) -> web.Response:
     project = await call.project(caller)
     error = project.origin.error
     if error is not None:
-        is_told = project.membership(caller.user).has(AccessLevel.MAINTAINER)
-        error = error if is_told else "Ask a maintainer for the reason."
+        is_shown = project.membership(caller.user).has(AccessLevel.MAINTAINER)
+        error = error if is_shown else "Ask a maintainer for the reason."
     return answers.json_answer(
         ImportRecord(
             **answers.fields_of(project, "id description name path created_at"),
