@@ -95,7 +95,11 @@ class ServiceAddress(Struct, frozen=True):
     def _path_of_page(self, text: str) -> str:
         url = _parsed(text)
         root = f"{self.path}/"
-        path = _owner_path(url.raw_path.removeprefix(root))
+        page = url.raw_path.removeprefix(root)
+        path = page.partition("/-/")[0].strip("/")
+        path = path.removesuffix(".git").removesuffix(".wiki").removeprefix("groups/")
+        is_api = f"/{page}/".startswith(f"{API_PREFIX}/")
+        path = "" if is_api else unquote(path)
         is_here = self.is_same_origin(str(url)) and url.raw_path.startswith(root)
         if is_here and path:
             return path
@@ -120,15 +124,6 @@ class ServiceAddress(Struct, frozen=True):
 def encode_path(path: str) -> str:
     """Percent-encode each segment of a path and keep its slashes."""
     return "/".join(encode_segment(segment) for segment in path.split("/"))
-
-
-def _owner_path(path: str) -> str:
-    """The path of the project or group whose page has this path; else empty."""
-    if f"/{path}/".startswith(f"{API_PREFIX}/"):
-        return ""
-    path = path.partition("/-/")[0].strip("/")
-    path = path.removesuffix(".git").removesuffix(".wiki").removeprefix("groups/")
-    return unquote(path)
 
 
 def _normal(text: str) -> str:

@@ -144,20 +144,16 @@ def decode_written(answer: Answer, kind: type[T], purpose: Purpose) -> T:
 
 def require_json(answer: Answer, purpose: Purpose) -> None:
     """Refuse a success that is not JSON: a sign-in page, a proxy, a wrong URL."""
-    if (answer.is_json and answer.body) or _is_unmarked_json(answer):
+    # a proxy may take the content type away or replace it; an empty list without it
+    # proves nothing: it would be an emptied wiki
+    holds_records = answer.body.lstrip().startswith((b"[{", b'{"'))
+    if (answer.is_json and answer.body) or (
+        answer.content_type in UNMARKED and holds_records
+    ):
         return
     if answer.is_json or not answer.body:
         raise violation(answer, purpose, "the answer is empty")
     raise not_the_api(answer, purpose)
-
-
-def _is_unmarked_json(answer: Answer) -> bool:
-    """Whether records came whose content type a proxy took away or replaced.
-
-    An empty list without it proves nothing: it would be an emptied wiki.
-    """
-    is_unmarked = answer.content_type in UNMARKED
-    return is_unmarked and answer.body.lstrip().startswith((b"[{", b'{"'))
 
 
 def not_the_api(answer: Answer, purpose: Purpose) -> errors.ProtocolViolation:
@@ -230,23 +226,17 @@ def decode_pages(
     except CutAnswer:
         raise
     except errors.ProtocolViolation:
-        records, odd = _one_by_one(decode(answer, list[msgspec.Raw], purpose))
+        parts = decode(answer, list[msgspec.Raw], purpose)
+        records: list[WikiPageRecord] = []
+        odd: list[OddEntry] = []
+        for number, part in enumerate(parts, start=1):
+            try:
+                records.append(_PAGE.decode(part))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
+                odd.append(_odd(number, part, str(exc)))
         if not records and not any(entry.slug for entry in odd):
             raise
-        return records, odd
-
-
-def _one_by_one(
-    parts: list[msgspec.Raw],
-) -> tuple[tuple[WikiPageRecord, ...], tuple[OddEntry, ...]]:
-    records: list[WikiPageRecord] = []
-    odd: list[OddEntry] = []
-    for number, part in enumerate(parts, start=1):
-        try:
-            records.append(_PAGE.decode(part))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
-            odd.append(_odd(number, part, str(exc)))
-    return tuple(records), tuple(odd)
+        return tuple(records), tuple(odd)
 
 
 def _odd(number: int, part: msgspec.Raw, said: str) -> OddEntry:

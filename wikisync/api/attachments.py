@@ -44,7 +44,7 @@ class AttachmentSource:
     def __init__(self, wiki: Wiki, repository: RemoteRepository | None = None) -> None:
         self._wiki = wiki
         self._repository = repository
-        self._kept_until: float | None = None
+        self._kept_until = float("-inf")
         """The file route keeps files to browsers, as learned in this run."""
 
     async def read(
@@ -56,7 +56,7 @@ class AttachmentSource:
         """
         is_named_page = path.lower().endswith(PAGES)
         content = await self._content_in_git(path, version) if is_named_page else None
-        if content is None and not self._is_kept():
+        if content is None and self._wiki.client.now() >= self._kept_until:
             async with aclosing(self._wiki.read_attachment(path)) as chunks:
                 try:
                     first = await self._beginning(chunks)
@@ -76,10 +76,6 @@ class AttachmentSource:
             content = await self._by_git(path, version)
         for start in range(0, len(content), CHUNK_BYTES):
             yield content[start : start + CHUNK_BYTES]
-
-    def _is_kept(self) -> bool:
-        until = self._kept_until
-        return until is not None and self._wiki.client.now() < until
 
     async def _beginning(self, chunks: AsyncIterator[bytes]) -> bytes:
         first = b""

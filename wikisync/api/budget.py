@@ -352,22 +352,19 @@ class Budget:
         before = self._waits.get(area)
         is_new = before is None or sent_at >= before.until
         refusals = (before.refusals if before else 0) + is_new
-        pause_s = self._pause_s(asked_s, refusals)
-        self._pace.refused(sent_at, now)
-        if before is None or before.asked_until <= now:
-            before = Wait(str(area), pause_s, now + pause_s, self._wall() + pause_s, 0)
-        until = now + min(pause_s, self._settings.limit_wait_max_s)
-        # one that says "wait a day" each time says nothing new
-        self._waits[area] = replace(before, until=until, refusals=refusals)
-        return pause_s
-
-    def _pause_s(self, asked_s: float | None, refusals: int) -> float:
-        """What the service asks for; longer ones where that is nothing or no help."""
+        # what the service asks for; longer ones where that is nothing or no help
         settings = self._settings
         doublings = refusals - (2 if asked_s else 1)
         doubled = settings.rate_limit_delay_s * 2.0 ** min(doublings, 20)
         usual_s = min(doubled, settings.rate_limit_pause_s) if doublings >= 0 else 0.0
-        return max(asked_s or 0.0, usual_s)
+        pause_s = max(asked_s or 0.0, usual_s)
+        self._pace.refused(sent_at, now)
+        if before is None or before.asked_until <= now:
+            before = Wait(str(area), pause_s, now + pause_s, self._wall() + pause_s, 0)
+        until = now + min(pause_s, settings.limit_wait_max_s)
+        # one that says "wait a day" each time says nothing new
+        self._waits[area] = replace(before, until=until, refusals=refusals)
+        return pause_s
 
     def note_answer(self, area: Area) -> None:
         """A request was answered: its limit is over, unless it was sent before that."""

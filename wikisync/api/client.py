@@ -272,11 +272,12 @@ class Client:
         """One part of a paged list."""
 
         def read(answer: Answer) -> listing.Part[T]:
+            headers = answer.headers
             return listing.Part(
                 list(decode_each(answer, kind, request.purpose)),
-                listing.next_query(answer.headers, request.query),
-                listing.total_of(answer.headers),
-                listing.says_end(answer.headers),
+                listing.next_query(headers, request.query),
+                listing.total_of(headers),
+                is_last_named="link" in headers or "x-next-page" in headers,
             )
 
         return await self.ask(request, read)

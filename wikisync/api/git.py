@@ -94,7 +94,9 @@ class WikiHistory:
             return None
         retry_s = GIT_RETRY_S
         try:
-            found = await _advertised_now(self._client, self._owner)
+            found = await _advertised(self._client, self._owner, waits=False)
+        except NoRepository:
+            found = NOTHING_ADVERTISED
         except errors.RateLimited as error:
             # a limit of git says nothing of the API
             found = NOTHING_ADVERTISED
@@ -331,21 +333,16 @@ class RemoteRepository:
         except git_fetch.FetchRefused as exc:
             raise _no_git(self._owner, self._address, str(exc)) from exc
         except git_fetch.FetchStopped as exc:
-            raise self._not_fetched(str(exc)) from exc
+            token = self._client.token
+            reason = token.redact(str(exc)) if token else str(exc)
+            raise errors.Unavailable(
+                f"cannot {what}: {reason}", url=self._address, hint="try again later"
+            ) from exc
         except OSError as exc:
             raise errors.FolderError(
                 f"{self._folder} cannot be written: {exc.strerror or exc}",
                 hint="check that the disk has space and the folder is writable",
             ) from exc
-
-    def _not_fetched(self, reason: str) -> errors.Unavailable:
-        token = self._client.token
-        return errors.Unavailable(
-            f"cannot fetch the git repository of the wiki of {self._owner}:"
-            f" {token.redact(reason) if token else reason}",
-            url=self._address,
-            hint="try again later",
-        )
 
 
 def refuse_pointer(
@@ -371,14 +368,6 @@ def _path(owner: WikiOwner) -> str:
 def _purpose(client: Client, owner: WikiOwner) -> Purpose:
     action = f"read the git repository of the wiki of {owner}"
     return client.purpose(action, "attachment", owner)
-
-
-async def _advertised_now(client: Client, owner: WikiOwner) -> Advertised:
-    """The same where it is not worth waiting, and no git is no error."""
-    try:
-        return await _advertised(client, owner, waits=False)
-    except NoRepository:
-        return NOTHING_ADVERTISED
 
 
 async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Advertised:

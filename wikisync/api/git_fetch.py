@@ -97,7 +97,10 @@ def fetch(
     pygit2.settings.server_timeout = int(SILENCE_S * 1000)
     try:
         if not _may_grow(folder):
-            _make_anew(folder)
+            if folder.exists():
+                shutil.rmtree(folder)
+            make_private_folder(folder)
+            pygit2.init_repository(str(folder), bare=True, initial_head="wiki").free()
         with _opened(folder) as repository:
             # libgit2 follows the first one to any host by default; this keeps it
             # on the host, and ``credentials`` keeps the token from its other ports
@@ -175,24 +178,13 @@ def read_versions(folder: Path, known: Versions) -> Versions:
         return UNKNOWN
 
 
-def _make_anew(folder: Path) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)
-    make_private_folder(folder)
-    pygit2.init_repository(str(folder), bare=True, initial_head="wiki").free()
-
-
 def _may_grow(folder: Path) -> bool:
     packs = folder / "objects" / "pack"
-    for left in _left_over(packs):
-        left.unlink(missing_ok=True)
+    for one in packs.iterdir() if packs.is_dir() else ():
+        if one.suffix not in _PACK_FILES:
+            one.unlink(missing_ok=True)
     is_small = len(list(packs.glob("*.pack"))) < PACKS_MAX
     return is_small and held_commit(folder) is not None
-
-
-def _left_over(packs: Path) -> Iterator[Path]:
-    if packs.is_dir():
-        yield from (one for one in packs.iterdir() if one.suffix not in _PACK_FILES)
 
 
 @contextmanager

@@ -6,10 +6,12 @@ for the whole list unless it is too small to be one of several.  Links of keyset
 are followed, never made (``docs/service.md`` "Paging").
 """
 
+from __future__ import annotations
+
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
 from msgspec import Struct
@@ -17,8 +19,10 @@ from msgspec.structs import replace
 
 from wikisync.api.answers import NOT_THE_API_HINT
 from wikisync.api.request import Request
-from wikisync.api.settings import ClientSettings
 from wikisync.errors import ProtocolViolation
+
+if TYPE_CHECKING:
+    from wikisync.api.client import Client
 
 COUNT_DIGITS_MAX = 16
 PART_RECORDS_MIN = 20
@@ -43,11 +47,6 @@ def next_query(headers: Mapping[str, str], query: str) -> str | None:
     asked = parse_qsl(query, keep_blank_values=True)
     kept = [pair for pair in asked if pair[0] != "page"]
     return urlencode([*kept, ("page", page)], quote_via=quote)
-
-
-def says_end(headers: Mapping[str, str]) -> bool:
-    """Whether headers that lead to no next part say that this was the last."""
-    return "link" in headers or "x-next-page" in headers
 
 
 def may_go_on(query: str, records: int) -> bool:
@@ -126,31 +125,19 @@ class Part(Struct, Generic[T], frozen=True):
     """Whether the service says that this was the last, where nothing follows."""
 
 
-class PartSource(Protocol):
-    """What parts are asked of: the client."""
-
-    settings: ClientSettings
-
-    async def part(self, request: Request, kind: type[T]) -> Part[T]:
-        """One part of a list."""
-
-    def shown(self, request: Request) -> str:
-        """The URL of a request for messages."""
-
-
 class Listing(AsyncIterator[T]):
     """The records of a paged list; nothing is asked before the first is wanted."""
 
     def __init__(
         self,
-        source: PartSource,
+        client: Client,
         request: Request,
         kind: type[T],
         *,
         is_one_page: bool = False,
     ) -> None:
         self.request = request
-        self._source = source
+        self._client = client
         self._kind = kind
         self._is_one_page = is_one_page
         self._opening: Part[T] | None = None
@@ -168,7 +155,7 @@ class Listing(AsyncIterator[T]):
 
     async def _first(self) -> Part[T]:
         if self._opening is None:
-            self._opening = await self._source.part(self.request, self._kind)
+            self._opening = await self._client.part(self.request, self._kind)
         return self._opening
 
     async def _walk(self) -> AsyncGenerator[T, None]:
@@ -207,7 +194,7 @@ class Listing(AsyncIterator[T]):
             raise ProtocolViolation(
                 f"cannot {self.request.purpose.action}: the list stops after {count}"
                 f" records without an end marker",
-                url=self._source.shown(self.request),
+                url=self._client.shown(self.request),
                 hint="configure the proxy in front of the service to pass Link headers",
             )
         log.info(
@@ -218,13 +205,13 @@ class Listing(AsyncIterator[T]):
         return made
 
     async def _next(self, query: str, asked: set[str]) -> Part[T]:
-        settings = self._source.settings
+        settings = self._client.settings
         if query in asked or len(asked) >= settings.list_requests_max:
             raise ProtocolViolation(
                 f"cannot {self.request.purpose.action}: "
                 "the list of the service never ends",
-                url=self._source.shown(self.request),
+                url=self._client.shown(self.request),
                 hint=NOT_THE_API_HINT,
             )
         asked.add(query)
-        return await self._source.part(replace(self.request, query=query), self._kind)
+        return await self._client.part(replace(self.request, query=query), self._kind)

@@ -7,15 +7,10 @@ because it would repeat writes.
 """
 
 import asyncio
+import contextlib
 import errno
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
-from contextlib import (
-    AbstractContextManager,
-    asynccontextmanager,
-    contextmanager,
-    nullcontext,
-)
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
@@ -53,7 +48,7 @@ _Why = tuple[type[RemoteError], str, str | None, bool]
 """Error, reason, next step, and whether it may be over when asked again."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def translating(
     purpose: Purpose, url: str, *, is_known_host: bool, proxy: Proxy | None = None
 ) -> Iterator[None]:
@@ -152,7 +147,7 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 HTML_NAMES = (".html", ".htm", ".xhtml")
 
 
-LateNotice = Callable[[str], AbstractContextManager[None]]
+LateNotice = Callable[[str], contextlib.AbstractContextManager[None]]
 """Says what is waited for, where that takes longer than a person expects."""
 
 
@@ -169,7 +164,7 @@ class Pool:
         settings: ClientSettings,
         clock: Clock,
         proxy: Proxy | None = None,
-        late_notice: LateNotice = lambda _action: nullcontext(),
+        late_notice: LateNotice = lambda _action: contextlib.nullcontext(),
         heard: Heard = lambda _request, _headers: None,
     ) -> None:
         """``late_notice`` surrounds each wait for an answer; ``heard`` gets headers."""
@@ -232,7 +227,11 @@ class Pool:
         request = Request("GET", url.raw_path, purpose)
         async with self._response(request, url) as response:
             if response.status in REDIRECTS:
-                raise _not_handed_out(purpose, url, self._goal(response, url))
+                target = self._target(response, url)
+                goal = "its sign-in page"
+                if target is not None and not _is_sign_in(target):
+                    goal = self._shown_target(target)
+                raise _not_handed_out(purpose, url, f"redirects to {goal}")
             if response.status != HTTPStatus.OK:
                 await self._answer(response, request, url)
                 raise AssertionError("a file's answer other than 200 was accepted")
@@ -243,17 +242,19 @@ class Pool:
             async for chunk in self._chunks(response, limit, purpose, url):
                 yield chunk
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _response(
         self, request: Request, url: URL
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         assert self._http is not None, "the client is used outside its async with"
         started = self._clock()
         shown = without_secrets(url)
-        form = request.form() if request.form else nullcontext()
+        form = request.form() if request.form else contextlib.nullcontext()
         # a file on its way to the service is expected to take long
         waits_for = request.purpose.action
-        notice = nullcontext() if request.form else self._late_notice(waits_for)
+        notice = (
+            contextlib.nullcontext() if request.form else self._late_notice(waits_for)
+        )
         translated = translating(
             request.purpose, shown, is_known_host=self._is_known_host, proxy=self._proxy
         )
@@ -303,7 +304,10 @@ class Pool:
             headers.setdefault(name.lower(), value)
         if status == HTTPStatus.NOT_MODIFIED and request.may_be_unchanged:
             return Answer(status, headers, b"", shown)
-        if _is_success(status, request):
+        is_success = status == HTTPStatus.OK
+        if request.is_write:
+            is_success = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+        if is_success:
             body = bytearray()
             limit = request.bytes_max or self._settings.answer_bytes_max
             async for chunk in self._chunks(response, limit, purpose, url):
@@ -315,16 +319,13 @@ class Pool:
             raise Unavailable(
                 f"cannot {purpose.action}: {reason}", url=shown, hint=hint
             )
-        answer = Answer(status, headers, await self._error_body(response), shown)
-        raise failure_of(answer, purpose, self._token)
-
-    async def _error_body(self, response: aiohttp.ClientResponse) -> bytes:
-        body = bytearray()
+        said = bytearray()
         async for chunk in self._pieces(response):
-            body += chunk
-            if len(body) > ERROR_BYTES_MAX:
+            said += chunk
+            if len(said) > ERROR_BYTES_MAX:
                 break
-        return bytes(body)
+        answer = Answer(status, headers, bytes(said), shown)
+        raise failure_of(answer, purpose, self._token)
 
     async def _pieces(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         """The body as it comes in; TimeoutError where it drips and would never end."""
@@ -427,12 +428,6 @@ class Pool:
             return None
         return target if target.scheme in {"http", "https"} else None
 
-    def _goal(self, response: aiohttp.ClientResponse, url: URL) -> str:
-        target = self._target(response, url)
-        if target is None or _is_sign_in(target):
-            return "redirects to its sign-in page"
-        return f"redirects to {self._shown_target(target)}"
-
     def _shown_target(self, target: URL) -> str:
         shown = without_secrets(target)
         return self._token.redact(shown) if self._token else shown
@@ -473,12 +468,6 @@ def _not_handed_out(purpose: Purpose, url: URL, what: str) -> NotHandedOut:
 
 def _is_sign_in(target: URL) -> bool:
     return any(word in target.raw_path.lower() for word in SIGN_IN_WORDS)
-
-
-def _is_success(status: int, request: Request) -> bool:
-    if request.is_write:
-        return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
-    return status == HTTPStatus.OK
 
 
 async def _without_silent_repetition(

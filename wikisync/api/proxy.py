@@ -60,17 +60,13 @@ def _parsed(text: str, variable: str) -> Proxy:
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     authority = host if port is None else f"{host}:{port}"
     login, at, _ = parts.netloc.rpartition("@")
+    encoded = b64encode(unquote(login).encode()).decode()
     return Proxy(
         variable=variable,
         url=f"{parts.scheme}://{authority}",
         address=f"{parts.scheme}://{login}{at}{authority}",
-        headers=_authorization(unquote(login)) if at else {},
+        headers={"Proxy-Authorization": f"Basic {encoded}"} if at else {},
     )
-
-
-def _authorization(login: str) -> Mapping[str, str]:
-    encoded = b64encode(login.encode()).decode()
-    return {"Proxy-Authorization": f"Basic {encoded}"}
 
 
 def _unusable(variable: str, reason: str) -> UsageError:

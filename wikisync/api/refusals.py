@@ -86,12 +86,14 @@ def error_of(
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _TRANSIENT:
         text = said(answer)
         why = f"; it says: {text}" if text else ""
+        name = one_line(answer.headers.get("x-request-id", ""))
+        also = f"; find it in the service's log as request {name}" if name else ""
         return errors.Unavailable(
             f"cannot {purpose.action}: the service failed with {_named(status)}"
             f"{why}{wish}",
             url=answer.url,
             status=status,
-            hint=_request_hint(answer),
+            hint=f"try again later{also}",
         )
     if status >= HTTPStatus.BAD_REQUEST:
         return _rejected(answer, purpose)
@@ -340,7 +342,10 @@ def _missing(answer: Answer, purpose: Purpose, text: str) -> tuple[str, str]:
         # the web side names no object in its errors
         return "there is no such file", "check the pages that link to it"
     if is_unknown_route(answer):
-        return _unknown_route(purpose)
+        if purpose.owner_kind == "group" and purpose.about in {"wiki", "page"}:
+            return "this service has no group wikis", GROUP_WIKI_HINT
+        hint = PROXY_HINT if "/" in purpose.owner else NOT_THE_API_HINT
+        return "the service knows no such address", hint
     if purpose.about == "page" or "wiki page" in text:
         return "there is no such page", "list the pages to see the slugs"
     if purpose.about == "project" and text not in _VAGUE:
@@ -354,13 +359,6 @@ def _missing(answer: Answer, purpose: Purpose, text: str) -> tuple[str, str]:
 _VAGUE = frozenset({"", "404 not found", "not found"})
 
 
-def _unknown_route(purpose: Purpose) -> tuple[str, str]:
-    if purpose.owner_kind == "group" and purpose.about in {"wiki", "page"}:
-        return "this service has no group wikis", GROUP_WIKI_HINT
-    hint = PROXY_HINT if "/" in purpose.owner else NOT_THE_API_HINT
-    return "the service knows no such address", hint
-
-
 def _quoted(answer: Answer) -> str:
     text = said(answer)
     return f"it says: {text}" if text else f"status {answer.status}"
@@ -371,12 +369,6 @@ def _named(status: int) -> str:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         return str(status)
-
-
-def _request_hint(answer: Answer) -> str:
-    identity = one_line(answer.headers.get("x-request-id", ""))
-    suffix = f"; find it in the service's log as request {identity}" if identity else ""
-    return f"try again later{suffix}"
 
 
 def _fields(answer: Answer) -> Mapping[str, object]:

@@ -59,7 +59,12 @@ class Scan(Struct):
             scan._sort(record)
         for entry in odd:
             scan._set_aside(entry)
-        scan._drop_shared_identities()
+        # two pages of one id: it says nothing about which was renamed
+        counts = Counter(scan.identities.values())
+        for slug in [s for s, one in scan.identities.items() if counts[one] > 1]:
+            del scan.identities[slug]
+            if slug in scan.pages:
+                scan.pages[slug] = replace(scan.pages[slug], identity="")
         return scan
 
     @classmethod
@@ -92,7 +97,8 @@ class Scan(Struct):
     @property
     def is_plain(self) -> bool:
         """Whether every page could be seen, so that "nothing changed" says all."""
-        return not self.problems and not _has_case_twins(self.pages)
+        names = set(map(str.casefold, self.pages))
+        return not self.problems and len(names) == len(self.pages)
 
     def snapshot(self) -> model.Snapshot:
         """What was found."""
@@ -182,14 +188,6 @@ class Scan(Struct):
             "rename one of them in the wiki's git repository",
         )
 
-    def _drop_shared_identities(self) -> None:
-        """Two pages of one id: it says nothing about which was renamed."""
-        counts = Counter(self.identities.values())
-        for slug in [s for s, one in self.identities.items() if counts[one] > 1]:
-            del self.identities[slug]
-            if slug in self.pages:
-                self.pages[slug] = replace(self.pages[slug], identity="")
-
 
 def whole_page(
     record: WikiPageRecord, slug: model.Slug, owner: model.WikiOwner, url: str
@@ -233,8 +231,3 @@ def known_format(record: WikiPageRecord) -> model.Format | None:
         return model.Format(record.format)
     except ValueError:
         return None
-
-
-def _has_case_twins(pages: Iterable[model.Slug]) -> bool:
-    slugs = list(pages)
-    return len(set(map(str.casefold, slugs))) < len(slugs)

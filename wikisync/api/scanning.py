@@ -219,7 +219,10 @@ class Scanning:
                 late[slug] = reads
 
         await self._each(slugs, scan, read)
-        _refuse_shared_identities(scan)
+        shown = {one for one in scan.identities.values() if one}
+        counts = Counter(state.identity for state in scan.pages.values())
+        if any(counts[one] > 1 for one in shown):
+            raise Unexplained("two pages have one identity")
         return late
 
     # -- by the list -------------------------------------------------------------------
@@ -344,15 +347,6 @@ class Scanning:
                 group.create_task(some())
         if failures.fatal is not None:
             raise failures.fatal
-
-
-def _refuse_shared_identities(scan: Scan) -> None:
-    read = {slug: one for slug, one in scan.identities.items() if one}
-    if not read:
-        return
-    counts = Counter(state.identity for state in scan.pages.values())
-    if any(counts[one] > 1 for one in read.values()):
-        raise Unexplained("two pages have one identity")
 
 
 class _Failures(Struct):
