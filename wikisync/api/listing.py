@@ -178,8 +178,18 @@ class Listing(AsyncIterator[T]):
                 before = part.records
             if query is None:
                 return
+            settings = self._client.settings
+            if query in asked or len(asked) >= settings.list_requests_max:
+                raise ProtocolViolation(
+                    f"cannot {self.request.purpose.action}: "
+                    "the list of the service never ends",
+                    url=self._client.shown(self.request),
+                    hint=NOT_THE_API_HINT,
+                )
+            asked.add(query)
             here = query
-            part = await self._next(query, asked)
+            request = replace(self.request, query=query)
+            part = await self._client.part(request, self._kind)
 
     def _beyond(self, part: Part[T], query: str, count: int) -> str | None:
         """The query of what may follow a part that names nothing; None for the end."""
@@ -203,15 +213,3 @@ class Listing(AsyncIterator[T]):
             len(records),
         )
         return made
-
-    async def _next(self, query: str, asked: set[str]) -> Part[T]:
-        settings = self._client.settings
-        if query in asked or len(asked) >= settings.list_requests_max:
-            raise ProtocolViolation(
-                f"cannot {self.request.purpose.action}: "
-                "the list of the service never ends",
-                url=self._client.shown(self.request),
-                hint=NOT_THE_API_HINT,
-            )
-        asked.add(query)
-        return await self._client.part(replace(self.request, query=query), self._kind)

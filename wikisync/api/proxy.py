@@ -40,15 +40,12 @@ def named_proxy(scheme: str, host: str) -> Proxy | None:
     if proxy_bypass(host):
         return None
     variables = getproxies_environment()
-    for kind in (scheme, "all"):
-        if kind in variables:
-            return _parsed(variables[kind], f"{kind.upper()}_PROXY")
-    return None
-
-
-def _parsed(text: str, variable: str) -> Proxy:
-    """A proxy's URL; one without a scheme is HTTP, as curl takes it."""
+    kind = scheme if scheme in variables else "all"
+    if kind not in variables:
+        return None
+    text, variable = variables[kind], f"{kind.upper()}_PROXY"
     try:
+        # without a scheme it is HTTP, as curl takes it
         parts = urlsplit(text if "://" in text else f"http://{text}")
         port = parts.port
     except ValueError:

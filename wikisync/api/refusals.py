@@ -159,8 +159,9 @@ def is_unknown_route(answer: Answer) -> bool:
 def said(answer: Answer) -> str:
     """What the service said in an error, on one line; empty for web pages."""
     if not answer.is_json:
-        is_text = answer.content_type == "text/plain"
-        return one_line(_text(answer)) if is_text else ""
+        if answer.content_type != "text/plain":
+            return ""
+        return one_line(bytes(answer.body[: 4 * CHARS_MAX]).decode("utf-8", "replace"))
     fields = _fields(answer)
     described = [fields.get("error_description"), fields.get("message")]
     for value in (*described, fields.get("error")):
@@ -398,10 +399,6 @@ def _flattened(value: object, depth: int = 0) -> str:
     return "; ".join(
         text if name in NAMELESS_FIELDS else f"{name} {text}" for name, text in parts
     )
-
-
-def _text(answer: Answer) -> str:
-    return bytes(answer.body[: 4 * CHARS_MAX]).decode("utf-8", "replace")
 
 
 def in_words(seconds: float) -> str:

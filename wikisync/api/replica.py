@@ -237,10 +237,12 @@ class WikiReplica:
     ) -> Page:
         """PUT a page that was read at a time, or just now."""
         started = self._wiki.client.now() if read_at is None else read_at
+        # a title without a slash would keep the folder
+        is_moved_up = "/" in held.slug and "/" not in target
         try:
             record = await self._wiki.edit_page(
                 held.slug,
-                title=_title(target, held.slug),
+                title=f"/{target}" if is_moved_up else target,
                 content=page.content,
                 format=page.format,
             )
@@ -345,8 +347,3 @@ def _as_answered(error: errors.Rejected) -> errors.RemoteError:
     return errors.ProtocolViolation(
         error.message, url=error.url, status=error.status, hint=error.hint
     )
-
-
-def _title(target: Slug, slug: Slug) -> str:
-    """The title that gives a page this slug: one without a slash keeps the folder."""
-    return f"/{target}" if "/" in slug and "/" not in target else target

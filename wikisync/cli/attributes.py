@@ -70,7 +70,11 @@ def parameter_options(
 def _option(row: Parameter) -> Callable[..., Any]:
     name = row.name.replace("_", "-")
     word = f"--{name}/--no-{name}" if row.type == "boolean" else f"--{name}"
-    settings: dict[str, Any] = {"help": _help(row), "default": None}
+    limits = [f"default {row.default}"] if row.default else []
+    limits += [f"for {row.role}s"] if row.role != "anyone" else []
+    limits += [row.tier] if row.tier != "free" else []
+    limited = f"{row.help} [{', '.join(limits)}]" if limits else row.help
+    settings: dict[str, Any] = {"help": limited, "default": None}
     match row.type:
         case "integer" if row.choices:
             settings |= {"type": Role(), "metavar": "ROLE"}
@@ -89,13 +93,6 @@ def _option(row: Parameter) -> Callable[..., Any]:
         case "file":
             settings["metavar"] = "FILE"
     return click.option(word, PREFIX + row.name, **settings)
-
-
-def _help(row: Parameter) -> str:
-    limits = [f"default {row.default}"] if row.default else []
-    limits += [f"for {row.role}s"] if row.role != "anyone" else []
-    limits += [row.tier] if row.tier != "free" else []
-    return f"{row.help} [{', '.join(limits)}]" if limits else row.help
 
 
 def read_values(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, Any]:

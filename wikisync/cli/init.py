@@ -90,7 +90,11 @@ def command(console: Console, /, root: Path, **options: Any) -> None:
     without a question.
     """
     if options["trust"]:
-        _trust(console, root)
+        workspace = find_workspace(root)
+        agree(workspace.root, workspace.config, os.environ)
+        lines = agreed_lines(workspace.root, workspace.config)
+        file = workspace.root / FILE_NAME
+        console.lines(f"{file}: agreed to", *(f"  {line}" for line in lines))
         return
     creating.refuse_folder(root, allows_network_disk=options["network_disk"])
     asks = can_ask() and not options["is_yes"] and not console.as_json
@@ -108,15 +112,6 @@ def command(console: Console, /, root: Path, **options: Any) -> None:
         with creating.keeping(planned.kept_token):
             creating.write_workspace(planned)
     report(console, planned, is_dry_run=is_dry_run)
-
-
-def _trust(console: Console, root: Path) -> None:
-    workspace = find_workspace(root)
-    agree(workspace.root, workspace.config, os.environ)
-    console.lines(
-        f"{workspace.root / FILE_NAME}: agreed to",
-        *(f"  {line}" for line in agreed_lines(workspace.root, workspace.config)),
-    )
 
 
 # -- asking and checking -----------------------------------------------------------
@@ -182,7 +177,10 @@ def _token(
         file: Path | None, typed: str | None = None
     ) -> tuple[ServiceSection, str | None, Service]:
         section = _section(url, file, words)
-        token = typed or _read(section, console)
+        # from where the person says, or else from the variable
+        is_said = section.token_command or section.token_file
+        credentials = Credentials(console, env={} if is_said else os.environ)
+        token = typed or credentials.configured(section)
         return section, token, asyncio.run(check_token(url, token, console.note))
 
     if questions is None or file or words or is_set:
@@ -217,13 +215,6 @@ def _section(url: str, file: Path | None, words: str | None) -> ServiceSection:
     return ServiceSection(
         url=url, token_command=command, token_file=path if file else ""
     )
-
-
-def _read(section: ServiceSection, console: Console) -> str | None:
-    """The token from where the person says, or else from the variable."""
-    is_said = section.token_command or section.token_file
-    environment = {} if is_said else os.environ
-    return Credentials(console, env=environment).configured(section)
 
 
 def _folders(

@@ -1,6 +1,5 @@
 """``wikisync mv``: rename pages with every link that leads to them."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePath
 
@@ -8,9 +7,9 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import flag, json_option, workspace_option
-from wikisync.core.model import PagePath, split_extension
+from wikisync.core.model import split_extension
 from wikisync.errors import ExitCode, UsageError
-from wikisync.site.preview.moves import Moves, lines_of, make_moves, plan_moves
+from wikisync.site.preview.moves import lines_of, make_moves, plan_moves
 from wikisync.site.preview.writing import WikiDesk
 from wikisync.workspace.configured import find_workspace, named_pages, workspace_above
 from wikisync.workspace.folders import know_again
@@ -40,7 +39,13 @@ def command(console: Console, start: Path, old: str, new: str, *, dry_run: bool)
     clashing = [] if dry_run else make_moves(desk, moves)
     left = {**moves.left, **dict.fromkeys(clashing, ("edited meanwhile",))}
     if console.as_json:
-        console.json(_as_json(moves, left, is_written=not dry_run))
+        answer = {
+            "is_written": not dry_run,
+            "files": [{"from": one.path, "to": one.target} for one in moves.files],
+            "links": {one.path: one.count for one in moves.texts},
+            "left": left,
+        }
+        console.json(answer)
     else:
         for line in lines_of(moves):
             console.result(line)
@@ -70,14 +75,3 @@ def _named(start: Path, old: str, new: str) -> tuple[WikiDesk, tuple[str, str]]:
     folder, note = workspace.folder_of(section), partial(know_again, private)
     desk = WikiDesk(folder, private, note)
     return desk, (slug, target)
-
-
-def _as_json(
-    moves: Moves, left: Mapping[PagePath, Sequence[str]], *, is_written: bool
-) -> dict[str, object]:
-    return {
-        "is_written": is_written,
-        "files": [{"from": one.path, "to": one.target} for one in moves.files],
-        "links": {one.path: one.count for one in moves.texts},
-        "left": left,
-    }

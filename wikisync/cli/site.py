@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from wikisync.cli import options
 from wikisync.cli.console import Console, fields, show_problems
-from wikisync.cli.options import InputPath, decorated, flag
+from wikisync.cli.options import InputPath, flag
 from wikisync.errors import ExitCode, UsageError
 from wikisync.markup.record import position_of
 from wikisync.site.model import BookFormat, BookRequest, BuildReport, PdfEngine
@@ -30,38 +30,36 @@ _FORMATS: dict[str, BookFormat] = {"single": "html", "pdf": "pdf", "epub": "epub
 
 def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a site's theme; the command gets them as one ``choice``."""
-    decorators = [
-        click.option(
-            "--theme",
-            metavar="NAME",
-            help="Theme: a name, or the path of a theme folder, like themes/ours.",
-        ),
-        click.option(
-            "--theme-option",
-            "theme_options",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Set an option of the theme; repeatable.",
-        ),
-        click.option(
-            "--templates",
-            type=InputPath("folder"),
-            metavar="FOLDER",
-            help="Folder of templates and files that override the theme's.",
-        ),
-        flag(
-            "--no-report",
-            "has_report",
-            default=True,
-            flag_value=False,
-            help="Omit the report pages (broken links, missing pages, orphans).",
-        ),
-        flag(
-            "--page-templates",
-            help="Also publish the templates for new pages, in templates/.",
-        ),
-    ]
 
+    @click.option(
+        "--theme",
+        metavar="NAME",
+        help="Theme: a name, or the path of a theme folder, like themes/ours.",
+    )
+    @click.option(
+        "--theme-option",
+        "theme_options",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Set an option of the theme; repeatable.",
+    )
+    @click.option(
+        "--templates",
+        type=InputPath("folder"),
+        metavar="FOLDER",
+        help="Folder of templates and files that override the theme's.",
+    )
+    @flag(
+        "--no-report",
+        "has_report",
+        default=True,
+        flag_value=False,
+        help="Omit the report pages (broken links, missing pages, orphans).",
+    )
+    @flag(
+        "--page-templates",
+        help="Also publish the templates for new pages, in templates/.",
+    )
     @wraps(command)
     def run(
         *words: Any,
@@ -78,12 +76,30 @@ def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
         )
         return command(*words, choice=choice, **options)
 
-    return decorated(run, decorators)
+    return run
 
 
 def book_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options; the command gets their ``BookRequest`` as ``books``."""
+    file_option = partial(
+        click.option, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE"
+    )
 
+    @file_option("--single", help="Write all pages into one HTML file.")
+    @file_option(
+        "--pdf", help="Write all pages into a PDF; needs Chromium or WeasyPrint."
+    )
+    @file_option("--epub", help="Write all pages into a book for e-readers.")
+    @click.option(
+        "--only",
+        metavar="PAGE",
+        help="Put only this page or folder, and all below it, into these files.",
+    )
+    @click.option(
+        "--pdf-engine",
+        type=click.Choice(["auto", "chromium", "weasyprint"]),
+        help="What prints the PDF. [default: Chromium, else WeasyPrint]",
+    )
     @wraps(command)
     def with_request(
         *args: Any, only: str | None, pdf_engine: PdfEngine | None, **options: Any
@@ -99,33 +115,7 @@ def book_options(command: Callable[..., Any]) -> Callable[..., Any]:
         books = BookRequest(tuple(files), only or "", pdf_engine or "auto")
         return command(*args, books=books, **options)
 
-    texts = {
-        "single": "Write all pages into one HTML file.",
-        "pdf": "Write all pages into a PDF; needs Chromium or WeasyPrint.",
-        "epub": "Write all pages into a book for e-readers.",
-    }
-    decorators = [
-        *(
-            click.option(
-                f"--{name}",
-                type=click.Path(path_type=Path, dir_okay=False),
-                metavar="FILE",
-                help=text,
-            )
-            for name, text in texts.items()
-        ),
-        click.option(
-            "--only",
-            metavar="PAGE",
-            help="Put only this page or folder, and all below it, into these files.",
-        ),
-        click.option(
-            "--pdf-engine",
-            type=click.Choice(["auto", "chromium", "weasyprint"]),
-            help="What prints the PDF. [default: Chromium, else WeasyPrint]",
-        ),
-    ]
-    return decorated(with_request, decorators)
+    return with_request
 
 
 def site_summary(done: folders.Built | Exported, pages: str) -> str:

@@ -239,7 +239,10 @@ def parse_config(text: str, source: str = FILE_NAME) -> Config:
         name: _Table(document.get(name, {}), name, problems).section(kind)
         for name, kind in SECTIONS.items()
     }
-    sections["service"] = _service(sections["service"], problems)
+    service: ServiceSection = sections["service"]
+    if service.token_command and service.token_file:
+        problems.append("service.token_file: give either token_command or token_file")
+    sections["service"] = replace(service, url=service.url.rstrip("/"))
     config = Config(wikis=tuple(found.values()), **sections)
     _Table(document, "", problems).refuse_others(["wiki", *SECTIONS])
     check_folders(found, config.site.output, problems)
@@ -261,12 +264,6 @@ def parse_markup(values: Mapping[str, object], source: str) -> MarkupSection:
     if table.problems:
         raise ConfigError(f"{source} is wrong", problems=tuple(table.problems))
     return section
-
-
-def _service(section: ServiceSection, problems: list[str]) -> ServiceSection:
-    if section.token_command and section.token_file:
-        problems.append("service.token_file: give either token_command or token_file")
-    return replace(section, url=section.url.rstrip("/"))
 
 
 class _WikiKeys(Struct):
@@ -329,7 +326,9 @@ def render_config(config: Config) -> str:
         name = lines[1 : lines.index("]")]
         blocks.append(_render_section(lines.rstrip(), getattr(config, name)))
         if name == "site" and config.site.options:
-            blocks.append(_render_options(config.site.options))
+            given = config.site.options.items()
+            options = [f"{_toml(key)} = {_toml(value)}" for key, value in given]
+            blocks.append("\n".join(["[site.options]", *options]) + "\n")
     return "\n".join(blocks)
 
 
@@ -365,11 +364,6 @@ def _render_section(lines: str, section: Struct) -> str:
         return f"{line[1]} = {_toml(held)}"
 
     return _KEY.sub(render, lines) + "\n"
-
-
-def _render_options(options: Mapping[str, OptionValue]) -> str:
-    lines = [f"{_toml(key)} = {_toml(value)}" for key, value in options.items()]
-    return "\n".join(["[site.options]", *lines]) + "\n"
 
 
 def _toml(value: OptionValue) -> str:

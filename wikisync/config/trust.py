@@ -51,11 +51,14 @@ def refuse_foreign(
     path: Path, status: os.stat_result, environment: Mapping[str, str]
 ) -> None:
     """See that a configuration is this user's, or allowed; else ConfigError."""
-    own = _own_users(environment)
-    for owned, user in _owners(path, status):
-        if user not in own and not _is_safe(path.parent, environment):
+    user, called_by = os.geteuid(), environment.get("SUDO_UID", "")
+    own = {user, 0}
+    if user == 0 and called_by.isascii() and called_by.isdigit():
+        own = {user, int(called_by)}
+    for owned, owner in _owners(path, status):
+        if owner not in own and not _is_safe(path.parent, environment):
             raise ConfigError(
-                f"{owned} belongs to {_name(user)}, and {path.name} may name commands"
+                f"{owned} belongs to {_name(owner)}, and {path.name} may name commands"
                 " to run",
                 hint=f"if you trust them, run: {_command(path.parent, environment)}",
             )
@@ -165,13 +168,6 @@ def _said(folder: Path, config: Config) -> Mapping[str, object]:
         if value:
             found[key] = value
     return found
-
-
-def _own_users(environment: Mapping[str, str]) -> frozenset[int]:
-    user, called_by = os.geteuid(), environment.get("SUDO_UID", "")
-    if user == 0 and called_by.isascii() and called_by.isdigit():
-        return frozenset({user, int(called_by)})
-    return frozenset({user, 0})
 
 
 def _owners(path: Path, status: os.stat_result) -> Iterator[tuple[Path, int]]:
