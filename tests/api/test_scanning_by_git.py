@@ -163,7 +163,7 @@ async def test_new_renamed_and_removed_pages_are_seen(
     assert (await commit_and_push(cloned)).code == 0
     scanning_cost = 9
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(replica._scanning, "_request_cost_bytes", 1)
+        patched.setattr(replica, "_request_cost_bytes", 1)
         snapshot = await replica.snapshot()
     assert len(asked.take()) == len(BY_GIT) + scanning_cost - 1
     moved = {f"moved{slug[2:]}": t for slug, t in PAGES.items() if slug[:2] == "d1"}
@@ -588,7 +588,7 @@ async def test_server_that_leaves_nothing_out_is_understood(
 async def test_changes_that_build_on_trees_which_are_not_here_are_asked_for_whole(
     service: EmbeddedService, replica: WikiReplica, asked: Asked
 ) -> None:
-    trees = replica._scanning._trees
+    trees = replica._trees
     await service.put_file(OWNER, f"{ONE}.md", b"edited\n")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(git, "objects_in", _without_held)

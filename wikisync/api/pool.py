@@ -151,9 +151,6 @@ LateNotice = Callable[[str], contextlib.AbstractContextManager[None]]
 """Says what is waited for, where that takes longer than a person expects."""
 
 
-Heard = Callable[[Request, Mapping[str, str]], None]
-
-
 class Pool:
     """The connections to one service."""
 
@@ -165,7 +162,7 @@ class Pool:
         clock: Clock,
         proxy: Proxy | None = None,
         late_notice: LateNotice = lambda _action: contextlib.nullcontext(),
-        heard: Heard = lambda _request, _headers: None,
+        heard: Callable[[Request, Mapping[str, str]], None] = lambda *_answer: None,
     ) -> None:
         """``late_notice`` surrounds each wait for an answer; ``heard`` gets headers."""
         self.address = address

@@ -9,7 +9,7 @@ refuses one that has a namesake (Q5).
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -32,7 +32,6 @@ from wikisync.core.model import (
     Page,
     PageState,
     Slug,
-    Snapshot,
     is_dashed,
     name_key,
     temporary_name,
@@ -44,8 +43,8 @@ AHEAD_MAX_S = 2.0
 or waited for a limit."""
 
 
-class WikiReplica:
-    """The remote side of a sync."""
+class WikiReplica(Scanning):
+    """The remote side of a sync: a wiki that is scanned, and written to."""
 
     def __init__(
         self,
@@ -66,20 +65,16 @@ class WikiReplica:
         ``request_cost_bytes`` says how much of a list costs as much as one request;
         ``spool`` is a folder for files on their way to the service.
         """
-        self._wiki = wiki
-        self._spool = spool
-        self._attachments = attachments or AttachmentSource(wiki)
-        self.history = WikiHistory(wiki.client, wiki.owner)
-        """Its commits, where git has them."""
-        self._known = KnownPages(tag=tag, pages=pages, again=again)
-        self._scanning = Scanning(
+        super().__init__(
             wiki,
-            self._known,
-            self.history,
+            KnownPages(tag=tag, pages=pages, again=again),
+            WikiHistory(wiki.client, wiki.owner),
             trees,
             reads_max=reads_max,
             request_cost_bytes=request_cost_bytes,
         )
+        self._spool = spool
+        self._attachments = attachments or AttachmentSource(wiki)
         self.turn = asyncio.Lock()
         """Held while a page is sent."""
         self._ahead = asyncio.Lock()
@@ -91,25 +86,6 @@ class WikiReplica:
     def name(self) -> str:
         """The wiki's address for people."""
         return self._wiki.web_url
-
-    async def head(self) -> str:
-        """The newest commit; empty where it is not known now."""
-        return await self._scanning.head()
-
-    async def follows(self, head: str, earlier: str) -> bool | None:
-        """Whether HEAD has an earlier commit before it; None where that is unknown."""
-        return await self.history.follows(head, earlier)
-
-    def await_pages(self, slugs: Iterable[Slug]) -> None:
-        """Pages that the next scans are to read, whatever git says."""
-        self._scanning.awaited = frozenset(slugs)
-
-    async def snapshot(self) -> Snapshot:
-        """Look at every page: one request, and one more for each big page.
-
-        Its tag is set only when every page could be seen as it is.
-        """
-        return await self._scanning.snapshot()
 
     async def read(self, slug: Slug) -> Page:
         """One page as of now; NotFound, or ProtocolViolation where the text was cut."""
@@ -170,12 +146,6 @@ class WikiReplica:
             await self._wiki.delete_page(slug)
             self.last_window_s = self._wiki.client.now() - read_at
             self._known.note_gone(slug)
-
-    async def other_files(
-        self, *, has_uploads: bool = False
-    ) -> Mapping[str, str] | None:
-        """Git's ids of files that are no pages; None if unknown."""
-        return await self._scanning.files(has_uploads=has_uploads)
 
     def read_attachment(
         self, path: AttachmentPath, version: str = ""

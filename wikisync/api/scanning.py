@@ -10,7 +10,7 @@ one kind.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -73,18 +73,23 @@ class Scanning:
     ) -> None:
         self._wiki = wiki
         self._known = known
-        self._history = history
+        self.history = history
+        """The wiki's commits, where git has them."""
         self._trees = trees or TreeCache()
         self._asks_git = trees is not None
         self._reads_max = reads_max
         self._request_cost_bytes = request_cost_bytes
         self._has_notified = False
-        self.awaited: frozenset[Slug] = frozenset()
+        self._awaited: frozenset[Slug] = frozenset()
         self._files: tuple[str, bool, Mapping[str, str]] | None = None
-        """What ``files`` gave last, of which commit, and whether with uploads."""
+        """What ``other_files`` gave last, of which commit, and whether with uploads."""
 
     async def snapshot(self) -> Snapshot:
-        """What the wiki holds; RemoteError where the list cannot be had."""
+        """Look at every page: one request, and one more for each big page.
+
+        Its tag is set only when every page could be seen as it is; RemoteError where
+        the list cannot be had.
+        """
         known = self._known
         size = known.mark.size
         is_small = size is not None and size < self._request_cost_bytes
@@ -102,12 +107,22 @@ class Scanning:
     async def head(self) -> str:
         """The newest commit; empty where it is not known now."""
         try:
-            return await self._history.head() or ""
+            return await self.history.head() or ""
         except errors.RemoteError as error:
             log.info("%s: HEAD is not known: %s", self._wiki.owner, error.message)
             return ""
 
-    async def files(self, *, has_uploads: bool) -> Mapping[str, str] | None:
+    async def follows(self, head: str, earlier: str) -> bool | None:
+        """Whether HEAD has an earlier commit before it; None where that is unknown."""
+        return await self.history.follows(head, earlier)
+
+    def await_pages(self, slugs: Iterable[Slug]) -> None:
+        """Pages that the next scans are to read, whatever git says."""
+        self._awaited = frozenset(slugs)
+
+    async def other_files(
+        self, *, has_uploads: bool = False
+    ) -> Mapping[str, str] | None:
         """Git's ids of all files that are no pages, by path; None if unknown."""
         head = self._known.mark.head or await self.head()
         if self._files is None or self._files[:2] != (head, has_uploads):
@@ -135,7 +150,7 @@ class Scanning:
         known = self._known
         changes, suspects = await self._changes(known.mark.head, head), known.suspects
         if head == known.mark.head:
-            suspects |= self.awaited  # somebody says that they changed all the same
+            suspects |= self._awaited  # somebody says that they changed all the same
             if not suspects:
                 return known.same()
         scan = Scan.after(known.scanned)
@@ -158,7 +173,7 @@ class Scanning:
         trees = self._trees
         try:
             root = await asyncio.to_thread(trees.load, before)
-            await self._history.bring_trees(head, trees)
+            await self.history.bring_trees(head, trees)
             return await asyncio.to_thread(page_changes, trees.trees, root, trees.root)
         except (errors.RemoteError, NotAPack, TreeMissing, OddTree) as error:
             raise Unexplained(str(error)) from error
@@ -269,7 +284,7 @@ class Scanning:
         try:
             with suppress(TreeMissing):
                 await asyncio.to_thread(self._trees.load, self._known.mark.head)
-            await self._history.bring_trees(head, self._trees)
+            await self.history.bring_trees(head, self._trees)
         except (errors.RemoteError, NotAPack, TreeMissing) as error:
             log.info("%s: git does not say what changes: %s", self._wiki.owner, error)
             return ""

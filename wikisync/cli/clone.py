@@ -68,9 +68,6 @@ def clone(
     return _report_clone(console, folder, cloned)
 
 
-# -- the report --------------------------------------------------------------------
-
-
 def _report_clone(console: Console, folder: Path, cloned: pulled.Pulled) -> int:
     notes = [one for wiki in cloned.wikis for one in (*wiki.absent, *wiki.notes)]
     show_problems(console, pulled.labelled(cloned), [*cloned.skipped, *notes])

@@ -135,9 +135,6 @@ def command(
     return show_report(console, exported, is_strict=strict, findings=findings)
 
 
-# -- the report --------------------------------------------------------------------
-
-
 def show_report(
     console: Console,
     exported: exporting.Exported,

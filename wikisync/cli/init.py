@@ -27,7 +27,6 @@ from wikisync.folder.workspace import refuse_overlaps
 from wikisync.workspace import creating
 from wikisync.workspace.cloning import folder_names
 from wikisync.workspace.configured import find_workspace
-from wikisync.workspace.creating import Planned, pages_in
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.rights import (
     Service,
@@ -280,7 +279,7 @@ def _checked_config(
 EXPIRY_WARNING_DAYS = 30
 
 
-def report_found(console: Console, planned: Planned) -> None:
+def report_found(console: Console, planned: creating.Planned) -> None:
     """What was found, and what wikisync may do with it; all of it on stderr."""
     service, today = planned.service, datetime.now(UTC).date()
     version = f", version {service.version}" if service.version else ""
@@ -297,10 +296,10 @@ def report_found(console: Console, planned: Planned) -> None:
     for one in planned.rights:
         folder = planned.folder_of(one)
         pages = "not counted" if one.pages is None else counted(one.pages, "page")
-        here = pages_in(folder)
+        here = creating.pages_in(folder)
         also = f", {here} here already in {folder}" if here else ""
         console.note(f"{one.wiki.owner}: {pages}{also}; wikisync {one.sentence()}")
-    loose = pages_in(planned.root, below=False)
+    loose = creating.pages_in(planned.root, below=False)
     if loose:
         console.warn(
             f"{planned.root} itself holds pages ({loose}), which belong to no wiki;"
@@ -328,7 +327,7 @@ def token_sentence(service: Service, today: date) -> str:
     return f"{scopes}, {end}" + (f"; {token.unknown}" if token.unknown else "")
 
 
-def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
+def next_steps(planned: creating.Planned) -> Sequence[tuple[str, str]]:
     """Commands to run now, each with what it does."""
     at: list[str | Path] = (
         [] if planned.root.resolve() == Path.cwd() else ["-C", planned.root]
@@ -340,7 +339,7 @@ def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
     ]
     if all(one.writes is False for one in planned.rights):
         steps = [(f"{sync} --pull", "downloads the pages; nothing can be uploaded")]
-    elif any(pages_in(planned.folder_of(one)) for one in planned.rights):
+    elif any(creating.pages_in(planned.folder_of(one)) for one in planned.rights):
         steps[1:] = [
             (
                 f"{sync} --adopt hold",
@@ -351,7 +350,7 @@ def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
     return (*steps, (command_line("watch", *at), "syncs continuously from then on"))
 
 
-def report(console: Console, planned: Planned, *, is_dry_run: bool) -> None:
+def report(console: Console, planned: creating.Planned, *, is_dry_run: bool) -> None:
     """Print what was done, or would be."""
     if console.as_json:
         shown = _as_json(planned, is_dry_run=is_dry_run)
@@ -377,7 +376,7 @@ def report(console: Console, planned: Planned, *, is_dry_run: bool) -> None:
         console.note(f"  {command:<{width}}  {what}")
 
 
-def _as_json(planned: Planned, *, is_dry_run: bool) -> dict[str, object]:
+def _as_json(planned: creating.Planned, *, is_dry_run: bool) -> dict[str, object]:
     token = planned.service.token
     return {
         "workspace": str(planned.root),
@@ -400,7 +399,7 @@ def _as_json(planned: Planned, *, is_dry_run: bool) -> dict[str, object]:
                 "kind": one.wiki.owner.kind,
                 "path": one.wiki.owner.full_path,
                 "folder": str(planned.folder_of(one)),
-                "pages_here": pages_in(planned.folder_of(one)),
+                "pages_here": creating.pages_in(planned.folder_of(one)),
                 **fields(one, "pages writes deletes because"),
             }
             for one in planned.rights

@@ -5,13 +5,8 @@ from pathlib import Path
 
 import click
 
+from wikisync.cli import options
 from wikisync.cli.console import Console
-from wikisync.cli.options import (
-    flag,
-    json_option,
-    network_disk_option,
-    workspace_option,
-)
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync import report_sync
 from wikisync.config import WikiSection
@@ -35,7 +30,7 @@ def decision_command(name: str, decision: Decision, text: str) -> click.Command:
 
     @click.command(name, help=text, epilog=f"Example: wikisync {name} handbook:1")
     @click.argument("batch")
-    @workspace_option
+    @options.workspace_option
     @token_option
     @click.pass_obj
     def command(
@@ -110,7 +105,7 @@ REASON_CHARS_MAX = 500
 @click.command(name="pause", epilog='Example: wikisync pause handbook "the big move"')
 @click.argument("wiki", required=False)
 @click.argument("reason", default="")
-@workspace_option
+@options.workspace_option
 @click.pass_obj
 def pause(console: Console, start: Path, wiki: str | None, reason: str) -> int:
     """Pause WIKI until `resume`: it is not read, written or checked for deletions.
@@ -133,7 +128,7 @@ def pause(console: Console, start: Path, wiki: str | None, reason: str) -> int:
 
 @click.command(name="resume", epilog="Example: wikisync resume handbook")
 @click.argument("wiki", required=False)
-@workspace_option
+@options.workspace_option
 @click.pass_obj
 def resume(console: Console, start: Path, wiki: str | None) -> int:
     """Resume the sync of WIKI, or of every paused wiki of the workspace."""
@@ -152,9 +147,9 @@ def resume(console: Console, start: Path, wiki: str | None) -> int:
     name="adopt", epilog="Example: wikisync adopt\n\nwikisync adopt handbook --yes"
 )
 @click.argument("wikis", nargs=-1, metavar="[WIKI]...")
-@workspace_option
-@flag("-y", "--yes", "is_yes", help="Do not ask for confirmation.")
-@network_disk_option
+@options.workspace_option
+@options.flag("-y", "--yes", "is_yes", help="Do not ask for confirmation.")
+@options.network_disk_option
 @token_option
 @click.pass_obj
 def adopt(
@@ -198,9 +193,9 @@ def adopt(
     name="undo", epilog="Example: wikisync undo\n\nwikisync undo handbook --yes"
 )
 @click.argument("wiki", required=False)
-@workspace_option
-@flag("-y", "--yes", "is_yes", help="Do not ask for confirmation.")
-@json_option
+@options.workspace_option
+@options.flag("-y", "--yes", "is_yes", help="Do not ask for confirmation.")
+@options.json_option
 @token_option
 @click.pass_obj
 def undo(
@@ -265,9 +260,6 @@ def _report_undo(console: Console, planned: Undo, done: Undo | None) -> int:
     if done is not None and done.left:
         return code or ExitCode.HELD
     return code
-
-
-# -- shown -------------------------------------------------------------------------
 
 
 def _show_undo(console: Console, planned: Undo) -> None:

@@ -207,9 +207,6 @@ def _restore_all(
     return 1 if failed else 0
 
 
-# -- shown -------------------------------------------------------------------------
-
-
 def _size(version: restoring.Version) -> int:
     return len(version.text.encode("utf-8", "surrogatepass"))
 

@@ -138,44 +138,45 @@ token_option = click.option(
 )
 
 
-_WIKIS = [
-    click.option(
-        "--project",
-        "projects",
-        multiple=True,
-        metavar="PATH",
-        help="Wiki of this project; repeatable.",
-    ),
-    click.option(
-        "--group",
-        "groups",
-        multiple=True,
-        metavar="PATH",
-        help="Wiki of this group; repeatable.",
-    ),
-    flag(
-        "--all",
-        "is_all",
-        help="With --group: all wikis below it. Alone: all wikis you can see.",
-    ),
-]
-
-
 def wiki_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that name wikis of a service."""
-    return decorated(command, _WIKIS)
+    options = [
+        click.option(
+            "--project",
+            "projects",
+            multiple=True,
+            metavar="PATH",
+            help="Wiki of this project; repeatable.",
+        ),
+        click.option(
+            "--group",
+            "groups",
+            multiple=True,
+            metavar="PATH",
+            help="Wiki of this group; repeatable.",
+        ),
+        flag(
+            "--all",
+            "is_all",
+            help="With --group: all wikis below it. Alone: all wikis you can see.",
+        ),
+    ]
+    return decorated(command, options)
 
 
 def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The service's URL, a token, and wikis, given to the command as ``selection``."""
-    exclude = click.option(
+
+    @url_option
+    @wiki_options
+    @click.option(
         "--exclude",
         "excluded",
         multiple=True,
         metavar="PATH",
         help="Skip the wiki of PATH and the wikis below it; repeatable.",
     )
-
+    @token_option
     @wraps(command)
     def run(*words: Any, **options: Any) -> Any:
         from wikisync.workspace.discovery import Selection
@@ -184,7 +185,7 @@ def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
         selection = Selection(*(options.pop(name) for name in names))
         return command(*words, selection=selection, **options)
 
-    return decorated(run, [url_option, *_WIKIS, exclude, token_option])
+    return run
 
 
 class Connection(Struct, frozen=True):

@@ -220,9 +220,6 @@ def build(
     return show_report(console, built, is_strict=strict)
 
 
-# -- the report --------------------------------------------------------------------
-
-
 def show_report(console: Console, built: folders.Built, *, is_strict: bool) -> int:
     """Print what a build did and give its exit code."""
     report, problems = built.report, built.problems

@@ -27,22 +27,10 @@ from wikisync.sync.decide.ledger import LogEntry
 from wikisync.sync.replica import Replica
 from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.report import read_health
-from wikisync.workspace.configured import (
-    ConfiguredWorkspace,
-    find_workspace,
-    named_page,
-    named_pages,
-    refuse_unknown,
-)
+from wikisync.workspace import configured, restoring
 from wikisync.workspace.diff_text import unified
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
-from wikisync.workspace.restoring import (
-    DIGITS,
-    Revisions,
-    read_revisions,
-    refuse_missing,
-)
 from wikisync.workspace.sentences import local_time
 from wikisync.workspace.service import Credentials
 from wikisync.workspace.status import (
@@ -81,7 +69,7 @@ def status(
     command changes nothing and also works while `wikisync watch` runs. Without the
     service it uses the folders alone.
     """
-    workspace = find_workspace(start).without(excluded)
+    workspace = configured.find_workspace(start).without(excluded)
     chosen = workspace.wikis(wikis) if wikis else workspace.config.synced_wikis
     with open_workspace(
         workspace, is_read_only=True, allows_network_disk=True
@@ -140,7 +128,7 @@ async def _scan(
 
 def _show_status(
     console: Console,
-    workspace: ConfiguredWorkspace,
+    workspace: configured.ConfiguredWorkspace,
     found: Sequence[WikiStatus],
     notices: Sequence[str],
 ) -> None:
@@ -203,7 +191,7 @@ def diff(
     For a page that was edited on both sides, show what each side changed since the last
     sync.  PAGE is a page's file, FOLDER/SLUG, or a folder.
     """
-    workspace = find_workspace(start)
+    workspace = configured.find_workspace(start)
     wanted = wanted_pages(workspace, pages)
     with open_workspace(
         workspace, is_read_only=True, allows_network_disk=True
@@ -228,9 +216,6 @@ def diff(
     return 0
 
 
-# -- the texts ---------------------------------------------------------------------
-
-
 async def _since_base(opened: OpenWorkspace, wanted: Wanted) -> list[Shown]:
     shown: list[Shown] = []
     for section, named in wanted:
@@ -238,7 +223,9 @@ async def _since_base(opened: OpenWorkspace, wanted: Wanted) -> list[Shown]:
         known, local = opened.known(section), opened.local(section)
         here, base = (await local.snapshot()).pages, known.base()
         if slugs is not None:
-            refuse_unknown(section, missing_from(slugs, here.keys() | base.keys()))
+            configured.refuse_unknown(
+                section, missing_from(slugs, here.keys() | base.keys())
+            )
         for slug in sorted(here.keys() | base.keys()):
             is_same = slug in here and slug in base
             if is_same and here[slug].digest == base[slug].local:
@@ -276,7 +263,7 @@ async def _of_wiki(
     wiki = await opened.synced(client, section)
     options = CycleOptions(pages=slugs, folder=opened.match_of(section))
     result = await opened.cycle(wiki, options)
-    refuse_unknown(section, unknown_of(wiki.known, [result], slugs))
+    configured.refuse_unknown(section, unknown_of(wiki.known, [result], slugs))
     names = {move.target: move.slug for move in result.plan.moves}
     shown: list[Shown] = []
     for action in result.plan.actions:
@@ -349,7 +336,7 @@ def log(
 
     PAGE is a page's file, FOLDER/SLUG, or a folder.
     """
-    workspace = find_workspace(start)
+    workspace = configured.find_workspace(start)
     with open_workspace(
         workspace, is_read_only=True, allows_network_disk=True
     ) as opened:
@@ -361,17 +348,17 @@ def log(
                     "--revisions needs the name of a page",
                     hint="wikisync log handbook/home.md --revisions",
                 )
-            section, named = named_page(workspace, page)
+            section, named = configured.named_page(workspace, page)
             slug = opened.page_of(section, named)
-            reading = read_revisions(opened, section, slug, credentials)
+            reading = restoring.read_revisions(opened, section, slug, credentials)
             _show_revisions(console, asyncio.run(reading), limit)
             return 0
         if page is not None and whole is None:
-            section, named = named_pages(workspace, page)
+            section, named = configured.named_pages(workspace, page)
             slugs, known = opened.pages_of(section, [named]), opened.known(section)
             found = [(section, one) for s in slugs for one in known.events(limit, s)]
             if not found and not named.endswith("/"):
-                asyncio.run(refuse_missing(opened, section, named))
+                asyncio.run(restoring.refuse_missing(opened, section, named))
         else:
             for section in (whole,) if whole else workspace.config.wikis:
                 events = opened.known(section).events(limit)
@@ -404,7 +391,7 @@ def _show_events(
         console.lines(f"{local_time(event.at)}  {section.folder}: {sentence(event)}")
 
 
-def _show_revisions(console: Console, found: Revisions, limit: int) -> None:
+def _show_revisions(console: Console, found: restoring.Revisions, limit: int) -> None:
     rows = found.rows[:limit]
     counts = [found.line_counts(row) for row in rows]
     if console.as_json:
@@ -418,9 +405,8 @@ def _show_revisions(console: Console, found: Revisions, limit: int) -> None:
     for row, (added, removed) in zip(rows, counts, strict=True):
         what = f"renamed from {row.was}" if row.kind == "renamed" else row.kind
         lines = f" +{added} -{removed}" if added or removed else ""
-        console.lines(
-            f"{row.commit[:DIGITS]}  {local_time(row.at)}  {row.author}: {what}{lines}"
-        )
+        commit = row.commit[: restoring.DIGITS]
+        console.lines(f"{commit}  {local_time(row.at)}  {row.author}: {what}{lines}")
     if found.since and len(found.rows) <= limit:
         console.note(f"the history is known since {local_time(found.since)}")
 
