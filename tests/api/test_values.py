@@ -27,7 +27,7 @@ def test_name_of_another_endpoint_counts_more_than_one_that_is_near() -> None:
 
 def test_newer_name_that_is_given_already_is_refused() -> None:
     with pytest.raises(UsageError, match="name is given twice"):
-        check_values(Endpoint.EDIT, {"name": "a"}, {"name": "b"})
+        check_values(Endpoint.EDIT, {"name": "a", "also": {"name": "b"}})
 
 
 def test_name_of_another_endpoint_is_refused_with_its_place() -> None:
@@ -52,7 +52,7 @@ def test_endpoint_without_parameters_says_so() -> None:
 
 
 def test_newer_parameters_go_unchecked() -> None:
-    checked = check_values(Endpoint.STAR, {}, {"brand_new": [1, {"a": None}]})
+    checked = check_values(Endpoint.STAR, {"also": {"brand_new": [1, {"a": None}]}})
 
     assert checked == {"brand_new": [1, {"a": None}]}
 

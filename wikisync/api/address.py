@@ -138,7 +138,23 @@ def _normal(text: str) -> str:
             hint=f"write {scheme}://{shown_address(text)}",
         )
     url = _parsed(text)
-    _refuse_what_no_service_has(url, text)
+    if url.scheme not in {"http", "https"}:
+        raise UsageError(
+            f"{shown_address(text)} is neither http nor https",
+            hint=f"give the service's web address, like {EXAMPLE}",
+        )
+    if url.user is not None or url.password is not None:
+        raise UsageError(
+            f"{shown_address(text)} contains a user name or a password, which could"
+            " leak",
+            hint="remove it from the URL and set WIKISYNC_TOKEN",
+        )
+    if url.raw_query_string or url.raw_fragment or "/-/" in url.raw_path:
+        raise UsageError(
+            f"{shown_address(text)} is the address of a page, not of the service",
+            hint=f"give only the service, like {url.origin()}, "
+            "and name the wiki with --project or --group",
+        )
     return f"{url.scheme}://{url.raw_authority}{url.raw_path}"
 
 
@@ -157,26 +173,6 @@ def _parsed(text: str) -> URL:
             f"{shown_address(text)} names no host", hint=f"give it like {EXAMPLE}"
         )
     return url
-
-
-def _refuse_what_no_service_has(url: URL, text: str) -> None:
-    if url.scheme not in {"http", "https"}:
-        raise UsageError(
-            f"{shown_address(text)} is neither http nor https",
-            hint=f"give the service's web address, like {EXAMPLE}",
-        )
-    if url.user is not None or url.password is not None:
-        raise UsageError(
-            f"{shown_address(text)} contains a user name or a password, which could"
-            " leak",
-            hint="remove it from the URL and set WIKISYNC_TOKEN",
-        )
-    if url.raw_query_string or url.raw_fragment or "/-/" in url.raw_path:
-        raise UsageError(
-            f"{shown_address(text)} is the address of a page, not of the service",
-            hint=f"give only the service, like {url.origin()}, "
-            "and name the wiki with --project or --group",
-        )
 
 
 def shown_address(text: str) -> str:

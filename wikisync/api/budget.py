@@ -283,7 +283,15 @@ class Budget:
                 break
             pause_s = wait.until - self._clock()
             if not request.waits or pause_s > self._settings.rate_limit_pause_max_s:
-                raise self._refusal(request, area, wait, pause_s)
+                error = RateLimited(
+                    f"cannot {request.purpose.action}: {wait}",
+                    url=self._address.url(request.path),
+                    retry_after_s=pause_s,
+                    hint=LIMIT_HINT,
+                    is_write=request.is_write,
+                )
+                error.is_everywhere = self.is_everywhere(area)
+                raise error
             self._notify_pause(pause_s, str(wait))
             await self._sleep(pause_s)
         if area not in self._waits:
@@ -330,19 +338,6 @@ class Budget:
             for area, wait in self._waits.items()
             if area.sort == "reads" and wait.until > now
         ]
-
-    def _refusal(
-        self, request: Request, area: Area, wait: Wait, pause_s: float
-    ) -> RateLimited:
-        error = RateLimited(
-            f"cannot {request.purpose.action}: {wait}",
-            url=self._address.url(request.path),
-            retry_after_s=pause_s,
-            hint=LIMIT_HINT,
-            is_write=request.is_write,
-        )
-        error.is_everywhere = self.is_everywhere(area)
-        return error
 
     # -- after a request -------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 import msgspec
 from msgspec import Struct
@@ -152,7 +152,7 @@ class Projects:
             is_timed = is_timed and endpoint == Endpoint.LIST
             given.setdefault("order_by", "updated_at" if is_timed else "id")
         given.setdefault("per_page", self.client.settings.per_page)
-        values = _values(endpoint, given)
+        values = check_values(endpoint, given)
         is_of_user = "{user_id}" in endpoint.template
         what = _LISTED[endpoint].format(owner)
         about: About = "user" if is_of_user else "project" if owner else "service"
@@ -188,7 +188,7 @@ class Projects:
         project: Id,
         options: Values,
     ) -> T:
-        query = query_of(_values(endpoint, options))
+        query = query_of(check_values(endpoint, options))
         purpose = self.client.purpose(action, "project", project)
         request = Request("GET", endpoint.path(id=project), purpose, query)
         return await self.client.fetch(request, kind)
@@ -462,7 +462,7 @@ class Projects:
     ) -> Request:
         """A write with a JSON body, or a multipart one where a file is in it."""
         request = self._request(endpoint, action, **about)
-        values = _values(endpoint, given or {})
+        values = check_values(endpoint, given or {})
         if request.method == "DELETE":
             return replace(request, query=query_of(values))
         for name, value in values.items():
@@ -487,12 +487,6 @@ _LISTED: Mapping[Endpoint, str] = {
     Endpoint.SHARE_LOCATIONS: "the groups that project {} can be shared with",
     Endpoint.STARRERS: "who starred project {}",
 }
-
-
-def _values(endpoint: Endpoint, given: Values) -> dict[str, object]:
-    also = cast("Values | None", given.get("also"))
-    named = {name: value for name, value in given.items() if name != "also"}
-    return check_values(endpoint, named, also)
 
 
 def _uploading(

@@ -5,6 +5,7 @@ What a value may be, the service says.
 
 import difflib
 from collections.abc import Mapping
+from typing import cast
 
 import msgspec
 
@@ -18,26 +19,24 @@ def named(endpoint: Endpoint) -> str:
     return f"{endpoint.method} {endpoint.template}"
 
 
-def check_values(
-    endpoint: Endpoint,
-    values: Mapping[str, object],
-    also: Mapping[str, object] | None = None,
-) -> dict[str, object]:
+def check_values(endpoint: Endpoint, given: Mapping[str, object]) -> dict[str, object]:
     """The values as they go to the service; those that are None are left out.
 
-    Names in ``also`` are not checked.  UsageError for parameters that are unknown,
-    missing, given twice or exclude each other.
+    Names in the mapping that is given as ``also`` are not checked.  UsageError for
+    parameters that are unknown, missing, given twice or exclude each other.
     """
     known, rules = parameters_of(endpoint), rules_of(endpoint)
+    also = cast("Mapping[str, object]", given.get("also") or {})
+    values = {name: value for name, value in given.items() if name != "also"}
     for name in values:
         if name not in known:
             raise _unknown(endpoint, name)
     checked = {name: value for name, value in values.items() if value is not None}
-    for name in checked.keys() & (also or {}).keys():
+    for name in checked.keys() & also.keys():
         raise UsageError(
             f"{named(endpoint)}: {name} is given twice", hint=f"remove one {name}"
         )
-    checked |= also or {}
+    checked |= also
     for name, row in known.items():
         if row.is_required and name not in checked:
             raise UsageError(
@@ -49,11 +48,11 @@ def check_values(
             hint=f"give at least one of {', '.join(rules.one_of)}",
         )
     for names in rules.exclusive:
-        given = [name for name in names if name in checked]
-        if len(given) > 1:
+        both = [name for name in names if name in checked]
+        if len(both) > 1:
             raise UsageError(
-                f"{named(endpoint)} does not take {' together with '.join(given)}",
-                hint=f"omit {' or '.join(given)}",
+                f"{named(endpoint)} does not take {' together with '.join(both)}",
+                hint=f"omit {' or '.join(both)}",
             )
     try:
         msgspec.json.encode(checked, enc_hook=lambda _file: "")

@@ -176,9 +176,7 @@ WHERE = (
     click.option("--project", metavar="PATH", help="Wiki of this project."),
     click.option("--group", metavar="PATH", help="Wiki of this group."),
 )
-read = partial(
-    service_command.service_command, command, prepare=_on_wiki, kind=PageCommand
-)
+read = partial(service_command.command_of, command, prepare=_on_wiki, kind=PageCommand)
 write = partial(read, is_write=True)
 
 
@@ -257,7 +255,7 @@ def _run_create(
         )
 
     page = _ask(connection, create)
-    _reported(connection, page, "created")
+    report(connection, page, f"created page {page.slug} of {connection.owner}")
 
 
 @write(
@@ -309,7 +307,8 @@ def _run_edit(
             last_commit_sha=last_commit_sha,
         )
 
-    _reported(connection, _ask(connection, edit), "edited")
+    edited = _ask(connection, edit)
+    report(connection, edited, f"edited page {edited.slug} of {connection.owner}")
 
 
 def _without_title(page: str, text: str) -> str:
@@ -322,10 +321,6 @@ def _without_title(page: str, text: str) -> str:
             hint="write the title into the front matter, and give the text with --file",
         )
     return text_without(text)
-
-
-def _reported(connection: Connection, page: WikiPageRecord, verb: str) -> None:
-    report(connection, page, f"{verb} page {page.slug} of {connection.owner}")
 
 
 @write(SLUG, YES, *WHERE)

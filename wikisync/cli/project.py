@@ -70,8 +70,8 @@ def command() -> None:
     """
 
 
-read = partial(service_command.service_command, command)
-write = partial(service_command.service_command, command, is_write=True)
+read = partial(service_command.command_of, command)
+write = partial(service_command.command_of, command, is_write=True)
 
 
 def _ask(connection: Connection, operate: Callable[[Projects], Awaitable[Any]]) -> Any:

@@ -247,7 +247,7 @@ def with_paths(connection: Connection, options: dict[str, Any]) -> Connection:
     return connection
 
 
-def service_command(
+def command_of(
     group: click.Group,
     *parameters: Callable[..., Any],
     name: str = "",
