@@ -6,12 +6,10 @@ for the whole list unless it is too small to be one of several.  Links of keyset
 are followed, never made (``docs/service.md`` "Paging").
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
 from msgspec import Struct
@@ -19,10 +17,8 @@ from msgspec.structs import replace
 
 from wikisync.api.answers import NOT_THE_API_HINT
 from wikisync.api.request import Request
+from wikisync.api.settings import ClientSettings
 from wikisync.errors import ProtocolViolation
-
-if TYPE_CHECKING:
-    from wikisync.api.client import Client
 
 COUNT_DIGITS_MAX = 16
 PART_RECORDS_MIN = 20
@@ -125,19 +121,31 @@ class Part(Struct, Generic[T], frozen=True):
     """Whether the service says that this was the last, where nothing follows."""
 
 
+class PartSource(Protocol):
+    """What parts are asked of: the client."""
+
+    settings: ClientSettings
+
+    async def part(self, request: Request, kind: type[T]) -> Part[T]:
+        """One part of a list."""
+
+    def shown(self, request: Request) -> str:
+        """The URL of a request for messages."""
+
+
 class Listing(AsyncIterator[T]):
     """The records of a paged list; nothing is asked before the first is wanted."""
 
     def __init__(
         self,
-        client: Client,
+        source: PartSource,
         request: Request,
         kind: type[T],
         *,
         is_one_page: bool = False,
     ) -> None:
         self.request = request
-        self._client = client
+        self._source = source
         self._kind = kind
         self._is_one_page = is_one_page
         self._opening: Part[T] | None = None
@@ -155,7 +163,7 @@ class Listing(AsyncIterator[T]):
 
     async def _first(self) -> Part[T]:
         if self._opening is None:
-            self._opening = await self._client.part(self.request, self._kind)
+            self._opening = await self._source.part(self.request, self._kind)
         return self._opening
 
     async def _walk(self) -> AsyncGenerator[T, None]:
@@ -178,18 +186,18 @@ class Listing(AsyncIterator[T]):
                 before = part.records
             if query is None:
                 return
-            settings = self._client.settings
+            settings = self._source.settings
             if query in asked or len(asked) >= settings.list_requests_max:
                 raise ProtocolViolation(
                     f"cannot {self.request.purpose.action}: "
                     "the list of the service never ends",
-                    url=self._client.shown(self.request),
+                    url=self._source.shown(self.request),
                     hint=NOT_THE_API_HINT,
                 )
             asked.add(query)
             here = query
             request = replace(self.request, query=query)
-            part = await self._client.part(request, self._kind)
+            part = await self._source.part(request, self._kind)
 
     def _beyond(self, part: Part[T], query: str, count: int) -> str | None:
         """The query of what may follow a part that names nothing; None for the end."""
@@ -204,7 +212,7 @@ class Listing(AsyncIterator[T]):
             raise ProtocolViolation(
                 f"cannot {self.request.purpose.action}: the list stops after {count}"
                 f" records without an end marker",
-                url=self._client.shown(self.request),
+                url=self._source.shown(self.request),
                 hint="configure the proxy in front of the service to pass Link headers",
             )
         log.info(
