@@ -16,7 +16,7 @@ from wikisync.service.server import running_service
 from wikisync.site.mirror import Mirror, open_mirror
 from wikisync.site.model import SiteOptions
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.exporting import build, check_output, pull
+from wikisync.workspace.exporting import ExportRequest, build, check_output, pull
 from wikisync.workspace.folders import held_cache
 from wikisync.workspace.identity import service_of
 from wikisync.workspace.keeping import Keeping
@@ -49,6 +49,9 @@ DESCRIPTION = (
 def command(console: Console, output: Path) -> int:
     """Export the user guide from an embedded service and print the site's location."""
     check_output(output)
+    options = SiteOptions(
+        title=SITE_TITLE, description=DESCRIPTION, theme_options=OPTIONS
+    )
     # another port each time makes another service of it, so nothing is kept
     with (
         tempfile.TemporaryDirectory(prefix="wikisync-demo-") as name,
@@ -57,17 +60,10 @@ def command(console: Console, output: Path) -> int:
         data, cache = Path(name, "service"), Path(name, "cache")
         with held_cache(cache), open_mirror(cache) as mirror:
             client, pulled = asyncio.run(serve_and_pull(data, mirror, progress))
-            exported = build(
-                client,
-                pulled,
-                output,
-                mirror,
-                SiteOptions(
-                    title=SITE_TITLE, description=DESCRIPTION, theme_options=OPTIONS
-                ),
-                progress,
-                keeping=Keeping((), service_of(client), allow_emptying=True),
-            )
+            service = service_of(client)
+            keeping = Keeping((), service, allow_emptying=True)
+            request = ExportRequest(service, output, site=options)
+            exported = build(request, client, pulled, mirror, keeping, progress)
     code = show_report(console, exported)
     console.note("the broken link is on purpose: its page shows how a site marks one")
     console.note("open in a browser:")

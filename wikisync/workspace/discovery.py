@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -41,16 +41,17 @@ class Selection(Struct, frozen=True):
         """Whether a wiki is left out."""
         return any(_is_at_or_below(owner.full_path, path) for path in self.excluded)
 
-    def options(self) -> Iterator[str]:
-        """The options that lead to wikis, as ``WikiOrigin.asked_by`` has them."""
-        yield from (f"--project {path}" for path in self.projects)
-        yield from (self.group_option(path) for path in self.groups)
+    def searches(self) -> Iterator[tuple[str, str, str]]:
+        """What leads to wikis: the option, and the kind and path that it names."""
+        yield from ((f"--project {path}", "project", path) for path in self.projects)
+        below = " --all" if self.is_all else ""
+        yield from ((f"--group {path}{below}", "group", path) for path in self.groups)
         if self.is_all and not self.groups:
-            yield "--all"
+            yield "--all", "", ""
 
-    def group_option(self, path: str) -> str:
-        """The option that leads to the wikis of a group."""
-        return f"--group {path}" + (" --all" if self.is_all else "")
+    def options(self) -> Sequence[str]:
+        """The options that lead to wikis, as ``WikiOrigin.asked_by`` has them."""
+        return [option for option, _, _ in self.searches()]
 
     def means(self, owner: WikiOwner, asked_by: str) -> bool:
         """Whether a wiki belongs to what is selected, though it was not found."""
@@ -128,13 +129,7 @@ async def find_wikis(
     selection.check()
     selection = selection.named(client.address)
     found = Found(selection)
-    searches = [
-        *((f"--project {path}", "project", path) for path in selection.projects),
-        *((selection.group_option(one), "group", one) for one in selection.groups),
-    ]
-    if selection.is_all and not selection.groups:
-        searches.append(("--all", "", ""))
-    for option, kind, path in searches:
+    for option, kind, path in selection.searches():
         try:
             await _search(client, found, option, kind, path)
         except RemoteError as error:

@@ -87,14 +87,18 @@ def export_wikis(request: ExportRequest, credentials: Credentials) -> Exported:
         check_output(output)
     check_books(request.books)
     client, selection = credentials.open_selected(request.url, request.selection)
+    published = published_wikis(output) if output else ()
     keeping = Keeping(
-        published_wikis(output) if output else (),
+        [wiki for wiki in published if wiki.pages],
         service_of(client),
         replaces=request.replaces,
         allow_emptying=request.allow_emptying,
     )
     keeping.refuse_without_token(client, is_anonymous=request.is_anonymous)
-    check_theme(request.site)
+    site = request.site
+    # without options, the build reads the theme that came with this program soon enough
+    if site.theme != DEFAULT_THEME or site.theme_options or site.templates:
+        load_theme(site.theme, project=site.templates, options=site.theme_options)
     made = output or request.books.files[0][1]
     cache = request.cache or default_cache(str(client.address), made, credentials.env)
     check_apart(made, cache)
@@ -116,16 +120,7 @@ def export_wikis(request: ExportRequest, credentials: Credentials) -> Exported:
                 progress=progress,
             )
         )
-        return build(
-            client,
-            pulled,
-            output,
-            mirror,
-            request.site,
-            progress,
-            keeping=keeping,
-            books=request.books,
-        )
+        return build(request, client, pulled, mirror, keeping, progress)
 
 
 async def pull(
@@ -205,19 +200,17 @@ def _in_utc(stamp: str | None) -> str:
 
 
 def build(
+    request: ExportRequest,
     client: Client,
     pulled: Pulled,
-    output: Path | None,
     mirror: Mirror,
-    options: model.SiteOptions,
-    progress: Progress,
-    *,
     keeping: Keeping,
-    books: BookRequest = NO_BOOKS,
+    progress: Progress,
 ) -> Exported:
     """Make the site of what was pulled; UsageError where that is no wiki with pages."""
     from wikisync.site.book.writing import with_books  # slow to load
 
+    output, books = request.output, request.books
     kept = keeping.kept(pulled, mirror, output) if output else []
     if not pulled.wikis and pulled.failed:
         raise pulled.failed[0].error
@@ -235,8 +228,8 @@ def build(
             f"no wiki of the site {output} could be read: {kept[0].reason}",
             hint="the site was not changed; fix the cause and export again",
         )
-    title = options.title or site_title([*sources, *published], client)
-    options, cache = replace(options, title=title), mirror.folder / SITE_FOLDER
+    title = request.site.title or site_title([*sources, *published], client)
+    options, cache = replace(request.site, title=title), mirror.folder / SITE_FOLDER
     site = None
     if output:
         site = build_site(
@@ -298,12 +291,3 @@ def check_output(output: Path) -> None:
         # nothing is left behind should the wikis turn out to be out of reach
         with suppress(OSError):
             output.rmdir()
-
-
-def check_theme(options: model.SiteOptions) -> None:
-    """Refuse a theme that cannot be used before anything is read."""
-    given = options.theme_options
-    if options.theme == DEFAULT_THEME and not (given or options.templates):
-        # it came with this program; the build reads it soon enough
-        return
-    load_theme(options.theme, project=options.templates, options=given)

@@ -448,21 +448,17 @@ def held_cache(cache: Path) -> Iterator[None]:
     with locked(cache, f"the cache {cache}"):
         tag = cache / CACHE_TAG
         if not tag.exists():
-            _write_tag(tag)
+            try:
+                make_private_file(tag)
+                tag.write_text(CACHE_TAG_TEXT, encoding="utf-8")
+            except OSError as exc:
+                # a tag that was cut off would still make the folder ours
+                tag.unlink(missing_ok=True)
+                raise errors.FolderError(
+                    f"cannot write to the cache {cache}: {exc.strerror}",
+                    hint="free some space, or choose another folder with --cache",
+                ) from exc
         yield
-
-
-def _write_tag(tag: Path) -> None:
-    try:
-        make_private_file(tag)
-        tag.write_text(CACHE_TAG_TEXT, encoding="utf-8")
-    except OSError as exc:
-        # a tag that was cut off would still make the folder ours
-        tag.unlink(missing_ok=True)
-        raise errors.FolderError(
-            f"cannot write to the cache {tag.parent}: {exc.strerror}",
-            hint="free some space, or choose another folder with --cache",
-        ) from exc
 
 
 def _refuse_foreign(cache: Path) -> None:

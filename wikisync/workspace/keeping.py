@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from wikisync.api.client import Client
 from wikisync.core.model import Problem, WikiOwner, removals_max
@@ -59,27 +59,20 @@ class KeptWiki(Struct, frozen=True):
         return Problem("wiki-kept", str(self.wiki.owner), message, TO_REMOVE)
 
 
-class Keeping:
+class Keeping(Struct):
     """What an export knows of the wikis that the site holds."""
 
-    def __init__(
-        self,
-        published: Sequence[PublishedWiki],
-        service: str,
-        *,
-        replaces: bool = False,
-        allow_emptying: bool = False,
-    ) -> None:
-        self.published = tuple(wiki for wiki in published if wiki.pages)
-        self.problems: list[Problem] = []
-        """What a person should know of wikis that were read all the same."""
-        self.notes: list[Problem] = []
-        """Wikis that leave the site because the service says that they are no more."""
-        self._service = service
-        self._replaces = replaces
-        self._allows_emptying = allow_emptying
-        self._leaving: set[WikiOwner] = set()
-        self._reasons: dict[WikiOwner, str] = {}
+    published: Sequence[PublishedWiki]
+    """Those with pages."""
+    service: str
+    replaces: bool = False
+    allow_emptying: bool = False
+    problems: list[Problem] = field(default_factory=list)
+    """What a person should know of wikis that were read all the same."""
+    notes: list[Problem] = field(default_factory=list)
+    """Wikis that leave the site because the service says that they are no more."""
+    leaving: set[WikiOwner] = field(default_factory=set)
+    reasons: dict[WikiOwner, str] = field(default_factory=dict)
 
     @property
     def options(self) -> frozenset[str]:
@@ -93,7 +86,7 @@ class Keeping:
 
     def may_leave(self, wiki: PublishedWiki) -> bool:
         """Whether the site may be made without a wiki."""
-        return self._allows_emptying or wiki.owner in self._leaving
+        return self.allow_emptying or wiki.owner in self.leaving
 
     def refuse_without_token(self, client: Client, *, is_anonymous: bool) -> None:
         """Refuse to export without a token what was exported with one."""
@@ -123,23 +116,23 @@ class Keeping:
         others = [
             wiki
             for wiki in missing
-            if wiki.origin.service not in {"", self._service}
+            if wiki.origin.service not in {"", self.service}
             or not found.selection.means(wiki.owner, wiki.origin.asked_by)
         ]
-        if not self._replaces and not self._allows_emptying:
-            services = {wiki.origin.service for wiki in others} - {"", self._service}
+        if not self.replaces and not self.allow_emptying:
+            services = {wiki.origin.service for wiki in others} - {"", self.service}
             if services:
                 raise UsageError(
                     f"the site holds wikis of {' and '.join(sorted(services))}, and"
-                    f" this export is of {self._service}; nothing was changed",
+                    f" this export is of {self.service}; nothing was changed",
                     hint="add --replace if that is the new address of the same service"
                     " or if the site should be replaced, or choose another folder with"
                     " -o",
                 )
             refuse_leaving(others)
-        self._leaving.update(wiki.owner for wiki in others)
+        self.leaving.update(wiki.owner for wiki in others)
         for wiki in missing:
-            if wiki.owner not in self._leaving:
+            if wiki.owner not in self.leaving:
                 await self._ask(client, wiki, found)
         self._keep_apart(missing, found)
 
@@ -159,12 +152,12 @@ class Keeping:
                     f" has it",
                 )
             else:
-                self._reasons[wiki.owner] = found.failed.get(option, error).message
+                self.reasons[wiki.owner] = found.failed.get(option, error).message
             return
         except RemoteError as error:
             if await is_of_all(client, error):
                 raise
-            self._reasons[wiki.owner] = error.message
+            self.reasons[wiki.owner] = error.message
             return
         there = wiki_of(client, record, asked_by=option)
         if is_switched_off(record):
@@ -172,19 +165,19 @@ class Keeping:
         elif found.selection.excludes(there.owner) or (
             option.endswith("--all") and not found.selection.means(there.owner, "")
         ):
-            self._reasons[wiki.owner] = (
+            self.reasons[wiki.owner] = (
                 f"it is now {there.owner}, which this command does not include"
             )
         else:
             other = next((one for one in found.wikis if _has_path_of(one, wiki)), None)
             found.add(there)
-            if other is not None and other.is_named and not self._replaces:
+            if other is not None and other.is_named and not self.replaces:
                 self.problems.append(_of_another(other, there, option))
             elif other is None and option not in found.failed:
                 self.problems.append(_unlisted(there))
 
     def _leave(self, wiki: PublishedWiki, reason: str) -> None:
-        self._leaving.add(wiki.owner)
+        self.leaving.add(wiki.owner)
         message = f"removed from the site: {reason}"
         self.notes.append(Problem("wiki-removed", str(wiki.owner), message))
 
@@ -197,13 +190,13 @@ class Keeping:
             if moved is not None and not other.is_named:
                 # a list names both
                 continue
-            if self._replaces:
-                self._leaving.add(wiki.owner)
+            if self.replaces:
+                self.leaving.add(wiki.owner)
                 if moved is not None:
                     found.wikis.remove(moved)
                 continue
             found.wikis.remove(other)
-            self._reasons[wiki.owner] = (
+            self.reasons[wiki.owner] = (
                 f"another {wiki.owner.kind} has its path now (id {other.id}, the site"
                 f" has id {wiki.origin.id}); --replace publishes that one instead"
             )
@@ -223,13 +216,13 @@ class Keeping:
                 continue
             if one:
                 pulled.wikis.remove(one)
-                self._reasons[wiki.owner] = (
+                self.reasons[wiki.owner] = (
                     f"the service lists {one.pages} of its {wiki.pages} pages"
                 )
             elif error := index.find(wiki.owner, wiki.origin):
-                self._reasons[wiki.owner] = error.message
-            reason = self._reasons.get(wiki.owner, "the service no longer lists it")
-            name = name_of(self._service, wiki.owner.kind, wiki.origin.id)
+                self.reasons[wiki.owner] = error.message
+            reason = self.reasons.get(wiki.owner, "the service no longer lists it")
+            name = name_of(self.service, wiki.owner.kind, wiki.origin.id)
             noted = mirror.noted(name)
             if noted.number and not _is_shrunk(wiki, noted.count):
                 staying.append(KeptWiki(wiki, reason, noted.number, noted.read_at))
