@@ -159,7 +159,7 @@ class WatchedWiki(WikiCycles):
             before = self._wiki.found
             is_same = (found.owner, found.id) == (before.owner, before.id)
             self._wiki = replace(self._wiki, found=found) if is_same else None
-            self._note_found(found)
+            self.synced.notes, self.synced.warnings = found.notes, found.warnings
         return await super()._connected(scope)
 
     async def scan(self) -> bool:

@@ -88,9 +88,6 @@ def pages_in(folder: Path, *, below: bool = True) -> int:
     return count
 
 
-# -- the folder --------------------------------------------------------------------
-
-
 def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
     """See that a workspace may be made here; else FolderError."""
     real = root.resolve()
@@ -114,9 +111,6 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
             hint="make it writable, or choose another folder",
         )
     refuse_network_disk(there, is_allowed=allows_network_disk)
-
-
-# -- writing -----------------------------------------------------------------------
 
 
 def write_workspace(planned: Planned) -> None:

@@ -80,9 +80,6 @@ def _line(sign: str, line: str) -> str:
     return f"{sign}{line}\n\\ No newline at end of file\n"
 
 
-# -- words -------------------------------------------------------------------------
-
-
 def _coloured(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
     """The lines of one change, what is not the same in them in bold."""
     old, new = _WORD.findall("".join(removed)), _WORD.findall("".join(added))

@@ -211,9 +211,6 @@ def _remember(state: State, owner: WikiOwner, found: Located) -> None:
         state.remember(name, str(replace(found, at=time.time())))
 
 
-# -- what is said --------------------------------------------------------------------
-
-
 def _another_wiki(
     section: WikiSection, there: Located, known_id: int | None, ours: Located | None
 ) -> Halted:

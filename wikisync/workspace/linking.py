@@ -189,8 +189,6 @@ class TranslatedWiki:
         self._last = None
         await self._wiki.delete(slug, expected=expected)
 
-    # -- attachments -------------------------------------------------------------
-
     def read_attachment(
         self, path: AttachmentPath, version: str = ""
     ) -> AsyncIterator[bytes]:

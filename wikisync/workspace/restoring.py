@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
@@ -244,9 +243,10 @@ def versions_of(
     names = {slug, *(path for path, page in known.aliases().items() if page == slug)}
     late = _late(known, slug)
     mine = (
-        entry
+        (entry, page[1])
         for entry in trash.entries()
-        if (page := _page_in(entry)) is not None
+        # what it was of, or was the conflict file of
+        if (page := parse_path(page_of_conflict(entry.path) or entry.path))
         if page[0] in names or _late(known, page[0]) == late
     )
     found = _trashed(trash, mine)
@@ -262,11 +262,11 @@ def versions_of(
     if text is not None:
         found.insert(0, Version(None, LAST_SYNC, text, page_format))
     # a restore keeps what it replaces in the trash and beside the base
-    return [
-        one
-        for before, one in pairwise([None, *found])
-        if one and not _is_same(before, one)
-    ]
+    kept = found[:1]
+    for one in found[1:]:
+        if (one.text, one.is_conflict) != (kept[-1].text, kept[-1].is_conflict):
+            kept.append(one)
+    return kept
 
 
 def _late(known: WikiState, slug: Slug) -> Slug:
@@ -275,22 +275,9 @@ def _late(known: WikiState, slug: Slug) -> Slug:
     return slug if known.base().keys() & {slug, given} else given
 
 
-def _is_same(before: Version | None, one: Version) -> bool:
-    said = one.text, one.is_conflict
-    return before is not None and (before.text, before.is_conflict) == said
-
-
-def _page_in(entry: Trashed) -> tuple[Slug, Format] | None:
-    """The page that a text in the trash was of, or was the conflict file of."""
-    return parse_path(page_of_conflict(entry.path) or entry.path)
-
-
-def _trashed(trash: Trash, entries: Iterable[Trashed]) -> list[Version]:
+def _trashed(trash: Trash, entries: Iterable[tuple[Trashed, Format]]) -> list[Version]:
     found: list[Version] = []
-    for entry in entries:
-        page = _page_in(entry)
-        if page is None:
-            continue
+    for entry, page_format in entries:
         try:
             text = decode_page(trash.read(entry), entry.path)
         except (errors.NotFound, errors.FolderError):
@@ -298,7 +285,7 @@ def _trashed(trash: Trash, entries: Iterable[Trashed]) -> list[Version]:
         if isinstance(text, str):
             is_conflict = page_of_conflict(entry.path) is not None
             where = f"{'conflict file' if is_conflict else 'trash'}: {entry.why}"
-            found.append(Version(entry.at, where, text, page[1], is_conflict))
+            found.append(Version(entry.at, where, text, page_format, is_conflict))
     return found
 
 

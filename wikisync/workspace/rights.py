@@ -200,9 +200,6 @@ class WikiRights(Struct, frozen=True):
         return f"can read, write and upload, but not delete: {self.because}"
 
 
-# -- the service -------------------------------------------------------------------
-
-
 async def check_token(url: str, token: str | None, notify: Notify = None) -> Service:
     """What the service at this base URL says of the token."""
     if token is None:
@@ -289,10 +286,24 @@ async def name_wikis(
     notify: Notify = None,
 ) -> Selection:
     """A selection with these paths, each as that of a project or of a group."""
+    projects, groups = [*selection.projects], [*selection.groups]
     async with client_at(url, token, notify) as client:
-        for path in paths:
-            selection = await _with(client, selection, path)
-    return selection
+        for path in map(client.address.path_of, paths):
+            named = groups if await _is_group(client, path) else projects
+            if path not in named:
+                named.append(path)
+    return replace(selection, projects=tuple(projects), groups=tuple(groups))
+
+
+async def _is_group(client: Client, path: str) -> bool:
+    """Whether a path is that of a group, and of no project."""
+    try:
+        await client.project(path)
+    except NotFound:
+        with suppress(NotFound):
+            await client.group(path)
+            return True
+    return False
 
 
 async def check_wikis(
@@ -318,25 +329,6 @@ async def check_wikis(
     ]
     notes = [one for one in scanned if isinstance(one, Problem)]
     return rights, [*found.skipped, *notes]
-
-
-async def _with(client: Client, selection: Selection, path: str) -> Selection:
-    """The selection with a path, which a project has, or else a group."""
-    path = client.address.path_of(path)
-    try:
-        await client.project(path)
-    except NotFound:
-        try:
-            await client.group(path)
-        except NotFound:
-            pass
-        else:
-            return replace(selection, groups=_added(selection.groups, path))
-    return replace(selection, projects=_added(selection.projects, path))
-
-
-def _added(paths: tuple[str, ...], path: str) -> tuple[str, ...]:
-    return paths if path in paths else (*paths, path)
 
 
 async def _scan(

@@ -181,9 +181,6 @@ def _token_of(command: Sequence[str], messages: Messages) -> str:
     return line
 
 
-# -- the secret of webhooks ---------------------------------------------------------
-
-
 def hook_secret(file: str, environment: Mapping[str, str], named: str) -> str:
     """What webhooks bring: of the variable, or of the file; else nothing.
 

@@ -13,7 +13,6 @@ from wikisync.core.model import Problem, Slug
 from wikisync.errors import ExitCode, Halted, NotFound, WikisyncError
 from wikisync.sync.decide.plan import CreateLocal, CreateRemote, Notice, Rebind
 from wikisync.sync.run import parts
-from wikisync.workspace.identity import Located
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, WikiMoved
 from wikisync.workspace.runner import CycleOutcome, ScanScope
 
@@ -151,13 +150,11 @@ class WikiCycles:
             wiki = await self._opened.synced(
                 self._client, self.section, asks_first=self._asks_first
             )
-            self._note_found(wiki.found)
+            self.synced.notes = wiki.found.notes
+            self.synced.warnings = wiki.found.warnings
             await self._begin(wiki)
             self._wiki = wiki
         return self._wiki
-
-    def _note_found(self, found: Located) -> None:
-        self.synced.notes, self.synced.warnings = found.notes, found.warnings
 
     async def _begin(self, wiki: SyncedWiki) -> None:
         """Do what comes before the first cycle."""
