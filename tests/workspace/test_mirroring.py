@@ -38,6 +38,8 @@ from wikisync.site.model import WikiSource
 from wikisync.site.sources import WikiFiles, scan_wiki
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import pull
+from wikisync.workspace.identity import service_of
+from wikisync.workspace.keeping import Keeping
 from wikisync.workspace.mirroring import CHECK_S, Mirroring, mirror_wiki
 from wikisync.workspace.pulled import Pulled
 
@@ -83,8 +85,8 @@ class Desk:
             verify=verify,
             now=lambda: 1_800_000_000.0 + self.passed_s,
         )
-        chosen = Selection(is_all=True)
-        return await pull(client, chosen, mirroring, progress=SilentProgress())
+        chosen, keeping = Selection(is_all=True), Keeping((), service_of(client))
+        return await pull(client, chosen, mirroring, keeping, SilentProgress())
 
     def texts(self, owner: model.WikiOwner = OWNER) -> dict[model.Slug, str]:
         """What the copy of a wiki holds."""
@@ -294,7 +296,8 @@ async def test_same_id_on_another_service_is_another_wiki(
         client = Client(other.url, other.token)
         chosen = Selection(projects=("docs/handbook",))
         mirroring = Mirroring(client, desk.mirror)
-        pulled = await pull(client, chosen, mirroring, progress=SilentProgress())
+        keeping = Keeping((), service_of(client))
+        pulled = await pull(client, chosen, mirroring, keeping, SilentProgress())
     assert pulled.wikis[0].wiki.copy != desk.noted().number
     assert desk.texts()[HOME] == "welcome\n"
 

@@ -59,10 +59,9 @@ def command(console: Console, output: Path) -> int:
     ):
         data, cache = Path(name, "service"), Path(name, "cache")
         with held_cache(cache), open_mirror(cache) as mirror:
-            client, pulled = asyncio.run(serve_and_pull(data, mirror, progress))
-            service = service_of(client)
-            keeping = Keeping((), service, allow_emptying=True)
-            request = ExportRequest(service, output, site=options)
+            reading = serve_and_pull(data, mirror, progress)
+            client, keeping, pulled = asyncio.run(reading)
+            request = ExportRequest(keeping.service, output, site=options)
             exported = build(request, client, pulled, mirror, keeping, progress)
     code = show_report(console, exported)
     console.note("the broken link is on purpose: its page shows how a site marks one")
@@ -73,16 +72,16 @@ def command(console: Console, output: Path) -> int:
 
 async def serve_and_pull(
     data: Path, mirror: Mirror, progress: Progress
-) -> tuple[Client, Pulled]:
+) -> tuple[Client, Keeping, Pulled]:
     """Run the service as long as it takes to read all its wikis."""
     progress.start("start the service", None)
     async with running_service(data) as running:
         await load_folder(running, guide_folder())
         client = Client(running.url, running.first_token)
-        pulled = await pull(
-            client, Selection(is_all=True), Mirroring(client, mirror), progress=progress
-        )
-    return client, pulled
+        keeping = Keeping((), service_of(client), allow_emptying=True)
+        mirroring, everything = Mirroring(client, mirror), Selection(is_all=True)
+        pulled = await pull(client, everything, mirroring, keeping, progress)
+    return client, keeping, pulled
 
 
 def guide_folder() -> Path:

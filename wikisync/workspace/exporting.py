@@ -110,16 +110,10 @@ def export_wikis(request: ExportRequest, credentials: Credentials) -> Exported:
         mirroring = Mirroring(
             client, mirror, allow_emptying=request.allow_emptying, verify=request.verify
         )
-        pulled = asyncio.run(
-            pull(
-                client,
-                selection,
-                mirroring,
-                keeping=keeping,
-                comments=request.comments,
-                progress=progress,
-            )
+        reading = pull(
+            client, selection, mirroring, keeping, progress, comments=request.comments
         )
+        pulled = asyncio.run(reading)
         return build(request, client, pulled, mirror, keeping, progress)
 
 
@@ -127,13 +121,12 @@ async def pull(
     client: Client,
     selection: Selection,
     mirroring: Mirroring,
-    *,
-    keeping: Keeping | None = None,
-    comments: bool = False,
+    keeping: Keeping,
     progress: Progress,
+    *,
+    comments: bool = False,
 ) -> Pulled:
     """Make the copies equal to the wikis; ``keeping`` knows those of the site."""
-    keeping = keeping or Keeping((), service_of(client))
     async with client:
         progress.start("find wikis", None)
         found = await find_wikis(client, selection, spared=keeping.options)
