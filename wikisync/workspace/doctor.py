@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from enum import StrEnum
+from functools import partial
 
 from msgspec import Struct
 
@@ -244,9 +245,7 @@ async def check_there(
     for finding in token_findings(service.token, datetime.now(tz=UTC).date()):
         yield finding
 
-    async def of_wiki(wiki: WikiSection) -> Sequence[Finding]:
-        return await _check_wiki(opened, service, token, wiki, notify)
-
+    of_wiki = partial(_check_wiki, opened, service, token, notify)
     wikis = opened.workspace.config.wikis
     for findings in await gather(wikis, of_wiki, in_flight=WIKIS_AT_ONCE):
         for finding in findings:
@@ -286,8 +285,8 @@ async def _check_wiki(
     opened: OpenWorkspace,
     service: Service,
     token: str | None,
-    wiki: WikiSection,
     notify: Notify,
+    wiki: WikiSection,
 ) -> Sequence[Finding]:
     is_project = wiki.kind == "project"
     try:

@@ -218,15 +218,13 @@ def _seen(
 ) -> list[tuple[Mapping[str, str], Versions]]:
     """The renames and changes that the syncs of each wiki saw, if the state tells."""
     private = workspace / PRIVATE_FOLDER
-    if not (private / STATE_FILE).exists():
-        return [({}, UNKNOWN)] * len(wikis)
-    try:
-        is_live = holder_of(private) is not None
-        with State.copy(private / STATE_FILE, is_live=is_live) as state:
-            known = [state.wiki(wiki.owner) for wiki in wikis]
-            return [(one.renames(), one.seen()) for one in known]
-    except errors.WikisyncError:
-        return [({}, UNKNOWN)] * len(wikis)
+    if (private / STATE_FILE).exists():
+        with suppress(errors.WikisyncError):
+            is_live = holder_of(private) is not None
+            with State.copy(private / STATE_FILE, is_live=is_live) as state:
+                known = [state.wiki(wiki.owner) for wiki in wikis]
+                return [(one.renames(), one.seen()) for one in known]
+    return [({}, UNKNOWN)] * len(wikis)
 
 
 def _source(workspace: Path, wiki: WikiSection, config: Config) -> model.WikiSource:
