@@ -90,7 +90,7 @@ async def test_sync_with_an_unwritten_file_is_no_good_one(
     def refuse(root: Path, *_: object) -> None:
         raise FolderError(f"cannot write into {root}")
 
-    monkeypatch.setattr("wikisync.workspace.sync_run.show_attention", refuse)
+    monkeypatch.setattr("wikisync.workspace.attention.write_attention", refuse)
     ran = await cloned.run("sync")
     assert (ran.code, ran.out) == (3, "handbook: 4 pages, nothing to do\n")
 

@@ -284,20 +284,6 @@ def write_attention(root: Path, lines: Sequence[str]) -> None:
             raise safe_open.folder_error("remove", str(path), exc) from exc
 
 
-def show_attention(
-    root: Path, sections: Sequence[WikiSection], done: Sequence[Synced]
-) -> None:
-    """Write or remove the file after a sync of these wikis, or of pages of them."""
-    before: Sequence[str] = ()
-    service = ""
-    with suppress(errors.FolderError):
-        before = read_attention(root)
-    for wiki in done:
-        if isinstance(wiki.failure, errors.AuthenticationFailed):
-            service = refused_sentence(wiki.failure.hint)
-    write_attention(root, attention_lines(sections, done, before, service=service))
-
-
 @contextmanager
 def noting_halts(root: Path) -> Iterator[None]:
     """Leave word in the file where the workspace is halted, until one is let in."""

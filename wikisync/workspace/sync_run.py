@@ -1,7 +1,7 @@
 """One sync of a workspace: some wikis at a time, and what is left for a person."""
 
 from collections.abc import Iterator, Sequence, Set
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -16,8 +16,7 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.parts import CycleOptions, CycleResult, problems_of
-from wikisync.workspace import configured
-from wikisync.workspace.attention import noting_halts, show_attention
+from wikisync.workspace import attention, configured
 from wikisync.workspace.failures import OWN_TROUBLE, own_failure
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.runner import Outage, Runner, WikiRun
@@ -68,7 +67,7 @@ async def sync_workspace(
     wanted = wanted_pages(workspace, pages)
     is_real = not request.is_dry_run
     with (
-        noting_halts(workspace.root) if is_real else nullcontext(),
+        attention.noting_halts(workspace.root) if is_real else nullcontext(),
         open_workspace(
             workspace,
             allows_network_disk=request.allows_network_disk,
@@ -93,13 +92,20 @@ async def sync_workspace(
 
 def say_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Problem]:
     """Say in the workspace what waits; a file that cannot be written is a problem."""
-    workspace = opened.workspace
+    root, sections = opened.workspace.root, opened.workspace.config.synced_wikis
+    before: Sequence[str] = ()
+    service = ""
+    with suppress(errors.FolderError):
+        before = attention.read_attention(root)
+    for wiki in done:
+        if isinstance(wiki.failure, errors.AuthenticationFailed):
+            service = attention.refused_sentence(wiki.failure.hint)
+    lines = attention.attention_lines(sections, done, before, service=service)
     try:
-        show_attention(workspace.root, workspace.config.synced_wikis, done)
+        attention.write_attention(root, lines)
     except errors.FolderError as error:
         # what was done and what waits is reported all the same
-        hint = error.hint or ""
-        yield Problem("file-unwritten", str(workspace.root), error.message, hint)
+        yield Problem("file-unwritten", str(root), error.message, error.hint or "")
 
 
 async def sync_pages(
