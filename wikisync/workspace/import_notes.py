@@ -268,7 +268,14 @@ class _Notes:
 
     def _line(self, page: _Page, line: str) -> str:
         if not self._is_github:
-            line = self._callout(page, line)
+            if callout := CALLOUT.match(line):
+                kind, title = callout[2].lower(), callout[4].rstrip("\r\n")
+                if callout[3]:
+                    self._lose(page, "a callout that folds: it is open")
+                known = ALERTS.get(kind, "note")
+                if not title and known != kind:
+                    title = kind.capitalize()
+                line = f"{callout[1]}[!{known}] {title}".rstrip() + "\n"
             if BLOCK_ID.search(line):
                 self._lose(page, "the id of a block")
                 line = BLOCK_ID.sub("", line.rstrip("\r\n")) + "\n"
@@ -291,18 +298,6 @@ class _Notes:
             page.is_comment = not page.is_comment
             first += ("<!--" if page.is_comment else "-->") + part
         return first
-
-    def _callout(self, page: _Page, line: str) -> str:
-        found = CALLOUT.match(line)
-        if found is None:
-            return line
-        kind, title = found[2].lower(), found[4].rstrip("\r\n")
-        if found[3]:
-            self._lose(page, "a callout that folds: it is open")
-        known = ALERTS.get(kind, "note")
-        if not title and known != kind:
-            title = kind.capitalize()
-        return f"{found[1]}[!{known}] {title}".rstrip() + "\n"
 
     # -- links -----------------------------------------------------------------------
 

@@ -317,7 +317,19 @@ async def check_wikis(
             raise await _with_nearest(client, error, selection) from error
 
         async def scan(wiki: FoundWiki) -> WikiRights | Problem:
-            return await _scan(client, wiki, service.token)
+            try:
+                listed = await Wiki(client, wiki.owner, wiki.id).poll_pages()
+            except (NotFound, PermissionDenied) as error:
+                if wiki.is_named:
+                    raise
+                return skipped(wiki.owner, error.message)
+            level, is_archived = None, False
+            if wiki.owner.kind == "project":
+                project = await client.project(wiki.id)
+                level = project.permissions.level if project.permissions else None
+                is_archived = bool(project.archived)
+            pages, token = _pages_in(listed), service.token
+            return rights_of(wiki, pages, token, level, is_archived=is_archived)
 
         checked = found.wikis[:WIKIS_CHECKED_MAX]
         scanned = await gather(checked, scan, in_flight=READS_MAX)
@@ -329,24 +341,6 @@ async def check_wikis(
     ]
     notes = [one for one in scanned if isinstance(one, Problem)]
     return rights, [*found.skipped, *notes]
-
-
-async def _scan(
-    client: Client, wiki: FoundWiki, token: TokenRights | None
-) -> WikiRights | Problem:
-    try:
-        listed = await Wiki(client, wiki.owner, wiki.id).poll_pages()
-    except (NotFound, PermissionDenied) as error:
-        if wiki.is_named:
-            raise
-        return skipped(wiki.owner, error.message)
-    level, is_archived = None, False
-    if wiki.owner.kind == "project":
-        project = await client.project(wiki.id)
-        level = project.permissions.level if project.permissions else None
-        is_archived = bool(project.archived)
-    pages = _pages_in(listed)
-    return rights_of(wiki, pages, token, level, is_archived=is_archived)
 
 
 def _pages_in(listed: PageList | None) -> int:
