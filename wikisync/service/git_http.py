@@ -122,7 +122,7 @@ async def receive_pack(call: Call, part: Part) -> web.StreamResponse:
         body = await _spool(call, spool, call.service.settings.git.push_bytes_max)
         git, repository = call.service.git, visit.storage.repository
         sent = await asyncio.to_thread(read_push, body, git.limits)
-        # of what is no push that can be read git itself complains
+        # of what cannot be read as a push git itself complains
         if sent is not None:
             try:
                 await check_push(sent, body, repository, git, spool)

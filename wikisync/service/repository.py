@@ -19,7 +19,7 @@ from wikisync.contract.project_schema import CommitRecord
 from wikisync.core.system.private import make_private_folder
 from wikisync.service import committing
 from wikisync.service.answers import invalid, unreadable
-from wikisync.service.committing import DEFAULT_BRANCH, Author, GitRefused
+from wikisync.service.committing import DEFAULT_BRANCH, Author, GitRefused, tip_of
 from wikisync.service.editing import CommitPlan
 from wikisync.service.settings import Limits
 from wikisync.service.tree import (
@@ -62,11 +62,7 @@ class WikiRepository:
     def tree(self) -> WikiTree:
         """The default branch now; TreeTooLarge for more than a wiki may hold."""
         with self._held() as repository:
-            commit = (
-                None
-                if repository is None
-                else committing.tip_of(repository, self.branch())
-            )
+            commit = None if repository is None else tip_of(repository, self.branch())
             if repository is None or commit is None:
                 return WikiTree()
             if self._tree.commit != commit:
@@ -122,10 +118,8 @@ class WikiRepository:
             if repository is None:
                 return []
             found = repository.branches.local
-            return [
-                (n, committing.record_of(found[n].peel(pygit2.Commit)))
-                for n in sorted(found)
-            ]
+            commits = {name: found[name].peel(pygit2.Commit) for name in sorted(found)}
+            return [(name, committing.record_of(one)) for name, one in commits.items()]
 
     def show_branch(self, branch: str) -> None:
         """Make a branch that is there the one whose files are shown."""
@@ -136,11 +130,7 @@ class WikiRepository:
     def last_commit_of(self, path: str) -> str | None:
         """The commit that gave a file its present content, or None."""
         with self._held() as repository:
-            tip = (
-                None
-                if repository is None
-                else committing.tip_of(repository, self.branch())
-            )
+            tip = None if repository is None else tip_of(repository, self.branch())
             if repository is None or tip is None:
                 return None
             commit = repository[tip].peel(pygit2.Commit)
@@ -154,11 +144,7 @@ class WikiRepository:
     def count_commits(self) -> int:
         """Commits on the default branch."""
         with self._held() as repository:
-            tip = (
-                None
-                if repository is None
-                else committing.tip_of(repository, self.branch())
-            )
+            tip = None if repository is None else tip_of(repository, self.branch())
             if repository is None or tip is None:
                 return 0
             return sum(1 for _commit in repository.walk(pygit2.Oid(hex=tip)))
@@ -312,10 +298,7 @@ class WikiRepository:
     def adopt_branch(self) -> None:
         """Where the default branch was never made, show the first there is."""
         with self._held() as repository:
-            if (
-                repository is None
-                or committing.tip_of(repository, self.branch()) is not None
-            ):
+            if repository is None or tip_of(repository, self.branch()) is not None:
                 return
             names = (str(name) for name in repository.references)
             heads = sorted(name for name in names if name.startswith("refs/heads/"))
