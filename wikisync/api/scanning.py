@@ -235,9 +235,10 @@ class Scanning:
 
         await self._each(slugs, scan, read)
         shown = {one for one in scan.identities.values() if one}
-        counts = Counter(state.identity for state in scan.pages.values())
-        if any(counts[one] > 1 for one in shown):
-            raise Unexplained("two pages have one identity")
+        if shown:
+            counts = Counter(state.identity for state in scan.pages.values())
+            if any(counts[one] > 1 for one in shown):
+                raise Unexplained("two pages have one identity")
         return late
 
     # -- by the list -------------------------------------------------------------------
