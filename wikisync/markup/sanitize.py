@@ -158,6 +158,7 @@ def cleaned_tokens(
     document = Document(clean(html))
     written, links = document.html, document.starts.get("a", ())
     pictures = document.starts.get("img", ())
+    # one has lost its address, or never had one
     if any(" href=" not in written[index] for index in links) or any(
         " src=" not in written[index] for index in pictures
     ):

@@ -241,24 +241,22 @@ def exported(
 def _selected(
     headlines: Sequence[Headline], tags: frozenset[str]
 ) -> Iterator[tuple[Headline, bool]]:
-    chosen: list[tuple[Headline, bool]] = []
     above: list[Headline] = []
     inside: int | None = None
     for headline in headlines:
         if inside is not None and headline.level > inside:
-            chosen.append((headline, True))
+            yield headline, True
             continue
         inside = None
         while above and above[-1].level >= headline.level:
             above.pop()
         if tags & set(headline.tags):
             inside = headline.level
-            chosen += ((upper, False) for upper in above)
+            yield from ((upper, False) for upper in above)
             above.clear()
-            chosen.append((headline, True))
+            yield headline, True
         else:
             above.append(headline)
-    return iter(chosen)
 
 
 class _Includes:
