@@ -461,7 +461,7 @@ class Indexer:
                 body = _PARSED_PAGES.decode(self._cache.body("parsed", parsed_key))
                 facts, html = readings.finished(
                     *(body, links, ids, self._site),
-                    lambda: clean_source(PageText.of(scanned, page).text),
+                    lambda: clean_source(PageText.all_of(scanned, [page])[0].text),
                 )
                 view = self._cache.bodies.add(html)[0]
             self._cache.store("finished", key, msgspec.msgpack.encode(facts), view)

@@ -219,7 +219,7 @@ class PageText(Struct, frozen=True):
     def all_of(
         cls, scanned: ScannedWiki, pages: Sequence[SourcePage]
     ) -> list[PageText]:
-        """The texts of pages."""
+        """The texts of pages as they are now, which may be others than at the look."""
         found = []
         for page, content in zip(pages, scanned.read_pages(pages), strict=True):
             # the key names what was read
@@ -237,14 +237,9 @@ class PageText(Struct, frozen=True):
                     code, said = "page-not-utf8", f"is not UTF-8 (byte {exc.start})"
                     said += "; such bytes are shown as \ufffd"
             advice = f"check the file {page.path}"
-            problem = model.Problem(code, page.slug, said, advice)
-            found.append(cls(page, text, digest, (problem,) if code else ()))
+            problems = (model.Problem(code, page.slug, said, advice),) if code else ()
+            found.append(cls(page, text, digest, problems))
         return found
-
-    @classmethod
-    def of(cls, scanned: ScannedWiki, page: SourcePage) -> PageText:
-        """The text as it is now, which may be another one than at the look."""
-        return cls.all_of(scanned, [page])[0]
 
 
 def folder_notes(wikis: Sequence[ScannedWiki]) -> tuple[model.Problem, ...]:
