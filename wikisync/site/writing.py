@@ -275,6 +275,7 @@ class SiteWriting:
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
         """The pages of a wiki that have to be rendered; all else of it is put."""
         scanned, slugs = self._scanned[number], self._to_compose(number)
+        # of pages' sources, those are put that are not kept as they are
         copies = {path: slug for slug, path in self._addresses[number].sources.items()}
         keys = {
             path: bytes.fromhex(scanned.pages[slug].digest)
