@@ -33,7 +33,7 @@ from wikisync.service.settings import Imports, Rendering
 from wikisync.site.preview.editor import Editor
 
 TELL = """
-import json, os, sys
+import gc, json, os, sys
 import wikisync
 try:
     import resource
@@ -45,6 +45,7 @@ print(json.dumps({
     "words": sys.argv[1:], "environment": dict(os.environ), "folder": os.getcwd(),
     "path": sys.path, "package": wikisync.__file__, "limits": limits,
     "is_isolated": sys.flags.isolated, "is_utf8": sys.flags.utf8_mode,
+    "objects_per_collection": gc.get_threshold()[0],
 }))
 """
 SECRETS = {"WIKISYNC_TOKEN": "glpat-EXAMPLE", "WIKISYNC_HOOK_SECRET": "hook-EXAMPLE"}
@@ -98,6 +99,8 @@ def test_worker_knows_little_and_runs_nowhere_in_particular(
     assert told["folder"] == "/"
     assert told["is_isolated"]
     assert told["is_utf8"]
+    # by Python's own count of 700 a page pays for several collections
+    assert told["objects_per_collection"] == 10_000
     path = told["path"]
     assert isinstance(path, list)
     assert not {"", "below", str(trap.folder), str(processes._PACKAGE)} & set(path)

@@ -8,6 +8,7 @@ the file, that is run with the words.  Isolated mode leaves out the current fold
 are found because the parent says where.
 """
 
+import gc
 import importlib.machinery
 import importlib.util
 import json
@@ -17,12 +18,15 @@ from contextlib import suppress
 from pathlib import Path
 
 PACKAGE = "wikisync"
+OBJECTS_PER_COLLECTION = 10_000
+"""New ones, before circles of them are looked for: a page has few, and many objects."""
 
 
 def begin(start: str, target: str, *words: str) -> None:
     """Set limits and the import path, then run the target."""
     given = json.loads(start)
     limit_process(given["memory_bytes_max"])
+    gc.set_threshold(OBJECTS_PER_COLLECTION)
     # searched are the places of the parent, then those of this Python itself
     path = given["path"]
     sys.path[:] = [*path, *(place for place in sys.path if place not in path)]
