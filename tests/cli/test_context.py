@@ -7,6 +7,7 @@ from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.cli.console import Console
 from wikisync.errors import NotFound, UsageError
+from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.discovery import Found, Selection, find_wikis
 from wikisync.workspace.service import Credentials
 
@@ -20,6 +21,11 @@ URL = "https://gitlab.example.com"
 def test_token_comes_from_the_environment() -> None:
     environment = {"WIKISYNC_TOKEN": " glpat-EXAMPLE\n"}
     assert Credentials(CONSOLE, None, environment).token(URL) == "glpat-EXAMPLE"
+
+
+def test_what_is_printed_of_credentials_has_no_token() -> None:
+    credentials = Credentials(CONSOLE, None, {"WIKISYNC_TOKEN": "glpat-EXAMPLE"})
+    assert "glpat" not in repr(WorkspaceDecisions(Path(), credentials))
 
 
 @pytest.mark.parametrize(

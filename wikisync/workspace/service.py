@@ -49,6 +49,9 @@ class Credentials(Struct, frozen=True):
     """What a person named on the command line; it counts more than all else."""
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
+    def __repr__(self) -> str:
+        return f"Credentials({self.token_file!r})"
+
     def token(self, url: str) -> str | None:
         """The token of the file, or of the environment; None for neither."""
         if self.token_file is not None:
