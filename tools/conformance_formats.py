@@ -28,12 +28,13 @@ from tests.markup.asciidoc.constructs import Construct, flat, read_constructs  #
 from tests.support.corpus import CORPUS  # noqa: E402
 from wikisync.core.model import Slug  # noqa: E402
 from wikisync.errors import RenderError  # noqa: E402
-from wikisync.markup.asciidoc.document import (  # noqa: E402  # noqa: E402
+from wikisync.markup.asciidoc.document import (  # noqa: E402
     KINDS,
     SERVICE_ATTRIBUTES,
+    TAG,
     choose_engine,
     is_installed,
-    mark_ids_of,
+    mark_ids,
 )
 from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
 from wikisync.markup.org import to_html as org_html  # noqa: E402
@@ -264,9 +265,8 @@ def asciidoc(compare: ModuleType, folder: Path) -> None:
         engine = choose_engine(name)
 
         def render(source: str, engine: object = engine) -> str:
-            return mark_ids_of(
-                engine.render(source, SERVICE_ATTRIBUTES, include_nothing)  # type: ignore[attr-defined]
-            )
+            html = engine.render(source, SERVICE_ATTRIBUTES, include_nothing)  # type: ignore[attr-defined]
+            return TAG.sub(mark_ids, html)
 
         try:
             right = sum(is_right(render, known) for known in constructs)
