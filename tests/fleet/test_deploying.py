@@ -15,7 +15,7 @@ from tests.test_licenses import needed
 from tests.test_recipes import ROOT, verify
 from wikisync.cli.fleet import command
 from wikisync.fleet.rows import Counts
-from wikisync.fleet.worker import Meter, lines
+from wikisync.fleet.worker import Meter, metric_lines
 
 
 def read(name: str) -> Any:
@@ -56,7 +56,9 @@ async def test_dashboard_shows_figures_that_there_are() -> None:
     meter = Meter()
     for step in ("look", "done"):
         await meter.at(step)
-    there = {line.partition(" ")[0].partition("{")[0] for line in lines(counts, meter)}
+    there = {
+        line.partition(" ")[0].partition("{")[0] for line in metric_lines(counts, meter)
+    }
     board = json.loads((ROOT / "deploy/fleet-grafana.json").read_text("utf-8"))
     asked = [one["expr"] for panel in board["panels"] for one in panel["targets"]]
     shown = set(re.findall(r"wikisync_\w+", " ".join(asked)))

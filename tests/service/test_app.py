@@ -180,6 +180,23 @@ async def test_body_that_waits_to_be_called_for_is_called_for(
     assert (answer.status, answer.json["content"]) == (201, "x" * 100)
 
 
+@pytest.mark.parametrize("header", [b"PRIVATE-TOKEN: ", b"Authorization: Bearer "])
+async def test_a_token_of_no_text_is_a_wrong_token(
+    service: EmbeddedService, header: bytes
+) -> None:
+    host, port = service.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(
+        b"GET /api/v4/version HTTP/1.1\r\nHost: %s\r\n" % host.encode()
+        + header
+        + b"\xff\r\n\r\n"
+    )
+
+    assert b" 401 " in await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+
+
 async def test_endless_body_is_refused_before_it_ends(service: EmbeddedService) -> None:
     """A body that never ends is answered all the same: memory never fills."""
     service.set_limits(body_bytes_max=100_000)

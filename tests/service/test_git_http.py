@@ -366,8 +366,9 @@ async def test_nobody_is_asked_for_a_password(api: Api, path: str) -> None:
 
 
 @pytest.mark.usefixtures("handbook")
-async def test_broken_basic_header_is_a_wrong_password(api: Api) -> None:
-    headers = {"Authorization": "Basic %%%"}
+@pytest.mark.parametrize("login", ["%%%", "é", "/w=="])
+async def test_broken_basic_header_is_a_wrong_password(api: Api, login: str) -> None:
+    headers = {"Authorization": f"Basic {login}"}
 
     assert (await api.as_user(None).get(REFERENCES, headers=headers)).status == 401
 

@@ -1,5 +1,6 @@
 """What a token may do, judged without a service; with one in ``test_init``."""
 
+from collections.abc import Callable
 from datetime import date
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.api.wire import json_answer, listening_wire
 from wikisync.cli.init import token_sentence
 from wikisync.core.model import WikiOwner
+from wikisync.errors import UsageError
 from wikisync.site.model import WikiOrigin
 from wikisync.workspace.discovery import FoundWiki
 from wikisync.workspace.rights import (
@@ -14,6 +16,7 @@ from wikisync.workspace.rights import (
     TokenRights,
     addresses_in,
     check_token,
+    may_name_wiki,
     nearest_paths,
     rights_of,
 )
@@ -126,3 +129,14 @@ def test_pasted_address_is_every_service_that_it_may_be() -> None:
         ("https://h.example/git", "docs/handbook"),
         ("https://h.example/git/docs", "handbook"),
     ]
+
+
+@pytest.mark.parametrize(
+    "url", ["https://[::1/git/x", "https://[x]/a", "https://a]b/x", "https://℀h/x"]
+)
+@pytest.mark.parametrize("ask", [addresses_in, may_name_wiki])
+def test_pasted_text_that_is_no_address_is_told(
+    url: str, ask: Callable[[str], object]
+) -> None:
+    with pytest.raises(UsageError, match="is not a URL"):
+        ask(url)

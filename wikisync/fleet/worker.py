@@ -197,7 +197,7 @@ class Meter:
             self._steps[task] = (step, now)
 
 
-def lines(counts: Counts, meter: Meter) -> Iterator[str]:
+def metric_lines(counts: Counts, meter: Meter) -> Iterator[str]:
     """The text that Prometheus reads."""
     for name in GAUGES:
         shown = name.replace("_due_s", "_due_seconds")
@@ -219,7 +219,7 @@ def worker_app(rows: Rows, meter: Meter, secret: str) -> web.Application:
         return event.object_kind == "wiki_page" and await rows.hint(path)
 
     async def show(_request: web.Request) -> web.Response:
-        text = "\n".join(lines(await rows.counts(), meter))
+        text = "\n".join(metric_lines(await rows.counts(), meter))
         return web.Response(text=f"{text}\n")
 
     app = new_app(secret.encode(), see)

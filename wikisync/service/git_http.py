@@ -6,7 +6,6 @@ What a push brings is read like any other change (``docs/service.md`` "Git").
 """
 
 import asyncio
-import binascii
 import logging
 from base64 import b64decode
 from collections.abc import Mapping
@@ -188,15 +187,16 @@ async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
 
 async def _caller(call: Call) -> Caller:
     scheme, _, credential = call.request.headers.get("Authorization", "").partition(" ")
-    try:
-        if scheme.lower() == "basic":
+    if scheme.lower() == "basic":
+        try:
             login = b64decode(credential.strip(), validate=True).decode()
-            user, _, password = login.partition(":")
-            # some scripts send the token as the user and no password
-            call = replace(call, raw={"private_token": password or user})
+        except ValueError:  # not base64, not ASCII or not UTF-8
+            raise _access_denied() from None
+        user, _, password = login.partition(":")
+        # some scripts send the token as the user and no password
+        call = replace(call, raw={"private_token": password or user})
+    try:
         return await call.caller("any")
-    except (binascii.Error, UnicodeDecodeError):
-        raise _access_denied() from None
     except Refusal as refusal:
         if refusal.status != 401:
             raise

@@ -234,10 +234,8 @@ class WikiRepository:
             return before, change, self.tree()
 
     def _read(self, repository: pygit2.Repository, commit: str) -> WikiTree:
-        read, root = (
-            committing.tree_reader(repository),
-            committing.tree_of(repository, commit),
-        )
+        read = committing.tree_reader(repository)
+        root = committing.tree_of(repository, commit)
         return WikiTree(commit, walk(read, root, self._tree.root, self._limits))
 
     @contextmanager

@@ -494,4 +494,4 @@ def id_of(number: str) -> int:
 
 def digest_of_token(secret: str) -> str:
     """What is kept of a token."""
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

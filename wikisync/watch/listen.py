@@ -14,7 +14,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 
 import msgspec
 from aiohttp import web
@@ -132,7 +131,11 @@ class Listener:
 def new_app(secret: bytes, see: See) -> web.Application:
     """An application that takes webhooks at ``/hook``."""
     app = web.Application(middlewares=[note_request], client_max_size=BODY_BYTES_MAX)
-    app.router.add_post("/hook", partial(_take_hook, secret, see))
+
+    async def hook(request: web.Request) -> web.Response:
+        return await _take_hook(secret, see, request)
+
+    app.router.add_post("/hook", hook)
     return app
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import date
 from http import HTTPStatus
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -71,7 +71,15 @@ async def find_target(url: str, notify: Notify = None) -> Target:
 
 def may_name_wiki(url: str) -> bool:
     """Whether an address has a path, which may be that of a project or group."""
-    return bool(urlsplit(url).path.strip("/"))
+    return bool(_parts(url).path.strip("/"))
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        ServiceAddress.parse(url)  # says what is wrong
+        raise
 
 
 async def probe(url: str, notify: Notify) -> str | None:
@@ -95,7 +103,7 @@ def addresses_in(url: str) -> Sequence[tuple[str, str]]:
     >>> addresses_in("https://h/git/docs/handbook")[0]
     ('https://h', 'git/docs/handbook')
     """
-    parts = urlsplit(url)
+    parts = _parts(url)
     names = [name for name in parts.path.partition("/-/")[0].split("/") if name]
     found = []
     for count in range(min(len(names), SUBPATHS_MAX + 1)):

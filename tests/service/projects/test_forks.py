@@ -248,6 +248,34 @@ async def test_fork_takes_the_picture_and_no_topics(
     assert (shown.status, shown.body) == (200, picture)
 
 
+async def test_a_picture_that_is_gone_hinders_no_fork(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    form = aiohttp.FormData()
+    form.add_field("avatar", b"\x89PNG\r\n\x1a\nbytes", filename="a.png")
+    await api.put(f"{PROJECTS}/{project}", data=form)
+    (service.service.avatar_folder(project) / "a.png").unlink()
+
+    made = await api.post(f"{PROJECTS}/{project}/fork")
+
+    assert (made.status, made.json["avatar_url"]) == (201, None)
+
+
+async def test_project_that_members_alone_may_fork_has_none_for_a_stranger(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    settings = {"visibility": "public", "forking_access_level": "private"}
+    await api.put(f"{PROJECTS}/{project}", json=settings)
+    stranger = api.as_user(await service.add_user("ann"))
+
+    seen = await stranger.get(f"{PROJECTS}/{project}")
+    refused = await stranger.post(f"{PROJECTS}/{project}/fork")
+
+    assert (seen.status, refused.status) == (200, 404)
+
+
 async def test_project_that_lets_nobody_fork_seems_to_have_no_fork(
     service: EmbeddedService, api: Api
 ) -> None:

@@ -408,6 +408,8 @@ async def test_a_folder_that_vanishes_is_told_and_the_site_stays(desk: Desk) -> 
 
 async def test_a_page_in_conflict_is_marked_everywhere(desk: Desk) -> None:
     conflict = desk.root / "handbook" / "guide.conflict.md"
+    for name in ("home.plan.md", "home.conflict.plan.md"):
+        conflict.with_name(name).write_text("no conflict file\n")
     async with (
         desk.previewing() as reader,
         reader.window("guide.html") as guide,

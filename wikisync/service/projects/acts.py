@@ -235,10 +235,8 @@ async def fork_project(call: Call) -> web.Response:
     """``POST /projects/:id/fork``: at once a project, later its repository."""
     values = edits.read_attributes(call)
     caller, source = await call.project_for(Act.STAR, is_archived_too=True)
-    level, membership = (
-        level_of_feature(source, "forking"),
-        source.membership(caller.user),
-    )
+    level = level_of_feature(source, "forking")
+    membership = source.membership(caller.user)
     is_closed = level == "disabled" or (level == "private" and not membership.is_member)
     if is_closed or not reads_code(source, membership):
         raise answers.Refusal(404, {"message": "404 Not Found"})

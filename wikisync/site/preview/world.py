@@ -410,8 +410,8 @@ def _conflicts_now(
         return last.conflicts
     found: dict[ItemKey, str] = {}
     for number, wiki in enumerate(scanned):
-        for path in _conflict_files(wiki.source.folder):
-            page = page_at(wiki, page_of_conflict(path) or "")
+        for path, both in _conflict_files(wiki.source.folder):
+            page = page_at(wiki, both)
             if page is not None and len(found) < CONFLICTS_MAX:
                 found[ItemKey(number, page.slug)] = path
     return found
@@ -502,13 +502,14 @@ def _is_listed_as_reported(wiki: ScannedWiki, path: str) -> bool:
         return False
 
 
-def _conflict_files(root: Path) -> Iterator[str]:
-    """Conflict files of a wiki, relative to its folder."""
+def _conflict_files(root: Path) -> Iterator[tuple[str, str]]:
+    """Conflict files of a wiki and the pages they are of, relative to its folder."""
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not is_ignored_folder(name)]
         for name in names:
-            if page_of_conflict(name):
-                yield os.path.relpath(f"{folder}/{name}", root)
+            path = os.path.relpath(f"{folder}/{name}", root)
+            if page := page_of_conflict(path):
+                yield path, page
 
 
 # What is wrong ----------------------------------------------------------------------
