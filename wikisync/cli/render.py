@@ -55,6 +55,8 @@ def command(
     renderer = page_files.FileRenderer(
         Format(format_name) if format_name else None, console, markup
     )
+    # one object for one file, else an array; what is written may be a folder here
+    is_single = len(files) == 1 and not files[0].is_dir()
     records: list[page_files.RenderedFile] = []
     for source in renderer.sources(map(str, files)):
         try:
@@ -70,8 +72,7 @@ def command(
         except WikisyncError as error:
             renderer.fail(error)
     if console.as_json:
-        # one object for one file, else an array
-        is_single = len(files) == 1 and not files[0].is_dir() and len(records) == 1
-        encoded = msgspec.json.encode(records[0] if is_single else records)
+        is_one = is_single and len(records) == 1
+        encoded = msgspec.json.encode(records[0] if is_one else records)
         console.result(msgspec.json.format(encoded, indent=2).decode())
     return int(ExitCode.FAILED if renderer.failures else ExitCode.DONE)

@@ -1,4 +1,4 @@
-"""What surrounds every page of a build: the site, its wikis and their groups.  Pure."""
+"""What surrounds every page of a build: the site, its wikis and their groups."""
 
 from __future__ import annotations
 

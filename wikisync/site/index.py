@@ -453,10 +453,11 @@ class Indexer:
         made_from = parsed_key, self._program, self._bases, number, url, folder
         # what went over a limit has problems that it may lose again
         key = hash_of(made_from, parsed.includes, parsed.problems)
-        facts = None if reading else self._known_finish(key, number, last, ids)
+        known = reading.finished if reading else None
+        facts = None if known else self._known_finish(key, number, last, ids)
         if facts is None:
-            if reading is not None and reading.finished is not None:
-                facts, view = reading.finished, reading.view
+            if reading is not None and known is not None:
+                facts, view = known, reading.view
             else:
                 body = _PARSED_PAGES.decode(self._cache.body("parsed", parsed_key))
                 facts, html = readings.finished(

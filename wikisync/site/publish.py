@@ -315,12 +315,15 @@ def make_linked_copy(source: Path, copy: Path) -> bool:
     if not os.path.lexists(copy):
         copy.mkdir()
         shutil.copystat(source, copy)
-    wanted = {entry.name: entry for entry in os.scandir(source)}
+    with os.scandir(source) as entries:
+        wanted = {entry.name: entry for entry in entries}
     # inodes of two disks have nothing to do with each other
     is_one_disk = source.stat().st_dev == copy.stat().st_dev
     there = set()
     is_shared = True
-    for entry in list(os.scandir(copy)):
+    with os.scandir(copy) as entries:
+        before = list(entries)
+    for entry in before:
         other = wanted.get(entry.name)
         if other and _is_one_file(other, entry, is_one_disk=is_one_disk):
             there.add(entry.name)

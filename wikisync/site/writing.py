@@ -375,15 +375,15 @@ class SiteWriting:
         return not self._output.keep_all(dict.fromkeys(paths))
 
     def _generated(self) -> generated.GeneratedPages:
-        site, composer = self._site.context, self._site
+        around = self._site
         return generated.GeneratedPages(
-            site,
-            composer.contexts,
+            around.context,
+            around.contexts,
             lambda place: replace(self._references[place], wiki=""),
             self._translate,
-            group_titles(composer.published),
+            group_titles(around.published),
             only=self._composer_of(0) if is_top(self._addresses) else None,
-            kept=composer.kept_contexts,
+            kept=around.kept_contexts,
         )
 
     def _translate(self, key: str) -> str:

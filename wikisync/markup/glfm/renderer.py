@@ -47,8 +47,12 @@ class GlfmRenderer(RendererHTML):
         """A tag; the end tag is most often all there is to say."""
         token = tokens[idx]
         # code has no tags around its content
-        is_before_code = idx + 1 < len(tokens) and tokens[idx + 1].nesting == 0
-        if token.hidden and token.nesting == -1 and is_before_code:
+        if (
+            token.hidden
+            and token.nesting == -1
+            and idx + 1 < len(tokens)
+            and tokens[idx + 1].nesting == 0
+        ):
             return "\n"
         if token.nesting == -1 and not token.attrs and not token.hidden:
             return f"</{token.tag}>\n" if token.block else f"</{token.tag}>"
