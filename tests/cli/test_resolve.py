@@ -9,7 +9,7 @@ from tests.support.workspaces import HANDBOOK, HERE, PAGES, THERE, Cloned
 from wikisync.core.model import Slug
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
-from wikisync.workspace.resolving import editor_command
+from wikisync.workspace.resolving import persons_editor
 
 
 @pytest.mark.parametrize(
@@ -248,16 +248,16 @@ async def test_editor_that_fails_takes_nothing(
 
 
 def test_editor_is_the_persons_own() -> None:
-    assert editor_command({"VISUAL": "code --wait", "EDITOR": "vi"}) == [
+    assert persons_editor({"VISUAL": "code --wait", "EDITOR": "vi"}) == [
         "code",
         "--wait",
     ]
-    assert editor_command({"EDITOR": "vi"}) == ["vi"]
+    assert persons_editor({"EDITOR": "vi"}) == ["vi"]
 
 
 def test_open_quotation_mark_in_the_editors_name_is_told() -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        editor_command({"EDITOR": "vi '"})
+        persons_editor({"EDITOR": "vi '"})
 
 
 # -- something in the place of the conflict file -------------------------------------

@@ -123,7 +123,7 @@ class AttachmentSource:
         return False
 
     async def _content_in_git(self, path: AttachmentPath, version: str) -> bytes | None:
-        """The file as git has it, or NotFound; None where that cannot be had now."""
+        """The file as git has it, or NotFound; None where git does not answer now."""
         if self._repository is None:
             return None
         try:

@@ -59,7 +59,7 @@ _HEAD = (
 
 
 class NoRepository(errors.NotFound):
-    """A wiki's git repository cannot be had at all; the message says why."""
+    """A wiki's git repository cannot be fetched at all; the message says why."""
 
 
 class Advertised(Struct, frozen=True):

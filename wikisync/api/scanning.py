@@ -88,7 +88,7 @@ class Scanning:
         """Look at every page: one request, and one more for each big page.
 
         Its tag is set only when every page could be seen as it is; RemoteError where
-        the list cannot be had.
+        the list cannot be read.
         """
         known = self._known
         size = known.mark.size

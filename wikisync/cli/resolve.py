@@ -265,7 +265,7 @@ async def _sync_decided(decided: Sequence[Asked], opened: OpenWorkspace) -> int:
 
 def _edit(asked: Asked) -> int:
     """Open the conflict file; the workspace is not held meanwhile."""
-    editor = resolving.editor_command(os.environ)
+    editor = resolving.persons_editor(os.environ)
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         found = asyncio.run(_conflict(asked, opened, holder))

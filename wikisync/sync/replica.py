@@ -51,7 +51,7 @@ class Replica(Protocol):
         """Remove the page if it still has the expected digest."""
 
     def read_attachment(self, path: model.AttachmentPath) -> AsyncIterator[bytes]:
-        """The attachment's bytes in chunks; NotFound says why it cannot be had."""
+        """The attachment's bytes in chunks; NotFound says why it cannot be read."""
 
     async def write_attachment(
         self, path: model.AttachmentPath, chunks: AsyncIterator[bytes]

@@ -208,7 +208,7 @@ def tool_files(found: FoundConflict) -> Iterator[Mapping[str, Path]]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def editor_command(environment: Mapping[str, str]) -> Sequence[str]:
+def persons_editor(environment: Mapping[str, str]) -> Sequence[str]:
     """The person's editor; UsageError where there is none."""
     named = environment.get("VISUAL") or environment.get("EDITOR") or ""
     try:

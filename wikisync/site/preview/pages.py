@@ -172,7 +172,7 @@ class Drafts:
     def quick(
         self, body_of: Callable[[str], str], text: str, known: str
     ) -> Draft | None:
-        """The blocks around a change; None where they cannot be had by themselves.
+        """The blocks around a change; None where they cannot be rendered by themselves.
 
         They can where those that were are in the page once: ``body_of`` makes the HTML
         of a part of a text as if it were a page.

@@ -77,7 +77,7 @@ class Side(StrEnum):
     RENAME = "rename"
     """Nor this: pages with the temporary name of a rename on the wiki."""
     UNREAD = "unread"
-    """Nor this: new pages whose text cannot be had."""
+    """Nor this: new pages whose text cannot be read."""
 
 
 class WriteKind(StrEnum):

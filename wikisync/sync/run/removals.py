@@ -3,7 +3,7 @@
 A list can be wrong (a storage error is ``200 []``, Q1), so a page is removed only after
 several complete scans over some time lacked it and the service said "not found" each
 time (``docs/sync.md`` "Absence").  A page that may have been renamed to one whose text
-cannot be had, or whose text is in one that cannot be carried over, waits for that one.
+cannot be read, or whose text is in one that cannot be carried over, waits for that one.
 """
 
 from collections.abc import Collection, Mapping, Sequence
