@@ -10,7 +10,7 @@ from tests.support.plain_disk import make_plain
 from wikisync.core.model import digest_of
 from wikisync.core.system.libc import NotSupported, rename_to_free
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder import moving as moving_module
+from wikisync.folder import swap as swap_module
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.swap import FolderWriter
 
@@ -48,7 +48,7 @@ def any_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if request.param == "plain":
         make_plain(monkeypatch)
     if request.param == "with links":
-        monkeypatch.setattr(moving_module, "rename_to_free", refuse)
+        monkeypatch.setattr(swap_module, "rename_to_free", refuse)
 
 
 def before_rename(monkeypatch: pytest.MonkeyPatch, save: Callable[[], object]) -> None:
@@ -56,7 +56,7 @@ def before_rename(monkeypatch: pytest.MonkeyPatch, save: Callable[[], object]) -
         save()
         rename_to_free(source_folder, source, target_folder, name)
 
-    monkeypatch.setattr(moving_module, "rename_to_free", rename)
+    monkeypatch.setattr(swap_module, "rename_to_free", rename)
 
 
 @pytest.mark.usefixtures("any_disk")
@@ -104,7 +104,7 @@ def test_save_that_cannot_go_back_is_a_late_save(
         rename_to_free(*args)  # type: ignore[arg-type]
         old.write_bytes(b"newest\n")
 
-    monkeypatch.setattr(moving_module, "rename_to_free", rename)
+    monkeypatch.setattr(swap_module, "rename_to_free", rename)
     with pytest.raises(PreconditionFailed, match="was changed"):
         room.move()
     assert room.files == {"dir/old.md": b"newest\n"}
@@ -124,7 +124,7 @@ def test_save_between_link_and_removal_stays_under_the_old_name(
         fresh.replace(room.root / "dir/old.md")
 
     link = os.link
-    monkeypatch.setattr(moving_module, "rename_to_free", refuse)
+    monkeypatch.setattr(swap_module, "rename_to_free", refuse)
     monkeypatch.setattr(os, "link", link_and_save)
     with pytest.raises(PreconditionFailed):
         room.move()

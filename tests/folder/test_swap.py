@@ -407,7 +407,7 @@ def test_file_that_cannot_be_renamed_is_an_error_and_leaves_no_folder(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_atomically(root, "home.md", b"text")
-    monkeypatch.setattr("wikisync.folder.moving.rename_to_free", full_disk)
+    monkeypatch.setattr("wikisync.folder.swap.rename_to_free", full_disk)
     with (
         OwnFolders.of(root).writer() as writer,
         pytest.raises(FolderError, match=r"home\.md"),

@@ -3,7 +3,8 @@
 A file is written under another name on the same disk, fsynced, and only then given
 its name; the folder's entry is fsynced last.  In a folder that a person edits it is not
 enough to compare before: with a ``Limbo`` the two files swap names, and what came out
-is examined.  What holds throughout:
+is examined.  So is what was moved, or taken out into the trash: a program may save
+between comparison and rename.  What holds throughout:
 
 1. A name in the folder always has a whole file: an old one, a new one, or one that a
    person saved.
@@ -27,14 +28,14 @@ from msgspec import Struct
 
 from wikisync.core.layout import LIMBO_FOLDER, TEMPORARY_FOLDER, TRASH_FOLDER
 from wikisync.core.model import Digest
-from wikisync.core.system.libc import sync_disk
+from wikisync.core.system.libc import NotSupported, rename_to_free, sync_disk
 from wikisync.core.system.private import FILE_MODE, FOLDER_MODE
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import disk, safe_open
 from wikisync.folder.attributes import inherit_access, inherit_owner, keep_attributes
+from wikisync.folder.clashes import fold_all
 from wikisync.folder.disk import ANYTHING, Expected, check_expected, link_to_free
 from wikisync.folder.limbo import NEW_FILE, Limbo, LimboBatch
-from wikisync.folder.moving import NameInFolder, move_file, take_file
 from wikisync.folder.private import (
     own_folder,
     private_folder,
@@ -228,14 +229,16 @@ class FolderWriter:
             check_expected(parent, name, path, expected)
             # The file was what is expected; a program may save over it from now on.
             try:
-                # examines what came out once more, so that such a save is kept
-                take_file(
-                    NameInFolder(parent, name, path),
-                    expected=expected,
-                    limbo=self._limbo,
-                    trash=self._trash,
-                    why=why,
-                )
+                with self._limbo.batch() as batch:
+                    entry = batch.expect(path, expected=expected)
+                    batch.seal()
+                    kept = self._trash.keep(parent, name, path, why)
+                    try:
+                        # examines what came out once more, so that such a save is kept
+                        batch.take(entry, parent, name)
+                    except (PreconditionFailed, OSError):
+                        self._trash.drop(kept)
+                        raise
             except OSError as exc:
                 raise safe_open.folder_error("remove", path, exc) from exc
             folders.fsync()
@@ -253,10 +256,10 @@ class FolderWriter:
             safe_open.Folders(self._root) as old,
             safe_open.Folders(self._root, mode=self._modes.folder) as new,
         ):
-            source = NameInFolder(_opened_parent(old, parts, path), name, path)
-            goal = NameInFolder(new.open(target_parts, makes=True), target_name, target)
+            source = _Name(_opened_parent(old, parts, path), name, path)
+            goal = _Name(new.open(target_parts, makes=True), target_name, target)
             try:
-                move_file(source, goal, expected=expected, limbo=self._limbo)
+                _move_file(source, goal, expected, self._limbo)
                 new.fsync()
                 old.fsync()
             except OSError as exc:
@@ -476,3 +479,95 @@ def _opened_parent(folders: safe_open.Folders, parts: list[str], path: str) -> i
         return folders.open(parts, makes=False)
     except FileNotFoundError as exc:
         raise PreconditionFailed(f"{path} is gone") from exc
+
+
+# -- another name ------------------------------------------------------------------
+
+
+class _Name(NamedTuple):
+    """A name in an open folder."""
+
+    folder: int
+    """Descriptor."""
+    name: str
+    path: str
+    """For messages and records."""
+
+
+def _move_file(source: _Name, target: _Name, expected: Digest, limbo: Limbo) -> None:
+    """Give a file a name that nothing has.
+
+    PreconditionFailed where either is not as expected, FolderError where one is no
+    regular file, OSError where it cannot be moved.
+    """
+    check_expected(source.folder, source.name, source.path, expected)
+    try:
+        if _is_one_file(source, target):
+            _rename(source, target)
+        else:
+            _rename_to_free(source, target, expected, limbo)
+    except FileNotFoundError as exc:
+        raise PreconditionFailed(f"{source.path} is gone") from exc
+    except FileExistsError as exc:
+        raise PreconditionFailed(f"{target.path} exists already") from exc
+    try:
+        check_expected(target.folder, target.name, source.path, expected)
+    except (PreconditionFailed, FolderError):
+        _move_back(source, target, expected, limbo)
+        raise
+
+
+def _is_one_file(source: _Name, target: _Name) -> bool:
+    """Whether a disk takes both names for one, as when only case changes.
+
+    The inode does not tell: a disk by FUSE may give each spelling one of its own.
+    """
+    if safe_open.file_status(target.folder, target.name, target.path) is None:
+        return False
+    if fold_all(source.name) != fold_all(target.name):
+        return False
+    if not os.path.samestat(os.fstat(source.folder), os.fstat(target.folder)):
+        return False
+    with os.scandir(target.folder) as entries:
+        return all(entry.name != target.name for entry in entries)
+
+
+def _rename(source: _Name, target: _Name) -> None:
+    os.rename(
+        source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder
+    )
+
+
+def _rename_to_free(
+    source: _Name, target: _Name, expected: Digest, limbo: Limbo
+) -> None:
+    """The rename alone; where the disk cannot refuse, the file is linked first."""
+    names = source.folder, source.name, target.folder, target.name
+    with suppress(NotSupported):
+        rename_to_free(*names)
+        return
+    if not link_to_free(*names):
+        disk.scan_and_rename(*names)
+        return
+    with limbo.batch() as batch:
+        entry = batch.expect(source.path, expected=expected)
+        batch.seal()
+        try:
+            batch.take(entry, source.folder, source.name)
+        except PreconditionFailed:
+            os.unlink(target.name, dir_fd=target.folder)
+            raise
+
+
+def _move_back(source: _Name, target: _Name, expected: Digest, limbo: Limbo) -> None:
+    """Move a file back that turned out to be another text.
+
+    Where its name was taken meanwhile, by a newer save, it is a late save.
+    """
+    with suppress(FileExistsError):
+        disk.put_back(target.folder, target.name, source.folder, source.name)
+        return
+    with limbo.batch() as batch, suppress(FileNotFoundError):
+        entry = batch.expect(source.path, expected=expected)
+        batch.seal()
+        _rename(target, _Name(batch.folder, entry, source.path))
