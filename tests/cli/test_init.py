@@ -13,7 +13,7 @@ from tests.support.service import EmbeddedService
 from wikisync.config import Config, ServiceSection, WikiSection, load_config
 from wikisync.core.model import WikiOwner
 from wikisync.errors import FolderError
-from wikisync.folder.patterns import parse_patterns
+from wikisync.folder.ignore import parse_patterns
 from wikisync.workspace.creating import PATTERNS, Planned, new_files, write_workspace
 from wikisync.workspace.rights import Service
 

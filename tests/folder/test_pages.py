@@ -11,10 +11,10 @@ from wikisync.core.system import file_status
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import pages as pages_module
 from wikisync.folder.clashes import Folding
+from wikisync.folder.ignore import Patterns
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import decode_page, title_of
 from wikisync.folder.pages import READ_ALL_S, PageFolder
-from wikisync.folder.patterns import Patterns
 from wikisync.folder.scan import scan_pages
 from wikisync.folder.swap import OwnFolders
 

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from wikisync.folder.patterns import (
+from wikisync.folder.ignore import (
     ANY_FOLDERS_MAX,
     PATTERN_CHARS_MAX,
     PATTERNS_MAX,

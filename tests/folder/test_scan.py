@@ -8,9 +8,9 @@ from wikisync.core.model import Format, PageState, Slug, digest_of
 from wikisync.core.system.file_status import status_of
 from wikisync.errors import FolderError
 from wikisync.folder import scan
+from wikisync.folder.ignore import parse_patterns
 from wikisync.folder.index import IndexedFile
 from wikisync.folder.naming import parse_path
-from wikisync.folder.patterns import parse_patterns
 from wikisync.folder.scan import ScannedFolder, scan_pages
 
 TEXT = digest_of("text")

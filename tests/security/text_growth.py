@@ -18,8 +18,8 @@ from pathlib import Path
 from tests.security.proof import Row
 from wikisync.core.mentions import linked_ways, mentioned_attachments
 from wikisync.core.model import Format, Page, Slug
+from wikisync.folder.ignore import parse_patterns
 from wikisync.folder.naming import decode_page, encode_slug
-from wikisync.folder.patterns import parse_patterns
 from wikisync.markup.diagrams import static_drawing
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.markup.links import parse_redirects

@@ -28,8 +28,7 @@ from wikisync.core.system.private import (
 )
 from wikisync.core.version import __version__
 from wikisync.errors import FolderError
-from wikisync.folder.ignore import UPLOADS, is_ignored_folder, locked_name
-from wikisync.folder.patterns import IGNORE_FILE
+from wikisync.folder.ignore import IGNORE_FILE, UPLOADS, is_ignored_folder, locked_name
 from wikisync.folder.safe_open import (
     Folders,
     folder_error,

@@ -7,9 +7,14 @@ is reported until it has another name, is gone, or stands in ``.wikisyncignore``
 from collections.abc import Sequence
 
 from wikisync.core.model import STRAY_CONFLICT, Problem, split_extension
-from wikisync.folder.ignore import ATTENTION, CONFLICT_MARK, is_hidden_page
+from wikisync.folder.ignore import (
+    ATTENTION,
+    CONFLICT_MARK,
+    IGNORE_FILE,
+    is_hidden_page,
+    pattern_of,
+)
 from wikisync.folder.naming import is_fetched, page_of_conflict, parse_path
-from wikisync.folder.patterns import IGNORE_FILE, pattern_of
 
 
 def ignored_page(path: str) -> Problem | None:

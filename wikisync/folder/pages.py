@@ -33,7 +33,7 @@ from wikisync.core.system.file_status import FileStatus, is_settled, status_of
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.clashes import Folding, PathBook, probe_folding
 from wikisync.folder.identity import identity_of
-from wikisync.folder.ignore import WRITE_TEST
+from wikisync.folder.ignore import IGNORE_FILE, NO_PATTERNS, WRITE_TEST
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import (
     PATH_BYTES_MAX,
@@ -43,7 +43,6 @@ from wikisync.folder.naming import (
     path_of,
     title_of,
 )
-from wikisync.folder.patterns import IGNORE_FILE, NO_PATTERNS
 from wikisync.folder.safe_open import (
     Folders,
     closing,

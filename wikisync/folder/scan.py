@@ -26,8 +26,8 @@ from wikisync.core.model import (
 from wikisync.core.system.file_status import FileStatus, is_dataless, status_of
 from wikisync.core.terminal import path_text
 from wikisync.errors import FolderError
-from wikisync.folder import ignore, patterns
-from wikisync.folder.ignore import BACKUP_S, WRITE_TEST, backed_up_name, locked_name
+from wikisync.folder import ignore
+from wikisync.folder.ignore import NO_PATTERNS, Patterns
 from wikisync.folder.index import IndexedFile
 from wikisync.folder.left_out import (
     copy_of_page,
@@ -37,7 +37,6 @@ from wikisync.folder.left_out import (
     page_in_uploads,
 )
 from wikisync.folder.naming import attachment_path, is_fetched, parse_path
-from wikisync.folder.patterns import IGNORE_FILE, NO_PATTERNS, Patterns
 from wikisync.folder.safe_open import folder_error, open_folder, opened_root, read_below
 
 
@@ -92,13 +91,14 @@ class ScannedFolder(Struct, frozen=True, dict=True):
 def read_patterns(root: Path) -> tuple[Patterns, tuple[Problem, ...]]:
     """A folder's pattern file, and its lines that are no patterns."""
     try:
-        content = read_below(root, IGNORE_FILE, patterns.FILE_BYTES_MAX)
-        return patterns.parse_patterns(decode_text(content))
+        content = read_below(root, ignore.IGNORE_FILE, ignore.IGNORE_FILE_BYTES_MAX)
+        return ignore.parse_patterns(decode_text(content))
     except FileNotFoundError:
         return NO_PATTERNS, ()
     except UnicodeDecodeError as exc:
         raise FolderError(
-            f"{IGNORE_FILE} is not UTF-8 at byte {exc.start}", hint="save it as UTF-8"
+            f"{ignore.IGNORE_FILE} is not UTF-8 at byte {exc.start}",
+            hint="save it as UTF-8",
         ) from exc
 
 
@@ -326,11 +326,13 @@ class _Scan:
 
     def _see_trace(self, folder: str, entry: os.DirEntry[str]) -> None:
         way = f"{folder}/" if folder else ""
-        if entry.name == WRITE_TEST:
+        if entry.name == ignore.WRITE_TEST:
             self._write_tests.add(folder)
-        elif (name := locked_name(entry.name)) is not None:
+        elif (name := ignore.locked_name(entry.name)) is not None:
             self._locks[way + name] = way + entry.name
-        elif (name := backed_up_name(entry.name)) is not None and _is_recent(entry):
+        elif (name := ignore.backed_up_name(entry.name)) is not None and _is_recent(
+            entry
+        ):
             self._backups[way + name] = way + entry.name
         elif name is None and entry.is_file(follow_symlinks=False):
             self._leave_out(way + entry.name, ignored_page)
@@ -431,7 +433,7 @@ def _is_recent(entry: os.DirEntry[str]) -> bool:
         changed_at = entry.stat(follow_symlinks=False).st_ctime
     except FileNotFoundError:
         return False
-    return abs(time.time() - changed_at) < BACKUP_S
+    return abs(time.time() - changed_at) < ignore.BACKUP_S
 
 
 def _is_ours(path: str) -> bool:

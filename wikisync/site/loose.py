@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from wikisync.core.model import in_form_c
+from wikisync.folder.ignore import NO_PATTERNS, Patterns
 from wikisync.folder.naming import attachment_path, is_hidden, is_unlisted
-from wikisync.folder.patterns import NO_PATTERNS, Patterns
 
 if TYPE_CHECKING:
     from wikisync.folder.index import IndexedFile

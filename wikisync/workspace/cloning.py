@@ -18,8 +18,7 @@ from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.core.layout import FOLDER_ID_FILE, LOCK_FILE, PRIVATE_FOLDER
 from wikisync.core.messages import Progress
 from wikisync.core.model import Format, PagePath, Problem, WikiOwner
-from wikisync.folder.ignore import UPLOADS
-from wikisync.folder.patterns import IGNORE_FILE, patterns_of_only
+from wikisync.folder.ignore import IGNORE_FILE, UPLOADS, patterns_of_only
 from wikisync.folder.safe_open import make_folder, read_below
 from wikisync.folder.scan import scan_pages
 from wikisync.folder.swap import write_atomically

@@ -22,9 +22,8 @@ from wikisync.core.layout import (
 from wikisync.core.model import Problem
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import ConfigError, FolderError
-from wikisync.folder.ignore import is_ignored_folder
+from wikisync.folder.ignore import IGNORE_FILE, is_ignored_folder
 from wikisync.folder.naming import parse_path
-from wikisync.folder.patterns import IGNORE_FILE
 from wikisync.folder.private import private_folder
 from wikisync.folder.safe_open import make_folder, refused_write
 from wikisync.folder.swap import OWNERS, PERSONS, PRIVATE, write_atomically
