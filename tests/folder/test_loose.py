@@ -6,8 +6,7 @@ import pytest
 
 from wikisync.core.model import LinkTarget, LooseFile, Slug, digest_of
 from wikisync.errors import NotFound
-from wikisync.folder.loose import LooseFiles
-from wikisync.folder.replica import FolderReplica
+from wikisync.folder.replica import FolderReplica, LooseFiles
 
 HEX = "0123456789abcdef" * 2
 HOME, FIRST = Slug("home"), Slug("guide/first")

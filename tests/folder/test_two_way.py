@@ -138,7 +138,7 @@ async def test_backup_of_long_ago_says_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.put("home.md~")
-    monkeypatch.setattr("wikisync.folder.scan.BACKUP_S", -1.0)
+    monkeypatch.setattr("wikisync.folder.ignore.BACKUP_S", -1.0)
     assert (await desk.replica.snapshot()).busy == {}
 
 

@@ -27,9 +27,8 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, WikiOwner
 from wikisync.errors import WikisyncError
-from wikisync.folder.loose import LooseFiles
 from wikisync.folder.naming import parse_path
-from wikisync.folder.replica import FolderReplica
+from wikisync.folder.replica import FolderReplica, LooseFiles
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.run.cycle import run_cycle

@@ -22,8 +22,7 @@ from tests.sync import incidents
 from tests.sync.persons import PICTURES, Copy, World
 from wikisync import errors
 from wikisync.core import model
-from wikisync.folder.loose import LooseFiles
-from wikisync.folder.replica import FolderReplica
+from wikisync.folder.replica import FolderReplica, LooseFiles
 from wikisync.sync.replica import GONE_THERE
 from wikisync.sync.run.intents import IN_THE_TRASH
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from wikisync.core.model import LooseFile, Slug, Snapshot
-from wikisync.folder.loose import LooseFiles
+from wikisync.folder.replica import LooseFiles
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import Push
 from wikisync.sync.run.parts import CycleOptions

@@ -1,6 +1,13 @@
 """The folder's side of a wiki, seen as a replica; all work on the disk is in threads.
 
-Fulfils ``sync.replica.LocalReplica`` without importing it.
+Fulfils ``sync.replica.LocalReplica`` without importing it.  Beside its pages and the
+attachments a folder has:
+
+- conflict files: ``Page.conflict.md`` beside ``Page.md``, while a page is held.  A
+  person edits them, so they are written and removed with the same care as pages;
+- loose files: pictures and the like that a person put beside the pages.  Only those
+  that a page links to are read.  What a person made of a fetched attachment, in its
+  place, is sent as a loose file is.
 """
 
 from __future__ import annotations
@@ -18,33 +25,48 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from wikisync.core.layout import SCANS_FOLDER
 from wikisync.core.model import (
+    NO_FILE,
+    WRITABLE_FORMATS,
     Attachment,
     AttachmentPath,
     ConflictFile,
     Digest,
     Format,
     LateSave,
+    LinkTarget,
     LooseFile,
     Page,
+    Problem,
     Slug,
     Snapshot,
+    digest_of,
+    in_form_c,
+    split_extension,
 )
 from wikisync.core.system.parallel import finish_in_thread
-from wikisync.errors import NotFound, PreconditionFailed
+from wikisync.errors import FolderError, NotFound, PlaceTaken, PreconditionFailed
 from wikisync.folder import safe_open
-from wikisync.folder.conflict_files import ConflictFiles
+from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_file, locked_name
 from wikisync.folder.index import FolderIndex
-from wikisync.folder.naming import check_attachment, decode_page, parse_path, path_of
+from wikisync.folder.naming import (
+    attachment_path,
+    check_attachment,
+    decode_page,
+    is_fetched,
+    parse_path,
+    path_of,
+)
 from wikisync.folder.pages import PageFolder, WrittenPage
 from wikisync.folder.private import wiki_private_folder
 from wikisync.folder.scan import ScannedFolder
-from wikisync.folder.swap import FolderWriter, OwnFolders
+from wikisync.folder.swap import FileWrite, FolderWriter, OwnFolders
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -332,3 +354,230 @@ def _read(descriptor: int, path: str) -> bytes:
         return os.read(descriptor, safe_open.CHUNK_BYTES)
     except OSError as exc:
         raise safe_open.folder_error("read", path, exc) from exc
+
+
+# -- conflict files ----------------------------------------------------------------
+
+
+class ConflictFiles:
+    """The conflict files in one wiki's folder; blocks, for one thread at a time."""
+
+    def __init__(self, pages: PageFolder, own: OwnFolders) -> None:
+        self._pages = pages
+        self._own = own
+
+    def find(self, slug: Slug) -> str | None:
+        """The path of the page's conflict file; None where none can be read."""
+        with suppress(FolderError):
+            return self._found(slug)[0] or None
+        return None
+
+    def read(self, slug: Slug) -> ConflictFile | None:
+        """The page's conflict file; ``PlaceTaken`` where no file has its name."""
+        path, content = self._found(slug)
+        if content is None:
+            return None
+        text = decode_page(content, path)
+        if isinstance(text, Problem):
+            raise FolderError(str(text), path=path, hint=text.hint)
+        return ConflictFile(path, text, self._lock(path))
+
+    def write(
+        self, slug: Slug, page_format: Format, text: str, expected: Digest | None = None
+    ) -> str:
+        """Write the page's conflict file over what is expected; return its path."""
+        page = self._pages.path(slug)
+        path = self.find(slug) or _beside(page or path_of(slug, page_format))
+        content = text.encode("utf-8", "surrogatepass")
+        before = self._content(path)
+        if before == content:
+            return path
+        _require(path, before, expected)
+        if before is not None:
+            self._own.trash.put(path, before, "the conflict changed")
+        expected = None if before is None else digest_of(before)
+        with self._own.writer() as writer:
+            # a page that only its owner may read has such a conflict file
+            like = page if page and before is None else ""
+            (error,) = writer.write_many([FileWrite(path, content, expected, like)])
+        if error is not None:
+            raise error
+        return path
+
+    def remove(self, slug: Slug, expected: Digest | None = None) -> None:
+        """Remove the page's conflict file, if there is one that can be read."""
+        for path in self._paths(slug):
+            content = None
+            with suppress(FolderError):
+                content = self._content(path)
+            if content is not None:
+                _require(path, content, expected)
+                with self._own.writer() as writer:
+                    writer.remove(
+                        path, expected=digest_of(content), why="the conflict is over"
+                    )
+
+    def move(self, path: str, target: Slug) -> None:
+        """Move a conflict file beside its page's new place, if that is free."""
+        page = self._pages.path(target)
+        content = self._content(path)
+        if page is None or content is None:
+            return
+        with self._own.writer() as writer, suppress(PreconditionFailed):
+            writer.move(path, _beside(page), expected=digest_of(content))
+
+    def _found(self, slug: Slug) -> tuple[str, bytes | None]:
+        """The conflict file's path and content; nothing where there is none."""
+        errors: list[FolderError] = []
+        for path in self._paths(slug):
+            try:
+                content = self._content(path)
+            except FolderError as error:
+                errors.append(error)
+            else:
+                if content is not None:
+                    return path, content
+        if errors:
+            raise errors[0]
+        return "", None
+
+    def _paths(self, slug: Slug) -> list[str]:
+        """Where the conflict file may be, the likeliest place first."""
+        known = self._pages.path(slug)
+        ours = [path_of(slug, page_format) for page_format in sorted(WRITABLE_FORMATS)]
+        pages = [known, *ours] if known else ours
+        return list(dict.fromkeys(map(_beside, pages)))
+
+    def _content(self, path: str) -> bytes | None:
+        try:
+            with safe_open.opened_below(self._own.root, path) as descriptor:
+                return safe_open.read_all(descriptor, path)
+        except FileNotFoundError:
+            return None
+        except PlaceTaken as error:
+            # any file may be called so, and this one is not to become the page's
+            hint = f"move {error.path} away"
+            raise PlaceTaken(error.message, path=error.path, hint=hint) from error
+
+    def _lock(self, path: str) -> str:
+        """The lock file of an editor that has a file open, or nothing."""
+        folder, slash, name = path.rpartition("/")
+        with (
+            safe_open.opened_root(self._own.root) as root,
+            safe_open.closing(
+                safe_open.open_folder(root, folder.split("/") if folder else [])
+            ) as descriptor,
+            os.scandir(descriptor) as entries,
+        ):
+            locks = [one.name for one in entries if locked_name(one.name) == name]
+        return f"{folder}{slash}{min(locks)}" if locks else ""
+
+
+def _require(path: str, content: bytes | None, expected: Digest | None) -> None:
+    found = NO_FILE if content is None else digest_of(content)
+    if expected is not None and found != expected:
+        raise PreconditionFailed(f"{path} was saved meanwhile")
+
+
+def _beside(path: str) -> str:
+    split = split_extension(path)
+    assert split, path
+    stem = split[0]
+    return f"{stem}{CONFLICT_MARK}{path[len(stem) :]}"
+
+
+# -- loose files -------------------------------------------------------------------
+
+
+class LooseFiles:
+    """The loose files of one wiki's folder."""
+
+    def __init__(self, folder: FolderReplica) -> None:
+        self._folder, self._root = folder, folder.root
+        self._index = folder.index
+
+    async def listed(self) -> frozenset[str]:
+        """The paths of all of them but of those in hidden folders, in form C."""
+        listed = await asyncio.to_thread(self._folder.listing)
+        own = (path for path in listed.attachments if not is_fetched(path))
+        return frozenset(map(in_form_c, (*listed.loose, *own)))
+
+    async def at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+        """The files at these paths, in any form of Unicode; none that is a page."""
+        asked = {path for path in paths if _is_loose(path)}
+        return await finish_in_thread(self._scan, asked) if asked else {}
+
+    def path_of(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
+        """Where in the wiki's folder a link on a page leads; None where out of it."""
+        way = _resolved(slug, target)
+        if target.path.startswith("/") and way is not None and is_fetched(way):
+            return None  # the project's own store, and not the wiki's
+        found = target.path if is_fetched(target.path) else way
+        return None if found is None else AttachmentPath(found)
+
+    async def there(
+        self, paths: Collection[AttachmentPath]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        """Those of some fetched attachments that are there, as they are now."""
+        return await self._folder.attachments(paths)
+
+    def read(self, file: LooseFile) -> AsyncIterator[bytes]:
+        """The file's bytes in chunks; raises ``NotFound`` where it is gone."""
+        return self._folder.read_attachment(AttachmentPath(file.path))
+
+    def _scan(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+        loose, found = self._folder.listing().loose, dict[str, LooseFile]()
+        pages = {
+            folder: self._pages_in(folder)
+            for folder in {path.rpartition("/")[0] for path in paths}
+        }
+        # the disk may spell a name in another form of Unicode than the link does
+        names = () if all(map(str.isascii, paths)) else loose
+        forms = {in_form_c(name): name for name in names}
+        with (
+            safe_open.opened_root(self._root) as root,
+            safe_open.Folders(root) as folders,
+        ):
+            for path in sorted(paths):
+                folder, _, name = path.rpartition("/")
+                is_kept_out = self._folder.keeps_out(AttachmentPath(path))
+                if is_kept_out or name in pages[folder]:
+                    continue
+                spelled = path if path.isascii() else forms.get(in_form_c(path), path)
+                file = self._index.look(folders, spelled)
+                if file is not None:
+                    found[path] = LooseFile(spelled, file.digest, file.size)
+        self._index.keep()
+        return found
+
+    def _pages_in(self, folder: str) -> frozenset[str]:
+        try:
+            files = [
+                split_extension(each.name) for each in (self._root / folder).iterdir()
+            ]
+        except OSError:
+            return frozenset()
+        return frozenset(file[0] for file in files if file is not None)
+
+
+def _is_loose(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    is_other = is_fetched(path) or is_ignored_file(name) or split_extension(name)
+    return attachment_path(path) is not None and not is_other
+
+
+def _resolved(slug: Slug, target: LinkTarget) -> str | None:
+    """A target as a path in the wiki's folder; None where it leaves the folder."""
+    way = target.path
+    if not way or "\0" in way or "\\" in way:
+        return None
+    is_from_root = target.is_wikilink or way.startswith("/")
+    parts = [] if is_from_root else path_of(slug, Format.MARKDOWN).split("/")[:-1]
+    for part in way.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts) or None

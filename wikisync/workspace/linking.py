@@ -31,8 +31,8 @@ from wikisync.core.model import (
     in_form_c,
 )
 from wikisync.errors import Rejected, RemoteError, WikisyncError
-from wikisync.folder.loose import LooseFiles
 from wikisync.folder.naming import is_unlisted
+from wikisync.folder.replica import LooseFiles
 from wikisync.markup.retarget import link_targets, to_folder, to_wiki
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import FetchedFile, WriteKind

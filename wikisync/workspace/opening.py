@@ -24,8 +24,7 @@ from wikisync.core.system.private import make_private_folder
 from wikisync.errors import Halted, SyncError
 from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.index import FolderIndex
-from wikisync.folder.loose import LooseFiles
-from wikisync.folder.replica import FolderReplica
+from wikisync.folder.replica import FolderReplica, LooseFiles
 from wikisync.folder.safe_open import folder_error, make_folder
 from wikisync.folder.workspace import (
     Identity,
