@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from wikisync.core.system import libc
-from wikisync.folder.identity import identity_of
 
 
 def identity(path: Path) -> str:
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        return identity_of(descriptor)
+        return libc.identity_of(descriptor)
     finally:
         os.close(descriptor)
 

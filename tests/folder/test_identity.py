@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import FolderError
-from wikisync.folder import identity as place_module
-from wikisync.folder.identity import FolderIdentity, current_folder
+from wikisync.folder import workspace as place_module
+from wikisync.folder.workspace import FolderIdentity, current_folder
 
 
 @pytest.fixture

@@ -472,7 +472,7 @@ GUARDS = (
     ),
     Guard(
         "this folder of a wiki",
-        "wikisync.folder.identity:FolderIdentity.is_same_folder",
+        "wikisync.folder.workspace:FolderIdentity.is_same_folder",
         answer(True),
         "folder/test_identity.py::test_a_folder_in_the_place_of_another_is_another",
     ),

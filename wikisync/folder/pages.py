@@ -30,9 +30,9 @@ from wikisync.core.model import (
     split_extension,
 )
 from wikisync.core.system.file_status import FileStatus, is_settled, status_of
+from wikisync.core.system.libc import identity_of
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.clashes import Folding, PathBook, probe_folding
-from wikisync.folder.identity import identity_of
 from wikisync.folder.ignore import IGNORE_FILE, NO_PATTERNS, WRITE_TEST
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import (

@@ -27,9 +27,9 @@ from wikisync.core.model import Problem
 from wikisync.core.system.file_status import FileStatus, status_of
 from wikisync.core.system.libc import check_watches_left
 from wikisync.errors import FolderError
-from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
 from wikisync.folder.naming import attachment_path, is_hidden
+from wikisync.folder.workspace import FolderIdentity, current_folder
 
 DEBOUNCE_MS = 50
 """Changes of one burst are reported together after at most this time."""

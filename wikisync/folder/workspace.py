@@ -3,7 +3,8 @@
 The kernel's lock ends with its process.  The marker ``.wikisync/folder-id``
 distinguishes a workspace from another one, and from an empty folder where a disk should
 be.  One that was copied or moved is adopted anew: its first cycle deletes nothing.  One
-that comes back is shared by two machines with its state.
+that comes back is shared by two machines with its state.  Whether the folder of a wiki
+is the one that was synced before, the disk and the inode tell.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from enum import Enum
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from wikisync.core import layout
 from wikisync.core.decoding import KeptAsText
+from wikisync.core.system.libc import identity_of
 from wikisync.core.system.locks import close_locked, is_locked, lock
 from wikisync.core.system.private import (
     FILE_MODE,
@@ -36,6 +39,7 @@ from wikisync.folder.safe_open import (
     folder_error,
     make_folder,
     not_a_folder,
+    opened_root,
 )
 from wikisync.folder.swap import PRIVATE, write_atomically
 
@@ -205,31 +209,6 @@ def state_match(
     return StateMatch.SHARED if is_back else StateMatch.COPIED
 
 
-def refuse_emptied(root: Path, *, known_pages: int) -> None:
-    """Stop where a folder that had pages is empty now; a disk may be away."""
-    if not known_pages:
-        return
-    try:
-        with os.scandir(root) as entries:
-            is_empty = not any(entry.name != layout.PRIVATE_FOLDER for entry in entries)
-    except FileNotFoundError as exc:
-        raise FolderError(
-            f"the folder {root} does not exist",
-            hint="check that its disk is there; nothing was deleted on the wiki;"
-            f" {REMOVED_HINT}",
-        ) from exc
-    except NotADirectoryError as exc:
-        raise not_a_folder(root) from exc
-    except OSError as exc:
-        raise folder_error("read", str(root), exc) from exc
-    if is_empty:
-        raise Halted(
-            f"{root} is empty but had {known_pages} pages; nothing was changed",
-            hint="if its disk is not mounted, mount it; to download the pages again,"
-            " run wikisync adopt, which deletes nothing",
-        )
-
-
 def _marker(private: Path) -> str | None:
     path = private / layout.FOLDER_ID_FILE
     try:
@@ -258,7 +237,77 @@ def _identity(private: Path, marker: str) -> Identity:
     return Identity(marker, f"{status.st_dev:x}:{status.st_ino:x}", machine)
 
 
-# -- its own folders ---------------------------------------------------------------
+# -- a wiki's folder ---------------------------------------------------------------
+
+
+class FolderIdentity(KeptAsText, frozen=True):
+    """Which folder a wiki has; kept in the workspace's state as one text.
+
+    Another one, or an older copy of its disk, lacks pages that nobody deleted.
+    """
+
+    disk: int
+    """The number that the file system gives itself, or 0.
+
+    Not the device's number, which for many disks is another one after each start:
+    most file systems make theirs of what is written on the disk.  Where one is made
+    of the device's number all the same, its change costs a cycle without removals.
+    """
+    inode: int
+    changed_ns: int
+    """When something in it was last made, renamed or removed.  As long as that
+    stays, it is the same folder, and nobody has to ask for its birth, which takes a
+    library."""
+    birth: str
+    """See ``identity_of``: a folder that is removed and copied back often gets the
+    inode that it had.  Empty where the disk does not know."""
+
+    def is_same_folder(self, other: FolderIdentity) -> bool:
+        """Whether both are one folder; a copy of its disk, block by block, counts."""
+        mine = (self.disk, self.inode, self.birth)
+        return mine == (other.disk, other.inode, other.birth)
+
+
+def current_folder(root: Path, known: FolderIdentity | None = None) -> FolderIdentity:
+    """Which folder is at a path now."""
+    with opened_root(root) as descriptor:
+        try:
+            disk = os.fstatvfs(descriptor).f_fsid
+            status = os.fstat(descriptor)
+        except OSError as exc:
+            raise folder_error("read", str(root), exc) from exc
+        now = FolderIdentity(disk, status.st_ino, status.st_ctime_ns, "")
+        if known is not None and now == replace(known, birth=""):
+            return known
+        return replace(now, birth=identity_of(descriptor))
+
+
+def refuse_emptied(root: Path, *, known_pages: int) -> None:
+    """Stop where a folder that had pages is empty now; a disk may be away."""
+    if not known_pages:
+        return
+    try:
+        with os.scandir(root) as entries:
+            is_empty = not any(entry.name != layout.PRIVATE_FOLDER for entry in entries)
+    except FileNotFoundError as exc:
+        raise FolderError(
+            f"the folder {root} does not exist",
+            hint="check that its disk is there; nothing was deleted on the wiki;"
+            f" {REMOVED_HINT}",
+        ) from exc
+    except NotADirectoryError as exc:
+        raise not_a_folder(root) from exc
+    except OSError as exc:
+        raise folder_error("read", str(root), exc) from exc
+    if is_empty:
+        raise Halted(
+            f"{root} is empty but had {known_pages} pages; nothing was changed",
+            hint="if its disk is not mounted, mount it; to download the pages again,"
+            " run wikisync adopt, which deletes nothing",
+        )
+
+
+# -- one folder in another ---------------------------------------------------------
 
 
 def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:

@@ -22,14 +22,15 @@ from wikisync.core.messages import Progress
 from wikisync.core.model import Slug, is_named
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import Halted, SyncError
-from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.replica import FolderReplica, LooseFiles
 from wikisync.folder.safe_open import folder_error, make_folder
 from wikisync.folder.workspace import (
+    FolderIdentity,
     Identity,
     StateMatch,
     adopt,
+    current_folder,
     holder_of,
     locked,
     refuse_emptied,

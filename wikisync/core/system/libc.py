@@ -106,22 +106,32 @@ def copy_attributes(old: int, new: int) -> None:
 # Births ---------------------------------------------------------------------------
 
 
-def inode_and_birth(descriptor: int) -> tuple[int, int] | None:
-    """An open file's inode, and when it was made in ns since 1970; None if unknown."""
+def identity_of(descriptor: int) -> str:
+    """What an open file stays known by when it is renamed, and no other ever has.
+
+    The inode alone will not do: most disks give the number of a removed file to the
+    next new one, so a page that was deleted and another that was made would look like
+    one that was renamed.  The moment of the file's birth distinguishes them; empty
+    where the disk does not know it.
+    """
     if sys.platform != "linux":
         status = os.fstat(descriptor)
         born = getattr(status, "st_birthtime", 0.0)
-        return (status.st_ino, int(born * 1e9)) if born else None
+        return _identity(status.st_ino, int(born * 1e9)) if born else ""
     statx = _statx()
     buffer = ctypes.create_string_buffer(_STATX_BYTES)
     if statx is None or statx(descriptor, b"", _EMPTY_PATH, _INODE_AND_BIRTH, buffer):
-        return None
+        return ""
     (mask,) = _MASK.unpack_from(buffer)
     if not mask & _BIRTH:
-        return None
+        return ""
     (inode,) = _INODE.unpack_from(buffer, _INODE_AT)
     seconds, nanoseconds = _TIME.unpack_from(buffer, _BIRTH_AT)
-    return inode, seconds * 1_000_000_000 + nanoseconds
+    return _identity(inode, seconds * 1_000_000_000 + nanoseconds)
+
+
+def _identity(inode: int, born_ns: int) -> str:
+    return f"{inode:x}:{born_ns:x}"
 
 
 @cache

@@ -26,8 +26,8 @@ from wikisync.core.model import (
     Slug,
     digest_of,
 )
+from wikisync.core.system.libc import identity_of
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, SiteError
-from wikisync.folder.identity import identity_of
 from wikisync.folder.naming import decode_page, page_of_conflict, parse_path, path_of
 from wikisync.folder.replica import LATE
 from wikisync.folder.safe_open import opened_below, read_below

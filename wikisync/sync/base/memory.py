@@ -46,7 +46,7 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
     created_at: str = ""
     """When its project or group was made, as the service says it; empty if unknown."""
     folder_identity: str = ""
-    """Which folder it was synced with last, as ``folder.identity`` writes it."""
+    """Which folder it was synced with last, as ``folder.workspace`` writes it."""
     left_out: frozenset[Slug] | None = frozenset()
     """Pages that a first sync left here, and that nobody asked for since; None once a
     person wants what is only here on the wiki."""
