@@ -6,6 +6,8 @@ import re
 import socket
 import sqlite3
 import threading
+from pathlib import Path
+from typing import IO, Any
 
 import aiohttp
 import pytest
@@ -13,6 +15,7 @@ from yarl import URL
 
 from tests.support.archive import unpack
 from tests.support.preview import HASH, WAIT_S, Desk, StatesOfTest
+from tests.support.waiting import until
 from wikisync.errors import ConfigError, SiteError
 from wikisync.site.cache import CACHE_NAME
 from wikisync.site.preview import server as preview_module
@@ -143,6 +146,45 @@ async def test_a_part_of_a_film_can_be_asked_for(desk: Desk) -> None:
         async with reader.session.get(url, headers=headers) as answer:
             assert (answer.status, await answer.read()) == (206, b"234")
             assert answer.headers["Content-Type"] == "video/mp4"
+
+
+async def test_a_preview_that_ends_leaves_no_file_open(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither one that a thread is opening, nor one whose reader takes its time."""
+    film = desk.root / "handbook" / "uploads" / HASH / "film.mp4"
+    film.write_bytes(bytes(20_000_000))
+    is_open, has_ended = threading.Event(), threading.Event()
+    files: list[IO[bytes]] = []
+    opened = Path.open
+
+    def open_late(path: Path, *how: Any, **more: Any) -> IO[Any]:
+        file = opened(path, *how, **more)
+        if path.parent == Path("/dev/fd"):
+            files.append(file)
+            is_open.set()
+            # the first is sent; the second comes when the preview has ended
+            assert len(files) == 1 or has_ended.wait(WAIT_S)
+        return file
+
+    monkeypatch.setattr(Path, "open", open_late)
+    monkeypatch.setattr(preview_module, "SHUTDOWN_S", 0.01)
+    async with contextlib.AsyncExitStack() as readers:
+        try:
+            async with desk.previewing() as reader, asyncio.timeout(WAIT_S):
+                address = reader.preview.url.removeprefix("http://").strip("/")
+                asked = f"GET /uploads/{HASH}/film.mp4 HTTP/1.1\r\nHost: {address}\r\n"
+                for _ in range(2):
+                    is_open.clear()
+                    coming, going = await asyncio.open_connection(*address.split(":"))
+                    readers.callback(going.close)
+                    going.write(f"{asked}\r\n".encode())
+                    await asyncio.to_thread(is_open.wait)
+                    if len(files) == 1:
+                        assert await coming.readline() == b"HTTP/1.1 200 OK\r\n"
+        finally:
+            has_ended.set()
+        await until(lambda: [file.closed for file in files] == [True, True], 5)
 
 
 async def test_several_wikis_are_one_site(desk: Desk) -> None:

@@ -546,7 +546,16 @@ class _OpenedFile(web.FileResponse):
         aiohttp prepares what a handler returns; by then the number of the descriptor
         is nobody's, or another file's.
         """
-        return None if self.prepared else await super().prepare(request)
+        if self.prepared:
+            return None
+        sending = asyncio.create_task(super().prepare(request))
+        try:
+            return await asyncio.shield(sending)
+        finally:
+            # a file that a thread just opens is closed by nobody else; one that is
+            # being sent must not wait for a reader when the preview ends
+            if self.prepared:
+                sending.cancel()
 
 
 async def _send_file(
