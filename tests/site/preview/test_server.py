@@ -158,8 +158,8 @@ async def test_a_preview_that_ends_leaves_no_file_open(
     files: list[IO[bytes]] = []
     opened = Path.open
 
-    def open_late(path: Path, *how: Any, **more: Any) -> IO[Any]:
-        file = opened(path, *how, **more)
+    def open_late(path: Path, *how: Any, **more: Any) -> IO[bytes]:
+        file: IO[bytes] = opened(path, *how, **more)
         if path.parent == Path("/dev/fd"):
             files.append(file)
             is_open.set()

@@ -546,9 +546,12 @@ class _OpenedFile(web.FileResponse):
         aiohttp prepares what a handler returns; by then the number of the descriptor
         is nobody's, or another file's.
         """
-        if self.prepared:
+        is_second = self.prepared
+        if is_second:
             return None
-        sending = asyncio.create_task(super().prepare(request))
+        sending = asyncio.create_task(  # noqa: TID251 - outlives who waits
+            super().prepare(request)
+        )
         try:
             return await asyncio.shield(sending)
         finally:
