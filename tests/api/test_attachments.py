@@ -12,9 +12,8 @@ from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
 from tests.support.git import needs_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api.attachments import KEPT_S, AttachmentSource
 from wikisync.api.client import Client
-from wikisync.api.git import RemoteRepository
+from wikisync.api.git import KEPT_S, AttachmentSource, RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import AttachmentPath, WikiOwner

@@ -9,11 +9,18 @@ import pytest
 
 from tests.support.git import commit_and_push, needs_git, run_git
 from tests.support.git_http import git_server
-from wikisync.api import tree_cache, trees
+from wikisync.api import trees
 from wikisync.api.client import Client
 from wikisync.api.git import WikiHistory
-from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import OddTree, file_id, file_of, id_of, page_changes, reachable
+from wikisync.api.trees import (
+    OddTree,
+    TreeCache,
+    file_id,
+    file_of,
+    id_of,
+    page_changes,
+    reachable,
+)
 from wikisync.core.git_trees import TreeMissing
 from wikisync.core.model import Slug, WikiOwner
 from wikisync.core.system.private import read_private_file
@@ -245,7 +252,7 @@ def test_thread_waits_for_the_one_that_reads_the_file(
         assert has_second.wait(60)
         return read_private_file(path, bytes_max)
 
-    monkeypatch.setattr(tree_cache, "read_private_file", read_slowly)
+    monkeypatch.setattr(trees, "read_private_file", read_slowly)
     cache = TreeCache(file)
 
     def load_second() -> bytes | None:

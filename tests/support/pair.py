@@ -20,9 +20,8 @@ from pathlib import Path
 
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
-from wikisync.api.git import RemoteRepository
+from wikisync.api.git import AttachmentSource, RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, WikiOwner

@@ -29,7 +29,7 @@ from wikisync.api.git import ADVERTISEMENT
 from wikisync.api.pool import Pool, failure_of
 from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
-from wikisync.api.tree_cache import TreeCache
+from wikisync.api.trees import TreeCache
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, WikiOwner
 from wikisync.errors import Unavailable

@@ -14,8 +14,8 @@ from tests.support.bending import BendingProxy
 from tests.support.git import clone, needs_git, run_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
+from wikisync.api.git import AttachmentSource
 from wikisync.api.replica import WikiReplica
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki

@@ -25,6 +25,7 @@ NOT_THE_API_HINT = (
     "give the service's base URL, like https://gitlab.example.com; "
     "a sign-in page or a proxy may also be in front of it"
 )
+NOT_HANDED_OUT_HINT = "attachments of a private wiki are read from its git repository"
 UNMARKED = frozenset({"", "text/plain", "application/octet-stream"})
 """Content types that say nothing of what a body is."""
 PROXY_HINT = (

@@ -1,16 +1,23 @@
-"""What REST cannot give, from a wiki's git repository: HEAD, history, attachments.
+"""What REST cannot give, or not to a token: a wiki's HEAD, history and attachments.
 
 ``WikiHistory.head`` shows with one request whether anything changed; what changed is a
 second one, answered with the newest commit and the trees that differ: of 10,000 pages
 0.4 MB, where all files take 70.  Files come into a bare repository (``git_fetch``).
 The token goes to the service's own origin alone, and stands in no error or log.
+
+The service may keep attachments from tokens (``docs/service.md`` "Attachments"): it
+redirects to its sign-in page, or answers with a web page, even as if it were the file.
+So a file that a web page could have the name of comes by git, where there is a
+repository.  An empty answer, or one that may be a web page, is taken from the file
+route only if the route says of a file that cannot exist that it is missing.
 """
 
 import asyncio
 import hashlib
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,12 +25,12 @@ from msgspec.structs import replace
 
 from wikisync import errors
 from wikisync.api.address import encode_path
-from wikisync.api.answers import Purpose
+from wikisync.api.answers import NOT_HANDED_OUT_HINT, NotHandedOut, Purpose
 from wikisync.api.client import Client
 from wikisync.api.request import Request
-from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import NotAPack, Objects, objects_in
-from wikisync.core.contents import is_pointer
+from wikisync.api.trees import NotAPack, Objects, TreeCache, objects_in
+from wikisync.api.wikis import Wiki
+from wikisync.core.contents import BEGINNING_BYTES, is_pointer, is_web_page
 from wikisync.core.git_trees import TreeMissing
 from wikisync.core.model import AttachmentPath, WikiOwner
 from wikisync.core.versions import UNKNOWN, Versions
@@ -52,6 +59,20 @@ RETRY_S = 60.0
 """A fetch that failed is tried again after this time ..."""
 REFUSED_S = 600.0
 """... and one that was refused after this time."""
+
+CHUNK_BYTES = 64 * 1024
+MEDIA = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tiff", ".ico", ".webp"),
+    *(".mp4", ".m4v", ".mov", ".webm", ".ogv"),
+    *(".mp3", ".oga", ".ogg", ".spx", ".wav", ".pdf", ".zip"),
+)
+"""Names of files that no web page can be."""
+PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml")
+"""Names of files that are web pages."""
+KEPT_S = 900.0
+"""A file route that keeps files to browsers is asked again after this time."""
+NOWHERE = "0" * 32
+"""A folder of uploads that no service makes: its names are random."""
 
 _HEAD = (
     rb"[0-9a-f]{4}(?P<id>[0-9a-f]{40}(?:[0-9a-f]{24})?) HEAD(?:\0(?P<can>[^\n]*))?\n"
@@ -358,6 +379,113 @@ def refuse_pointer(
         )
 
 
+class AttachmentSource:
+    """The attachments of one wiki."""
+
+    def __init__(self, wiki: Wiki, repository: RemoteRepository | None = None) -> None:
+        self._wiki = wiki
+        self._repository = repository
+        self._kept_until = float("-inf")
+        """The file route keeps files to browsers, as learned in this run."""
+
+    async def read(
+        self, path: AttachmentPath, version: str = ""
+    ) -> AsyncGenerator[bytes, None]:
+        """The attachment's bytes in chunks; NotFound says which way it is not there.
+
+        ``version`` is git's id of it; empty for an upload.
+        """
+        is_named_page = path.lower().endswith(PAGES)
+        content = await self._content_in_git(path, version) if is_named_page else None
+        if content is None and self._wiki.client.now() >= self._kept_until:
+            async with aclosing(self._wiki.read_attachment(path)) as chunks:
+                try:
+                    first = await self._beginning(chunks)
+                    content = await self._checked(path, version, first)
+                except (NotHandedOut, errors.RefusedInFront) as error:
+                    if self._repository is None:
+                        raise
+                    log.info("%s; trying git", error.message)
+                    self._kept_until = self._wiki.client.now() + KEPT_S
+                else:
+                    if content is None:
+                        yield first
+                        async for chunk in chunks:
+                            yield chunk
+                        return
+        if content is None:
+            content = await self._by_git(path, version)
+        for start in range(0, len(content), CHUNK_BYTES):
+            yield content[start : start + CHUNK_BYTES]
+
+    async def _beginning(self, chunks: AsyncIterator[bytes]) -> bytes:
+        first = b""
+        async for chunk in chunks:
+            first += chunk
+            if len(first) >= BEGINNING_BYTES:
+                break
+        return first
+
+    async def _checked(
+        self, path: AttachmentPath, version: str, first: bytes
+    ) -> bytes | None:
+        """Another content than the one that begins so; None where that is the file.
+
+        NotHandedOut for a web page instead, NotFound for a pointer to the file.
+        """
+        refuse_pointer(first, path, self._wiki.owner, self._wiki.web_url)
+        if first and not is_web_page(first):
+            return None
+        content = await self._content_in_git(path, version)
+        if content is not None:
+            return content
+        is_wrong = bool(first) and path.lower().endswith(MEDIA)
+        if not is_wrong and await self._admits_to_lack(path):
+            return None
+        what = "a web page" if first else "nothing"
+        raise NotHandedOut(
+            f"cannot read attachment {path} of {self._wiki.owner}: the service"
+            f" answers with {what} instead",
+            url=self._wiki.web_url,
+            hint=NOT_HANDED_OUT_HINT,
+        )
+
+    async def _admits_to_lack(self, path: AttachmentPath) -> bool:
+        name = path.rpartition(".")[2]
+        nowhere = AttachmentPath(f"uploads/{NOWHERE}/nothing.{name}")
+        async with aclosing(self._wiki.read_attachment(nowhere)) as chunks:
+            try:
+                async for _ in chunks:
+                    return False
+            except NotHandedOut:
+                return False
+            except errors.NotFound:
+                return True
+        return False
+
+    async def _content_in_git(self, path: AttachmentPath, version: str) -> bytes | None:
+        """The file as git has it, or NotFound; None where git does not answer now."""
+        if self._repository is None:
+            return None
+        try:
+            return await self._repository.read(path, version)
+        except (NoRepository, errors.Unavailable, errors.RateLimited) as error:
+            log.info("%s is not compared with git: %s", path, error.message)
+            return None
+
+    async def _by_git(self, path: AttachmentPath, version: str) -> bytes:
+        assert self._repository is not None
+        try:
+            return await self._repository.read(path, version)
+        except NoRepository as error:
+            raise errors.NotFound(
+                f"cannot read attachment {path} of {self._wiki.owner}: the service"
+                f" serves files to browsers only, and {error.message}",
+                url=error.url,
+                hint=error.hint,
+            ) from error
+
+
 # -- HEAD --------------------------------------------------------------------------
 
 
@@ -401,3 +529,6 @@ def _no_git(owner: WikiOwner, url: str, reason: str) -> NoRepository:
         url=url,
         hint=SCOPE_HINT,
     )
+
+
+log = logging.getLogger(__name__)

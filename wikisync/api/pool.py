@@ -22,6 +22,7 @@ from yarl import URL
 from wikisync import errors
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import (
+    NOT_HANDED_OUT_HINT,
     NOT_THE_API_HINT,
     Answer,
     CutAnswer,
@@ -459,7 +460,7 @@ def _not_handed_out(purpose: Purpose, url: URL, what: str) -> NotHandedOut:
         f"cannot {purpose.action}: the service does not serve attachments to tokens;"
         f" it {what}",
         url=without_secrets(url),
-        hint="attachments of a private wiki are read from its git repository",
+        hint=NOT_HANDED_OUT_HINT,
     )
 
 

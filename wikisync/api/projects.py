@@ -1,17 +1,19 @@
 """Projects: the operations on projects, one method per endpoint.
 
 The methods are named as in ``routes.Endpoint`` and take the parameters of its table by
-name; what is newer goes through ``also``.  Lists are paged by offset, with a total, and
+name, which are checked against it; what a value may be, the service says.  What is
+newer goes through ``also``.  Lists are paged by offset, with a total, and
 by id where no order is asked for; beyond 50,000 records ``pagination="keyset"`` is
 needed.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 import msgspec
 from msgspec import Struct
@@ -22,9 +24,8 @@ from wikisync.api.client import Client, Id
 from wikisync.api.listing import Listing, fields_of, query_of
 from wikisync.api.request import Request
 from wikisync.api.upload import upload_form
-from wikisync.api.values import check_values
 from wikisync.contract import project_schema
-from wikisync.contract.parameters import parameters_of
+from wikisync.contract.parameters import parameters_of, rules_of
 from wikisync.contract.project_schema import ProjectRecord
 from wikisync.contract.routes import Endpoint
 from wikisync.contract.schema import UserRecord
@@ -474,6 +475,68 @@ class Projects:
             json=msgspec.json.encode(values) if values else None,
             may_change_nothing=may_change_nothing,
         )
+
+
+def check_values(endpoint: Endpoint, given: Values) -> dict[str, object]:
+    """The values as they go to the service; those that are None are left out.
+
+    Names in the mapping that is given as ``also`` are not checked.  UsageError for
+    parameters that are unknown, missing, given twice or exclude each other.
+    """
+    known, rules = parameters_of(endpoint), rules_of(endpoint)
+    also = cast("Values", given.get("also") or {})
+    values = {name: value for name, value in given.items() if name != "also"}
+    for name in values:
+        if name not in known:
+            raise _unknown(endpoint, name)
+    checked = {name: value for name, value in values.items() if value is not None}
+    for name in checked.keys() & also.keys():
+        raise UsageError(
+            f"{_named(endpoint)}: {name} is given twice", hint=f"remove one {name}"
+        )
+    checked |= also
+    for name, row in known.items():
+        if row.is_required and name not in checked:
+            raise UsageError(
+                f"{_named(endpoint)} needs {name}", hint=f"give {name}: {row.help}"
+            )
+    if rules.one_of and checked.keys().isdisjoint(rules.one_of):
+        raise UsageError(
+            f"{_named(endpoint)} needs {' or '.join(rules.one_of)}",
+            hint=f"give at least one of {', '.join(rules.one_of)}",
+        )
+    for names in rules.exclusive:
+        both = [name for name in names if name in checked]
+        if len(both) > 1:
+            raise UsageError(
+                f"{_named(endpoint)} does not take {' together with '.join(both)}",
+                hint=f"omit {' or '.join(both)}",
+            )
+    try:
+        msgspec.json.encode(checked, enc_hook=lambda _file: "")
+    except UnicodeEncodeError as exc:
+        raise UsageError(
+            f"{_named(endpoint)}: a value is not UTF-8", hint="write it as UTF-8"
+        ) from exc
+    return checked
+
+
+def _unknown(endpoint: Endpoint, name: str) -> UsageError:
+    known = parameters_of(endpoint)
+    near = difflib.get_close_matches(name, known, 1, 0.6)
+    others = [other for other in Endpoint if name in parameters_of(other)]
+    if others:
+        hint = f"it belongs to {', '.join(_named(other) for other in others[:3])}"
+    elif near:
+        hint = f"did you mean {near[0]}?"
+    else:
+        hint = f"it takes: {', '.join(known) or 'no parameters'}"
+    return UsageError(f"{_named(endpoint)} takes no parameter {name}", hint=hint)
+
+
+def _named(endpoint: Endpoint) -> str:
+    """An endpoint as its method and path, for messages."""
+    return f"{endpoint.method} {endpoint.template}"
 
 
 _LISTED: Mapping[Endpoint, str] = {

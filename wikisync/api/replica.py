@@ -15,12 +15,10 @@ from http import HTTPStatus
 from pathlib import Path
 
 from wikisync import errors
-from wikisync.api.attachments import AttachmentSource
-from wikisync.api.git import WikiHistory
-from wikisync.api.known import KnownPages
-from wikisync.api.scan import known_format, require_whole, whole_page
+from wikisync.api.git import AttachmentSource, WikiHistory
+from wikisync.api.scan import KnownPages, known_format, require_whole, whole_page
 from wikisync.api.scanning import READS_MAX, REQUEST_COST_BYTES, Scanning
-from wikisync.api.tree_cache import TreeCache
+from wikisync.api.trees import TreeCache
 from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
 from wikisync.contract.schema import WikiPageRecord

@@ -23,9 +23,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync import errors
-from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
-from wikisync.api.git import RemoteRepository
+from wikisync.api.git import AttachmentSource, RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.scan import UNREADABLE
 from wikisync.api.scanning import READS_MAX
