@@ -497,8 +497,8 @@ def test_no_name_has_a_retired_word() -> None:
 
 
 MAKERS = {"json_decoder", "msgpack_decoder"}
-MADE_WHEN_ASKED_FOR = {"core.decoding", "api.answers"}
-"""``api.answers`` decodes what its caller names."""
+MADE_WHEN_ASKED_FOR = {"core.decoding", "api.exchange"}
+"""``api.exchange`` decodes what its caller names."""
 
 
 def typed_decodings(path: Path) -> Iterator[str]:

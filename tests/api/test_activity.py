@@ -10,7 +10,7 @@ from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import activity as module
 from wikisync.api.activity import GroupActivity
 from wikisync.api.client import Client
-from wikisync.api.request import Request
+from wikisync.api.exchange import Request
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import WikiOwner
 from wikisync.errors import NotFound, Unavailable

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from wikisync.api import answers
+from wikisync.api import exchange
 from wikisync.api.refusals import error_of, said
 from wikisync.contract.schema import WikiPageRecord
 from wikisync.errors import (
@@ -24,18 +24,18 @@ from wikisync.errors import (
 
 URL = "https://gitlab.example.com/api/v4/x"
 JSON = "application/json"
-LIST = answers.Purpose("list the pages of project a/b", "wiki", "project", "a/b")
-GROUP_LIST = answers.Purpose("list the pages of group g", "wiki", "group", "g")
-PAGE = answers.Purpose("read page home of project a/b", "page", "project", "a/b")
+LIST = exchange.Purpose("list the pages of project a/b", "wiki", "project", "a/b")
+GROUP_LIST = exchange.Purpose("list the pages of group g", "wiki", "group", "g")
+PAGE = exchange.Purpose("read page home of project a/b", "page", "project", "a/b")
 GRANULAR = "Access denied: the token lacks [Wiki: Create] for a/b"
 EDIT = replace(PAGE, action="edit page home of project a/b", is_write=True)
-PROJECT = answers.Purpose("read project a/b", "project", "project", "a/b")
-SERVICE = answers.Purpose("read the version")
+PROJECT = exchange.Purpose("read project a/b", "project", "project", "a/b")
+SERVICE = exchange.Purpose("read the version")
 
 
-def answer(status: int, body: object, content_type: str = JSON) -> answers.Answer:
+def answer(status: int, body: object, content_type: str = JSON) -> exchange.Answer:
     encoded = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return answers.Answer(status, {"content-type": content_type}, encoded, URL)
+    return exchange.Answer(status, {"content-type": content_type}, encoded, URL)
 
 
 def message(text: object) -> dict[str, object]:
@@ -69,7 +69,7 @@ def error(text: str, **more: str) -> dict[str, object]:
     ],
 )
 def test_missing_owner_is_named_once_in_one_sentence(
-    purpose: answers.Purpose, text: str, sentence: str, hint: str
+    purpose: exchange.Purpose, text: str, sentence: str, hint: str
 ) -> None:
     failed = error_of(answer(404, message(text)), purpose)
 
@@ -167,7 +167,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             EDIT,
             403,
             error("insufficient_granular_scope", error_description=GRANULAR),
-            answers.PermissionLacked,
+            exchange.PermissionLacked,
             f"the token lacks the permission Wiki: Create; it says: {GRANULAR}",
             (
                 "create a token with the permission Wiki: Create or the scope api and"
@@ -178,7 +178,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             GROUP_LIST,
             403,
             error("insufficient_granular_scope"),
-            answers.PermissionLacked,
+            exchange.PermissionLacked,
             "the token lacks the permission; it says: insufficient_granular_scope",
             "create a token with the scope read_api and replace",
         ),
@@ -234,7 +234,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             GROUP_LIST,
             404,
             error("404 Not Found"),
-            answers.UnknownRoute,
+            exchange.UnknownRoute,
             "this service has no group wikis",
             "paid tier",
         ),
@@ -242,7 +242,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             PROJECT,
             404,
             error("404 Not Found"),
-            answers.UnknownRoute,
+            exchange.UnknownRoute,
             "the service knows no such address",
             "the numeric id",
         ),
@@ -250,7 +250,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             SERVICE,
             404,
             error("404 Not Found"),
-            answers.UnknownRoute,
+            exchange.UnknownRoute,
             "the service knows no such address",
             "base URL",
         ),
@@ -353,7 +353,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
     ],
 )
 def test_statuses_become_errors_that_say_what_to_do(
-    purpose: answers.Purpose,
+    purpose: exchange.Purpose,
     status: int,
     body: object,
     kind: type[RemoteError],
@@ -389,7 +389,7 @@ def test_web_pages_in_place_of_errors_are_not_quoted(
 
 
 BLOCKED = b"<html><head><TITLE>\n Request &amp; Rejected </TITLE></head><body>no</body>"
-GIT = answers.Purpose(
+GIT = exchange.Purpose(
     "read the git repository of the wiki of project a/b", "attachment"
 )
 
@@ -397,7 +397,7 @@ GIT = answers.Purpose(
 @pytest.mark.parametrize("purpose", [LIST, EDIT, SERVICE, GIT])
 @pytest.mark.parametrize("status", [401, 403, 405, 406, 407])
 def test_a_refusal_that_is_no_json_is_of_something_in_front(
-    status: int, purpose: answers.Purpose
+    status: int, purpose: exchange.Purpose
 ) -> None:
     """It says nothing of the token, which a person would change in vain."""
     failed = error_of(answer(status, BLOCKED, "text/html; charset=utf-8"), purpose)
@@ -507,7 +507,7 @@ def test_words_of_the_service_are_one_safe_line(
 )
 def test_a_success_of_the_wrong_shape_is_named(body: bytes, message: str) -> None:
     with pytest.raises(ProtocolViolation) as failed:
-        answers.decode(answer(200, body), tuple[WikiPageRecord, ...], LIST)
+        exchange.decode(answer(200, body), tuple[WikiPageRecord, ...], LIST)
 
     assert message in failed.value.message
     assert URL in failed.value.message
@@ -516,7 +516,7 @@ def test_a_success_of_the_wrong_shape_is_named(body: bytes, message: str) -> Non
 @pytest.mark.parametrize("content_type", ["text/html", "text/plain", ""])
 def test_a_success_that_is_not_json_is_no_api(content_type: str) -> None:
     with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
-        answers.decode(answer(200, b"[]", content_type), list[WikiPageRecord], LIST)
+        exchange.decode(answer(200, b"[]", content_type), list[WikiPageRecord], LIST)
 
 
 @pytest.mark.parametrize(
@@ -529,13 +529,13 @@ def test_records_are_read_though_a_proxy_took_their_content_type(
     """Long answers grow in an array of bytes."""
     body = kind(b' [{"slug":"a"}]')
     unmarked = replace(answer(200, b"", content_type), body=body)
-    found = answers.decode(unmarked, list[WikiPageRecord], LIST)
+    found = exchange.decode(unmarked, list[WikiPageRecord], LIST)
     assert [page.slug for page in found] == ["a"]
 
 
 def test_a_web_page_is_no_record_whatever_it_holds() -> None:
     with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
-        answers.decode(
+        exchange.decode(
             answer(200, b'[{"slug":"a"}]', "text/html"), list[WikiPageRecord], LIST
         )
 
@@ -544,20 +544,20 @@ def test_a_web_page_is_no_record_whatever_it_holds() -> None:
 def test_json_that_ends_early_is_cut(size: int) -> None:
     whole = b'[{"slug":"a/b \xc3\xa9"}]'
 
-    with pytest.raises(answers.CutAnswer, match=f"truncated after {size} bytes"):
-        answers.decode(answer(200, whole[:size]), list[WikiPageRecord], LIST)
+    with pytest.raises(exchange.CutAnswer, match=f"truncated after {size} bytes"):
+        exchange.decode(answer(200, whole[:size]), list[WikiPageRecord], LIST)
 
 
 def test_unknown_keys_are_ignored_and_absent_ones_survive() -> None:
     body = [{"slug": "a", "format": "creole", "new_key": {"deep": [1]}}]
 
-    (page,) = answers.decode(answer(200, body), list[WikiPageRecord], LIST)
+    (page,) = exchange.decode(answer(200, body), list[WikiPageRecord], LIST)
 
     assert page == WikiPageRecord(slug="a", format="creole")
 
 
 def test_records_are_decoded_one_by_one() -> None:
-    records = answers.decode_each(
+    records = exchange.decode_each(
         answer(200, [{"slug": "a"}, {"slug": 5}]), WikiPageRecord, LIST
     )
 
@@ -570,14 +570,14 @@ def test_records_are_decoded_one_by_one() -> None:
 def test_a_write_answered_without_a_page_is_a_refusal(body: bytes) -> None:
     """Success with ``null`` is how the service answers a rename onto a page."""
     with pytest.raises(Rejected, match="did not return the page") as failed:
-        answers.decode_written(answer(200, body), WikiPageRecord, EDIT)
+        exchange.decode_written(answer(200, body), WikiPageRecord, EDIT)
 
     assert "another page may have that title" in (failed.value.hint or "")
 
 
 def test_a_write_answered_with_half_a_page_may_have_been_made() -> None:
-    with pytest.raises(answers.CutAnswer) as failed:
-        answers.decode_written(answer(200, b'{"slug":'), WikiPageRecord, EDIT)
+    with pytest.raises(exchange.CutAnswer) as failed:
+        exchange.decode_written(answer(200, b'{"slug":'), WikiPageRecord, EDIT)
 
     assert "may have been made" in (failed.value.hint or "")
 
@@ -585,6 +585,6 @@ def test_a_write_answered_with_half_a_page_may_have_been_made() -> None:
 def test_a_written_page_is_its_record() -> None:
     body = {"slug": "a", "content": "x"}
 
-    page = answers.decode_written(answer(201, body), WikiPageRecord, EDIT)
+    page = exchange.decode_written(answer(201, body), WikiPageRecord, EDIT)
 
     assert msgspec.to_builtins(page)["content"] == "x"

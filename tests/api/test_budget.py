@@ -5,9 +5,8 @@ import time
 import pytest
 
 from tests.api.faketime import FakeTime, budget_at
-from wikisync.api.answers import Purpose
 from wikisync.api.budget import Area, Budget, shown_time
-from wikisync.api.request import Request
+from wikisync.api.exchange import Purpose, Request
 
 READ = Purpose("read page home", "page", "project", "docs/a")
 WRITE = Purpose("edit page home", "page", "project", "docs/a", is_write=True)

@@ -10,10 +10,9 @@ from tests.api.wire import Wire, http
 from tests.support.git import clone, commit_and_push, needs_git, run_git
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import git
-from wikisync.api.answers import Answer
 from wikisync.api.client import Client
+from wikisync.api.exchange import Answer, Request
 from wikisync.api.git import ADVERTISEMENT, WikiHistory
-from wikisync.api.request import Request
 from wikisync.api.trees import NotAPack, objects_in
 from wikisync.core.model import WikiOwner, digest_of
 

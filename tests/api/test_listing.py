@@ -6,10 +6,9 @@ import pytest
 
 from tests.api.conftest import SERVICE
 from tests.support.network import PlayedNetwork
-from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
+from wikisync.api.exchange import Purpose, Request
 from wikisync.api.listing import Listing
-from wikisync.api.request import Request
 from wikisync.contract.schema import UserRecord
 from wikisync.errors import ProtocolViolation, Rejected
 

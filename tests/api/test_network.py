@@ -8,8 +8,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from wikisync.api.answers import Purpose
 from wikisync.api.budget import TransientFailure
+from wikisync.api.exchange import Purpose
 from wikisync.api.pool import translating
 from wikisync.errors import RemoteError, Unavailable
 

@@ -10,9 +10,8 @@ import pytest
 from tests.api.faketime import budget_at
 from tests.support.limiting import FixedWindow, TokenBucket
 from tests.sync.virtual import VirtualLoop, run_virtually
-from wikisync.api.answers import Purpose
 from wikisync.api.budget import Budget, Pace, TransientFailure, Window, window_of
-from wikisync.api.request import Request
+from wikisync.api.exchange import Purpose, Request
 from wikisync.errors import RateLimited
 
 READ = Request("GET", "/", Purpose("read page home", "page", "project", "docs/a"))

@@ -13,8 +13,8 @@ from tests.api.faketime import FakeTime
 from tests.api.wire import BREAK, Wire, cut, http, json_answer, listening_wire
 from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
+from wikisync.api.exchange import Request
 from wikisync.api.replica import WikiReplica
-from wikisync.api.request import Request
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import WikiOwner

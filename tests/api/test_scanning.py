@@ -10,10 +10,9 @@ from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, cut, http, json_answer
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api.answers import Answer
 from wikisync.api.client import Client
+from wikisync.api.exchange import Answer, Request
 from wikisync.api.replica import WikiReplica
-from wikisync.api.request import Request
 from wikisync.api.scan import Mark
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki

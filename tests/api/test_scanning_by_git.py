@@ -11,10 +11,9 @@ from tests.support.git import clone, commit_and_push, needs_git, run_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import git, scanning
-from wikisync.api.answers import Answer
 from wikisync.api.client import Client
+from wikisync.api.exchange import Answer, Request
 from wikisync.api.replica import WikiReplica
-from wikisync.api.request import Request
 from wikisync.api.scan import Mark
 from wikisync.api.scanning import LISTED_S
 from wikisync.api.trees import PageChanges, TreeCache, objects_in

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wikisync.api.listing import fields_of, query_of
+from wikisync.api.exchange import fields_of, query_of
 from wikisync.api.projects import check_values
 from wikisync.contract.routes import Endpoint
 from wikisync.errors import UsageError

@@ -12,8 +12,8 @@ from tests.api.faketime import FakeTime
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
+from wikisync.api.exchange import Request
 from wikisync.api.replica import WikiReplica
-from wikisync.api.request import Request
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import AttachmentPath, Format, Page, Slug, WikiOwner, digest_of
 from wikisync.errors import PermissionDenied, PreconditionFailed, Rejected

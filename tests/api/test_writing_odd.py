@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from tests.api.wire import Wire, json_answer
+from wikisync.api.exchange import Request
 from wikisync.api.replica import WikiReplica
-from wikisync.api.request import Request
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, Page, Slug, digest_of
 from wikisync.errors import PreconditionFailed, ProtocolViolation, Rejected

@@ -22,13 +22,12 @@ from tests.sync.persons import World, plain_name
 from tests.sync.simulated import LATENCY_S
 from tests.sync.simulated_git import SimulatedGit
 from tests.sync.virtual import START_S
-from wikisync.api.answers import Answer, Purpose
 from wikisync.api.budget import TransientFailure
 from wikisync.api.client import Client
+from wikisync.api.exchange import Answer, Purpose, Request
 from wikisync.api.git import ADVERTISEMENT
 from wikisync.api.pool import Pool, failure_of
 from wikisync.api.replica import WikiReplica
-from wikisync.api.request import Request
 from wikisync.api.trees import TreeCache
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, WikiOwner

@@ -9,10 +9,8 @@ from http import HTTPStatus
 
 import msgspec
 
-from wikisync.api.answers import decode
 from wikisync.api.client import Client
-from wikisync.api.listing import query_of
-from wikisync.api.request import Request
+from wikisync.api.exchange import Request, decode, query_of
 from wikisync.contract.routes import OtherEndpoint as Other
 
 PARTS = (20, 100)

@@ -35,8 +35,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
+from wikisync.api.exchange import Request
 from wikisync.api.refusals import LIMIT_HINT
-from wikisync.api.request import Request
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import NoAnswerInTime, RateLimited, RefusedInFront, RemoteError
 

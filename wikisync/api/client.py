@@ -1,7 +1,7 @@
 """Client: everything that is asked of a service, typed.
 
 It checks address and token, keeps to what the service allows (``budget``), and follows
-lists (``listing``); ``pool`` makes one exchange, ``answers`` names what went wrong.
+lists (``listing``); ``pool`` makes one exchange, ``refusals`` names what went wrong.
 """
 
 import asyncio
@@ -19,12 +19,20 @@ from msgspec.structs import replace
 
 from wikisync.api import listing
 from wikisync.api.address import ServiceAddress
-from wikisync.api.answers import About, Answer, CutAnswer, Purpose, decode, decode_each
 from wikisync.api.budget import Budget, Clock, Random, Sleep, TransientFailure
+from wikisync.api.exchange import (
+    About,
+    Answer,
+    CutAnswer,
+    Purpose,
+    Request,
+    decode,
+    decode_each,
+    query_of,
+)
 from wikisync.api.pool import Pool
 from wikisync.api.proxy import proxy_for
 from wikisync.api.refusals import in_words
-from wikisync.api.request import Request
 from wikisync.api.secret import Secret
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.contract import schema
@@ -161,7 +169,7 @@ class Client:
     def _group(self, group: Id, name: str = "") -> Request:
         path = Other.GROUP.path(id=group)
         # a group can hold thousands of projects, which have a list of their own
-        query = listing.query_of({"with_projects": False})
+        query = query_of({"with_projects": False})
         purpose = self.purpose(f"read group {name or group}", "group", group)
         return Request("GET", path, purpose, query)
 
@@ -214,7 +222,7 @@ class Client:
         **filters: str | bool | None,
     ) -> listing.Listing[T]:
         given = {name: value for name, value in filters.items() if value is not None}
-        query = listing.query_of({**given, "per_page": self.settings.per_page})
+        query = query_of({**given, "per_page": self.settings.per_page})
         purpose = self.purpose(action, "group" if group else "service", group)
         return self.walk(Request("GET", endpoint.path(id=group), purpose, query), kind)
 

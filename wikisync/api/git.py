@@ -25,9 +25,8 @@ from msgspec.structs import replace
 
 from wikisync import errors
 from wikisync.api.address import encode_path
-from wikisync.api.answers import NOT_HANDED_OUT_HINT, NotHandedOut, Purpose
 from wikisync.api.client import Client
-from wikisync.api.request import Request
+from wikisync.api.exchange import NOT_HANDED_OUT_HINT, NotHandedOut, Purpose, Request
 from wikisync.api.trees import NotAPack, Objects, TreeCache, objects_in
 from wikisync.api.wikis import Wiki
 from wikisync.core.contents import BEGINNING_BYTES, is_pointer, is_web_page

@@ -15,8 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.api.answers import NOT_THE_API_HINT
-from wikisync.api.request import Request
+from wikisync.api.exchange import NOT_THE_API_HINT, Request
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import ProtocolViolation
 
@@ -74,34 +73,6 @@ def total_of(headers: Mapping[str, str]) -> int | None:
     text = headers.get("x-total", "").strip()
     is_count = text.isascii() and text.isdigit() and len(text) < COUNT_DIGITS_MAX
     return int(text) if is_count else None
-
-
-def query_of(values: Mapping[str, object]) -> str:
-    """The values as a percent-encoded query; one that is None is empty."""
-    return urlencode(fields_of(values), quote_via=quote)
-
-
-def fields_of(values: Mapping[str, object]) -> list[tuple[str, str]]:
-    """The values as fields of a form: ``a[]`` for lists, ``a[key]`` for hashes."""
-    fields: list[tuple[str, str]] = []
-    for name, value in values.items():
-        match value:
-            case Mapping():
-                inner = {f"{name}[{key}]": held for key, held in value.items()}
-                fields += fields_of(inner)
-            case list() | tuple() if not value:
-                fields.append((name, ""))
-            case list() | tuple():
-                fields += [(f"{name}[]", _written(item)) for item in value]
-            case _:
-                fields.append((name, _written(value)))
-    return fields
-
-
-def _written(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value)
 
 
 log = logging.getLogger(__name__)

@@ -21,19 +21,20 @@ from yarl import URL
 
 from wikisync import errors
 from wikisync.api.address import ServiceAddress
-from wikisync.api.answers import (
+from wikisync.api.budget import Clock, TransientFailure, parse_retry_after
+from wikisync.api.exchange import (
     NOT_HANDED_OUT_HINT,
     NOT_THE_API_HINT,
     Answer,
     CutAnswer,
     NotHandedOut,
     Purpose,
+    Request,
     cut_hint,
+    headers_of,
 )
-from wikisync.api.budget import Clock, TransientFailure, parse_retry_after
 from wikisync.api.proxy import Proxy
 from wikisync.api.refusals import AUTHENTICATION_HINT, error_of
-from wikisync.api.request import Request, headers_of
 from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
 from wikisync.core.terminal import one_line

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from wikisync import errors
-from wikisync.api.answers import (
+from wikisync.api.exchange import (
     NOT_THE_API_HINT,
     PROXY_HINT,
     Answer,

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from wikisync.api.answers import OddEntry
+from wikisync.api.exchange import OddEntry
 from wikisync.api.trees import file_id
 from wikisync.contract.schema import WikiPageRecord
 from wikisync.core import model

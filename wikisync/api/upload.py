@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO
 
-from wikisync.api.request import OpenForm
+from wikisync.api.exchange import OpenForm
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Digest
 from wikisync.core.system.private import make_private_folder

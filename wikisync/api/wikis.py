@@ -15,11 +15,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.api import answers
+from wikisync.api import exchange
 from wikisync.api.address import encode_path
 from wikisync.api.client import Client, Id
-from wikisync.api.listing import query_of
-from wikisync.api.request import Request
+from wikisync.api.exchange import Request, query_of
 from wikisync.api.upload import Spool, upload_form
 from wikisync.contract.routes import Method
 from wikisync.contract.routes import OtherEndpoint as Other
@@ -37,7 +36,7 @@ class PageList(Struct, frozen=True):
     pages: tuple[WikiPageRecord, ...]
     etag: str | None
     """None where the service gives no mark."""
-    odd: tuple[answers.OddEntry, ...] = ()
+    odd: tuple[exchange.OddEntry, ...] = ()
     """Entries that are no records of pages."""
 
 
@@ -90,7 +89,7 @@ class Wiki:
         answer = await self.client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
-        pages, odd = answers.decode_pages(answer, request.purpose)
+        pages, odd = exchange.decode_pages(answer, request.purpose)
         return PageList(pages, answer.headers.get("etag"), odd)
 
     async def get_page(
@@ -187,7 +186,7 @@ class Wiki:
             async with self.client.writing(str(self.owner)):
                 answer = await self.client.send(Request("DELETE", path, purpose))
             if answer.body and not answer.is_json:
-                raise answers.not_the_api(answer, purpose)
+                raise exchange.not_the_api(answer, purpose)
 
         await self._with_slug(slug, purpose, ask)
 
@@ -214,7 +213,7 @@ class Wiki:
                 "POST", path, purpose, form=form, form_fields=(("file", name), *fields)
             )
             answer = await self.client.send(request)
-        return answers.decode(answer, AttachmentRecord, purpose)
+        return exchange.decode(answer, AttachmentRecord, purpose)
 
     def read_attachment(self, path: AttachmentPath) -> AsyncGenerator[bytes, None]:
         """An attachment's bytes, from the web side's file route.
@@ -257,13 +256,13 @@ class Wiki:
         return Request("GET", path, purpose, query, etag=etag)
 
     def _purpose(
-        self, action: str, about: answers.About, *, is_write: bool = False
-    ) -> answers.Purpose:
+        self, action: str, about: exchange.About, *, is_write: bool = False
+    ) -> exchange.Purpose:
         action = f"{action} of {self.owner}"
         return self.client.purpose(action, about, self.owner, is_write=is_write)
 
     async def _with_slug(
-        self, slug: str, purpose: answers.Purpose, ask: Callable[[str], Awaitable[T]]
+        self, slug: str, purpose: exchange.Purpose, ask: Callable[[str], Awaitable[T]]
     ) -> T:
         """Ask by the slug's path, once more with raw slashes if that is unknown.
 
@@ -272,14 +271,14 @@ class Wiki:
         paths = self._slug_paths(slug, purpose)
         try:
             return await ask(paths[0])
-        except (answers.UnknownRoute, ProtocolViolation) as error:
+        except (exchange.UnknownRoute, ProtocolViolation) as error:
             # some proxies have a page of their own for an address with %2F
             if len(paths) == 1 or error.status != HTTPStatus.NOT_FOUND:
                 raise
         self._has_raw_slashes = not self._has_raw_slashes
         return await ask(paths[1])
 
-    def _slug_paths(self, slug: str, purpose: answers.Purpose) -> tuple[str, ...]:
+    def _slug_paths(self, slug: str, purpose: exchange.Purpose) -> tuple[str, ...]:
         if not slug or not _is_unicode(slug):
             raise Rejected(
                 f"cannot {purpose.action}: this is not a valid page slug",
@@ -293,15 +292,15 @@ class Wiki:
         return (raw, whole) if self._has_raw_slashes else (whole, raw)
 
     async def _write_page(
-        self, method: Method, path: str, purpose: answers.Purpose, body: bytes
+        self, method: Method, path: str, purpose: exchange.Purpose, body: bytes
     ) -> WikiPageRecord:
         async with self.client.writing(str(self.owner)):
             answer = await self.client.send(Request(method, path, purpose, json=body))
-        return answers.decode_written(answer, WikiPageRecord, purpose)
+        return exchange.decode_written(answer, WikiPageRecord, purpose)
 
 
 def _page_body(
-    purpose: answers.Purpose,
+    purpose: exchange.Purpose,
     *,
     title: str | None,
     content: str | None,

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
-from wikisync.api.request import Request
+from wikisync.api.exchange import Request
 from wikisync.cli.console import Console, fields
 from wikisync.cli.options import decorated, flag, json_option
 from wikisync.core.model import WikiOwner

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from wikisync import errors
 from wikisync.api.address import ServiceAddress, shown_address
-from wikisync.api.answers import PermissionLacked
 from wikisync.api.client import Client
+from wikisync.api.exchange import PermissionLacked
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import PageList, Wiki
 from wikisync.contract.project_schema import AccessLevel, ProjectRecord

@@ -1,23 +1,35 @@
-"""Answers of the service: bodies to typed records.  Pure.
+"""One exchange with the service: what is asked and what for, and what comes back.
 
 Every error says what was attempted, with the object named, and what a person can do
-next.  An entry of a list of pages that is no record stops no other page.
+next.  An entry of a list of pages that is no record stops no other page.  Pure.
 """
 
-from collections.abc import Iterator, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
+from urllib.parse import quote, urlencode
 
 import msgspec
 from msgspec import Struct
 
 from wikisync import errors
+from wikisync.api.address import ServiceAddress
+from wikisync.api.secret import Secret
+from wikisync.contract.routes import Method
 from wikisync.contract.schema import AnsweredRecord, WikiPageRecord
 from wikisync.core.decoding import convert, json_decoder
 from wikisync.core.model import OwnerKind
 from wikisync.core.terminal import one_line
+from wikisync.core.version import __version__
+
+if TYPE_CHECKING:
+    from aiohttp import FormData
 
 T = TypeVar("T")
+OpenForm = Callable[[], "AbstractAsyncContextManager[FormData]"]
 
 About = Literal["service", "project", "group", "user", "wiki", "page", "attachment"]
 
@@ -32,6 +44,7 @@ PROXY_HINT = (
     "a proxy in front of the service may decode %2F: give the numeric id, as --project"
     " 42 or as id = 42 next to the path in wikisync.toml; or check the service's URL"
 )
+TOKEN_HEADER = "PRIVATE-TOKEN"  # noqa: S105 - the header's name, not a token
 
 
 class Purpose(Struct, frozen=True):
@@ -47,6 +60,101 @@ class Purpose(Struct, frozen=True):
     """What else it needs, such as ``group 5``: that may be missing, too."""
     is_write: bool = False
     has_token: bool = True
+
+
+class Request(Struct, frozen=True):
+    """What to ask and what for."""
+
+    method: Method
+    path: str
+    """Percent-encoded, ``/api/v4`` included, as ``routes`` makes it."""
+    purpose: Purpose
+    query: str = ""
+    """Percent-encoded."""
+    json: bytes | None = None
+    """An encoded JSON body."""
+    form: OpenForm | None = None
+    """A multipart body, opened anew for every attempt."""
+    form_fields: tuple[tuple[str, str], ...] = ()
+    """What the multipart body holds, files by their names: for messages."""
+    etag: str | None = None
+    """Answer 304 when the answer is still this one."""
+    is_git: bool = False
+    """Whether the path is one that git asks for, outside the API; it only reads."""
+    packets: bytes | None = None
+    """What git's protocol asks, as the body of a POST."""
+    bytes_max: int | None = None
+    """Largest answer, decompressed; the client's by default."""
+    waits: bool = True
+    """Whether it is worth waiting for where the service limits requests."""
+    late_attempts_max: int | None = None
+    """How often it is made where no answer comes in time; the client's by default."""
+    may_change_nothing: bool = False
+    """Whether a 304 is an answer: it was so already."""
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it changes something."""
+        return self.method != "GET" and not self.is_git
+
+    @property
+    def may_be_unchanged(self) -> bool:
+        """Whether a 304 is an answer to it."""
+        return self.etag is not None or self.may_change_nothing
+
+
+def headers_of(
+    request: Request, address: ServiceAddress, token: Secret | None
+) -> dict[str, str]:
+    """The headers of a request; those of its body are the network's."""
+    headers = {"User-Agent": f"wikisync/{__version__}", "Accept": "application/json"}
+    if request.is_git or (
+        request.purpose.about == "attachment" and not request.is_write
+    ):
+        headers["Accept"] = "*/*"
+    if address.is_loopback:
+        # packing costs more than it saves where nothing leaves the machine
+        headers["Accept-Encoding"] = "identity"
+    if token is not None and request.is_git:
+        # git's side of the service knows passwords only
+        headers["Authorization"] = f"Basic {token.reveal_login()}"
+    elif token is not None:
+        headers[TOKEN_HEADER] = token.reveal()
+    if request.json is not None:
+        headers["Content-Type"] = "application/json"
+    if request.packets is not None:
+        headers["Content-Type"] = "application/x-git-upload-pack-request"
+    if request.etag is not None:
+        headers["If-None-Match"] = request.etag
+    return headers
+
+
+def query_of(values: Mapping[str, object]) -> str:
+    """The values as a percent-encoded query; one that is None is empty."""
+    return urlencode(fields_of(values), quote_via=quote)
+
+
+def fields_of(values: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The values as fields of a form: ``a[]`` for lists, ``a[key]`` for hashes."""
+    fields: list[tuple[str, str]] = []
+    for name, value in values.items():
+        match value:
+            case Mapping():
+                inner = {f"{name}[{key}]": held for key, held in value.items()}
+                fields += fields_of(inner)
+            case list() | tuple() if not value:
+                fields.append((name, ""))
+            case list() | tuple():
+                fields += [(f"{name}[]", _written(item)) for item in value]
+            case _:
+                fields.append((name, _written(value)))
+    return fields
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
 
 
 class Answer(Struct, frozen=True):
