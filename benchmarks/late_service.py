@@ -11,7 +11,7 @@ import sys
 from aiohttp import web
 
 from wikisync.cli.start import run
-from wikisync.service.app import App
+from wikisync.service.server import App
 
 LATENCY_S = float(sys.argv.pop(1))
 answer_at_once = App.answer

@@ -14,7 +14,7 @@ from wikisync.contract.parameters import parameters_of
 from wikisync.contract.routes import ENDPOINTS
 from wikisync.service.comments import add_comment
 from wikisync.service.offers import route_table
-from wikisync.service.routing import Router
+from wikisync.service.server import Router
 
 # newer than other packages for tests: `make test` installs both
 jsonschema = pytest.importorskip("jsonschema")

@@ -7,7 +7,7 @@ from yarl import URL
 
 from wikisync.service.answers import Refusal
 from wikisync.service.offers import route_table
-from wikisync.service.routing import OtherMethods, Router
+from wikisync.service.server import OtherMethods, Router
 
 TABLE = Router(
     [

@@ -21,12 +21,12 @@ from wikisync.core.decoding import json_decoder
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.service import answers, attachments, git_http, identity, wikis
 from wikisync.service.access import Operation
-from wikisync.service.app import App
 from wikisync.service.call import Call, Caller
 from wikisync.service.instance import Service
 from wikisync.service.offers import Target
 from wikisync.service.projects import reading
 from wikisync.service.repository import WikiStorage
+from wikisync.service.server import App
 
 CUT_TEXT_BYTES = 1024 * 1024
 """Where lists cut a page's text under ``truncates-list-content``."""

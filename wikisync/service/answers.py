@@ -1,8 +1,8 @@
 """Answers and refusals in the service's three error shapes.
 
-A ``Refusal`` becomes a response in ``app`` (``docs/service.md`` "Errors").  A full or
-broken disk is 507 or 500: a client that gets 400 never sends its request again.  A page
-of another origin may call the API from a browser (CORS), without cookies.
+A ``Refusal`` becomes a response in ``server`` (``docs/service.md`` "Errors").  A full
+or broken disk is 507 or 500: a client that gets 400 never sends its request again.  A
+page of another origin may call the API from a browser (CORS), without cookies.
 """
 
 import errno
@@ -158,6 +158,11 @@ def insufficient_scope() -> Refusal:
 def bad_parameters(problems: Sequence[str]) -> Refusal:
     """Parameters that do not validate, before anything is read."""
     return Refusal(400, {"error": ", ".join(problems)})
+
+
+def malformed() -> Refusal:
+    """Text that is not UTF-8, or holds a NUL byte."""
+    return bad_parameters(["the request holds invalid UTF-8 or a NUL byte"])
 
 
 def changed() -> Refusal:

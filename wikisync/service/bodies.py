@@ -16,9 +16,8 @@ from aiohttp import BodyPartReader, HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from wikisync.core.system.private import make_private_folder
-from wikisync.service.answers import Refusal, bad_parameters, too_large
+from wikisync.service.answers import Refusal, bad_parameters, malformed, too_large
 from wikisync.service.parameters import SentFile
-from wikisync.service.routing import malformed
 from wikisync.service.settings import KIB, Limits
 
 CHUNK_BYTES = 256 * KIB

@@ -2,7 +2,9 @@
 
 A wiki is at ``<full path>.wiki.git``, a project's repository at ``<full path>.git``;
 404 without the git executable.  A token is the password of any user name, or a header.
-What a push brings is read like any other change (``docs/service.md`` "Git").
+What a push brings is read like any other change (``docs/service.md`` "Git"), and
+counted before git takes any of it: git unpacks the objects beside the repository, with
+little memory and time; only what passes the limits of a wiki goes to ``receive-pack``.
 """
 
 import asyncio
@@ -11,7 +13,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -23,15 +25,15 @@ from wikisync.service import access, jobs
 from wikisync.service.answers import PlainRefusal, Refusal, unmatched_route
 from wikisync.service.bodies import call_for_body, spool_folder
 from wikisync.service.call import Call, Caller, Owner
-from wikisync.service.git_process import GitFailed, GitInput, Sink
+from wikisync.service.committing import GitRefused
+from wikisync.service.git_process import GitFailed, GitInput, GitRunner, Sink, ignore
 from wikisync.service.page_ids import moves_between, update_page_ids
 from wikisync.service.projects.parts import judge_repository
-from wikisync.service.push_check import PushRefused, check_push, read_push
-from wikisync.service.repository import WikiStorage
+from wikisync.service.repository import WikiRepository, WikiStorage
 from wikisync.service.rows import Project
-from wikisync.service.settings import KIB, MIB
+from wikisync.service.settings import KIB, MIB, GitService
 from wikisync.service.tables import Tables
-from wikisync.service.tree import WikiTree
+from wikisync.service.tree import TreeTooLarge, WikiTree
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +44,19 @@ READ_SCOPES = frozenset({"api", "read_repository", "write_repository"})
 WRITE_SCOPES = frozenset({"api", "write_repository"})
 UPLOAD_PACK = "git-upload-pack"
 RECEIVE_PACK = "git-receive-pack"
-
+FLUSH = b"0000"
+SIDE_BAND = "side-band-64k"
+PUSH_OPTIONS = "push-options"
+"""A part of its own behind the branches, which nobody here reads."""
+REPORTS = frozenset({"report-status", "report-status-v2"})
+_NO_OBJECT = "0" * 40
+_LENGTH_CHARS = 4
+_SIZES = (
+    "cat-file",
+    "--batch-all-objects",
+    "--unordered",
+    "--batch-check=%(objecttype) %(objectsize)",
+)
 _NO_CACHE = {
     "Cache-Control": "no-cache, max-age=0, must-revalidate",
     "Pragma": "no-cache",
@@ -81,7 +95,7 @@ async def show_references(call: Call, part: Part) -> web.StreamResponse:
     words = (command, "--stateless-rpc", "--advertise-refs")
     references = await _collect(call, visit, words, None)
     header = f"# service={name}\n".encode()
-    body = b"%04x" % (len(header) + 4) + header + b"0000" + references
+    body = _packet(header) + FLUSH + references
     return web.Response(body=body, headers=_headers(f"{name}-advertisement"))
 
 
@@ -120,12 +134,12 @@ async def receive_pack(call: Call, part: Part) -> web.StreamResponse:
         # the whole push is here before the repository is locked for it
         body = await _spool(call, spool, call.service.settings.git.push_bytes_max)
         git, repository = call.service.git, visit.storage.repository
-        sent = await asyncio.to_thread(read_push, body, git.limits)
+        sent = await asyncio.to_thread(_read_push, body, git.limits)
         # of what cannot be read as a push git itself complains
         if sent is not None:
             try:
-                await check_push(sent, body, repository, git, spool)
-            except PushRefused as refused:
+                await _check_push(sent, body, repository, git, spool)
+            except _PushRefused as refused:
                 log.warning(
                     "a push to %s is refused: %s", visit.owner.full_path, refused
                 )
@@ -309,3 +323,145 @@ async def _run(
 
 def _headers(kind: str) -> Mapping[str, str]:
     return {"Content-Type": f"application/x-{kind}", **_NO_CACHE}
+
+
+# -- what a push brings -----------------------------------------------------------
+
+
+class _Push(Struct, frozen=True):
+    """What a push asks for, before its objects."""
+
+    tips: dict[str, str]
+    """Full name of a branch or tag to the object it shall name, in hexadecimal."""
+    abilities: frozenset[str]
+    """What the sender understands."""
+    pack_offset: int
+    """Where the objects begin in the body."""
+    object_count: int | None
+    """How many there are, by their own word; None for a push without any."""
+
+    def refusal(self, reason: str) -> bytes:
+        """The report that git shows its user: each name, and why it is refused."""
+        if not self.abilities & REPORTS:
+            return b""
+        text = " ".join(reason.split())
+        lines = [b"unpack ok\n"]
+        lines += [f"ng {name} {text}\n".encode() for name in self.tips]
+        report = b"".join(_packet(line) for line in lines) + FLUSH
+        has_bands = SIDE_BAND in self.abilities
+        return _packet(b"\x01" + report) + FLUSH if has_bands else report
+
+
+class _PushRefused(Exception):
+    """A push brings more than is taken; the text says what."""
+
+
+def _read_push(body: Path, limits: GitService) -> _Push | None:
+    """What the body of a push asks for; None for what only git can make sense of."""
+    tips: dict[str, str] = {}
+    abilities: frozenset[str] = frozenset()
+    with body.open("rb") as file:
+        while (packet := _read_packet(file)) != b"":
+            if packet is None:
+                return None
+            line, _, words = packet.partition(b"\0")
+            try:
+                _old, new, name = line.decode().rstrip("\n").split(" ", 2)
+            except ValueError:
+                # a shallow clone says so first; of anything else git complains
+                if line.startswith(b"shallow "):
+                    continue
+                return None
+            tips[name] = new
+            abilities |= frozenset(words.decode("utf-8", "replace").split())
+            if len(tips) > limits.references_max:
+                break
+        if PUSH_OPTIONS in abilities and not _skip_part(file):
+            return None
+        offset = file.tell()
+        header = file.read(12)
+    count = int.from_bytes(header[8:12]) if header[:4] == b"PACK" else None
+    return _Push(tips, abilities, offset, count)
+
+
+async def _check_push(
+    push: _Push, body: Path, repository: WikiRepository, git: GitRunner, scratch: Path
+) -> None:
+    """Unpack a push in a scratch folder; _PushRefused says what is too much."""
+    limits = git.limits
+    if len(push.tips) > limits.references_max:
+        raise _PushRefused(f"it names more than {limits.references_max} branches")
+    if push.object_count is None:
+        return
+    if push.object_count > limits.objects_max:
+        raise _PushRefused(f"it has more than {limits.objects_max:,} objects")
+    objects = scratch / "objects"
+    pack = objects / "pack"
+    await asyncio.to_thread(pack.mkdir, parents=True)
+    options = ("--stdin", "--fix-thin", f"--max-input-size={limits.push_bytes_max}")
+    given = GitInput(
+        body,
+        push.pack_offset,
+        objects=objects,
+        are_added=True,
+        memory_bytes_max=limits.push_memory_bytes_max,
+    )
+    try:
+        await git.run(("index-pack", *options), repository.path, ignore, given)
+        listed = GitInput(objects=objects)
+        await git.run(_SIZES, repository.path, _Count(limits), listed)
+    except GitFailed as error:
+        raise _PushRefused(f"git cannot unpack it: {error}") from None
+    tips = [bytes.fromhex(tip) for tip in push.tips.values() if tip != _NO_OBJECT]
+    try:
+        await asyncio.to_thread(repository.check_pushed, objects, tips)
+    except (TreeTooLarge, GitRefused) as error:
+        raise _PushRefused(str(error)) from None
+
+
+class _Count:
+    """Adds up the sizes of files as git lists them: ``blob 1234``, a line each."""
+
+    def __init__(self, limits: GitService) -> None:
+        self._limits = limits
+        self._rest = b""
+        self._left = limits.files_bytes_max
+
+    async def __call__(self, chunk: bytes) -> None:
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        limits = self._limits
+        most = limits.file_bytes_max
+        for line in lines:
+            kind, _, size = line.partition(b" ")
+            if int(size) > most:
+                raise _PushRefused(f"a file in it has more than {most:,} bytes")
+            self._left -= int(size) if kind == b"blob" else 0
+        if self._left < 0:
+            every = limits.files_bytes_max
+            raise _PushRefused(f"its files have more than {every:,} bytes in all")
+
+
+def _skip_part(file: BinaryIO) -> bool:
+    """Read to the end of a part; False where there is none."""
+    while (packet := _read_packet(file)) != b"":
+        if packet is None:
+            return False
+    return True
+
+
+def _packet(content: bytes) -> bytes:
+    return b"%04x%s" % (len(content) + _LENGTH_CHARS, content)
+
+
+def _read_packet(file: BinaryIO) -> bytes | None:
+    """The next packet; empty for the end of a part, None for what is no packet."""
+    try:
+        length = int(file.read(_LENGTH_CHARS), 16)
+    except ValueError:
+        return None
+    if length == 0:
+        return b""
+    if length <= _LENGTH_CHARS:
+        return None
+    content = file.read(length - _LENGTH_CHARS)
+    return content if len(content) == length - _LENGTH_CHARS else None
