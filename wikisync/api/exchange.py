@@ -6,8 +6,7 @@ next.  An entry of a list of pages that is no record stops no other page.  Pure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal, TypeVar
 from urllib.parse import quote, urlencode
@@ -26,10 +25,9 @@ from wikisync.core.terminal import one_line
 from wikisync.core.version import __version__
 
 if TYPE_CHECKING:
-    from aiohttp import FormData
+    from wikisync.api.upload import OpenForm
 
 T = TypeVar("T")
-OpenForm = Callable[[], "AbstractAsyncContextManager[FormData]"]
 
 About = Literal["service", "project", "group", "user", "wiki", "page", "attachment"]
 

@@ -9,14 +9,13 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from io import BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO
 
-from wikisync.api.exchange import OpenForm
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Digest
 from wikisync.core.system.private import make_private_folder
@@ -25,6 +24,7 @@ from wikisync.errors import FolderError
 if TYPE_CHECKING:
     from aiohttp import FormData
 
+OpenForm = Callable[[], "AbstractAsyncContextManager[FormData]"]
 READ_DIFFERENTLY = str.maketrans('"\\%', "___")
 """What servers read differently in a form's file name, to what the service makes
 of each of them anyway (``docs/service.md`` "Attachments")."""
