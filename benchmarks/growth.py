@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from wikisync.core.model import AttachmentPath, Format, Page, Slug
 from wikisync.markup import fast
-from wikisync.markup.highlight import highlighted
+from wikisync.markup.filters.code import highlighted
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkdownEngine, MarkupOptions

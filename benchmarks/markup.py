@@ -106,7 +106,7 @@ def measured(steps: list[Callable[[str], object]], texts: list[str]) -> list[flo
 
 def forget_codes() -> None:
     """Colour the same code anew; lexers stay loaded."""
-    from wikisync.markup.highlight import highlighted
+    from wikisync.markup.filters.code import highlighted
 
     highlighted.cache_clear()
 

@@ -13,7 +13,7 @@ import pytest
 from tests.security.attack_texts import SOURCES
 from tests.support.markup import render
 from wikisync.core.model import Format
-from wikisync.markup.urls import LINK_SCHEMES, scheme_of
+from wikisync.markup.links import LINK_SCHEMES, scheme_of
 
 FORBIDDEN_TAGS = frozenset(
     [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.markup import CASES
-from wikisync.markup.formulas import CLASS_OF_STYLE, Refused, to_mathml
+from wikisync.markup.filters.math import CLASS_OF_STYLE, Refused, to_mathml
 from wikisync.site.theme import load_theme
 
 KATEX = CASES / "katex.txt"

@@ -6,7 +6,7 @@ import re
 import pytest
 from pygments.lexers import get_lexer_by_name
 
-from wikisync.markup.highlight import ALIASES, CODE_CHARS_MAX, highlight
+from wikisync.markup.filters.code import ALIASES, CODE_CHARS_MAX, highlight
 
 CODE = 'def f(x):\n    return "<b>" + x  # & more\n\n\n'
 

@@ -7,8 +7,8 @@ from pygments.lexer import RegexLexer, bygroups, default
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Error, Name, Number, Text, Whitespace
 
-from wikisync.markup import highlight as lexing
-from wikisync.markup.highlight import ALIASES, lexed
+from wikisync.markup.filters import code as lexing
+from wikisync.markup.filters.code import ALIASES, lexed
 
 SAMPLE = '''#!/bin/sh
 // line  # line  -- line  ; line  % line

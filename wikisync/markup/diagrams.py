@@ -22,8 +22,8 @@ from xml.parsers import expat
 
 from msgspec import Struct
 
+from wikisync.markup.links import IGNORED_BY_BROWSERS
 from wikisync.markup.tokens import escape
-from wikisync.markup.urls import IGNORED_BY_BROWSERS
 
 if TYPE_CHECKING:
     from merman import MermanEngine

@@ -22,7 +22,6 @@ from wikisync.core.model import Format, Page, Problem
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup import nesting
 from wikisync.markup.context import Include, ParseContext, include_nothing
-from wikisync.markup.draft import Draft
 from wikisync.markup.filters import blocks, links
 from wikisync.markup.filters import text as texts
 from wikisync.markup.filters.code import filter_code
@@ -38,7 +37,7 @@ from wikisync.markup.source import (
     shown_as_source,
     title_of,
 )
-from wikisync.markup.tokens import Document, escape
+from wikisync.markup.tokens import Document, Draft, escape
 
 PARSERS: Mapping[Format, str] = {
     Format.MARKDOWN: "wikisync.markup.markdown",

@@ -15,10 +15,9 @@ from msgspec.structs import replace
 from wikisync.core.model import AttachmentPath, Format, Problem, Slug
 from wikisync.markup import record, references
 from wikisync.markup.file_types import file_extension, may_open
-from wikisync.markup.links import LinkIndex, Target, Urls
+from wikisync.markup.links import MEDIA_SCHEMES, LinkIndex, Target, Urls, is_safe_url
 from wikisync.markup.record import LinkRef
 from wikisync.markup.tokens import escape
-from wikisync.markup.urls import MEDIA_SCHEMES, is_safe_url
 
 EXTERNAL_WITHOUT_CLASS = ' rel="nofollow noreferrer noopener" target="_blank"'
 EXTERNAL = f' class="external"{EXTERNAL_WITHOUT_CLASS}'

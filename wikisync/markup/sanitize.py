@@ -19,9 +19,9 @@ import nh3
 from wikisync.core.model import Format
 from wikisync.core.packaged import packaged_rows
 from wikisync.markup.context import SIGN
+from wikisync.markup.links import LINK_SCHEMES, MEDIA_SCHEMES, is_safe_url
 from wikisync.markup.nesting import FORMATTING_DEPTH_MAX, MARKUP, Dropped, tame
 from wikisync.markup.tokens import VOID, Document, escape, format_attributes
-from wikisync.markup.urls import LINK_SCHEMES, MEDIA_SCHEMES, is_safe_url
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8"})
 DROPPED_WITH_CONTENT = frozenset({"script", "style"})
@@ -141,7 +141,7 @@ def sanitize_tokens(
     """Tokens of the safe HTML of a page; ``dropped`` gets what ``tame`` drops.
 
     Safe means: no script, no style, no event attribute, no frame or form, no URL with a
-    scheme outside ``markup.urls``.  Linear in the length of ``html``.
+    scheme outside ``markup.links``.  Linear in the length of ``html``.
     """
     own = own_tokens(html) if page_format is Format.MARKDOWN else None
     return cleaned_tokens(html, page_format, dropped) if own is None else own

@@ -2,8 +2,9 @@
 
 The input is what ``sanitize`` gives: every tag closed and nested, every value in
 double quotes.  Even indices hold text, odd indices tags, so nothing is ever moved:
-a filter rewrites ``html[i]``, empties it, or puts a ``LinkRef`` there.
-Reading and joining are linear; a tree was measured at three times the cost.
+a filter rewrites ``html[i]``, empties it, or puts a ``LinkRef`` there; what else the
+filters learn about the page is in its ``Draft``.  Reading and joining are linear; a
+tree was measured at three times the cost.
 """
 
 import html as entities
@@ -11,7 +12,11 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from wikisync.markup.record import LinkRef
+from msgspec import Struct, field
+
+from wikisync.core.model import Page, Problem
+from wikisync.markup.context import Include, include_nothing
+from wikisync.markup.record import LinkRef, MarkupOptions, Section, TocEntry
 
 TAG = re.compile(r"""(<(/?[a-z][a-z0-9-]*+)(?:[^"'>]++|"[^"]*+"|'[^']*+')*+>)""")
 SPECIAL = re.compile("[&<>\"']")
@@ -180,6 +185,29 @@ class Document:
                 before = ""
         parts.append(before + "".join(self.html[start:]))
         return tuple(parts), tuple(refs)
+
+
+class Draft(Struct):
+    """The tokens of one page and what the filters have learned about it."""
+
+    page: Page
+    options: MarkupOptions
+    document: Document
+    toc: list[TocEntry] = field(default_factory=list)
+    heading_indices: list[int] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    sections: list[Section] = field(default_factory=list)
+    text: str = ""
+    features: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+    include: Include = include_nothing
+    """Gives the drawing of a diagram too (``markup.diagrams``)."""
+    struck: list[tuple[int, int]] = field(default_factory=list)
+    """Indices of the tags around texts that are to be struck when they are finished."""
+
+    def report(self, code: str, message: str, hint: str = "") -> None:
+        """Add a problem of this page."""
+        self.problems.append(Problem(code, self.page.slug, message, hint))
 
 
 def escape(text: str) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from wikisync.markup.asciidoc import includes
+from wikisync.markup.asciidoc import engine as includes
 
 NUMBERS = "one\ntwo\nthree\nfour\nfive"
 TAGGED = "\n".join(

@@ -7,9 +7,8 @@ from urllib.parse import unquote
 
 from wikisync.core.model import Format
 from wikisync.errors import RenderError
-from wikisync.markup.draft import Draft
 from wikisync.markup.record import TocEntry
-from wikisync.markup.tokens import escape
+from wikisync.markup.tokens import Draft, escape
 
 FRAME = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
 """A group, since regions with equal names are landmarks that confuse."""

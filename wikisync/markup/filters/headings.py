@@ -5,11 +5,10 @@ import unicodedata
 from urllib.parse import quote_plus, unquote, unquote_plus
 
 from wikisync.core.model import Format
-from wikisync.markup.draft import Draft
 from wikisync.markup.links import page_id
 from wikisync.markup.placeholders import Filler
 from wikisync.markup.record import TocEntry
-from wikisync.markup.tokens import Document, escape, format_attributes
+from wikisync.markup.tokens import Document, Draft, escape, format_attributes
 
 LEVELS = {f"h{level}": level for level in range(1, 7)}
 DROPPED = re.compile(r"[^a-z0-9 _-]+")

@@ -9,9 +9,8 @@ from html import unescape
 from typing import Literal
 
 from wikisync.markup import references
-from wikisync.markup.draft import Draft
 from wikisync.markup.record import LinkRef, Section
-from wikisync.markup.tokens import BLOCKS, Document, escape, format_attributes
+from wikisync.markup.tokens import BLOCKS, Document, Draft, escape, format_attributes
 
 LINKS = frozenset({"a"})
 OWN_LINK_ATTRIBUTES = frozenset({"href", "data-wikilink", "rel"})

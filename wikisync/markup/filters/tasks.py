@@ -9,8 +9,7 @@ import re
 
 from wikisync.core.model import Format
 from wikisync.markup.context import SIGN
-from wikisync.markup.draft import Draft
-from wikisync.markup.tokens import BLOCKS, Document, escape
+from wikisync.markup.tokens import BLOCKS, Document, Draft, escape
 
 ORG_BOX = re.compile(r"\s*\[([ xX-])\](?=\s|$)")
 LABEL_CHARS_MAX = 120

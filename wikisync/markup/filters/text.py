@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping
 
 from wikisync.core.packaged import packaged_rows
-from wikisync.markup.draft import Draft
 from wikisync.markup.placeholders import Filler
-from wikisync.markup.tokens import escape
+from wikisync.markup.tokens import Draft, escape
 
 # The names are the service's own, in ``emoji_names.txt``, and so are the borders: a
 # name between letters, digits or other colons is text (``10:100:20``, ``:a::b:``).
