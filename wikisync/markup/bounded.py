@@ -13,7 +13,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -59,13 +59,6 @@ class Wish(msgspec.Struct, frozen=True):
     aim: bytes = b""
 
 
-class Refused(NamedTuple):
-    """Why a page has no answer."""
-
-    message: str
-    breach: Breach
-
-
 class BoundedPages(Generic[MadeT]):
     """Worker processes that make something of pages, as many as threads ask at once."""
 
@@ -97,7 +90,11 @@ class BoundedPages(Generic[MadeT]):
         self._idle.append(worker)
 
     def make_all(self, wishes: Sequence[Wish]) -> list[MadeT]:
-        """What becomes of each page; of one over a limit, source with a notice."""
+        """What becomes of each page; of one over a limit, source with a notice.
+
+        Pages of a message are parsed together: after a breach they are sent anew one by
+        one.
+        """
         jobs = [
             Job(
                 wish.page,
@@ -109,47 +106,20 @@ class BoundedPages(Generic[MadeT]):
             )
             for wish in wishes
         ]
-        answers = self._answers(jobs, [wish.include for wish in wishes])
-        return [
-            self._made(wish, answer)
-            for wish, answer in zip(wishes, answers, strict=True)
-        ]
-
-    def _made(self, wish: Wish, answer: Done | Refused) -> MadeT:
-        if isinstance(answer, Done):
-            return self._decoder.decode(answer.made)
-        source = clean_source(wish.page.content)
-        return self._make(
-            shown_as_source(wish.page, source, answer.message, breach=answer.breach),
-            wish.aim,
-        )
-
-    def close(self) -> None:
-        """End the workers; a later page starts another one."""
-        for worker in self._workers:
-            worker.end()
-
-    def _answers(
-        self, jobs: Sequence[Job], includes: Sequence[Include]
-    ) -> list[Done | Refused]:
-        """A worker's last answer to each job, or why there is none.
-
-        Pages of a message are parsed together: after a breach they are sent anew one by
-        one.
-        """
-        answers: list[Done | Refused] = []
+        made: list[MadeT] = []
         start = end = alone_until = 0
 
         def reply(answer: Answer) -> Included | More | None:
             if isinstance(answer, Wanted):
-                return Included(includes[start + answer.number](answer.target))
-            answers.append(answer)
-            is_last = len(answers) == end or _is_spent(answer)
+                include = wishes[start + answer.number].include
+                return Included(include(answer.target))
+            made.append(self._decoder.decode(answer.made))
+            is_last = len(made) == end or _is_spent(answer)
             return None if is_last else MORE
 
         worker = self._taken()
         try:
-            while (start := len(answers)) < len(jobs):
+            while (start := len(made)) < len(jobs):
                 some = _some_of(jobs, start) if start >= alone_until else (jobs[start],)
                 end = start + len(some)
                 try:
@@ -158,13 +128,18 @@ class BoundedPages(Generic[MadeT]):
                     if len(some) > 1:
                         alone_until = end
                     else:
-                        answers.append(self._refusal(some[0], lost))
+                        made.append(self._refused(some[0], lost))
         except WorkerNotStarted as exc:
             reason = f"cannot start a process for pages: {exc}"
             raise RenderError(reason.removesuffix(": ")) from exc
         finally:
             self._idle.append(worker)
-        return answers
+        return made
+
+    def close(self) -> None:
+        """End the workers; a later page starts another one."""
+        for worker in self._workers:
+            worker.end()
 
     def _taken(self) -> Worker[Answer]:
         with suppress(IndexError):
@@ -179,17 +154,23 @@ class BoundedPages(Generic[MadeT]):
         self._workers.append(worker)
         return worker
 
-    def _refusal(self, job: Job, lost: WorkerLost) -> Refused:
+    def _refused(self, job: Job, lost: WorkerLost) -> MadeT:
+        """What becomes of a page whose worker is gone: its source, with the reason."""
+        breach: Breach = "lost"
         if lost.code == -signal.SIGPROF:
             seconds = f"{job.seconds_max:.3g} seconds of processor time"
-            return Refused(f"it takes longer than {seconds} to parse", "time")
-        if lost.code in {OUT_OF_MEMORY, -signal.SIGABRT}:
+            reason, breach = f"it takes longer than {seconds} to parse", "time"
+        elif lost.code in {OUT_OF_MEMORY, -signal.SIGABRT}:
             # libraries that are not Python's end the process that has no memory
-            return Refused(TOO_MUCH_MEMORY, "memory")
-        if lost.is_late:
+            reason, breach = TOO_MUCH_MEMORY, "memory"
+        elif lost.is_late:
             seconds = f"{self._wait_seconds_max:g} seconds"
-            return Refused(f"its parser gave no answer in {seconds}", "lost")
-        return Refused("its parser ended without a word", "lost")
+            reason = f"its parser gave no answer in {seconds}"
+        else:
+            reason = "its parser ended without a word"
+        source = clean_source(job.page.content)
+        shown = shown_as_source(job.page, source, reason, breach=breach)
+        return self._make(shown, job.aim)
 
 
 class BoundedParser(BoundedPages[ParsedPage]):
