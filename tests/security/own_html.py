@@ -162,9 +162,7 @@ class Writer:
 
 def html_of(text: str, engine: MarkdownEngine = "auto") -> str:
     """What a markdown parser gives, not yet safe."""
-    return to_html(
-        clean_source(text), ParseContext(Slug("a"), engine=engine, has_filters=True)
-    )
+    return to_html(clean_source(text), ParseContext(Slug("a"), engine=engine))
 
 
 def tokens(document: Document) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wikisync.core.model import AttachmentPath, Format, Page, Slug
+from wikisync.markup.context import SIGN
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage, RenderedPage
@@ -97,7 +98,9 @@ class ShapeReader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.flush(is_inline=tag in INLINE)
         self._in_code += tag == "pre"
-        written = "".join(f" {name}={value or ''!r}" for name, value in sorted(attrs))
+        # the signs of boxes are for our filter: the service's parser writes none
+        attrs = sorted(attr for attr in attrs if attr[0] != SIGN)
+        written = "".join(f" {name}={value or ''!r}" for name, value in attrs)
         self.shape.append(f"<{tag}{written}>")
 
     def handle_endtag(self, tag: str) -> None:

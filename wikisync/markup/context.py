@@ -4,7 +4,7 @@ Each format is one function ``to_html(source, context) -> str`` that gives HTML
 which is not yet safe: headings without ids, code as
 ``<pre data-canonical-lang="x"><code>``, math as an element with
 ``data-math-style="inline"`` or ``"display"``, wiki links with ``data-wikilink``.
-What only the filters read, the signs in boxes, is there when they follow.
+Boxes bear their signs, which the filter of tasks reads.
 ``markup.page`` sanitises it and runs the filters, the same for all formats.
 """
 
@@ -45,5 +45,3 @@ class ParseContext(Struct, frozen=True):
     engine: MarkdownEngine = "auto"
     asciidoc_engine: AsciidocEngine = "auto"
     """What renders asciidoc; the other formats have one parser each."""
-    has_filters: bool = False
-    """Whether filters follow, which read the signs in boxes."""

@@ -1,8 +1,8 @@
 """comrak, the parser that the service itself uses, to the shape of our own engine.
 
 Installed by the extra ``fast``; the service sets these options.  The parser gives
-no signs of boxes (``- [~]`` is the same as ``- [x]``) but as positions in its source:
-where the filters want them, they are read from there.
+no signs of boxes (``- [~]`` is the same as ``- [x]``) but as positions in its source,
+and they are read from there.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ FENCED_ALERT = re.compile(r">>>[ \t]+\[!")
 DELIMITER_ROW = re.compile(r"^[ \t>]*+[|:-][|:\- \t]*+$", re.MULTILINE)
 
 
-def parse(source: str, *, has_signs: bool = False) -> str:
+def parse(source: str) -> str:
     """HTML of a markdown text, not yet safe; ``ImportError`` without the extra."""
-    if has_signs and OTHER_BOX.search(source):
+    if OTHER_BOX.search(source):
         html = with_signs(renderer(with_positions=True)(source), Boxes(source))
     else:
         html = renderer()(source)

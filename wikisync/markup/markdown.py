@@ -6,7 +6,6 @@ that the service takes around its parser are taken here, around both.  Raw HTML
 stays and links are not judged: ``markup.sanitize`` does both for all formats.
 """
 
-import functools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -22,16 +21,14 @@ from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.source import clean_source
 from wikisync.markup.tokens import escape
 
-Parse = Callable[..., str]
-"""An engine's own step: a text and ``has_signs`` to HTML."""
+Parse = Callable[[str], str]
+"""An engine's own step: a text to HTML."""
 
 
 def to_html(source: str, context: ParseContext) -> str:
     """HTML of a markdown text, not yet safe."""
     text = include_files(source, context.include)
-    parse = functools.partial(
-        parser_for(text, context.engine), has_signs=context.has_filters
-    )
+    parse = parser_for(text, context.engine)
     return link_spaced(draw_json_tables(parse(text), parse))
 
 
@@ -171,7 +168,7 @@ class Table(NamedTuple):
     is_markdown: bool
 
 
-def draw_json_tables(html: str, parse: Callable[[str], str]) -> str:
+def draw_json_tables(html: str, parse: Parse) -> str:
     """The same HTML with tables instead of such code."""
     if ' lang="json' not in html:
         return html
@@ -244,7 +241,7 @@ def cleaned(text: str) -> str:
     return clean_source(text).replace(CELL_OPEN, "").replace(CELL_CLOSE, "")
 
 
-def table_html(table: Table, parse: Callable[[str], str]) -> str:
+def table_html(table: Table, parse: Parse) -> str:
     """The table, not yet safe where its cells are markdown."""
     caption = f"<caption>{escape(table.caption)}</caption>"
     if table.is_markdown:
@@ -259,7 +256,7 @@ def table_html(table: Table, parse: Callable[[str], str]) -> str:
     )
 
 
-def markdown_table(table: Table, parse: Callable[[str], str]) -> str:
+def markdown_table(table: Table, parse: Parse) -> str:
     """The table where all is markdown; a cell of several paragraphs is parsed alone."""
     blocks: list[str] = []
 

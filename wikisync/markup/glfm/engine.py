@@ -22,7 +22,7 @@ from wikisync.markup.glfm.lists import description, list_block
 from wikisync.markup.glfm.quotes import alert, blockquote, fenced_quote
 from wikisync.markup.glfm.renderer import GlfmRenderer, rule
 from wikisync.markup.glfm.spans import code, escaped, math_inline, render_math, wikilink
-from wikisync.markup.glfm.tasks import SIGNS, find_tasks, render_box
+from wikisync.markup.glfm.tasks import find_tasks, render_box
 
 # -- white space in blocks -------------------------------------------------------
 
@@ -165,9 +165,9 @@ NESTING_MAX = 100
 """Blocks in blocks; deeper ones are dropped by the engine."""
 
 
-def parse(source: str, *, has_signs: bool = False) -> str:
+def parse(source: str) -> str:
     """HTML of a markdown text, not yet safe."""
-    html: str = engine().render(source, {SIGNS: has_signs})
+    html: str = engine().render(source)
     return html
 
 
@@ -276,5 +276,5 @@ def make_engine(block: ParserBlock) -> MarkdownIt:
     for name, render in RENDERED.items():
         markdown.add_render_rule(name, rule(render))
     markdown.add_render_rule("math_inline", rule(render_math))
-    markdown.add_render_rule("task_box", render_box)
+    markdown.add_render_rule("task_box", rule(render_box))
     return markdown

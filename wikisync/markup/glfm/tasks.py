@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from html import unescape
 
 from markdown_it.common.utils import normalizeReference
-from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
+from markdown_it.utils import EnvType
 
 from wikisync.markup.context import SIGN
 from wikisync.markup.tokens import escape
@@ -19,8 +18,6 @@ from wikisync.markup.tokens import escape
 SIGN_FORM = r"(&(?:[A-Za-z][A-Za-z0-9]*|#[0-9A-Fa-fXx]+);|[^\]\\\n])"
 BOX = re.compile(rf"\[{SIGN_FORM}\](?:\s|\Z)")
 CELL_BOX = re.compile(rf"\[{SIGN_FORM}\]")
-SIGNS = "signs"
-"""Key of the environment: whether boxes bear their signs."""
 LISTS = frozenset({"bullet_list_open", "ordered_list_open"})
 BOX_CLASS = "task-list-item-checkbox"
 
@@ -77,18 +74,11 @@ def take_box(inline: Token, pattern: re.Pattern[str], env: EnvType) -> Token | N
     return Token("task_box", "input", 0, info=sign)
 
 
-def render_box(
-    self: RendererProtocol,  # noqa: ARG001 - the renderer's signature
-    tokens: Sequence[Token],
-    idx: int,
-    options: OptionsDict,  # noqa: ARG001
-    env: EnvType,
-) -> str:
+def render_box(tokens: Sequence[Token], idx: int) -> str:
     """The box, with a line end where the service's parser has one."""
     token = tokens[idx]
     checked = ' checked=""' if token.info != " " else ""
-    is_shown = env.get(SIGNS) and token.info not in " xX"
-    sign = f' {SIGN}="{escape(token.info)}"' if is_shown else ""
+    sign = f' {SIGN}="{escape(token.info)}"' if token.info not in " xX" else ""
     box = f'<input type="checkbox"{sign} class="{BOX_CLASS}"{checked} disabled="" /> '
     if token.meta.get("is_cell"):
         return "\n" + box
