@@ -304,7 +304,7 @@ GUARDS = (
     ),
     Guard(
         "late saves",
-        f"{SYNC}.run.intents:_merge",
+        f"{SYNC}.run.merging:_merge_late",
         async_answer(True),
         "sync/test_late.py::test_a_late_save_is_merged_with_what_replaced_it",
     ),
@@ -316,7 +316,7 @@ GUARDS = (
     ),
     Guard(
         "a late save's own ancestor",
-        f"{SYNC}.run.intents:_edited",
+        f"{SYNC}.run.merging:_edited_text",
         _newest_replaced,
         "sync/test_late.py::test_a_late_save_is_an_edit_of_what_its_file_held",
     ),
@@ -422,13 +422,13 @@ GUARDS = (
     ),
     Guard(
         "late saves of programs",
-        f"{SYNC}.run.intents:_merge",
+        f"{SYNC}.run.merging:_merge_late",
         async_answer(True),
         f"{SCHEDULES}[appending programs]",
     ),
     Guard(
         "a cut rename whose names are taken",
-        f"{SYNC}.run.intents:_give_back",
+        f"{SYNC}.run.push:_give_back",
         lambda _guard: _given_back,
         "sync/test_intents.py"
         "::test_a_rename_whose_names_are_both_taken_keeps_no_other_page_back",
@@ -498,7 +498,7 @@ GUARDS = (
 
 
 def _always_unicode(sent: str, answered: str) -> Any:
-    from wikisync.sync.decide.decided import Normalisation
+    from wikisync.sync.run.push import Normalisation
 
     return Normalisation.SAME if sent == answered else Normalisation.UNICODE
 

@@ -24,7 +24,7 @@ from wikisync import errors
 from wikisync.core import model
 from wikisync.folder.replica import FolderReplica, LooseFiles
 from wikisync.sync.replica import GONE_THERE
-from wikisync.sync.run.intents import IN_THE_TRASH
+from wikisync.sync.run.merging import IN_THE_TRASH
 
 LATENCY_S = 0.05
 

@@ -10,7 +10,7 @@ from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.errors import StateDamaged
 from wikisync.sync.base.state import State
 from wikisync.sync.decide import ledger
-from wikisync.sync.decide.decided import Capabilities
+from wikisync.sync.decide.ledger import Capabilities
 from wikisync.sync.decide.plan import BasePage
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision, Member
 

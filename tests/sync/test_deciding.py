@@ -20,9 +20,8 @@ from wikisync.core.model import (
 from wikisync.errors import FolderError
 from wikisync.sync.base.state import State
 from wikisync.sync.decide import plan
-from wikisync.sync.decide.decided import changed_pages, is_at_rest
-from wikisync.sync.decide.reconcile import reconcile
-from wikisync.sync.run.deciding import decide_cycle
+from wikisync.sync.decide.reconcile import changed_pages, reconcile
+from wikisync.sync.run.deciding import decide_cycle, is_at_rest
 from wikisync.sync.run.parts import Cycle, CycleOptions, FolderMatch
 
 HOME = Slug("home")

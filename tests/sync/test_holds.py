@@ -19,7 +19,7 @@ from tests.support.copies import Copies
 from tests.support.pair import Pair
 from wikisync.core.model import Slug, digest_of
 from wikisync.merging.conflict import Clash, has_marker, read_conflict_file
-from wikisync.sync.base import memory
+from wikisync.sync.base import database
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import RemoteEdit, unpack
 from wikisync.sync.decide.narrowing import Direction
@@ -519,7 +519,7 @@ async def test_held_pages_read_their_own_records_alone(
         read.append(packed)
         return unpack(packed)
 
-    monkeypatch.setattr(memory, "unpack", noted)
+    monkeypatch.setattr(database, "unpack", noted)
     result = await pair.cycle()
 
     assert len(result.held) == len(names) + 1

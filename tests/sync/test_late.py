@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from tests.support.copies import Copies
 from wikisync.core.model import LateSave, Problem, Slug, digest_of
 from wikisync.sync.base.state import State
-from wikisync.sync.run.intents import take_late_save
+from wikisync.sync.run.merging import take_late_save
 from wikisync.sync.run.parts import Cycle
 
 HOME = Slug("home")

@@ -4,7 +4,8 @@ import pytest
 
 from wikisync.core.model import digest_of, folded_digest
 from wikisync.merging.metadata import front_matter_of, with_front_matter
-from wikisync.sync.decide import decided
+from wikisync.sync.run.pull import with_line_ends_of
+from wikisync.sync.run.push import Normalisation, normalisation_of
 
 WITH_BLOCK = "---\ntitle: Notes\n---\n\n# Notes\n"
 
@@ -12,22 +13,22 @@ WITH_BLOCK = "---\ntitle: Notes\n---\n\n# Notes\n"
 @pytest.mark.parametrize(
     ("sent", "answered", "normalisation"),
     [
-        ("one\n", "one\n", decided.Normalisation.SAME),
-        ("one\r\ntwo\r\n", "one\ntwo\n", decided.Normalisation.FOLDED),
-        ("one", "one\n", decided.Normalisation.FOLDED),
-        ("one\n\n", "one", decided.Normalisation.FOLDED),
-        ("cafe\u0301\n", "café\n", decided.Normalisation.UNICODE),
-        (WITH_BLOCK, "# Notes\n", decided.Normalisation.FRONT_MATTER),
-        (WITH_BLOCK, "\n# Notes", decided.Normalisation.FRONT_MATTER),
-        ("one\n", "two\n", decided.Normalisation.OTHER),
-        (WITH_BLOCK, "# Other\n", decided.Normalisation.OTHER),
-        ("one\n", "", decided.Normalisation.OTHER),
+        ("one\n", "one\n", Normalisation.SAME),
+        ("one\r\ntwo\r\n", "one\ntwo\n", Normalisation.FOLDED),
+        ("one", "one\n", Normalisation.FOLDED),
+        ("one\n\n", "one", Normalisation.FOLDED),
+        ("cafe\u0301\n", "café\n", Normalisation.UNICODE),
+        (WITH_BLOCK, "# Notes\n", Normalisation.FRONT_MATTER),
+        (WITH_BLOCK, "\n# Notes", Normalisation.FRONT_MATTER),
+        ("one\n", "two\n", Normalisation.OTHER),
+        (WITH_BLOCK, "# Other\n", Normalisation.OTHER),
+        ("one\n", "", Normalisation.OTHER),
     ],
 )
 def test_each_class_of_difference_is_told(
-    sent: str, answered: str, normalisation: decided.Normalisation
+    sent: str, answered: str, normalisation: Normalisation
 ) -> None:
-    assert decided.normalisation_of(sent, answered) is normalisation
+    assert normalisation_of(sent, answered) is normalisation
 
 
 def test_a_rule_in_the_middle_of_a_page_is_no_front_matter() -> None:
@@ -75,9 +76,9 @@ def test_a_page_without_a_block_gets_none() -> None:
     ],
 )
 def test_a_file_keeps_its_line_ends(text: str, file: str, written: str) -> None:
-    assert decided.with_line_ends_of(text, file) == written
+    assert with_line_ends_of(text, file) == written
 
 
 def test_a_byte_order_mark_is_no_edit() -> None:
-    assert decided.normalisation_of("\ufeffa\n", "a\n") is decided.Normalisation.FOLDED
+    assert normalisation_of("\ufeffa\n", "a\n") is Normalisation.FOLDED
     assert folded_digest("\ufeffa\n") == digest_of("a\n")

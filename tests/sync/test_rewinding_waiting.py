@@ -7,7 +7,7 @@ from tests.support.memory import nothing_before
 from wikisync.core.model import Format, Slug
 from wikisync.errors import Unavailable
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.decided import Capabilities
+from wikisync.sync.decide.ledger import Capabilities
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision
 from wikisync.sync.run.parts import CycleOptions

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from tests.support.pair import Pair, paired
 from wikisync.core.model import Format, PageState, Slug, Snapshot, digest_of
 from wikisync.folder.pages import PageFolder
-from wikisync.sync.decide.decided import is_saved_enough
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.run.deciding import is_saved_enough
 from wikisync.sync.run.parts import CycleOptions, CycleResult
 
 HOME, PLAN = Slug("home"), Slug("plan")

@@ -1,7 +1,7 @@
 """Saves from windows that show a text which was replaced since."""
 
-from wikisync.sync.decide.decided import WINDOW_S, stale_ancestor
 from wikisync.sync.decide.ledger import Replaced
+from wikisync.sync.run.merging import WINDOW_S, stale_ancestor
 
 OLD = "one\ntwo\nthree\n"
 NEW = "one\ntwo\nthree\nfour from the wiki\nfive from the wiki\n"

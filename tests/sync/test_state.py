@@ -9,7 +9,7 @@ from wikisync.core import model
 from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.base import agreements
 from wikisync.sync.base import state as base_state
-from wikisync.sync.base.memory import FIELDS
+from wikisync.sync.base.database import FIELDS
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import Agreed, FetchedFile
 from wikisync.sync.decide.plan import BasePage

@@ -9,7 +9,7 @@ from tests.support.pair import paired
 from tests.support.quirks import Quirk
 from wikisync.core.model import Digest, Format, Page
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.decided import Capabilities
+from wikisync.sync.decide.ledger import Capabilities
 
 BLOCK = "---\ntitle: Notes\n---\n\n"
 PAGES = {"notes": BLOCK + "# Notes\n", "plain": "# Plain\n"}

@@ -22,7 +22,6 @@ from wikisync.core.model import (
 )
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.history import History
-from wikisync.sync.base.memory import PAGES_AGAIN_MAX
 from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, FetchedFile, unpack
 from wikisync.sync.decide.plan import Base, BasePage
 
@@ -30,6 +29,8 @@ _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
 """A lookup in a table is a third of the time of ``Format(text)``."""
 
 EARLIER_MAX = 50
+PAGES_AGAIN_MAX = 1000
+"""More pages than this that differ from the base make a mark worth nothing."""
 
 _T = TypeVar("_T")
 

@@ -15,7 +15,7 @@ from msgspec.structs import astuple
 
 from wikisync.core.model import Digest, Format, Slug, digest_of
 from wikisync.core.versions import Version, VersionKind, Versions
-from wikisync.sync.base.memory import WikiRows
+from wikisync.sync.base.database import WikiRows
 from wikisync.sync.decide.ledger import (
     CLOCK_SETTLED_S,
     EVENT_CHARS_MAX,

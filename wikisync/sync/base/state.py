@@ -22,8 +22,7 @@ from wikisync.core.model import WikiOwner
 from wikisync.core.packaged import packaged_text
 from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.base.agreements import Agreements
-from wikisync.sync.base.database import ANEW, Database, translated
-from wikisync.sync.base.memory import FIELDS
+from wikisync.sync.base.database import ANEW, FIELDS, Database, translated
 from wikisync.sync.decide.ledger import EVENTS_MAX
 
 REBUILT = "was damaged or of another version of wikisync, and is rebuilt"

@@ -6,14 +6,18 @@ Times are seconds since the epoch, given by whoever has a clock.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wikisync.core import model
 from wikisync.core.mentions import linked_ways, mentioned_attachments
+from wikisync.merging.metadata import front_matter_of
 from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.decide.safety import Batch, BatchKind
 
 TEXT_ZLIB_LEVEL = 1
 """Texts are small and many: level 1 packs within 10 % of 6 at a third of the time."""
@@ -202,6 +206,80 @@ class Health(Struct, frozen=True):
     worst_window_slug: model.Slug = NO_SLUG
     problem: str = ""
     """What is wrong now in one sentence, or empty."""
+
+
+class Capabilities(Struct, frozen=True):
+    """One service, as far as it is known."""
+
+    takes_empty: bool = True
+    """A page may be empty (Q10)."""
+    strips_front_matter_of: frozenset[model.Format] = frozenset()
+    """Formats of which it returns texts without their front matter (Q8), as its
+    answers to our own writes have shown; the page keeps it."""
+
+    def without_shown(self, there: model.Snapshot) -> Capabilities:
+        """The service without the formats of which a page shows its front matter."""
+        shown = {
+            page.format
+            for page in there.texts.values()
+            if page.format in self.strips_front_matter_of
+            and front_matter_of(page.content)
+        }
+        left = self.strips_front_matter_of - shown
+        return replace(self, strips_front_matter_of=left) if shown else self
+
+
+class WikiMemory(Struct, frozen=True, kw_only=True):
+    """What is known of one wiki beside its pages, files and texts."""
+
+    remote_id: str = ""
+    """Which wiki it is, as ``Located`` writes it; empty before it was met."""
+    created_at: str = ""
+    """When its project or group was made, as the service says it; empty if unknown."""
+    folder_identity: str = ""
+    """Which folder it was synced with last, as ``folder.workspace`` writes it."""
+    left_out: frozenset[model.Slug] | None = frozenset()
+    """Pages that a first sync left here, and that nobody asked for since; None once a
+    person wants what is only here on the wiki."""
+    paused: str | None = None
+    """Why a person wants this wiki left alone; None where it is synced."""
+    # -- the wiki as it was seen last
+    remote_tag: str = ""
+    """The wiki's own mark of the state that the base holds, or empty."""
+    remote_again: frozenset[model.Slug] = frozenset()
+    """Pages that the base has otherwise than the wiki had them at its mark."""
+    head: str | None = None
+    """The wiki's newest commit at the last sync that it moved in; empty where it is not
+    known, None where it was never asked for."""
+    files_at: str = ""
+    """The commit whose files that pages mention are all here, as the attachments say;
+    empty where one is missing or another one here, or was not looked for."""
+    capabilities: Capabilities = Capabilities()
+    # -- what a person decides on
+    batches: tuple[Batch, ...] = ()
+    """Actions that wait for a person or were decided on, by number."""
+    last_batch: int = 0
+    """The highest number that a batch of this wiki ever had; 0 at first."""
+    # -- what one cycle leaves for the next
+    sightings: Mapping[Side, Mapping[model.Slug, Sighting]] = field(
+        default_factory=dict
+    )
+    """What was seen of pages that are missing, or wait for something else."""
+    refusals: Mapping[model.Slug, Refusal] = field(default_factory=dict)
+    removals: Mapping[BatchKind, Mapping[model.Slug, float]] = field(
+        default_factory=dict
+    )
+    """When pages were removed unasked, for as long as that counts."""
+    edits: Mapping[model.Slug, RemoteEdit] = field(default_factory=dict)
+    troubles: tuple[model.Problem, ...] = ()
+    health: Health = Health()
+    syncing: int = 0
+    """The sync that has begun and not ended: it has more to do, or was killed."""
+
+    @property
+    def is_rewound(self) -> bool:
+        """Whether the wiki went back in time, and what comes of it is not done yet."""
+        return any(batch.kind is BatchKind.REWOUND for batch in self.batches)
 
 
 def remote_label(edit: RemoteEdit | None, remote: str, at: float) -> str:

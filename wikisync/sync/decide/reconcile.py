@@ -26,7 +26,6 @@ from wikisync.core.model import (
     is_dashed,
 )
 from wikisync.sync.decide import plan
-from wikisync.sync.decide.decided import changed_pages
 from wikisync.sync.decide.renames import NOTHING_TAKEN, RemoteNames, Taken, renames
 
 
@@ -502,3 +501,28 @@ def _merge(
     if not merged.is_writable:
         return plan.Hold(name, plan.HoldReason.EDITED_BOTH)
     return plan.Merge(name, merged, mine.digest, theirs.digest)
+
+
+def changed_pages(
+    base: plan.Base, here: Snapshot, there: Snapshot
+) -> dict[Slug, plan.BasePage]:
+    """Pages that either side does not hold, under their names, as was agreed."""
+    # Of a page that is not among them no row of the table says that anything is to do,
+    # and nothing new is known.  One loop over thousands of pages, so it calls nothing.
+    mine, theirs = here.pages, there.pages
+    unreadable = here.unreadable | there.unreadable
+    found: dict[Slug, plan.BasePage] = {}
+    for slug, page in base.items():
+        local, remote = mine.get(slug), theirs.get(slug)
+        if (
+            local is None
+            or remote is None
+            or local.digest != page.local
+            or remote.digest != page.remote
+            or not local.format is remote.format is page.format
+            or (local.identity and local.identity != page.local_identity)
+            or (remote.identity and remote.identity != page.remote_identity)
+            or slug in unreadable
+        ):
+            found[slug] = page
+    return found

@@ -20,18 +20,17 @@ from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.system.parallel import each, plain_errors
 from wikisync.sync.base.state import State
 from wikisync.sync.decide import plan as actions
-from wikisync.sync.decide.decided import Decided, has_texts_to_send, is_saved_enough
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import Base, Plan, Send, describe
 from wikisync.sync.decide.safety import NO_ID, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run import parts, pull
-from wikisync.sync.run.attachments import MissingFiles, note_unmet
-from wikisync.sync.run.deciding import decide_cycle
+from wikisync.sync.run.deciding import decide_cycle, has_texts_to_send, is_saved_enough
 from wikisync.sync.run.holds import WITH_CONFLICT_FILE, Holds
-from wikisync.sync.run.intents import settle_intents, take_late_save
-from wikisync.sync.run.push import Pushes, Pushing
+from wikisync.sync.run.merging import take_late_save
+from wikisync.sync.run.parts import Decided
+from wikisync.sync.run.push import Pushes, Pushing, note_unmet, settle_intents
 from wikisync.sync.run.removals import lasting, put_off, waiting_removals
 
 log = logging.getLogger(__name__)
@@ -373,7 +372,7 @@ class _Run:
                     if model.in_form_c(path) in linked
                 }
         if mentions or files:
-            is_whole &= await MissingFiles(self._cycle, mentions, files).fetch()
+            is_whole &= await pull.MissingFiles(self._cycle, mentions, files).fetch()
         self._state.remember(files_at=head if is_whole else "")
         if self._cycle.linked is not None:
             sent = {one.slug for one in decided.plan.sends}

@@ -3,6 +3,7 @@
 ``reconcile`` decides; what may stop or change its plan afterwards are ``filters``.
 """
 
+import re
 from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from functools import cache
@@ -13,22 +14,18 @@ from wikisync.core import model
 from wikisync.errors import FolderError, NotFound
 from wikisync.merging.metadata import front_matter_of, with_front_matter
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.decided import (
-    Absences,
-    Decided,
-    are_alike,
-    changed_pages,
-    given_names,
-    is_at_rest,
-    met_anew,
-)
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import Base, BasePage, Plan
-from wikisync.sync.decide.reconcile import reconcile
+from wikisync.sync.decide.reconcile import changed_pages, reconcile
 from wikisync.sync.run.filters import FILTERS, NOTING
 from wikisync.sync.run.merging import names_taken
-from wikisync.sync.run.parts import Cycle, FolderMatch
+from wikisync.sync.run.parts import Absences, Cycle, Decided, FolderMatch
 from wikisync.sync.run.removals import is_certain, seen_again, watch_absences
+
+WINDOW_CHARS = 8
+COMPARED_CHARS = 100_000
+TELLING_CHARS_MIN = 12
+"""A text with fewer letters and digits does not tell whether it is a copy."""
 
 
 async def decide_cycle(
@@ -294,3 +291,100 @@ async def met_again(
         pages, texts = {**there.pages, **states}, {**there.texts, **found}
         there = replace(there, pages=pages, texts=texts)
     return here, there
+
+
+# -- what the scans alone say
+
+
+def is_saved_enough(base: Base, here: model.Snapshot, there: model.Snapshot) -> bool:
+    """Whether a scan of nothing but saved files is enough for a decision.
+
+    Both sides have the pages of the base, and the wiki no other texts than were agreed
+    on, or nobody scanned it: then the only news are texts here of known pages.
+    """
+    if not (here.is_complete and there.is_complete):
+        return False
+    names = there.pages.keys()
+    if there.unreadable or not base.keys() <= names:
+        return False
+    if not there.is_remembered and _has_news(base, there):
+        return False
+    return names == here.pages.keys() | (here.unreadable - here.ignored)
+
+
+def has_texts_to_send(base: Base, here: model.Snapshot) -> bool:
+    """Whether the folder has a text that was not agreed on."""
+    return any(
+        (known := base.get(slug)) is None or page.digest != known.local
+        for slug, page in here.pages.items()
+    )
+
+
+def _has_news(base: Base, there: model.Snapshot) -> bool:
+    """Whether the wiki has a page otherwise than was agreed, or an identity of one."""
+    theirs = there.pages
+    return any(
+        (remote := theirs[slug]).digest != page.remote
+        or remote.format is not page.format
+        or (remote.identity and remote.identity != page.remote_identity)
+        for slug, page in base.items()
+    )
+
+
+def met_anew(
+    base: Base, here: model.Snapshot, there: model.Snapshot, *, is_other_folder: bool
+) -> frozenset[model.Slug]:
+    """Pages to be met as new ones where both sides are taken as they are."""
+    # what one of them lacks was not deleted; and in another folder what differs from
+    # what was agreed on is no edit of it
+    seen_here = here.pages.keys() | here.unreadable
+    seen_there = there.pages.keys() | there.unreadable
+    missing = base.keys() - (seen_here & seen_there)
+    if not is_other_folder:
+        return frozenset(missing)
+    pages = here.pages
+    changed = {
+        s for s, one in base.items() if s in pages and pages[s].digest != one.local
+    }
+    return frozenset(missing | changed)
+
+
+def given_names(
+    base: Base, here: model.Snapshot, there: model.Snapshot
+) -> Mapping[model.Slug, model.Slug]:
+    """New files of which the service has a page by the name that it makes of theirs."""
+    # not where that page has a file, or two files would be it
+    taken = base.keys() | here.pages.keys() | here.unreadable
+    given: dict[model.Slug, list[model.Slug]] = {}
+    for slug in here.pages.keys() - there.pages.keys() - base.keys():
+        name = model.Slug(model.path_of_title(slug))
+        if name in there.pages and name not in taken:
+            given.setdefault(name, []).append(slug)
+    return {files[0]: name for name, files in given.items() if len(files) == 1}
+
+
+def is_at_rest(
+    base: Base, here: model.Snapshot, there: model.Snapshot, changed: Base
+) -> bool:
+    """Whether both sides hold the very pages, texts and names of the base."""
+    if changed or here.unreadable or there.unreadable:
+        return False
+    return base.keys() == here.pages.keys() == there.pages.keys()
+
+
+def are_alike(text: str, other: str) -> bool:
+    """Whether one text may be a copy of the other that was changed since."""
+    # they are where half of the shorter one is in the other, or one is too short to
+    # tell
+    letters = [
+        re.sub(r"\W+", " ", one[:COMPARED_CHARS]).strip() for one in (text, other)
+    ]
+    if not all(letters):
+        return False
+    if min(map(len, letters)) < TELLING_CHARS_MIN:
+        return True
+    pieces, others = (
+        {one[at : at + WINDOW_CHARS] for at in range(len(one) - WINDOW_CHARS + 1)}
+        for one in letters
+    )
+    return 2 * len(pieces & others) >= min(len(pieces), len(others))

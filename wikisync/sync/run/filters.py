@@ -17,7 +17,6 @@ from wikisync.merging.metadata import differs_in_time_only
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing, safety
 from wikisync.sync.decide import plan as plans
-from wikisync.sync.decide.decided import STALE_TEXTS_MAX, Decided
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.rewinding import (
     NO_REWINDING,
@@ -30,8 +29,8 @@ from wikisync.sync.decide.rewinding import (
     rewinding_by_history,
     rewinding_of,
 )
-from wikisync.sync.run.merging import merge
-from wikisync.sync.run.parts import Cycle, FolderMatch
+from wikisync.sync.run.merging import STALE_TEXTS_MAX, merge
+from wikisync.sync.run.parts import Cycle, Decided, FolderMatch
 from wikisync.sync.run.removals import pointers, seen_again, wait_for_absences
 
 SAME_TEXT_MAX = 4

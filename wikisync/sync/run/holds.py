@@ -20,9 +20,8 @@ from wikisync.errors import (
 from wikisync.merging import conflict
 from wikisync.merging.merge import merge
 from wikisync.sync.decide import ledger
-from wikisync.sync.decide.decided import Decided, MergedPage
 from wikisync.sync.decide.plan import BasePage, HoldReason, MoveLocal, Plan
-from wikisync.sync.run.parts import Cycle, on_texts
+from wikisync.sync.run.parts import Cycle, Decided, MergedPage, on_texts
 
 log = logging.getLogger(__name__)
 

@@ -2,27 +2,32 @@
 
 A clean result goes into the folder and is pushed by the next cycle, a clash holds the
 page.  A save of a text that we replaced since (``stale``) has that text as ancestor.
+Saves that reached a file only after it had been replaced are settled before the scans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Set
+import logging
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence, Set
 from typing import TypeAlias
 
-from wikisync.core.model import Format, Page, PageState, Slug, Snapshot
-from wikisync.errors import FolderError, NotFound, PreconditionFailed, RemoteError
+from msgspec.structs import replace
+
+from wikisync.core import model
+from wikisync.errors import (
+    FolderError,
+    NotFound,
+    PreconditionFailed,
+    RemoteError,
+    command_line,
+)
 from wikisync.merging.conflict import Clash, MergedText, Piece
 from wikisync.merging.diff import changes
 from wikisync.merging.merge import Parts, kept_share
 from wikisync.merging.merge import merge as merge_texts
 from wikisync.sync.decide import renames
-from wikisync.sync.decide.decided import (
-    STALE_TEXTS_MAX,
-    Decided,
-    MergedPage,
-    stale_ancestor,
-)
-from wikisync.sync.decide.ledger import Replaced
+from wikisync.sync.decide.ledger import Agreed, Replaced
 from wikisync.sync.decide.plan import (
     Action,
     Base,
@@ -33,7 +38,23 @@ from wikisync.sync.decide.plan import (
     Plan,
     Push,
 )
-from wikisync.sync.run.parts import Cycle, on_texts
+from wikisync.sync.run.parts import Cycle, Decided, MergedPage, is_disk_error, on_texts
+
+log = logging.getLogger(__name__)
+
+_WORD = re.compile(r"\w+|\W")
+WORDS_MAX = 20_000
+"""Words on one side of a change beyond which all of it counts as changed."""
+STALE_TEXTS_MAX = 8
+"""Replacements of a page that a save is compared with, the newest first."""
+WINDOW_S = 3600.0
+"""A save is taken for one of an older text only so long after a text was replaced:
+whoever takes back what the wiki brought earlier means it."""
+LATE_SAVE = (
+    "a program kept writing to its file after the file was replaced; the program's text"
+    " is in the trash"
+)
+IN_THE_TRASH = "written by a program while its file was replaced"
 
 Candidate: TypeAlias = Merge | Push | Hold
 
@@ -44,7 +65,7 @@ async def merge(cycle: Cycle, decided: Decided) -> None:
         return
     # pages whose text is not the one that the plan was made on are taken out of it
     names, outcomes, superseded = _Names(decided.plan), dict[Action, Action](), set()
-    merges: dict[Slug, MergedPage] = {}
+    merges: dict[model.Slug, MergedPage] = {}
     for action in decided.plan.actions:
         if not isinstance(action, Candidate):
             continue
@@ -65,14 +86,18 @@ async def merge(cycle: Cycle, decided: Decided) -> None:
 
 
 async def names_taken(
-    cycle: Cycle, base: Base, changed: Collection[Slug], here: Snapshot, there: Snapshot
+    cycle: Cycle,
+    base: Base,
+    changed: Collection[model.Slug],
+    here: model.Snapshot,
+    there: model.Snapshot,
 ) -> tuple[renames.Taken, renames.Taken]:
     """Names that another page has by now, here and on the wiki."""
     # a line that the other side added belongs to the page that had the name
     edited_here = {s for s in changed if _is_edited(here, base[s].local_state)}
     edited_there = {s for s in changed if _is_edited(there, base[s].remote_state)}
 
-    async def theirs(slug: Slug) -> Page:
+    async def theirs(slug: model.Slug) -> model.Page:
         return await cycle.remote_page(slug, there, known="", expected=None)
 
     doubted = edited_here | (edited_there - here.pages.keys())
@@ -84,7 +109,7 @@ async def names_taken(
     return taken_here, await _taken(cycle, base, names, theirs, edited_here)
 
 
-def _is_edited(side: Snapshot, agreed: PageState) -> bool:
+def _is_edited(side: model.Snapshot, agreed: model.PageState) -> bool:
     now = side.pages.get(agreed.slug)
     return now is not None and now.digest != agreed.digest
 
@@ -93,16 +118,18 @@ async def _taken(
     cycle: Cycle,
     base: Base,
     names: renames.Names | None,
-    read: Callable[[Slug], Awaitable[Page]],
-    edited: Set[Slug],
+    read: Callable[[model.Slug], Awaitable[model.Page]],
+    edited: Set[model.Slug],
 ) -> renames.Taken:
     """Names of one side that another page has by now, by the texts."""
     if names is None:
         return renames.NOTHING_TAKEN
-    seen: dict[Slug, Parts | None] = {s: Parts("", base[s].format) for s in names.gone}
+    seen: dict[model.Slug, Parts | None] = {
+        s: Parts("", base[s].format) for s in names.gone
+    }
     new_names = [new for new in names.new if new not in names.likely.values()]
 
-    async def kept(agreed: Parts | None, slug: Slug) -> float:
+    async def kept(agreed: Parts | None, slug: model.Slug) -> float:
         if slug not in seen:
             try:
                 page = await read(slug)
@@ -130,12 +157,12 @@ async def _taken(
             found |= {old: like[0]} if len(like) == 1 and seen[like[0]] else {}
     renamed, circle = renames.without_circles(found, base)
     # who changed places with others is a page like any other where nobody edited one
-    doubtful = circle if not circle.isdisjoint(edited) else frozenset[Slug]()
+    doubtful = circle if not circle.isdisjoint(edited) else frozenset[model.Slug]()
     return renames.Taken(renamed, doubtful | ((names.others - renamed.keys()) & edited))
 
 
 async def _merged(
-    cycle: Cycle, there: Snapshot, action: Candidate, names: _Names
+    cycle: Cycle, there: model.Snapshot, action: Candidate, names: _Names
 ) -> MergedPage | None:
     """The merge of one page; None for a plain push."""
     slug = action.slug
@@ -156,7 +183,7 @@ async def _merged(
     if isinstance(action, Push) and (stale is None or text == base):
         # what both sides agreed on is sent for its pictures, and is no save
         return None
-    theirs = Page(slug, mine.format, base)
+    theirs = model.Page(slug, mine.format, base)
     if not isinstance(action, Push):
         expected = action.remote if isinstance(action, Merge) else None
         name = names.there.get(slug, slug)
@@ -179,7 +206,7 @@ async def _merged(
 
 
 async def _merged_text(
-    base: str, mine: str, theirs: str, page_format: Format
+    base: str, mine: str, theirs: str, page_format: model.Format
 ) -> MergedText:
     texts = base, mine, theirs
     return await on_texts(lambda: merge_texts(*texts, page_format=page_format), *texts)
@@ -191,7 +218,7 @@ class _Names:
     def __init__(self, plan: Plan) -> None:
         self.here = plan.files
         self.record = plan.records
-        self.there: dict[Slug, Slug] = {}
+        self.there: dict[model.Slug, model.Slug] = {}
         for move in plan.moves:
             if isinstance(move, MoveRemote):
                 for old, new in move.renamed:
@@ -210,7 +237,7 @@ def _outcome(action: Candidate, merged: MergedPage) -> Action:
     return Merge(action.slug, action.format, action.local, action.remote, is_stale)
 
 
-async def _side_by_side(mine: Page, theirs: Page) -> MergedText:
+async def _side_by_side(mine: model.Page, theirs: model.Page) -> MergedText:
     """Two texts without an ancestor, as a merge of which nothing is settled."""
     one, other = mine.content, theirs.content
     return MergedText(
@@ -233,3 +260,138 @@ def _differences(local: str, remote: str) -> Iterator[Piece]:
         done = change.old_end
     if settled := "".join(mine[done:]):
         yield settled
+
+
+# -- saves of older texts
+
+
+def stale_ancestor(
+    text: str, replaced: Sequence[Replaced], now: float
+) -> Replaced | None:
+    """The replacement that a save knows nothing of, or None."""
+    # a text that this guard has merged once and that is saved once more is meant
+    if not replaced or now - replaced[0].at > WINDOW_S:
+        return None
+    if any(one.is_stale and one.replaced == text for one in replaced):
+        return None
+    written = replaced[0].written
+    nearest = min(replaced, key=lambda one: _distance(text, one.replaced))
+    is_stale = _distance(text, nearest.replaced) < _distance(text, written)
+    return nearest if is_stale else None
+
+
+def _distance(one: str, other: str) -> int:
+    """How many characters of either text the other lacks, by lines, then words."""
+    # lines alone would take a word mended in a line that came from the wiki for that
+    # line added once more: one line away from the old text, two from the new one
+    mine, theirs = one.splitlines(), other.splitlines()
+    return sum(
+        _word_distance(
+            "\n".join(mine[change.old_start : change.old_end]),
+            "\n".join(theirs[change.new_start : change.new_end]),
+        )
+        for change in changes(mine, theirs)
+    )
+
+
+def _word_distance(one: str, other: str) -> int:
+    mine, theirs = _WORD.findall(one), _WORD.findall(other)
+    if not mine or not theirs or max(len(mine), len(theirs)) > WORDS_MAX:
+        return len(one) + len(other)
+    return sum(
+        sum(map(len, mine[change.old_start : change.old_end]))
+        + sum(map(len, theirs[change.new_start : change.new_end]))
+        for change in changes(mine, theirs)
+    )
+
+
+# -- saves that came late
+
+
+async def take_late_save(cycle: Cycle, late: model.LateSave) -> None:
+    """Bring one save into its page, or into the trash, and say so."""
+    # one that could not be taken is given again
+    try:
+        if late.text is None:
+            _warn(cycle, late.slug, "find it in .wikisync/trash")
+        else:
+            await _take_text(cycle, late, late.text)
+        await cycle.local.acknowledge(late)
+    except PreconditionFailed as error:
+        cycle.tally.supersede(late.slug, error)
+    except FolderError as error:
+        if is_disk_error(error):
+            raise
+        cycle.tally.fail("page-unwritable", late.slug, error)
+
+
+async def _take_text(cycle: Cycle, late: model.LateSave, text: str) -> None:
+    slug, before = _edited_text(cycle, late)
+    try:
+        page = await cycle.local.read(slug)
+    except NotFound:
+        _remember(cycle, slug, text, text)
+        known = cycle.state.base().get(slug)
+        page = model.Page(slug, known.format if known else model.Format.MARKDOWN, text)
+        await cycle.local.write(page, expected=None)
+        cycle.tally.merged.append(slug)
+        return
+    if text == page.content:
+        _remember(cycle, slug, text, text)
+    elif before is None or not await _merge_late(cycle, page, before, text):
+        await cycle.local.keep(slug, text, IN_THE_TRASH)
+        _remember(cycle, slug, text, page.content)
+        name = f"{cycle.local.name}/{slug}"
+        _warn(cycle, slug, f"see it with: {command_line('restore', name, '--list')}")
+
+
+def _edited_text(cycle: Cycle, late: model.LateSave) -> tuple[model.Slug, str | None]:
+    """The page, by the name it has now, and the text that was edited, if known."""
+    if late.before is None:
+        return late.slug, None
+    agreed = cycle.state.text(late.slug)
+    if agreed is not None and model.digest_of(agreed) == late.before:
+        return late.slug, agreed
+    return cycle.state.replaced_text(late.slug, late.before) or (late.slug, None)
+
+
+async def _merge_late(cycle: Cycle, page: model.Page, before: str, text: str) -> bool:
+    """Bring both edits together; False where that is a person's to do."""
+    # a page that nobody edited since is taken back to before we replaced its text, and
+    # the cycle decides about both edits as if it saw them for the first time
+    known = cycle.state.base().get(page.slug)
+    is_in_sync = known is not None and known.local == page.digest
+    if not is_in_sync:
+        late, now = text, page.content
+        again = await on_texts(
+            lambda: merge_texts(before, late, now, page_format=page.format), late, now
+        )
+        if again.text is None:
+            return False
+        _remember(cycle, page.slug, text, again.text)
+        text = again.text
+    else:
+        # a save from an old window may replace it before it is scanned
+        _remember(cycle, page.slug, text, text)
+    kept = _remember(cycle, page.slug, page.content, text)
+    if known is not None and is_in_sync:
+        # the earlier text is the agreed one again, and the base first: until the page
+        # follows, both sides hold the same text
+        digest = model.digest_of(before)
+        earlier = replace(known, local=digest, remote=digest)
+        cycle.state.record([Agreed.of(earlier, before)])
+    await cycle.local.write(replace(page, content=text), expected=page.digest)
+    cycle.state.confirm_replaced([kept])
+    cycle.tally.merged.append(page.slug)
+    return True
+
+
+def _remember(cycle: Cycle, slug: model.Slug, old: str, new: str) -> int:
+    """Know a text again, for the next save of the program is an edit of it."""
+    return cycle.state.remember_replaced(slug, old, new, cycle.clock())
+
+
+def _warn(cycle: Cycle, slug: model.Slug, step: str) -> None:
+    # the cycle may come to nothing
+    cycle.note_new({slug: LATE_SAVE})
+    cycle.tally.warn("late-save", slug, LATE_SAVE, step, is_once=True)

@@ -1,4 +1,4 @@
-"""What a cycle works with: what is asked of it, the account, its result."""
+"""What a cycle works with: what is asked of it, decision, account, result."""
 
 from __future__ import annotations
 
@@ -17,11 +17,22 @@ from msgspec.structs import replace
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot, is_named
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, WikisyncError
+from wikisync.merging.conflict import MergedText
 from wikisync.merging.metadata import with_front_matter
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.ledger import LogEntry
+from wikisync.sync.decide.ledger import LogEntry, Replaced
 from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.decide.plan import Action, Hold, HoldReason, Plan, Skip, describe
+from wikisync.sync.decide.plan import (
+    Action,
+    Base,
+    Hold,
+    HoldReason,
+    Plan,
+    Skip,
+    SkipReason,
+    describe,
+)
+from wikisync.sync.decide.rewinding import NO_REWINDING, NotAgreed, Rewinding
 from wikisync.sync.decide.safety import ALL_KINDS, Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 
@@ -41,6 +52,7 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 READS_MAX = 8
 REMOTE_SPAN_S = 60.0
+_UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
 
 
 class LinkedPages(Protocol):
@@ -133,6 +145,72 @@ class CycleOptions(Struct, frozen=True):
         """Whether the folder may be written for this page."""
         is_asked = self.pages is None or is_named(slug, self.pages)
         return is_asked and self.direction is not Direction.PUSH
+
+
+class MergedPage(Struct, frozen=True):
+    """The texts of one merge and what came of it."""
+
+    slug: Slug
+    """The page's name when it is its turn, as in the plan."""
+    local: Page
+    remote: Page
+    """The wiki's text in the form that the folder would have it."""
+    result: MergedText
+    stale: Replaced | None = None
+    """The text that the save here really was an edit of, if not the base's."""
+
+
+class Absences(Struct, frozen=True):
+    """What a cycle makes of the pages that its plan would remove."""
+
+    waiting: Mapping[Slug, SkipReason]
+    doubted: Slug | None = None
+    """A page that the list lacks and the service still has, or the like: then the
+    scan of the wiki was not complete."""
+    due_s: float | None = None
+    """Seconds until one more scan can make an absence certain."""
+
+
+class Decided(Struct):
+    """What is to be done, as far as the filters are through, and all it is based on."""
+
+    base: Base
+    here: Snapshot
+    there: Snapshot
+    plan: Plan
+    """What is carried out: in the end the part that was asked for."""
+    absences: Absences
+    ignored: frozenset[Slug]
+    """Pages whose absence in the folder means nothing."""
+    shown: Mapping[Slug, Digest] = {}
+    seen: NotAgreed = NotAgreed()
+    """What the wiki has otherwise than was agreed on."""
+    is_set_back: bool | None = None
+    """Whether the wiki's history lacks the last sync; None where it is not known."""
+    head: str = ""
+    """The wiki's newest commit, where the plan made it worth asking."""
+    is_unanswered: bool = False
+    """Nobody could say whether the wiki went back in time."""
+    rewinding: Rewinding = NO_REWINDING
+    unmerged: frozenset[Action] = frozenset()
+    merges: Mapping[Slug, MergedPage] = {}
+    superseded: frozenset[Slug] = frozenset()
+    """Pages whose text changed while this was decided; they are in no plan."""
+    batches: tuple[Batch, ...] = ()
+    whole: Plan = Plan()
+    """What there is to do and what waits, whoever asks."""
+
+    @property
+    def next_scan_s(self) -> float | None:
+        """When one more scan can make an absence certain that the plan waits for."""
+        waits = any(skip.reason in _UNCERTAIN for skip in self.plan.skipped)
+        return self.absences.due_s if waits else None
+
+    @property
+    def left_out(self) -> frozenset[Slug]:
+        """Pages that a first sync leaves here because nobody asked for them."""
+        skipped = self.whole.skipped
+        return frozenset(s.slug for s in skipped if s.reason is SkipReason.NOT_ASKED)
 
 
 class _Tally(Struct):

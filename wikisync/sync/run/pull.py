@@ -1,28 +1,42 @@
-"""From the wiki to the folder: texts, merges, renames, removals; and what is equal.
+"""From the wiki to the folder: texts, merges, renames, removals, files of pages.
 
 Readers hand pages to one writer, which writes them in batches: a batch and its record
 in the base are one unit that an interrupt waits for.  What is replaced or removed here
 is kept first.  One page that fails becomes a problem; a full disk, a refused token or a
 service that stays away ends the cycle.
+
+The service has no list of attachments (Q11), only the mentions in texts.  An upload
+never gets other content, so what the folder has is not asked for again.  Other files
+are listed by the wiki's git repository, with an id for each version.  What is not on
+the wiki may be an example of code: it is reported in the first round alone.
 """
 
 import asyncio
+import hashlib
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from wikisync import errors
-from wikisync.core.model import Digest, Page, Slug, Snapshot
+from wikisync.core import model
+from wikisync.core.fetching import MISSING_HINT, Fetching, Spellings, Unfetched
+from wikisync.core.mentions import is_upload, unmet_mentions
 from wikisync.core.system.parallel import each, plain_errors
 from wikisync.merging.metadata import with_front_matter
+from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import plan as plans
-from wikisync.sync.decide.decided import MergedPage, with_line_ends_of
-from wikisync.sync.decide.ledger import Agreed, Intent, LogEntry, WriteKind, packed_text
-from wikisync.sync.run.intents import rebase
-from wikisync.sync.run.parts import UNAGREED, Cycle, finish, is_disk_error
+from wikisync.sync.decide.ledger import (
+    Agreed,
+    FetchedFile,
+    Intent,
+    LogEntry,
+    WriteKind,
+    packed_text,
+)
+from wikisync.sync.run.parts import UNAGREED, Cycle, MergedPage, finish, is_disk_error
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +46,12 @@ BATCH_CHARS = 8 * 1024 * 1024
 UNAVAILABLE_MAX = 5
 
 
-_Fetched: TypeAlias = tuple[Page, Digest | None]
+_Fetched: TypeAlias = tuple[model.Page, model.Digest | None]
 """A page on its way from the wiki to the folder, and what it replaces."""
 
 
 async def pull_pages(
-    cycle: Cycle, plan: plans.Plan, here: Snapshot, there: Snapshot
+    cycle: Cycle, plan: plans.Plan, here: model.Snapshot, there: model.Snapshot
 ) -> None:
     """Write what the wiki created and edited, and record what is equal already."""
     lost, pulls = cycle.tally.lost_names, _Pulls(cycle, here, there)
@@ -51,13 +65,15 @@ async def pull_pages(
 
 
 class _Pulls:
-    def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
+    def __init__(
+        self, cycle: Cycle, here: model.Snapshot, there: model.Snapshot
+    ) -> None:
         self._cycle = cycle
         self._state, self._tally = cycle.state, cycle.tally
         self._here = here
         self._there = there
         self._failures_in_row = 0
-        self._keeping: dict[Slug, int] = {}
+        self._keeping: dict[model.Slug, int] = {}
         """Numbers of texts that are kept because they are about to be replaced."""
 
     # -- pages from the wiki to the folder ---------------------------------------
@@ -88,7 +104,7 @@ class _Pulls:
         await each(writes, read, in_flight=self._cycle.options.reads_max)
         await queue.put(None)
 
-    async def _read(self, slug: Slug) -> Page | None:
+    async def _read(self, slug: model.Slug) -> model.Page | None:
         try:
             page = await self._cycle.remote.read(slug)
         except (errors.AuthenticationFailed, errors.RateLimited):
@@ -135,7 +151,7 @@ class _Pulls:
         for (page, _), result, text in zip(
             batch, writing.result(), packing.result(), strict=True
         ):
-            if isinstance(result, Page):
+            if isinstance(result, model.Page):
                 log.info("pulled %s", page.slug)
                 there = self._there.pages.get(page.slug)
                 base = plans.BasePage.agreed(page, local=result.digest, there=there)
@@ -153,7 +169,7 @@ class _Pulls:
         self._tally.pulled += slugs
         self._cycle.progress.advance(len(agreed))
 
-    async def _kept(self, page: Page, expected: Digest) -> Page:
+    async def _kept(self, page: model.Page, expected: model.Digest) -> model.Page:
         """Keep what is about to be replaced; give the new text the file's form."""
         mine = await self._cycle.page_here(page.slug)
         if mine is None or mine.digest != expected:
@@ -165,7 +181,7 @@ class _Pulls:
         self._keeping[page.slug] = self._state.remember_replaced(
             page.slug, mine.content, content, self._cycle.clock()
         )
-        return Page(page.slug, page.format, content, page.title)
+        return model.Page(page.slug, page.format, content, page.title)
 
     # -- the base alone ----------------------------------------------------------
 
@@ -185,7 +201,7 @@ class _Pulls:
         )
         return Agreed.of(agreed, page.content)
 
-    async def _read_equal(self, action: plans.Adopt) -> Page | None:
+    async def _read_equal(self, action: plans.Adopt) -> model.Page | None:
         """The text that both sides held, from the side that still has it."""
         # a text of one side alone would be the ancestor that makes the other side win
         with suppress(errors.NotFound, errors.FolderError):
@@ -203,6 +219,19 @@ class _Pulls:
             action.slug, errors.PreconditionFailed("it was saved meanwhile")
         )
         return None
+
+
+def with_line_ends_of(text: str, like: str) -> str:
+    """The text with the line ends of most lines of another text, and its mark."""
+    mark = model.BYTE_ORDER_MARK
+    if like.startswith(mark):
+        text = mark + text.removeprefix(mark)
+    if like.count("\r\n") * 2 <= like.count("\n") or "\r" in text:
+        return text
+    return text.replace("\n", "\r\n")
+
+
+# -- names, removals and merges in the folder
 
 
 STALE_SAVE = (
@@ -237,7 +266,7 @@ async def move_here(cycle: Cycle, action: plans.MoveLocal | plans.Rebind) -> Non
 
 
 async def _move(
-    cycle: Cycle, action: plans.MoveLocal | plans.Rebind, given: Slug
+    cycle: Cycle, action: plans.MoveLocal | plans.Rebind, given: model.Slug
 ) -> None:
     record = action.slug
     if isinstance(action, plans.MoveLocal):
@@ -259,7 +288,9 @@ async def _move(
     cycle.tally.renamed.append(given)
 
 
-async def rebase_here(cycle: Cycle, action: plans.Rebase, there: Snapshot) -> None:
+async def rebase_here(
+    cycle: Cycle, action: plans.Rebase, there: model.Snapshot
+) -> None:
     """Take the wiki's older text as agreed on: what the folder has is an edit of it."""
     known = cycle.state.text(action.slug) or ""
     try:
@@ -292,6 +323,18 @@ async def _rebase(cycle: Cycle, action: plans.Rebase, text: str) -> None:
         cycle.note_done(action, action.slug)
 
 
+def rebase(state: WikiState, intent: Intent) -> None:
+    """Take the wiki's text that was merged as the one both sides agreed on."""
+    agreed = plans.BasePage.agreed(
+        model.Page(intent.slug, intent.format, intent.text),
+        remote=intent.before,
+        known=state.base().get(intent.slug),
+    )
+    with state.together():
+        state.record([Agreed.of(agreed, intent.text)], is_step=True)
+        state.note_replaced_there(intent.slug, intent.text, intent.format)
+
+
 async def merge_here(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
     """Write a clean merge here, and take the wiki's text as agreed on."""
     if action.slug not in cycle.tally.lost_names:
@@ -301,7 +344,7 @@ async def merge_here(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> N
 async def _merge(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
     text = merged.result.text
     assert text is not None, "a clash is held, not merged"
-    page = Page(action.slug, action.format, text)
+    page = model.Page(action.slug, action.format, text)
     intent = Intent(
         WriteKind.REBASE,
         action.slug,
@@ -345,7 +388,9 @@ async def _merge(cycle: Cycle, action: plans.Merge, merged: MergedPage) -> None:
     cycle.tally.merged.append(action.slug)
 
 
-async def _is_done(cycle: Cycle, slug: Slug, work: Coroutine[None, None, None]) -> bool:
+async def _is_done(
+    cycle: Cycle, slug: model.Slug, work: Coroutine[None, None, None]
+) -> bool:
     """Do it, and say so where the page changed meanwhile, or cannot be written."""
     try:
         await finish(work)
@@ -358,3 +403,188 @@ async def _is_done(cycle: Cycle, slug: Slug, work: Coroutine[None, None, None]) 
     else:
         return True
     return False
+
+
+# -- files that pages mention
+
+
+class MissingFiles:
+    """Attachments that are mentioned and not here yet."""
+
+    def __init__(
+        self,
+        cycle: Cycle,
+        mentions: Sequence[model.AttachmentPath],
+        versions: Mapping[model.AttachmentPath, str] | None,
+    ) -> None:
+        self._cycle = cycle
+        self._state, self._local, self._tally = cycle.state, cycle.local, cycle.tally
+        self._is_listed, found = versions is not None, versions or {}
+        asked = dict.fromkeys((*mentions, *found))
+        self._mentions = [path for path in asked if not cycle.local.keeps_out(path)]
+        self._versions = {path: found[path] for path in self._mentions if path in found}
+        self._has_all = len(self._mentions) == len(asked)
+        self._replaced: dict[model.AttachmentPath, model.Digest] = {}
+        """Files of which the wiki has another version, as they are here."""
+        self._known: Mapping[model.AttachmentPath, FetchedFile] = {}
+
+    async def fetch(self) -> bool:
+        """Whether all are here then, as the wiki has them or as they were changed here.
+
+        errors.FolderError where the disk is full.
+        """
+        wanted = await self._wanted()
+        if not wanted:
+            return self._has_all
+        failed = await Fetching(self._fetch).run(
+            wanted, self._cycle.progress, in_flight=self._cycle.options.reads_max
+        )
+        for one in failed:
+            self._report(one)
+        for found in (self._tally.missing, self._tally.absent):
+            found.sort(key=lambda problem: problem.subject)
+        here = self._state.attachments_here()
+        unmet = unmet_mentions(self._mentions, here)
+        return self._has_all and not (failed or self._replaced or unmet)
+
+    async def _wanted(self) -> Sequence[Spellings]:
+        """Mentions whose file the folder lacks; the base learns of the others."""
+        self._known = self._state.attachments()
+        before = {
+            path: known.here if (known := self._known.get(path)) else None
+            for path in self._mentions
+        }
+        there = await self._local.attachments(self._mentions)
+        for path in self._versions.keys() & there.keys():
+            await self._compare(path, there[path])
+        # files that stay here though the wiki has them no more
+        fetched = (path for path, one in self._known.items() if one.version)
+        for path in fetched if self._is_listed else ():
+            if path in there and path not in self._versions:
+                message = f"{path} was removed on the wiki, and stays here"
+                hint = "remove the links to it; a file that changes here is sent again"
+                problem = model.Problem("attachment-other", path, message, hint)
+                self._report(Unfetched(problem, is_absent=True))
+        await self._meet_again([path for path in there if path not in self._known])
+        self._state.record_attachments(
+            [
+                self._as_now(path, there.get(path))
+                for path in self._mentions
+                if there.get(path) != before[path]
+                and (path in self._known or (path in there and is_upload(path)))
+            ]
+        )
+        return unmet_mentions(self._mentions, there.keys() - self._replaced.keys())
+
+    async def _compare(self, path: model.AttachmentPath, here: model.LooseFile) -> None:
+        """See whether a file here is the wiki's, or an older version of it."""
+        # what is neither is a person's, and nothing takes its place
+        known, version = self._known.get(path), self._versions[path]
+        if known is not None and known.version == version:
+            return
+        is_own = known is None or not known.version
+        if await self._git_id(path, here, version) == version:
+            fetched = FetchedFile(path, here.digest, here, version)
+            self._state.record_attachments([fetched])
+            self._known = self._state.attachments()
+        elif known and not is_own and known.digest == here.digest:
+            self._replaced[path] = here.digest
+        elif is_own:
+            if known is None:
+                # without a version: links lead to the wiki's until this one changes
+                own = FetchedFile(path, here.digest, here)
+                self._state.record_attachments([own])
+                self._known = self._state.attachments()
+            message = f"{path} is another file here than on the wiki, and stays"
+            problem = model.Problem("attachment-other", path, message, MISSING_HINT)
+            self._report(Unfetched(problem, is_absent=True))
+
+    async def _meet_again(self, paths: Sequence[model.AttachmentPath]) -> None:
+        """Note what the wiki has for uploads that are here and on no record."""
+        # Somebody may have changed one of them while its record was lost.  Those that
+        # are the wiki's are recorded by the caller.
+        uploads = [path for path in paths if is_upload(path)]
+        if not uploads:
+            return
+        ids = await self._cycle.remote.other_files(has_uploads=True) or {}
+        here = await self._local.attachments(uploads)
+        for path, file in here.items():
+            if path in ids and await self._git_id(path, file, ids[path]) != ids[path]:
+                digest = hashlib.sha256()
+                with suppress(errors.RemoteError):
+                    async for chunk in self._cycle.remote.read_attachment(path):
+                        digest.update(chunk)
+                    fetched = FetchedFile(path, model.Digest(digest.hexdigest()), file)
+                    self._state.record_attachments([fetched])
+        self._known = self._state.attachments()
+
+    async def _git_id(
+        self, path: model.AttachmentPath, here: model.LooseFile, like: str
+    ) -> str:
+        """What git calls a file here, by the hash that another id was made with."""
+        digest = hashlib.sha1(usedforsecurity=False)
+        if len(like) == hashlib.sha256().digest_size * 2:
+            digest = hashlib.sha256()
+        digest.update(b"blob %d\0" % here.size)
+        async for chunk in self._local.read_attachment(path):
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    def _as_now(
+        self, path: model.AttachmentPath, here: model.LooseFile | None
+    ) -> FetchedFile:
+        """What to remember of a file; one that nobody fetched counts as the wiki's."""
+        known = self._known.get(path)
+        if known is not None:
+            return replace(known, here=here)
+        assert here is not None, path
+        return FetchedFile(path, here.digest, here)
+
+    async def _fetch(self, path: model.AttachmentPath) -> Unfetched | None:
+        try:
+            stored = await self._local.write_attachment(
+                path, self._noted(path), replaces=self._replaced.get(path)
+            )
+        except errors.PreconditionFailed:
+            return None  # somebody put it there meanwhile; the next round takes it
+        except errors.FolderError as error:
+            if is_disk_error(error):
+                raise
+            # a file that the wiki keeps for other uses, or a page shows in an example
+            is_other, hint = path in self._versions, error.hint or MISSING_HINT
+            problem = model.Problem("attachment-unwritable", path, error.message, hint)
+            return Unfetched(problem, is_absent=is_other)
+        if path != model.REDIRECTS_PATH:  # no page shows it
+            self._tally.attachments.append(path)
+        here = model.LooseFile(path, stored.digest, stored.size)
+        fetched = self._as_now(path, here)
+        if path in self._versions:
+            fetched = FetchedFile(path, here.digest, here, self._versions[path])
+        self._state.record_attachments([fetched])
+        log.info("fetched %s", path)
+        return None
+
+    async def _noted(self, path: model.AttachmentPath) -> AsyncIterator[bytes]:
+        """The wiki's bytes, whose digest is on record before a file shows them."""
+        # if this process ends then, and somebody changes the file, the next one notices
+        digest = hashlib.sha256()
+        known = self._known.get(path)
+        version = self._versions.get(path) or (known.version if known else "")
+        async for chunk in self._cycle.remote.read_attachment(path, version):
+            digest.update(chunk)
+            yield chunk
+        if known is None:
+            fetched = FetchedFile(path, model.Digest(digest.hexdigest()), None, version)
+            self._state.record_attachments([fetched])
+
+    def _report(self, failed: Unfetched) -> None:
+        """Make a problem of it; what is not on the wiki is reported once."""
+        problem = failed.problem
+        tally = self._tally
+        reported = tally.absent if failed.is_absent else tally.missing
+        if failed.is_absent:
+            last = self._state.events(1, model.Slug(problem.subject))
+            if last and last[0].what == problem.message:
+                return
+        if problem not in reported:
+            reported.append(problem)

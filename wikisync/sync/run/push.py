@@ -2,22 +2,29 @@
 
 Without a compare-and-swap every write is noted as an *intent* first and its answer is
 examined (``docs/sync.md`` "Pushing"): the base learns what the service holds, not what
-was sent.  A write whose answer is lost is found by its intent, never sent again.
+was sent.  An intent that is still there at the start of a cycle says that process or
+line broke off: the wiki shows whether the call came through (``docs/sync.md``
+"Crashes"), and it is never sent again.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+import unicodedata
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from enum import StrEnum
 from typing import assert_never
 
 from msgspec.structs import replace
 
 from wikisync import errors
-from wikisync.core.model import Digest, Page, Slug, Snapshot, is_blank, path_of_title
+from wikisync.core import model
+from wikisync.core.mentions import ways_lead_to
+from wikisync.merging.metadata import front_matter_of
 from wikisync.sync.decide import plan
-from wikisync.sync.decide.decided import Normalisation, normalisation_of
 from wikisync.sync.decide.ledger import NO_DIGEST, NO_SLUG, Agreed, Intent, WriteKind
 from wikisync.sync.run.parts import UNAGREED, Cycle, finish
+from wikisync.sync.run.pull import rebase
 
 log = logging.getLogger(__name__)
 
@@ -29,10 +36,38 @@ STEPS_TO_SEND = 3
 Pushing = Callable[[plan.RemoteWrite], Awaitable[None]]
 
 
+class Normalisation(StrEnum):
+    """The class of a difference; the value says what the service does."""
+
+    SAME = "keeps the text"
+    FOLDED = "changes line ends, the final newline or the byte order mark"
+    UNICODE = "changes the Unicode form of letters"
+    FRONT_MATTER = "returns texts without their front matter"
+    OTHER = "changes the text"
+
+
+def normalisation_of(sent: str, answered: str) -> Normalisation:
+    """What a service did to a text that it took."""
+    if sent == answered:
+        return Normalisation.SAME
+    mine, theirs = model.fold_text(sent), model.fold_text(answered)
+    if mine == theirs:
+        return Normalisation.FOLDED
+    if unicodedata.normalize("NFC", mine) == unicodedata.normalize("NFC", theirs):
+        return Normalisation.UNICODE
+    block = front_matter_of(sent)
+    body = model.fold_text(sent[len(block) :])
+    if block and body.lstrip("\n") == theirs.lstrip("\n"):
+        return Normalisation.FRONT_MATTER
+    return Normalisation.OTHER
+
+
 class Pushes:
     """Carries out actions of a plan; a cancelled one ends, or leaves its intent."""
 
-    def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
+    def __init__(
+        self, cycle: Cycle, here: model.Snapshot, there: model.Snapshot
+    ) -> None:
         self._cycle = cycle
         self._state, self._local = cycle.state, cycle.local
         self._remote, self._tally = cycle.remote, cycle.tally
@@ -132,7 +167,7 @@ class Pushes:
         # The text was taken; under which name, the answer says alone (Q3).
         if answer.slug == page.slug:
             self._agree(page, answer, normalisation, intent, action)
-        elif answer.slug == path_of_title(page.slug):
+        elif answer.slug == model.path_of_title(page.slug):
             with self._state.together():
                 self._take_spelling(page.slug, answer.slug)
                 self._agree(page, answer, normalisation, intent, action)
@@ -142,8 +177,8 @@ class Pushes:
             self._agree(page, answer, normalisation, intent, action)
 
     async def _write(
-        self, page: Page, expected: Digest | None
-    ) -> tuple[Page, Normalisation]:
+        self, page: model.Page, expected: model.Digest | None
+    ) -> tuple[model.Page, Normalisation]:
         """Send a text; what the service made of it is learned (front matter).
 
         The next page may be sent before this answer is noted.
@@ -171,16 +206,16 @@ class Pushes:
                 normalisation = Normalisation.OTHER
         return answer, normalisation
 
-    async def _local_page(self, action: plan.Send) -> Page:
+    async def _local_page(self, action: plan.Send) -> model.Page:
         page = await self._local.read(action.slug)
         if page.digest != action.local:
             raise errors.PreconditionFailed(f"{action.slug} was edited here meanwhile")
-        return Page(action.slug, action.format, page.content, page.title)
+        return model.Page(action.slug, action.format, page.content, page.title)
 
     def _agree(
         self,
-        sent: Page,
-        answer: Page,
+        sent: model.Page,
+        answer: model.Page,
         normalisation: Normalisation,
         intent: int,
         action: plan.RemoteWrite,
@@ -217,7 +252,7 @@ class Pushes:
             self._cycle.note_done(action, answer.slug)
         self._tally.pushed.append(answer.slug)
 
-    def _take_spelling(self, slug: Slug, given: Slug) -> None:
+    def _take_spelling(self, slug: model.Slug, given: model.Slug) -> None:
         """Keep the file of a page that the service cannot keep under its name."""
         # only git gives a page a name with a space; whoever edits it on the wiki, the
         # service writes the name with dashes
@@ -231,7 +266,9 @@ class Pushes:
         self._state.note_done(now, given, what)
         self._tally.renamed.append(given)
 
-    def _take_name(self, asked: Slug, given: Slug, *, is_known: bool = False) -> None:
+    def _take_name(
+        self, asked: model.Slug, given: model.Slug, *, is_known: bool = False
+    ) -> None:
         """Keep the file's name for a page that the service calls otherwise."""
         # else two files would be one page
         if given in self._state.base() and not is_known:
@@ -240,7 +277,7 @@ class Pushes:
             )
         self._state.record_alias(asked, given)
 
-    async def _move_back(self, wanted: Slug, answer: Page) -> Page:
+    async def _move_back(self, wanted: model.Slug, answer: model.Page) -> model.Page:
         """Undo a move that nobody asked for (Q3)."""
         log.warning("the service moved %s to %s with an edit", wanted, answer.slug)
         moved = await self._remote.move(answer.slug, wanted, expected=answer.digest)
@@ -257,7 +294,7 @@ class Pushes:
     # -- names and removals ------------------------------------------------------
 
     async def _move(self, action: plan.MoveRemote) -> None:
-        page = Page(action.slug, action.format, "")
+        page = model.Page(action.slug, action.format, "")
         intent = self._begin(WriteKind.MOVE, page, action.remote, action.target)
         answer = await self._remote.move(
             action.slug, action.target, expected=action.remote
@@ -271,7 +308,7 @@ class Pushes:
             self._cycle.note_done(action, answer.slug)
         self._tally.renamed.append(answer.slug)
 
-    def _bind(self, action: plan.MoveRemote, given: Slug) -> None:
+    def _bind(self, action: plan.MoveRemote, given: model.Slug) -> None:
         is_same = given == action.record
         if given != action.target:
             self._take_name(action.target, given, is_known=is_same)
@@ -281,7 +318,7 @@ class Pushes:
             # those below went along, to other names than the plan knows
             self._lose(action)
             self._tally.given_names |= {
-                new: Slug(given + new.removeprefix(action.target))
+                new: model.Slug(given + new.removeprefix(action.target))
                 for _, new in action.renamed
             }
 
@@ -297,7 +334,7 @@ class Pushes:
                 "deleted on the wiki by a sync",
                 is_again=refusal is not None and refusal.local == action.remote,
             )
-        page = Page(action.slug, action.format, "")
+        page = model.Page(action.slug, action.format, "")
         intent = self._begin(WriteKind.DELETE, page, action.remote)
         # The wiki is read and compared right before: what differs from what was decided
         # on is left alone.
@@ -312,16 +349,16 @@ class Pushes:
     def _begin(
         self,
         operation: WriteKind,
-        page: Page,
-        before: Digest = NO_DIGEST,
-        target: Slug = NO_SLUG,
+        page: model.Page,
+        before: model.Digest = NO_DIGEST,
+        target: model.Slug = NO_SLUG,
     ) -> int:
         has_text = operation in {WriteKind.CREATE, WriteKind.REPLACE}
         after, at = page.digest if has_text else NO_DIGEST, self._cycle.clock()
         names = operation, page.slug, target, page.format
         return self._state.begin(Intent(*names, before, after, page.content, at))
 
-    def _note_window(self, slug: Slug) -> None:
+    def _note_window(self, slug: model.Slug) -> None:
         """Right after the answer: the next write has a window of its own."""
         window_s = self._remote.last_window_s
         health = self._state.memory.health
@@ -342,7 +379,7 @@ class Pushes:
         page = None
         if isinstance(error, errors.Rejected) and isinstance(action, plan.Send):
             page = await self._cycle.page_here(action.slug)
-        if page is not None and is_blank(page.content):
+        if page is not None and model.is_blank(page.content):
             # the next cycle leaves it here, as all such texts from now on
             known = self._state.memory.capabilities
             self._state.remember(capabilities=replace(known, takes_empty=False))
@@ -386,8 +423,155 @@ class Pushes:
             is_once=True,
         )
 
-    def _settle_all(self, slug: Slug) -> None:
+    def _settle_all(self, slug: model.Slug) -> None:
         with self._state.together():
             for intent in self._state.intents():
                 if intent.slug == slug:
                     self._state.settle(intent.id)
+
+
+# -- calls whose answer was lost
+
+
+async def settle_intents(cycle: Cycle) -> None:
+    """Find out what came of every intent; all stay where the wiki cannot be asked."""
+    for intent in cycle.state.intents():
+        log.info("checking the result of: %s %s", intent.operation, intent.slug)
+        is_known = True
+        match intent.operation:
+            case WriteKind.CREATE:
+                await _settle_create(cycle, intent)
+            case WriteKind.REPLACE:
+                # another text there is an edit, or the one before: comparing finds out
+                held = await _held(cycle, intent.slug)
+                if held is not None and _is_sent(held, intent):
+                    _agree_on_sent(cycle, intent, held)
+            case WriteKind.MOVE:
+                is_known = await _settle_move(cycle, intent)
+            case WriteKind.DELETE:
+                if await _held(cycle, intent.slug) is None:
+                    cycle.state.record(dropped=[intent.slug], is_step=True)
+            case WriteKind.REBASE:
+                # a merge that reached the folder: what it was merged with is agreed on
+                with suppress(errors.NotFound):
+                    page = await cycle.local.read(intent.slug)
+                    if page.digest == intent.after:
+                        rebase(cycle.state, intent)
+            case _:
+                assert_never(intent.operation)
+        if is_known:
+            cycle.state.settle(intent.id)
+
+
+async def _settle_create(cycle: Cycle, intent: Intent) -> None:
+    """Adopt the page if it was made, under whatever name the service gave it."""
+    held = await _held(cycle, intent.slug)
+    if held is None or not _is_sent(held, intent):
+        # under another name it is found by its text, if no record owns a page of that
+        # and there is just one
+        base, there = cycle.state.base(), await cycle.remote.snapshot()
+        found = [
+            slug
+            for slug, page in there.pages.items()
+            if slug not in base and page.digest == intent.after
+        ]
+        if not there.is_complete or len(found) != 1:
+            return
+        # a page of its own here is no page that was made for another name
+        if found[0] in (await cycle.local.snapshot()).pages:
+            return
+        held = model.Page(found[0], intent.format, intent.text)
+        cycle.state.record_alias(intent.slug, held.slug)
+    _agree_on_sent(cycle, intent, held)
+
+
+async def _settle_move(cycle: Cycle, intent: Intent) -> bool:
+    """Note a rename that came through, or finish it; whether it is known now."""
+    base = cycle.state.base()
+    if intent.slug not in base or intent.target in base:
+        return True
+    moved = await _held(cycle, intent.target)
+    if moved is not None and moved.digest != intent.before:
+        return True
+    if await _held(cycle, intent.slug) is not None:
+        return True
+    # Under neither name: it is between the two writes of a rename, or gone.  The
+    # temporary name shows which.
+    if moved is None:
+        return await _finish_move(cycle, intent)
+    cycle.state.record(renamed={intent.slug: intent.target}, is_step=True)
+    return True
+
+
+async def _finish_move(cycle: Cycle, intent: Intent) -> bool:
+    """Give a page its new name that was left under the temporary one."""
+    # Where the service refuses that, the page gets its old name back.  A page that is
+    # under no name may be one that the service hides by mistake: nobody else would
+    # finish its rename.  False where it waits for the next cycle.
+    left = await _held(cycle, model.temporary_name(intent.slug, intent.target))
+    if left is None:
+        return False
+    log.warning("finishing the rename of %s to %s", intent.slug, intent.target)
+    try:
+        await cycle.remote.move(left.slug, intent.target, expected=left.digest)
+    except (errors.Rejected, errors.PreconditionFailed):
+        return await _give_back(cycle, intent, left)
+    cycle.state.record(renamed={intent.slug: intent.target}, is_step=True)
+    return True
+
+
+async def _give_back(cycle: Cycle, intent: Intent, left: model.Page) -> bool:
+    try:
+        await cycle.remote.move(left.slug, intent.slug, expected=left.digest)
+    except errors.PreconditionFailed:
+        return False
+    except errors.Rejected as error:
+        log.warning("%s stays: %s", left.slug, error.message)
+    return True
+
+
+def _is_sent(held: model.Page, intent: Intent) -> bool:
+    """Whether the wiki has what was sent; links to files are other ones there."""
+    return model.digest_of(held.content) == intent.after
+
+
+def _agree_on_sent(cycle: Cycle, intent: Intent, held: model.Page) -> None:
+    """Agree on what was sent; whatever the wiki has by now is an edit of it."""
+    agreed = plan.BasePage.agreed(
+        replace(held, format=intent.format),
+        local=intent.after,
+        known=cycle.state.base().get(held.slug),
+    )
+    cycle.state.record([Agreed.of(agreed, intent.text)], is_step=True)
+
+
+async def _held(cycle: Cycle, slug: model.Slug) -> model.Page | None:
+    try:
+        return await cycle.remote.read(slug)
+    except (errors.NotFound, errors.ProtocolViolation):
+        return None
+
+
+# -- what the pages link to
+
+
+def note_unmet(
+    cycle: Cycle,
+    unmet: Mapping[model.Slug, Sequence[str]],
+    sent: Collection[model.Slug],
+    files: Collection[str],
+) -> None:
+    """Report links of pages that were sent, which lead to nothing here or there."""
+    base = cycle.state.base()
+    asked = {slug: unmet[slug] for slug in unmet.keys() & sent & base.keys()}
+    if not any(asked.values()):
+        return
+    pages = (f"{slug}{base[slug].format.extensions[0]}" for slug in base)
+    known = {*files, *cycle.state.attachments(), *base, *pages}
+    for slug, ways in sorted(asked.items()):
+        for way in ways:
+            if known.isdisjoint(ways_lead_to(slug, [way])):
+                message = f"links to {way}, which is neither here nor on the wiki"
+                hint = "correct the link, or put the file there"
+                problem = model.Problem("attachment-missing", slug, message, hint)
+                cycle.tally.absent.append(problem)

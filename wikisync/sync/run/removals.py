@@ -15,12 +15,11 @@ from wikisync.core.system.parallel import each
 from wikisync.errors import NotFound, RemoteError, WikisyncError
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import plan as plans
-from wikisync.sync.decide.decided import Absences, Decided
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.narrowing import without_removals
 from wikisync.sync.decide.safety import approved_pages
 from wikisync.sync.replica import Replica
-from wikisync.sync.run.parts import Cycle, FolderMatch
+from wikisync.sync.run.parts import Absences, Cycle, Decided, FolderMatch
 
 CONTROL_READS_MAX = 3
 """Listed pages that are tried before the service counts as out of order."""
