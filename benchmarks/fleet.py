@@ -32,7 +32,6 @@ from tests.support.fleet import Fleet, Workers, multiply, whole_fleet
 from tests.support.stopping_worker import REAL
 from tests.support.waiting import until
 from wikisync.api.client import Client
-from wikisync.fleet.doctor import own
 from wikisync.fleet.rows import LANDING
 from wikisync.fleet.worker import LISTED_S, WHOLE_S
 
@@ -100,7 +99,7 @@ async def measure(
     ):
         proxy.bend(delay_s=AWAY_S)
         fleet.settings = replace(fleet.settings, service=proxy.url, title="All wikis")
-        await fleet.rows.make(fleet.settings, own)
+        await fleet.rows.make(fleet.settings)
         texts = {f"page{one}": f"# Page\n\n{'Words. ' * 500}" for one in range(pages)}
         for number in range(wikis):
             path = f"docs/{number}"
@@ -142,7 +141,7 @@ async def count_requests(fleet: Fleet, workers: Workers, proxy: BendingProxy) ->
         one.kill()
         one.wait()
     fleet.settings = replace(fleet.settings, requests=REQUESTS)
-    await fleet.rows.make(fleet.settings, own)
+    await fleet.rows.make(fleet.settings)
     asked.clear()
     await fleet.hint()
     for _ in range(WORKERS_MAX):
@@ -164,7 +163,7 @@ async def list_all(fleet: Fleet) -> None:
             cursor = await connection.execute(found)
             return await cursor.fetchone() is not None
 
-    await fleet.rows.make(fleet.settings, own)
+    await fleet.rows.make(fleet.settings)
     await until(is_listed, 3 * LISTED_S)
     await until(fleet.is_done, 7200, look_s=5.0)
 

@@ -12,9 +12,8 @@ import pytest
 from tests.support.fleet import PATH, PICTURE, Fleet
 from tests.support.service import embedded_service
 from wikisync.core.model import WikiOwner
-from wikisync.fleet.doctor import own
 from wikisync.fleet.parts import BucketServer, DatabaseServer, database_server
-from wikisync.fleet.rows import Rows, pool_for
+from wikisync.fleet.rows import Rows
 
 
 @pytest.fixture(scope="session")
@@ -39,12 +38,12 @@ async def fleet(
         monkeypatch.setenv(name, value)
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(embedded_service(tmp_path))
-        rows = Rows(await stack.enter_async_context(pool_for(database)))
+        rows = await stack.enter_async_context(Rows(database))
         pages = {"home": f"# Home\n\n![a]({PICTURE})", "guide": "Words of ONE."}
         await service.add_project(PATH, pages, visibility="public")
         await service.put_file(WikiOwner("project", PATH), PICTURE, b"a picture")
         fleet = Fleet(service, rows, s3, tmp_path)
         await stack.enter_async_context(fleet.client)
-        await rows.make(fleet.settings, own)
+        await rows.make(fleet.settings)
         await fleet.discover()
         yield fleet

@@ -39,7 +39,6 @@ from tests.support.stopping_worker import AWAY, BLIND, REAL
 from tests.support.waiting import until
 from wikisync.api.client import Client
 from wikisync.core.model import WikiOwner
-from wikisync.fleet.doctor import own
 from wikisync.fleet.parts import DatabaseServer
 
 WORKERS = 3
@@ -338,7 +337,7 @@ async def world(folder: Path, chance: random.Random) -> AsyncIterator[World]:
         fleet.settings = replace(
             fleet.settings, service=proxies[0].url, requests=REQUESTS
         )
-        await fleet.rows.make(fleet.settings, own)
+        await fleet.rows.make(fleet.settings)
         host = f"{network.addresses['database']}:{passes.port}"
         workers.database = f"postgresql://fleet@{host}/postgres"
         proxied = (proxies[0], proxies[1])

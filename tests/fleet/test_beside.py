@@ -11,7 +11,6 @@ from tests.support.fleet import PATH, Died, Fleet, dies_at
 from wikisync.api.projects import Projects
 from wikisync.core.model import WikiOwner
 from wikisync.errors import SiteError
-from wikisync.fleet import worker as worker_module
 from wikisync.fleet.beside import MOVED
 
 OTHER = "docs/team/other"
@@ -46,9 +45,9 @@ async def wait_no_longer(fleet: Fleet) -> None:
 
 
 @pytest.fixture
-async def linking(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+async def linking(fleet: Fleet) -> Fleet:
     """A fleet with a second wiki, to which the guide of the first has links."""
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.lists_all = True
     pages = {"home": "Other.", "plan/first": "# First\n\n## Part\n\nWords."}
     await fleet.service.add_project(OTHER, pages, visibility="public")
     await publish_links(fleet, "plan/first#part", "later")
@@ -162,13 +161,9 @@ async def test_page_that_comes_as_a_link_is_looked_up_is_found(fleet: Fleet) -> 
 
     async def publish_other(step: str) -> None:
         if step == "check" and waiting:
-            row = await fleet.claim(waiting.pop())
-            assert row
-            await fleet.worker().run(row)
+            await fleet.run(waiting.pop())
 
-    row = await fleet.claim(keys[PATH])
-    assert row
-    await fleet.worker(publish_other).run(row)
+    await fleet.run(keys[PATH], fleet.worker(publish_other))
     assert not waiting
     while await fleet.due():
         await fleet.work()

@@ -19,8 +19,9 @@ from tests.support.waiting import until
 from wikisync.cli.main import main
 from wikisync.core.system.locks import locked_folder
 from wikisync.errors import SiteError, UsageError
-from wikisync.fleet.doctor import OWNER, PlaceTaken, own
-from wikisync.fleet.rows import Rows, Settings, pool_for
+from wikisync.fleet import rows as rows_module
+from wikisync.fleet.rows import Row, Rows
+from wikisync.fleet.settings import OWNER, PlaceTaken, Settings, own
 from wikisync.fleet.worker import FleetBudget, Meter, worker_app
 from wikisync.site.bucket import Bucket, open_bucket
 from wikisync.watch.listen import BODY_BYTES_MAX, TOKEN_HEADER, listening
@@ -96,28 +97,40 @@ async def test_settings_may_be_changed(
     await said(capsys, "init", url, *words, state, code=2)
 
 
-async def test_workers_do_not_wait_while_places_are_asked_for(fleet: Fleet) -> None:
-    async def asks(_settings: Settings) -> None:
-        assert await fleet.rows.claim("one")
-        assert not await fleet.rows.take_requests(1)
+async def test_workers_do_not_wait_while_places_are_asked_for(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimed: list[Row | None] = []
+    read = Bucket.read
 
+    async def asks(bucket: Bucket, path: str) -> tuple[bytes, str] | None:
+        if not claimed:
+            claimed.append(await fleet.rows.claim("one"))
+            assert not await fleet.rows.take_requests(1)
+        return await read(bucket, path)
+
+    monkeypatch.setattr(Bucket, "read", asks)
     async with asyncio.timeout(60):
-        await fleet.rows.make(fleet.settings, asks)
+        await fleet.rows.make(fleet.settings)
+    assert claimed[0]
 
 
-async def test_two_that_make_a_fleet_at_once_make_one(database: str) -> None:
+async def test_two_that_make_a_fleet_at_once_make_one(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[str] = []
-    async with pool_for(database) as pool, asyncio.TaskGroup() as group:
-        rows = Rows(pool)
+    async with Rows(database) as rows, asyncio.TaskGroup() as group:
 
-        async def asks(settings: Settings) -> None:
+        async def owns(settings: Settings, *, takes_over: bool) -> None:
+            assert not takes_over
             seen.append(settings.fleet)
             if len(seen) == 1:
                 await until(lambda: is_waited_for(rows))
 
+        monkeypatch.setattr(rows_module, "own", owns)
         for name in ("one", "two"):
             settings = Settings("", Selection(), "s3://a", "s3://b", fleet=name)
-            group.create_task(rows.make(settings, asks))
+            group.create_task(rows.make(settings))
     assert seen in (["one", "one"], ["two", "two"])
 
 
@@ -438,7 +451,7 @@ async def test_tables_of_an_earlier_version_are_changed_by_init(fleet: Fleet) ->
     await fleet.rows._do("UPDATE fleet SET version = 1")
     with pytest.raises(UsageError, match="version 1"):
         await fleet.rows.settings()
-    await fleet.rows.make(fleet.settings, own)
+    await fleet.rows.make(fleet.settings)
     await fleet.work()
     assert fleet.page()
 

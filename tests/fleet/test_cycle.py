@@ -16,8 +16,6 @@ from tests.support.bucket_server import got
 from tests.support.fleet import PATH, PICTURE, Died, Fleet, dies_at, passes
 from wikisync.api.projects import Projects
 from wikisync.core.model import WikiOwner
-from wikisync.fleet import worker as worker_module
-from wikisync.fleet.doctor import own
 from wikisync.fleet.rows import LANDING, LostClaim
 from wikisync.fleet.states import States
 from wikisync.site.addresses import SEARCH_FOLDER
@@ -61,8 +59,7 @@ async def test_cycle_with_nothing_to_do_writes_nothing(fleet: Fleet) -> None:
 
 async def test_only_what_had_activity_is_due(fleet: Fleet) -> None:
     await fleet.service.add_project("docs/other", {"home": "Words."})
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     await fleet.discover()
     assert await fleet.due() == []
     await fleet.service.add_pages(WikiOwner("project", PATH), {"guide": "TWO"})
@@ -78,8 +75,7 @@ async def test_activity_that_is_no_time_keeps_no_other_wiki_waiting(
     await fleet.rows.put([replace(known, activity="never")])
     await fleet.work()
     await fleet.service.add_project("docs/new", {"home": "New."}, visibility="public")
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     assert "New." in (fleet.page("index", "docs/new") or "")
 
 
@@ -300,15 +296,12 @@ async def test_page_of_the_worker_that_came_after_stays(
     assert fleet.page("late")
 
 
-async def test_wiki_that_is_excluded_takes_its_site_along(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+async def test_wiki_that_is_excluded_takes_its_site_along(fleet: Fleet) -> None:
+    fleet.lists_all = True
     await fleet.work()
     selection = Selection(is_all=True, excluded=(PATH,))
     fleet.settings = replace(fleet.settings, selection=selection)
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     assert fleet.page() is None
 
 
@@ -316,12 +309,10 @@ async def test_named_project_that_is_gone_keeps_no_other_waiting(fleet: Fleet) -
     await fleet.service.add_project("docs/other", {"home": "Words."})
     selection = Selection(projects=(PATH, "docs/other"))
     fleet.settings = replace(fleet.settings, selection=selection)
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     await Projects(fleet.client).delete_project_permanently("docs/other")
     await fleet.service.add_pages(WikiOwner("project", PATH), {"guide": "TWO"})
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     assert "TWO" in (fleet.page() or "")
     assert "docs/other" not in [one.path for one in await fleet.rows.shown()]
 
@@ -329,14 +320,12 @@ async def test_named_project_that_is_gone_keeps_no_other_waiting(fleet: Fleet) -
 async def test_project_that_is_gone_takes_its_site_along(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.lists_all = True
     for number in range(8):
         await fleet.service.add_project(f"docs/{number}", visibility="public")
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     await Projects(fleet.client).delete_project_permanently(PATH)
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     assert PATH not in [one.path for one in await fleet.rows.shown()]
     assert fleet.page() is None
     with monkeypatch.context() as context:
@@ -349,8 +338,7 @@ async def test_project_that_is_gone_takes_its_site_along(
     late = open_bucket(f"{fleet.settings.site}/{PATH}/-/wikis")
     await late.put("guide.html", b"Words of ONE.", "")
     for _ in range(2):
-        await fleet.discover()
-        await fleet.work()
+        await fleet.follow()
     assert fleet.page() is None
     assert await fleet.rows._do("SELECT FROM fleet_wiki WHERE is_gone") == []
 
@@ -420,10 +408,9 @@ async def test_landing_page_lists_public_wikis_and_finds_their_pages(
     fleet: Fleet,
 ) -> None:
     fleet.settings = replace(fleet.settings, title="All our wikis")
-    await fleet.rows.make(fleet.settings, own)
+    await fleet.rows.make(fleet.settings)
     await fleet.service.add_project("docs/secret", {"home": "Hidden."})
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     worker = fleet.worker(folder="lands")
     await fleet.work(worker)
     index = got(fleet.server, f"{fleet.name}/index.html")
@@ -439,8 +426,7 @@ async def test_landing_page_lists_public_wikis_and_finds_their_pages(
     await fleet.work(worker)
     assert [one.title async for one in searched(fleet)] == ["Home", "Title of TWO"]
     await fleet.service.add_project(PATH, visibility="private")
-    await fleet.discover()
-    await fleet.work(worker)
+    await fleet.follow(worker)
     await fleet.rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
     await fleet.work(worker)
     assert got(fleet.server, f"{fleet.name}/index.html") is None
@@ -448,28 +434,27 @@ async def test_landing_page_lists_public_wikis_and_finds_their_pages(
 
 
 async def test_landing_page_finds_the_pages_of_the_wiki_that_has_a_path_now(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    fleet: Fleet,
 ) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.lists_all = True
     fleet.settings = replace(fleet.settings, title="All our wikis")
-    await fleet.rows.make(fleet.settings, own)
+    await fleet.rows.make(fleet.settings)
     worker = fleet.worker(folder="lands")
     await fleet.work(worker)
     assert [one.title async for one in searched(fleet)] == ["guide", "Home"]
     await Projects(fleet.client).edit_project(PATH, path="moved")
     await fleet.service.add_project(PATH, {"other": "NEW"}, visibility="public")
-    await fleet.discover()
-    await fleet.work(worker)
+    await fleet.follow(worker)
     await fleet.rows._do("UPDATE fleet_wiki SET due_at = '-infinity'")
     await fleet.work(worker)
     assert [one.title async for one in searched(fleet)] == ["guide", "Home", "other"]
 
 
 async def test_deleted_wiki_leaves_the_landing_page_though_a_worker_dies(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    fleet: Fleet,
 ) -> None:
     """It was deleted while the page was made, and its own cycle told nobody."""
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.lists_all = True
     fleet.settings = replace(fleet.settings, title="All our wikis")
     is_deleted = False
 
@@ -487,7 +472,7 @@ async def test_deleted_wiki_leaves_the_landing_page_though_a_worker_dies(
             await Projects(fleet.client).delete_project_permanently(PATH)
             await fleet.discover()
 
-    await fleet.rows.make(fleet.settings, own)
+    await fleet.rows.make(fleet.settings)
     await fleet.sweep()
     assert PATH in await landing_page()
     await fleet.write("# Another title")
@@ -533,7 +518,7 @@ async def test_cycles_that_end_at_once_do_not_wait_for_each_other(fleet: Fleet) 
 
 async def test_landing_page_is_due_as_all_is_listed(fleet: Fleet) -> None:
     """A worker may die before it says that the page is due."""
-    await fleet.rows.make(replace(fleet.settings, title="All our wikis"), own)
+    await fleet.rows.make(replace(fleet.settings, title="All our wikis"))
     await fleet.rows._do("UPDATE fleet_wiki SET answered_at = clock_timestamp()")
     assert await fleet.due() == []
     await fleet.rows.put([], [])

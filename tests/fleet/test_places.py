@@ -15,9 +15,7 @@ from tests.support.fleet import PATH, Died, Fleet, dies_at
 from wikisync.api.projects import Projects
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import WikiOwner
-from wikisync.fleet import worker as worker_module
 from wikisync.fleet.beside import MOVED
-from wikisync.fleet.doctor import own
 from wikisync.site.bucket import open_bucket
 
 
@@ -26,8 +24,7 @@ async def test_wiki_that_is_not_public_has_no_site_without_a_protected_place(
 ) -> None:
     await fleet.work()
     await fleet.service.add_project(PATH, visibility="private")
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     assert fleet.page() is None
     assert "it is not public" in await fleet.problem()
     fleet.settings = replace(
@@ -43,8 +40,7 @@ async def test_wiki_for_members_of_a_public_project_is_not_public(fleet: Fleet) 
     await fleet.service.add_project(
         PATH, visibility="public", wiki_access_level="private"
     )
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     assert fleet.page() is None
     assert "it is not public" in await fleet.problem()
 
@@ -60,23 +56,17 @@ async def test_wiki_that_was_made_private_after_it_was_listed_is_not_public(
     assert await fleet.due() == []
 
 
-async def test_site_is_removed_though_another_path_ends_alike(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+async def test_site_is_removed_though_another_path_ends_alike(fleet: Fleet) -> None:
+    fleet.lists_all = True
     await fleet.service.add_group("handbook", {"home": "Words."}, visibility="public")
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     await fleet.service.add_project(PATH, visibility="private")
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     assert fleet.page() is None
 
 
-async def test_path_that_another_project_took_keeps_its_site(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+async def test_path_that_another_project_took_keeps_its_site(fleet: Fleet) -> None:
+    fleet.lists_all = True
     await fleet.work()
     await Projects(fleet.client).edit_project(PATH, path="moved")
     await fleet.service.add_project(PATH, {"guide": "NEW"}, visibility="public")
@@ -85,21 +75,19 @@ async def test_path_that_another_project_took_keeps_its_site(
     for number in (2, 1):
         keys = [key for key in await fleet.due() if key.startswith("project")]
         assert len(keys) == number
-        row = await fleet.claim(max(keys))
-        assert row
-        await fleet.worker().run(row)
+        await fleet.run(max(keys))
     assert "NEW" in (fleet.page() or "")
     assert "Words of ONE" in (fleet.page(path="docs/moved") or "")
     await fleet.audit()
 
 
 @pytest.fixture
-async def protected(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+async def protected(fleet: Fleet) -> Fleet:
     """A fleet with a place for wikis that are not public."""
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.lists_all = True
     place = f"s3://state/{fleet.name}-protected"
     fleet.settings = replace(fleet.settings, protected=place)
-    await fleet.rows.make(fleet.settings, own)
+    await fleet.rows.make(fleet.settings)
     return fleet
 
 
@@ -107,12 +95,10 @@ async def test_old_places_of_a_wiki_made_private_are_emptied(protected: Fleet) -
     fleet, projects = protected, Projects(protected.client)
     await fleet.work()
     await projects.edit_project(PATH, path="second")
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     assert MOVED in (fleet.page() or "")
     await projects.edit_project("docs/second", visibility="private")
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     place = f"{fleet.settings.protected}/docs/second/-/wikis"
     assert await open_bucket(place).read("guide.html")
     assert fleet.page() is None
@@ -125,8 +111,7 @@ async def test_names_of_pages_from_a_protected_place_do_not_become_public(
     fleet, projects = protected, Projects(protected.client)
     await projects.edit_project(PATH, visibility="private")
     await fleet.service.add_pages(WikiOwner("project", PATH), {"merger": "Words."})
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     await Wiki(fleet.client, WikiOwner("project", PATH)).delete_page("merger")
     await projects.edit_project(PATH, visibility="public")
     await fleet.discover()
@@ -141,9 +126,9 @@ async def test_names_of_pages_from_a_protected_place_do_not_become_public(
 
 
 async def test_pages_of_a_wiki_that_moved_lead_to_the_new_ones_while_they_may(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    fleet: Fleet,
 ) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.lists_all = True
     await fleet.work()
     projects, path = Projects(fleet.client), PATH
     for name in ("second", "third"):
@@ -164,43 +149,33 @@ async def test_pages_of_a_wiki_that_moved_lead_to_the_new_ones_while_they_may(
         await fleet.audit(old)
     await fleet.service.add_project(PATH, {"guide": "NEW"}, visibility="public")
     await projects.edit_project(path, visibility="private")
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     assert "NEW" in (fleet.page() or "")
     assert fleet.page(path="docs/second") is None
     assert fleet.page(path=path) is None
 
 
 async def test_pages_of_a_private_wiki_lead_on_from_no_place_that_another_awaits(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    fleet: Fleet,
 ) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.lists_all = True
     await fleet.work()
     projects = Projects(fleet.client)
     await projects.edit_project(PATH, path="second")
-    await fleet.discover()
-    await fleet.work()
+    await fleet.follow()
     await fleet.service.add_project(PATH, {"other": "NEW"}, visibility="public")
     await projects.edit_project("docs/second", visibility="private")
     await fleet.discover()
-    row = await fleet.claim(
-        min(k for k in await fleet.due() if k.startswith("project"))
-    )
-    assert row
-    await fleet.worker().run(row)
+    await fleet.run(min(k for k in await fleet.due() if k.startswith("project")))
     assert fleet.page() is None
 
 
 @pytest.mark.parametrize("first", [min, max])
 @pytest.mark.parametrize("is_deleted", [False, True])
 async def test_path_that_a_project_without_pages_took_has_no_site(
-    fleet: Fleet,
-    monkeypatch: pytest.MonkeyPatch,
-    first: Callable[[list[str]], str],
-    *,
-    is_deleted: bool,
+    fleet: Fleet, first: Callable[[list[str]], str], *, is_deleted: bool
 ) -> None:
-    monkeypatch.setattr(worker_module, "WHOLE_S", 0.0)
+    fleet.lists_all = True
     await fleet.work()
     projects = Projects(fleet.client)
     await projects.edit_project(PATH, path="moved")
@@ -210,9 +185,7 @@ async def test_path_that_a_project_without_pages_took_has_no_site(
     await fleet.discover()
     keys = [key for key in await fleet.due() if key.startswith("project")]
     assert len(keys) == 2
-    row = await fleet.claim(first(keys))
-    assert row
-    await fleet.worker().run(row)
+    await fleet.run(first(keys))
     await fleet.work()
     left = fleet.page()
     assert left is None or (MOVED in left and not is_deleted)

@@ -21,8 +21,9 @@ from tests.support.fleet import claim, due, is_waited_for
 from tests.support.relaying import relay
 from tests.support.waiting import until
 from wikisync.core.model import WikiOwner
-from wikisync.fleet.rows import LATE, LostClaim, Row, Rows, Settings, key_of, pool_for
-from wikisync.fleet.runner import FleetRunner
+from wikisync.fleet.rows import LATE, LostClaim, Row, Rows, key_of
+from wikisync.fleet.settings import Settings
+from wikisync.fleet.worker import FleetRunner
 from wikisync.site.model import WikiOrigin
 from wikisync.workspace.discovery import FoundWiki, Selection
 from wikisync.workspace.runner import CycleOutcome, Runner, ScanScope
@@ -38,10 +39,6 @@ WIKIS = tuple(
     for number in range(1, 4)
 )
 KEYS = tuple(map(key_of, WIKIS))
-
-
-async def in_no_bucket(_settings: Settings) -> None:
-    """The places are not written to."""
 
 
 class Cycles:
@@ -117,12 +114,12 @@ class FleetBench:
         self.cycles, self.database = Cycles(), database
 
     async def make(self) -> None:
-        settings = Settings(
-            "http://service", Selection(is_all=True), "s3://a", "s3://b"
-        )
-        async with pool_for(self.database) as pool:
-            await Rows(pool).make(settings, in_no_bucket)
-            await Rows(pool).put(WIKIS)
+        # the places are not written to
+        selection = Selection(is_all=True)
+        settings = Settings("http://service", selection, site="", state="")
+        async with Rows(self.database) as rows:
+            await rows.make(settings)
+            await rows.put(WIKIS)
 
     def runner(self, rows: Rows) -> FleetRunner:
         return FleetRunner(rows, slots=4, beat_s=0.5, poll_s=0.1, dead_s=5)
@@ -131,7 +128,7 @@ class FleetBench:
     async def running(self) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             for _ in range(2):
-                rows = Rows(await stack.enter_async_context(pool_for(self.database)))
+                rows = await stack.enter_async_context(Rows(self.database))
                 work = self.runner(rows).run(partial(self.cycle, rows), idle)
                 await stack.enter_async_context(running(work))
             yield
@@ -141,8 +138,7 @@ class FleetBench:
         await end_cycle(rows, row)
 
     async def poke(self, key: str) -> None:
-        async with pool_for(self.database) as pool:
-            rows = Rows(pool)
+        async with Rows(self.database) as rows:
             paths = [one.path for one in await rows.shown() if one.key == key]
             await rows.retry(paths)
 
@@ -239,8 +235,8 @@ async def fleet(database: str) -> FleetBench:
 
 @pytest.fixture
 async def rows(fleet: FleetBench) -> AsyncIterator[Rows]:
-    async with pool_for(fleet.database) as pool:
-        yield Rows(pool)
+    async with Rows(fleet.database) as rows:
+        yield rows
 
 
 async def test_wiki_of_a_dead_worker_goes_to_another(
@@ -406,7 +402,7 @@ async def test_older_claim_moves_nothing(rows: Rows) -> None:
 async def test_runner_that_was_silent_writes_nothing_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    runner = FleetRunner(Rows(pool_for("")))
+    runner = FleetRunner(Rows(""))
     await runner.check()
     later = time.monotonic() + 21
     monkeypatch.setattr(time, "monotonic", lambda: later)
@@ -465,8 +461,7 @@ async def test_runner_that_was_told_to_end_takes_no_other_wiki(
             asked.append(await super().claim(worker))
             return asked[-1]
 
-    async with pool_for(fleet.database) as pool:
-        rows = AskedRows(pool)
+    async with AskedRows(fleet.database) as rows:
         while row := await rows.claim("before"):
             await fleet.cycle(rows, row)
         asked.clear()
@@ -480,7 +475,7 @@ async def test_runner_that_was_told_to_end_takes_no_other_wiki(
 
 
 async def test_no_two_workers_have_one_name() -> None:
-    rows = Rows(pool_for(""))
+    rows = Rows("")
     assert FleetRunner(rows).name != FleetRunner(rows).name
 
 
@@ -516,7 +511,7 @@ async def test_worker_whose_cable_to_the_database_is_cut_ends_its_cycles(
             relay(Path(place, ".s.PGSQL.5432"), "127.0.0.1")
         )
         url = f"postgresql://fleet@127.0.0.1:{passes.port}/postgres"
-        rows = Rows(await stack.enter_async_context(pool_for(url)))
+        rows = await stack.enter_async_context(Rows(url))
         cut = FleetRunner(rows, beat_s=0.1, poll_s=0.1, silent_max_s=1, dead_s=2)
         await stack.enter_async_context(running(cut.run(cycle, idle)))
         await begun.wait()

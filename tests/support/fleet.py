@@ -21,14 +21,14 @@ from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.cycle import Cycle
-from wikisync.fleet.doctor import own
 from wikisync.fleet.parts import (
     BucketServer,
     DatabaseServer,
     bucket_server,
     database_server,
 )
-from wikisync.fleet.rows import Row, Rows, Settings, pool_for
+from wikisync.fleet.rows import Row, Rows
+from wikisync.fleet.settings import Settings
 from wikisync.fleet.worker import discover
 from wikisync.site.bucket import RECORD, nothing_lost, open_bucket
 from wikisync.workspace.discovery import Selection
@@ -110,6 +110,8 @@ class Fleet:
         )
         self.client = Client(service.url, service.token)
         self.count = 0
+        self.lists_all = False
+        """Whether ``discover`` lists all wikis, as every six hours."""
 
     async def write(self, text: str, slug: str = "guide", path: str = PATH) -> None:
         await self.service.add_pages(WikiOwner("project", path), {slug: text})
@@ -120,6 +122,8 @@ class Fleet:
 
     async def discover(self) -> None:
         await self.rows._do("UPDATE fleet SET listed_at = '-infinity'")
+        if self.lists_all:
+            await self.rows._do("UPDATE fleet SET swept_at = '-infinity'")
         await discover(self.client, self.rows, self.settings, self.name)
 
     async def sweep(self) -> None:
@@ -139,6 +143,17 @@ class Fleet:
         for key in await self.due():
             if row := await self.claim(key):
                 await worker.run(row)
+
+    async def follow(self, worker: Cycle | None = None) -> None:
+        """List what is new, and work on what is due."""
+        await self.discover()
+        await self.work(worker)
+
+    async def run(self, key: str, worker: Cycle | None = None) -> None:
+        """Work on one wiki."""
+        row = await self.claim(key)
+        assert row
+        await (worker or self.worker()).run(row)
 
     async def due(self) -> list[str]:
         return await due(self.rows)
@@ -238,10 +253,10 @@ async def whole_fleet(
         bucket = stack.enter_context(bucket_server(folder / "s3"))
         os.environ.update(bucket.environment)
         service = await stack.enter_async_context(embedded_service(folder))
-        pool = await stack.enter_async_context(pool_for(database.url))
-        fleet = Fleet(service, Rows(pool), bucket, folder)
+        rows = await stack.enter_async_context(Rows(database.url))
+        fleet = Fleet(service, rows, bucket, folder)
         await stack.enter_async_context(fleet.client)
-        await fleet.rows.make(fleet.settings, own)
+        await fleet.rows.make(fleet.settings)
         workers = Workers(database.url, folder)
         stack.callback(workers.end)
         yield fleet, workers, database

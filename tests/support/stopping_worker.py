@@ -20,9 +20,8 @@ from pathlib import Path
 import psycopg
 
 from wikisync.errors import SiteError
-from wikisync.fleet.rows import Rows, pool_for
-from wikisync.fleet.runner import FleetRunner
-from wikisync.fleet.worker import work_on_sites
+from wikisync.fleet.rows import Rows
+from wikisync.fleet.worker import FleetRunner, work_on_sites
 
 TIMES = {"beat_s": 0.5, "poll_s": 0.2, "silent_max_s": 4.0, "dead_s": 6.0}
 REAL, BLIND = "real", "blind"
@@ -47,8 +46,7 @@ def main(database: str, token: str, folder: str, *words: str) -> None:
                 os.kill(os.getpid(), signal.Signals[name])
 
     async def run() -> None:
-        async with pool_for(database) as pool:
-            rows = Rows(pool)
+        async with Rows(database) as rows:
             runner = FleetRunner(rows, slots=2, **times)
             await work_on_sites(rows, runner, token, Path(folder), at=at)
 

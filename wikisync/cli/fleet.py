@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,8 +20,8 @@ import click
 from wikisync.api.address import ServiceAddress
 from wikisync.cli.console import Console
 from wikisync.cli.doctor import show_findings
-from wikisync.cli.options import flag, json_option
-from wikisync.cli.service_command import ServiceCommand, service_options, token_option
+from wikisync.cli.options import flag, json_option, token_option
+from wikisync.cli.service_command import ServiceCommand, service_options
 from wikisync.config.sections import check_bucket
 from wikisync.core.system.parallel import finish_in_thread, plain_errors
 from wikisync.core.system.processes import end_server, start_server
@@ -73,16 +72,16 @@ def _with_rows(
 ) -> T:
     import psycopg
 
-    from wikisync.fleet.rows import Rows, pool_for
+    from wikisync.fleet.rows import Rows
 
     async def run() -> T:
         # one attempt: who waits for a server at a terminal wants to know why
         async with await psycopg.AsyncConnection.connect(database):
             pass
-        async with pool_for(database) as pool:
+        async with Rows(database) as rows:
             if not makes_it:
-                await Rows(pool).settings()
-            return await work(Rows(pool))
+                await rows.settings()
+            return await work(rows)
 
     try:
         return asyncio.run(run())
@@ -146,8 +145,7 @@ def init(
 
     Workers that run must be started again to see a change.
     """
-    from wikisync.fleet.doctor import own
-    from wikisync.fleet.rows import Settings
+    from wikisync.fleet.settings import Settings
 
     del credentials  # workers get theirs
     for name in ("site", "state", "protected"):
@@ -168,7 +166,7 @@ def init(
     settings = Settings(service, selection, fleet=secrets.token_hex(4), **given)
 
     async def make(rows: Rows) -> None:
-        await rows.make(settings, partial(own, takes_over=take_over))
+        await rows.make(settings, takes_over=take_over)
         if take_over:  # it may have been drained as it lost them
             await rows.drain(is_draining=False)
 
@@ -208,8 +206,7 @@ def run(
     listen: str,
 ) -> int:
     """Work until SIGTERM, Ctrl-C or wikisync fleet drain, then end in order."""
-    from wikisync.fleet.runner import FleetRunner
-    from wikisync.fleet.worker import work_on_sites
+    from wikisync.fleet.worker import FleetRunner, work_on_sites
 
     host, _, port = listen.rpartition(":")
     if listen and not (host and port.isdecimal() and int(port) < 65536):
@@ -335,9 +332,9 @@ def try_out(console: Console) -> int:
 
 async def _tried(console: Console, folder: Path, servers: ExitStack) -> None:
     from wikisync.cli.demo import guide_folder  # slow to load
-    from wikisync.fleet.doctor import own
     from wikisync.fleet.parts import bucket_server, database_server
-    from wikisync.fleet.rows import Rows, Settings, pool_for
+    from wikisync.fleet.rows import Rows
+    from wikisync.fleet.settings import Settings
     from wikisync.service.loading import load_folder
     from wikisync.service.server import running_service  # slow to load
 
@@ -357,21 +354,21 @@ async def _tried(console: Console, folder: Path, servers: ExitStack) -> None:
         token.write_text(service.first_token or "")
         server, url = storage.result(), database.result().url
         os.environ |= {**server.environment, DATABASE_VARIABLE: url}
-        pool = await stack.enter_async_context(pool_for(url))
+        rows = await stack.enter_async_context(Rows(url))
         selection = Selection(is_all=True)
         settings = Settings(
             service.url, selection, "s3://site", "s3://state", title="wikisync"
         )
-        await Rows(pool).make(settings, own)
+        await rows.make(settings)
         async with _two_workers(folder, token):
             # other processes change it
-            while (counts := await Rows(pool).counts()).due or not counts.wikis:  # noqa: ASYNC110
+            while (counts := await rows.counts()).due or not counts.wikis:  # noqa: ASYNC110
                 await asyncio.sleep(0.2)
             console.note("status, from another terminal:")
             console.note(f"wikisync fleet status --database '{url}'")
             console.note("the sites, and the page that lists them:")
             console.result(f"{server.address}/site/index.html")
-            for wiki in filter(lambda one: one.place, await Rows(pool).shown()):
+            for wiki in filter(lambda one: one.place, await rows.shown()):
                 place = wiki.place.removeprefix("s3:/")
                 console.result(f"{server.address}{place}/index.html")
             await asyncio.Event().wait()

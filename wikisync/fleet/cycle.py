@@ -1,4 +1,4 @@
-"""One cycle of one wiki: its copy brought up to date, built, and published.
+"""One cycle: the copy of a wiki brought up to date, built and published.
 
 The order makes a cycle that ends anywhere harmless:
 
@@ -12,15 +12,25 @@ The order makes a cycle that ends anywhere harmless:
 
 A death before 5 leaves the old row true: the next worker reads the wiki again, builds
 the same bytes and finds most of them published.
+
+The landing page, which lists all public wikis and searches their pages, is a row as a
+wiki has one, so that it has one writer at a time, whose writes are refused where
+another one came.  What the rows list is what it shows; a worker that has made it before
+reads the search index of those wikis alone that changed.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import shutil
+import threading
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 import psycopg
@@ -29,18 +39,31 @@ from msgspec.structs import replace
 
 from wikisync import errors
 from wikisync.api.client import Client
+from wikisync.core.decoding import json_decoder
 from wikisync.core.messages import SilentProgress
-from wikisync.core.system.parallel import finish_in_thread
+from wikisync.core.system.parallel import each, finish_in_thread
 from wikisync.core.system.private import make_private_folder
 from wikisync.core.versions import iso_time
 from wikisync.fleet.beside import addresses_beside, named_places, redirect, site_pages
-from wikisync.fleet.landing import SITE, build, land
-from wikisync.fleet.rows import LANDING, LostClaim, Row, Rows, Settings
+from wikisync.fleet.rows import LANDING, LostClaim, Row, Rows
+from wikisync.fleet.settings import Settings
 from wikisync.fleet.states import States
-from wikisync.site.bucket import TRIES_MAX, Check, Seen, look, open_bucket, upload
+from wikisync.site.addresses import SEARCH_FOLDER
+from wikisync.site.bucket import (
+    AT_ONCE,
+    TRIES_MAX,
+    Bucket,
+    Check,
+    Seen,
+    look,
+    open_bucket,
+    upload,
+)
+from wikisync.site.build import build_site
 from wikisync.site.fingerprint import hash_of
+from wikisync.site.kept import SEARCHED_DOCUMENTS
 from wikisync.site.mirror import Mirror, name_of, open_mirror
-from wikisync.site.model import SiteOptions
+from wikisync.site.model import SiteOptions, WikiSource
 from wikisync.site.published import PublishedWiki
 from wikisync.workspace.discovery import FoundWiki, is_switched_off, wiki_of
 from wikisync.workspace.mirroring import Mirroring
@@ -48,7 +71,15 @@ from wikisync.workspace.pulled import PulledWiki
 
 log = logging.getLogger(__name__)
 
-COPY, FORMER_MAX = "copy", 8
+COPY, APART, SITE, CACHE = "copy", "apart", "site", "site-cache"
+INDEX_MARK = "version"
+"""Says which version of a wiki's search index a folder holds."""
+BUILDING = threading.Lock()
+"""Builds of a process: they share the process that parses, and take whole cores."""
+REST_S, REST_TIMES = 5.0, 10.0
+"""Between two builds of the landing page: ten times what the processor did here during
+one."""
+FORMER_MAX = 8
 TRANSIENT = {"page-limited", "page-unavailable"}
 """Problems for which a wiki is read again soon."""
 UNPROTECTED = (
@@ -57,6 +88,7 @@ UNPROTECTED = (
 )
 
 Step = Callable[[str], Awaitable[None]]
+_LISTED = json_decoder(PublishedWiki)
 
 
 class Read(Struct, frozen=True):
@@ -128,8 +160,7 @@ class Cycle(Struct, frozen=True):
 
     async def _once(self, row: Row) -> None:
         if row.key == LANDING:
-            folder = self.folder / LANDING
-            await land(row, self.rows, self.settings, folder, self._put)
+            await self._land(row)
             return
         if row.is_gone:
             # a wiki that no list has may only not have been listed
@@ -147,12 +178,12 @@ class Cycle(Struct, frozen=True):
         read = Read(problem="" if row.is_gone else UNPROTECTED)
         if place:
             await self.at("pull")
-            read = await self._read(row, place, states, generation)
+            read = await self._read(row, states, generation)
         if {*read.links} - {*(row.links or ())}:
             # before the pages there are read: a cycle that brings pages reads links
             await self.rows.note_links(row, [*read.links])
         if read.pulled:
-            if now := await self._moved(row, place, read):
+            if now := await self._moved(row, read):
                 await self._once(now)
                 return
             await self.at("build")
@@ -162,21 +193,19 @@ class Cycle(Struct, frozen=True):
             beside = dict(addresses_beside(row, self._top(row), others))
             wiki = replace(read.pulled.wiki, beside=beside)
             options = SiteOptions(title=wiki.title, drop_prefix=True)
-            await finish_in_thread(build, self.folder / row.key, options, wiki)
+            await finish_in_thread(_build, self.folder / row.key, options, wiki)
         await self.at("check")
         await self.check()
         await self.rows.check(row)
-        await self._publish(row, place, seen, read)
+        await self._publish(row, seen, read)
         if row.is_gone and not (row.place or row.listed):
             await states.clear()
             await self.rows.forget(row)
         else:
             # a killed worker's last writes may come yet: what is gone has one more
-            await self._note(row, place, states, generation, read)
+            await self._note(row, states, generation, read)
 
-    async def _read(
-        self, row: Row, place: str, states: States, generation: int
-    ) -> Read:
+    async def _read(self, row: Row, states: States, generation: int) -> Read:
         """Bring the copy of a wiki up to date."""
         with open_mirror(states.folder) as mirror:
             before = _fingerprint(mirror, row)
@@ -190,7 +219,7 @@ class Cycle(Struct, frozen=True):
             versions = mirror.versions(noted).rows
             changed = iso_time(max((one.at for one in versions), default=0)) or ""
         links: Collection[str] = row.links or ()
-        is_known = (row.place, row.generation) == (place, generation)
+        is_known = (row.place, row.generation) == (self._place(row), generation)
         if is_changed or row.links is None or not is_known:
             where = states.folder, noted.number, copy
             links = await finish_in_thread(named_places, *where, row, self._top(row))
@@ -203,8 +232,9 @@ class Cycle(Struct, frozen=True):
         is_settled = not {one.code for one in pulled.wiki.problems} & TRANSIENT
         return Read(problem, pulled, is_changed, changed, is_settled, links)
 
-    async def _moved(self, row: Row, place: str, read: Read) -> Row | None:
+    async def _moved(self, row: Row, read: Read) -> Row | None:
         """The row of a wiki that was made private, maybe before it was read."""
+        place = self._place(row)
         is_public = row.wiki.visibility == "public"
         if not is_public or not (read.is_changed or row.place != place):
             return None
@@ -212,8 +242,9 @@ class Cycle(Struct, frozen=True):
         now = replace(row, wiki=found or replace(row.wiki, visibility="private"))
         return now if self._place(now) != place else None
 
-    async def _publish(self, row: Row, place: str, seen: Seen, read: Read) -> None:
+    async def _publish(self, row: Row, seen: Seen, read: Read) -> None:
         """Upload the site; places that it had before redirect to it, or are emptied."""
+        place = self._place(row)
         # without pages, it removes what another wiki left that had its path
         old = [row.place or (place if seen.record.files else ""), *row.former]
         if row.is_gone or row.wiki.visibility != "public":
@@ -252,7 +283,7 @@ class Cycle(Struct, frozen=True):
             await upload(site, bucket, found, check=self._put)
 
     async def _note(
-        self, row: Row, place: str, states: States, generation: int, read: Read
+        self, row: Row, states: States, generation: int, read: Read
     ) -> None:
         """Put the state beside the one before, and name it in the row."""
         name = row.state
@@ -268,7 +299,7 @@ class Cycle(Struct, frozen=True):
             state=name,
             pages=read.pulled.pages if read.pulled else 0,
             problem=read.problem,
-            place=place,
+            place=self._place(row),
             links=sorted(read.links),
             names=site_pages(self.folder / row.key / SITE) if read.pulled else (),
             rests_s=0.0 if read.is_settled else None,
@@ -293,6 +324,25 @@ class Cycle(Struct, frozen=True):
         )
         return msgspec.json.encode(one).decode()
 
+    async def _land(self, row: Row) -> None:
+        """Make the landing page show what the rows list."""
+        begun, bucket = time.process_time(), open_bucket(self.settings.site)
+        seen = await look(bucket)
+        wikis = [_LISTED.decode(one) for one in await self.rows.listed()]
+        folder = self.folder / LANDING
+        make_private_folder(folder)
+        apart = folder / APART
+        for wiki in wikis:
+            await _fetch(bucket, wiki, apart)
+        if wikis:
+            options = SiteOptions(title=self.settings.title, has_report=False)
+            await finish_in_thread(_build, folder, options, kept=wikis, apart=apart)
+        await self.check()
+        await self.rows.check(row)
+        await upload(folder / SITE if wikis else None, bucket, seen, check=self._put)
+        rests_s = bool(wikis) * max(REST_S, REST_TIMES * (time.process_time() - begun))
+        await self.rows.move(row, generation=row.generation, rests_s=rests_s)
+
     async def _put(self) -> None:
         await self.at("put")
         await self.check()
@@ -315,9 +365,7 @@ class Cycle(Struct, frozen=True):
         return top and f"{top}/{row.wiki.owner.full_path}/-/wikis"
 
     def _top(self, row: Row) -> str:
-        """Where the sites of all wikis lie that are as public as one is."""
-        is_public = row.wiki.visibility == "public"
-        return self.settings.site if is_public else self.settings.protected
+        return self.settings.top(is_public=row.wiki.visibility == "public")
 
 
 def _fingerprint(mirror: Mirror, row: Row) -> bytes:
@@ -328,3 +376,35 @@ def _fingerprint(mirror: Mirror, row: Row) -> bytes:
 
 def _name(row: Row) -> str:
     return name_of(row.wiki.origin.service, row.wiki.owner.kind, row.wiki.id)
+
+
+async def _fetch(bucket: Bucket, wiki: PublishedWiki, apart: Path) -> None:
+    """Read the search index of a wiki, unless that version of it is here."""
+    top = apart / wiki.prefix
+    mark = top / INDEX_MARK
+    if mark.exists() and mark.read_text() == wiki.apart:
+        return
+    await asyncio.to_thread(shutil.rmtree, top, ignore_errors=True)
+    paths = await bucket.etags(f"{wiki.prefix}{SEARCH_FOLDER}")
+    wanted = [one for one in paths if one.startswith(wiki.prefix + SEARCHED_DOCUMENTS)]
+    make_private_folder(top / SEARCH_FOLDER)
+
+    async def fetch(path: str) -> None:
+        if found := await bucket.read(path):
+            (apart / path).write_bytes(found[0])
+
+    await each(wanted, fetch, in_flight=AT_ONCE)
+    mark.write_text(wiki.apart)
+
+
+def _build(folder: Path, options: SiteOptions, *wikis: WikiSource, **kept: Any) -> None:
+    """Build a site in a folder of the worker."""
+    with BUILDING:
+        build_site(
+            wikis,
+            folder / SITE,
+            options,
+            cache=folder / CACHE,
+            may_leave=lambda _wiki: True,
+            **kept,
+        )

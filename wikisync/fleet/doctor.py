@@ -4,71 +4,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from datetime import UTC, datetime
 
 from wikisync.core.system.parallel import gather
-from wikisync.core.terminal import one_line
-from wikisync.errors import PreconditionFailed, SiteError, UsageError, WikisyncError
-from wikisync.fleet.rows import Rows, Settings
+from wikisync.errors import PreconditionFailed, WikisyncError
+from wikisync.fleet.rows import Rows
+from wikisync.fleet.settings import Settings, own
 from wikisync.site.bucket import Bucket, open_bucket
 from wikisync.workspace.doctor import Finding, Grade
 
 SERVER_MIN = 140_000
 CLOCK_S = 2.0
 RIVALS = 8
-OWNER = "-/fleet.txt"
-"""Names the fleet that a place in a bucket belongs to; whoever reads may know it."""
-
-
-class PlaceTaken(UsageError):
-    """A place belongs to another fleet."""
-
-
-async def own(settings: Settings, *, takes_over: bool = False) -> None:
-    """Make the places of a fleet its own; or PlaceTaken, SiteError.
-
-    A fleet that lost a place so finds it out as a worker begins, or lists wikis.
-    """
-    name, foreign = f"fleet {settings.fleet} of ", []
-    mine = f"{name}{settings.service}".encode()
-    for place in filter(None, (settings.site, settings.state, settings.protected)):
-        bucket = open_bucket(place)
-        content, etag = await bucket.read(OWNER) or (b"", "")
-        owners = {place: content} if content else await _nested(bucket)
-        for taken, owner in owners.items():
-            # the fleet of another place would go on there
-            if owner.startswith(name.encode()) or (takes_over and content):
-                continue
-            said = one_line(owner.decode(errors="replace"))
-            way = "wikisync fleet init --take-over, which ends its workers"
-            raise PlaceTaken(
-                f"{taken} belongs to {said}, not to {name}{settings.service}",
-                hint="name a place apart from it, or if that fleet is no more: "
-                + (way if content else f"remove {taken}/{OWNER}"),
-            )
-        if content != mine:
-            foreign.append((bucket, etag))
-    for bucket, etag in foreign:
-        try:
-            await bucket.put(OWNER, mine, etag)
-        except PreconditionFailed:
-            if (await bucket.read(OWNER) or (b"", ""))[1] == etag:
-                raise  # it is refused for nothing
-            await own(settings, takes_over=takes_over)
-
-
-async def _nested(bucket: Bucket) -> dict[str, bytes]:
-    """Who owns the places that lie in a new one, and those that it lies in."""
-    below = [path for path in await bucket.etags() if path.endswith(f"/{OWNER}")]
-    owners = [(f"{bucket.url}/{path}", await bucket.read(path)) for path in below]
-    above = bucket.url
-    while (above := above.rpartition("/")[0]) != "s3:/":
-        # a key that is for this place alone reads nothing above it
-        with suppress(SiteError):
-            path = f"{above}/{OWNER}"
-            owners.append((path, await open_bucket(above).read(OWNER)))
-    return {path[: -len(OWNER) - 1]: found[0] for path, found in owners if found}
 
 
 async def examine(rows: Rows, settings: Settings) -> AsyncIterator[Finding]:

@@ -14,9 +14,9 @@ the bucket (``site.bucket``).
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 from msgspec import Struct
@@ -29,8 +29,8 @@ from psycopg_pool import AsyncConnectionPool
 from wikisync.core.decoding import json_decoder
 from wikisync.core.model import WikiOwner
 from wikisync.errors import UsageError
-from wikisync.site.published import PublishedWiki
-from wikisync.workspace.discovery import FoundWiki, Selection
+from wikisync.fleet.settings import Settings, own
+from wikisync.workspace.discovery import FoundWiki
 
 VERSION = 4
 """Of the tables; a worker of another one does not work."""
@@ -114,26 +114,6 @@ what is locked."""
 _FAILING = "attempts > 0 AND (problem <> '' OR attempts > 2)"
 
 
-class Settings(Struct, frozen=True):
-    """What all workers of a fleet work on."""
-
-    service: str
-    selection: Selection
-    site: str
-    """Where the sites of public wikis lie: ``s3://bucket/prefix``."""
-    state: str
-    """Where what is known of wikis lies, which is for workers alone."""
-    protected: str = ""
-    """Where sites of other wikis lie; empty: they have none."""
-    requests: int = 0
-    """That all workers make of the service in a minute at most; 0: as many as it
-    takes."""
-    title: str = ""
-    """Of the page that lists the public wikis; empty: there is none."""
-    fleet: str = ""
-    """What tells one fleet from all others (``fleet.doctor.own``)."""
-
-
 class Row(Struct, frozen=True):
     """One wiki that a cycle has claimed."""
 
@@ -195,7 +175,6 @@ _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """In JSON, a character that PostgreSQL has no place for."""
 Values = Sequence[object] | Mapping[str, object]
 _SETTINGS, _WIKIS = json_decoder(Settings), json_decoder(FoundWiki)
-_LISTED = json_decoder(PublishedWiki)
 
 
 class LostClaim(Exception):
@@ -205,17 +184,29 @@ class LostClaim(Exception):
 class Rows:
     """The tables, seen from one event loop."""
 
-    def __init__(self, pool: AsyncConnectionPool[AsyncConnection[Any]]) -> None:
-        """See ``pool_for``; the pool is open."""
-        self.pool = pool
+    def __init__(self, database: str) -> None:
+        """To be used as a context; a server that is away is found within 15 s."""
+        alive = {"idle": 5, "interval": 3, "count": 3}
+        times = {f"keepalives_{name}": seconds for name, seconds in alive.items()}
+        times |= {"connect_timeout": 5, "tcp_user_timeout": 10_000}
+        url = make_conninfo(database, **times)
+        how = {"autocommit": True, "prepare_threshold": 0}
+        self.pool: AsyncConnectionPool[AsyncConnection[Any]] = AsyncConnectionPool(
+            url, min_size=1, max_size=POOL_MAX, open=False, kwargs=how, timeout=15
+        )
 
-    async def make(
-        self, settings: Settings, own: Callable[[Settings], Awaitable[None]]
-    ) -> None:
+    async def __aenter__(self) -> Self:
+        await self.pool.open()
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.pool.close()
+
+    async def make(self, settings: Settings, *, takes_over: bool = False) -> None:
         """Make the tables, or change what the fleet works on; wikis stay.
 
-        A fleet that is there keeps its name, and one whose ``own`` raised, which keeps
-        no worker waiting; nothing else changes then.
+        A fleet that is there keeps its name.  Where the places are not its own
+        (``own``), nothing changes, and no worker is kept waiting.
         """
         async with self.pool.connection() as connection:
             await connection.execute(SCHEMA, prepare=False)
@@ -229,7 +220,7 @@ class Rows:
             cursor = await connection.execute("SELECT settings->>'fleet' FROM fleet")
             async for (name,) in cursor:
                 settings = replace(settings, fleet=name or settings.fleet)
-            await own(settings)
+            await own(settings, takes_over=takes_over)
             await connection.execute(
                 "UPDATE fleet SET version = %s, settings = %s,"
                 " listed_at = '-infinity', swept_at = '-infinity'",
@@ -368,14 +359,12 @@ class Rows:
         # the names may be told to nobody else, should the cycle end here
         also = "" if keeps_names else ", names = '{}'"
         places = [row.place, place] if row.place not in ("", place) else []
-        values = {"place": place, "former": former}
-        await self._changed(row, values, also, places=places)
+        moved = {"place": place, "former": former}
+        await self._changed(row, moved, also, places=places)
 
     async def is_taken(self, row: Row, place: str, settings: Settings) -> bool:
         """Whether a wiki other than a row's has, or will have, a place."""
-        is_public = place.startswith(f"{settings.site}/")
-        top = settings.site if is_public else settings.protected
-        path = place[len(top) + 1 :].removesuffix("/-/wikis")
+        path, is_public = settings.wiki_at(place)
         found = await self._one(
             "SELECT key FROM fleet_wiki WHERE key <> %s AND NOT is_gone AND (place = %s"
             " OR %s AND path = %s AND (pages > 0 OR hint_at > answered_at)"
@@ -430,13 +419,13 @@ class Rows:
         )
         return {row["place"]: row["names"] for row in rows}
 
-    async def listed(self) -> list[PublishedWiki]:
-        """The public wikis that have a site."""
+    async def listed(self) -> list[str]:
+        """What the landing page says of the public wikis that have a site."""
         rows = await self._do(
             "SELECT listed FROM fleet_wiki WHERE listed <> '' AND NOT is_gone"
             " AND wiki->>'visibility' = 'public' ORDER BY path"
         )
-        return [_LISTED.decode(row["listed"]) for row in rows]
+        return [row["listed"] for row in rows]
 
     async def fail(self, row: Row, problem: str, *, is_halted: bool = False) -> None:
         """Note why a cycle failed; halted, the wiki waits until a person approves."""
@@ -560,7 +549,7 @@ class Rows:
 
     async def counts(self) -> Counts:
         """The fleet in numbers."""
-        row = await self._one(
+        [row] = await self._do(
             f"SELECT count(*) FILTER (WHERE NOT is_gone AND key <> '{LANDING}')"
             " AS wikis, coalesce(sum(pages), 0)::int AS pages,"
             f" count(*) FILTER (WHERE {_UNANSWERED}) AS due,"
@@ -577,7 +566,6 @@ class Rows:
             "SELECT name, extract(epoch FROM now() - seen_at)::float8 AS age"
             " FROM fleet_worker ORDER BY name"
         )
-        assert row is not None
         return Counts(**row, workers={one["name"]: one["age"] for one in workers})
 
     async def shown(self) -> list[Shown]:
@@ -610,15 +598,3 @@ def _time_of(activity: str) -> str:
         return datetime.fromisoformat(activity).astimezone(UTC).isoformat()
     except ValueError:
         return ""
-
-
-def pool_for(database: str) -> AsyncConnectionPool[AsyncConnection[Any]]:
-    """Connections, to be opened; a server that is away is found within 15 s."""
-    alive = {"idle": 5, "interval": 3, "count": 3}
-    times = {f"keepalives_{name}": seconds for name, seconds in alive.items()}
-    times |= {"connect_timeout": 5, "tcp_user_timeout": 10_000}
-    url = make_conninfo(database, **times)
-    how = {"autocommit": True, "prepare_threshold": 0}
-    return AsyncConnectionPool(
-        url, min_size=1, max_size=POOL_MAX, open=False, kwargs=how, timeout=15
-    )
