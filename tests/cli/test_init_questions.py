@@ -1,6 +1,5 @@
 """``wikisync init`` in a terminal of its own, each answer typed when it is asked."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.terminal import run_in_terminal
-from wikisync.cli.init_questions import WIKIS_LISTED_MAX
+from wikisync.cli.init import WIKIS_LISTED_MAX
 from wikisync.config import load_config
 
 
@@ -36,8 +35,7 @@ def words(service: EmbeddedService, workspace: Path) -> tuple[str | Path, ...]:
 async def test_all_is_asked_in_a_terminal(
     handbook: EmbeddedService, workspace: Path
 ) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal,
+    ran = await run_in_terminal(
         ["init", workspace],
         [
             ("Address of the service", "http://127.0.0.1:1"),
@@ -63,8 +61,7 @@ async def test_all_is_asked_in_a_terminal(
 async def test_kept_token_is_private_and_found_by_sync_and_the_next_init(
     handbook: EmbeddedService, workspace: Path, home: Path
 ) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal,
+    ran = await run_in_terminal(
         ["init", workspace, "--url", handbook.url, "--project", "docs/handbook"],
         [
             ("Token (hidden", handbook.token),
@@ -81,10 +78,9 @@ async def test_kept_token_is_private_and_found_by_sync_and_the_next_init(
     assert file.parent.stat().st_mode & 0o777 == 0o700
     section = load_config(workspace / "wikisync.toml").service
     assert section.token_file == f"~/.config/wikisync/{file.name}"
-    again = await asyncio.to_thread(run_in_terminal, ["sync", "-C", workspace], [], "")
+    again = await run_in_terminal(["sync", "-C", workspace], [], "")
     assert again.code == 0, again.err
-    second = await asyncio.to_thread(
-        run_in_terminal,
+    second = await run_in_terminal(
         ["init", workspace.with_name("second"), "--url", handbook.url],
         [
             ("leave empty for the one in", ""),
@@ -103,8 +99,7 @@ async def test_token_is_not_kept_without_agreement_or_workspace(
     handbook: EmbeddedService, workspace: Path, home: Path, answer: str
 ) -> None:
     """Who agrees, and then makes no workspace, has no file either."""
-    ran = await asyncio.to_thread(
-        run_in_terminal,
+    ran = await run_in_terminal(
         words(handbook, workspace),
         [
             ("Token (hidden", handbook.token),
@@ -122,8 +117,7 @@ async def test_token_is_not_kept_without_agreement_or_workspace(
 async def test_pasted_address_of_a_wiki_leaves_nothing_to_ask_about_it(
     handbook: EmbeddedService, workspace: Path
 ) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal,
+    ran = await run_in_terminal(
         ["init", workspace],
         [
             ("Address of", f"{handbook.url}/docs/handbook/-/wikis/dir/page#part"),
@@ -141,8 +135,7 @@ async def test_wikis_are_listed_and_chosen_by_number(
 ) -> None:
     await handbook.add_project("apps/shop", {"home": "x"})
     await handbook.add_project("apps/off", wiki_access_level="disabled")
-    ran = await asyncio.to_thread(
-        run_in_terminal,
+    ran = await run_in_terminal(
         ["init", workspace, "--url", handbook.url],
         [
             ("Wikis to sync, by number", "2 4"),
@@ -166,8 +159,7 @@ async def test_enter_takes_all_of_a_short_list(
     handbook: EmbeddedService, workspace: Path, answer: str
 ) -> None:
     await handbook.add_group("docs", {"home": "group"})
-    ran = await asyncio.to_thread(
-        run_in_terminal,
+    ran = await run_in_terminal(
         ["init", workspace, "--url", handbook.url],
         [
             ("Wikis to sync", answer),
@@ -188,8 +180,7 @@ async def test_all_is_refused_where_the_list_is_cut(
     """A list that goes on may go on for thousands of wikis."""
     for number in range(WIKIS_LISTED_MAX):
         await handbook.add_group(f"team{number}")
-    ran = await asyncio.to_thread(
-        run_in_terminal,
+    ran = await run_in_terminal(
         ["init", workspace, "--url", handbook.url],
         [
             ("Wikis to sync", "all"),
@@ -207,8 +198,7 @@ async def test_group_that_is_named_is_asked_about_what_is_below(
     handbook: EmbeddedService, workspace: Path
 ) -> None:
     await handbook.add_group("docs", {"home": "group"})
-    ran = await asyncio.to_thread(
-        run_in_terminal,
+    ran = await run_in_terminal(
         ["init", workspace, "--url", handbook.url],
         [
             ("Wikis to sync", "docs"),
@@ -227,8 +217,7 @@ async def test_group_that_is_named_is_asked_about_what_is_below(
 async def test_answer_no_writes_nothing(
     handbook: EmbeddedService, workspace: Path
 ) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal,
+    ran = await run_in_terminal(
         words(handbook, workspace),
         [("Folder for", ""), ("Make this workspace?", "n")],
         handbook.token,
@@ -239,8 +228,8 @@ async def test_answer_no_writes_nothing(
 
 
 async def test_yes_asks_nothing(handbook: EmbeddedService, workspace: Path) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal, [*words(handbook, workspace), "--yes"], [], handbook.token
+    ran = await run_in_terminal(
+        [*words(handbook, workspace), "--yes"], [], handbook.token
     )
     assert ran.code == 0, ran.err
     assert (workspace / "wikisync.toml").exists()
@@ -249,11 +238,8 @@ async def test_yes_asks_nothing(handbook: EmbeddedService, workspace: Path) -> N
 async def test_wrong_answers_end_some_time(
     service: EmbeddedService, workspace: Path
 ) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal,
-        ["init", workspace],
-        [("Address of the service", "nonsense")] * 5,
-        service.token,
+    ran = await run_in_terminal(
+        ["init", workspace], [("Address of the service", "nonsense")] * 5, service.token
     )
     assert ran.code == 2
     assert not workspace.exists()
@@ -263,8 +249,7 @@ async def test_wrong_answers_end_some_time(
 async def test_token_at_the_wrong_question_is_not_repeated(
     handbook: EmbeddedService, workspace: Path
 ) -> None:
-    ran = await asyncio.to_thread(
-        run_in_terminal,
+    ran = await run_in_terminal(
         ["init", workspace],
         [
             ("Address of the service", handbook.token),

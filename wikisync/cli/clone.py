@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import click
 
 from wikisync.cli.console import Console, show_problems
-from wikisync.cli.options import InputPath, flag, json_option
-from wikisync.cli.service_command import ServiceCommand, service_options, token_option
+from wikisync.cli.options import InputPath, flag, json_option, token_option
+from wikisync.cli.service_command import ServiceCommand, service_options
 from wikisync.cli.sync import report_sync, wiki_as_json
 from wikisync.errors import UsageError
 from wikisync.workspace import cloning, pulled

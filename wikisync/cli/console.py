@@ -131,9 +131,14 @@ class Console(Messages):
         ) as bar:
             yield ProgressBar(bar)
 
+    @property
+    def has_person(self) -> bool:
+        """Whether a person sits in front of this command, to be asked."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
     def ask(self, question: str) -> bool | None:
         """A person's answer on the terminal; None where there is none."""
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not self.has_person:
             return None
         with interruptible():
             return click.confirm(question, err=True)

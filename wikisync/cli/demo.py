@@ -9,6 +9,7 @@ import click
 from wikisync.api.client import Client
 from wikisync.cli.console import Console
 from wikisync.cli.export import show_report
+from wikisync.cli.options import folder_option
 from wikisync.core.messages import Progress
 from wikisync.errors import ServiceError
 from wikisync.service.loading import load_folder
@@ -36,13 +37,11 @@ DESCRIPTION = (
 
 
 @click.command(name="demo", epilog="Example: wikisync demo -o site")
-@click.option(
+@folder_option(
     "-o",
     "--output",
     default=Path("demo/site"),
     show_default=True,
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
     help="Output folder of the site.",
 )
 @click.pass_obj

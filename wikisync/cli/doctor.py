@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console, fields
-from wikisync.cli.options import flag, json_option, workspace_option
-from wikisync.cli.service_command import token_option
+from wikisync.cli.options import flag, json_option, token_option, workspace_option
 from wikisync.errors import ConfigError, ExitCode, Unagreed, UsageError, WikisyncError
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.doctor import (

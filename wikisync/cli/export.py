@@ -10,7 +10,7 @@ import click
 from wikisync.cli import options, site
 from wikisync.cli.console import Console, fields, show_problems
 from wikisync.cli.findings import findings_option, findings_text
-from wikisync.cli.options import flag
+from wikisync.cli.options import flag, folder_option
 from wikisync.cli.service_command import ServiceCommand, service_options
 from wikisync.cli.site import book_options, theme_options
 from wikisync.core.model import Problem
@@ -32,11 +32,9 @@ from wikisync.workspace.service import Credentials
     " -o site",
 )
 @service_options
-@click.option(
+@folder_option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
     help="Output folder of the site: a new folder or an earlier export.",
 )
 @book_options
@@ -45,12 +43,7 @@ from wikisync.workspace.service import Credentials
 @flag("--comments", help="Show the comments on pages below them.")
 @options.markup_option
 @options.strict_option
-@click.option(
-    "--cache",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Folder for data that speeds up the next export.",
-)
+@folder_option("--cache", help="Folder for data that speeds up the next export.")
 @options.retry_option
 @flag(
     "--allow-emptying",

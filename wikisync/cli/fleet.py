@@ -20,7 +20,7 @@ import click
 from wikisync.api.address import ServiceAddress
 from wikisync.cli.console import Console
 from wikisync.cli.doctor import show_findings
-from wikisync.cli.options import flag, json_option, token_option
+from wikisync.cli.options import flag, folder_option, json_option, token_option
 from wikisync.cli.service_command import ServiceCommand, service_options
 from wikisync.config.sections import check_bucket
 from wikisync.core.system.parallel import finish_in_thread, plain_errors
@@ -185,11 +185,8 @@ def init(
     show_default=True,
     help="Wikis at a time.",
 )
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Folder for copies, which may be lost. [default: a temporary one]",
+@folder_option(
+    "--folder", help="Folder for copies, which may be lost. [default: a temporary one]"
 )
 @click.option(
     "--listen",

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from wikisync.cli.options import flag, workspace_option
-from wikisync.cli.service_command import token_option
+from wikisync.cli.options import flag, token_option, workspace_option
 from wikisync.core.version import __version__
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.workspace.agent import Agent

@@ -45,6 +45,12 @@ def flag(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     return click.option(*names, is_flag=True, **settings)
 
 
+def folder_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+    """An option that names a folder, which need not be there."""
+    kind = click.Path(path_type=Path)
+    return click.option(*names, type=kind, metavar="FOLDER", **settings)
+
+
 workspace_option = click.option(
     "--workspace",
     "-C",
@@ -66,6 +72,22 @@ def _print_json(ctx: click.Context, _option: click.Parameter, value: bool) -> No
     ctx.obj.as_json |= value
 
 
+def _credentials(
+    ctx: click.Context, _option: click.Parameter, file: Path | None
+) -> Any:
+    from wikisync.workspace.service import Credentials  # --help needs none
+
+    return Credentials(ctx.obj, file)
+
+
+token_option = click.option(
+    "--token-file",
+    "credentials",
+    type=click.Path(path_type=Path),
+    callback=_credentials,
+    metavar="FILE",
+    help="File with the token. [default: $WIKISYNC_TOKEN]",
+)
 json_option = flag(
     "--json", expose_value=False, callback=_print_json, help="Print the result as JSON."
 )

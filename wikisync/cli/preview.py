@@ -12,7 +12,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import flag, folder_argument
 from wikisync.cli.site import theme_options
 from wikisync.config import PreviewSection
-from wikisync.core.system import processes
+from wikisync.core.system.processes import open_browser
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
@@ -96,7 +96,8 @@ async def preview(
         console.result(running.url)
         console.note("stop it with Ctrl-C")
         if is_opened:
-            await asyncio.to_thread(open_browser, running.url)
+            with suppress(OSError):  # the URL was printed anyway
+                await asyncio.to_thread(open_browser, running.url)
         async with beside(report_failure(console, running), give_back_memory()):
             await stopped.wait()
         console.note("stopping")
@@ -108,9 +109,3 @@ async def report_failure(console: Console, running: Preview) -> None:
     await running.ready()
     if running.failure is not None:
         console.error(running.failure)
-
-
-def open_browser(url: str) -> None:
-    """Open the page in the person's browser; the URL was printed anyway."""
-    with suppress(OSError):
-        processes.open_browser(url)

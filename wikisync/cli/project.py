@@ -282,9 +282,9 @@ def _run_restore(connection: Connection, project: str) -> None:
     report(connection, kept, _line(kept, "restored"))
 
 
-def _toggle_command(
-    name: str, endpoint: Endpoint, text: str, done: str, was_done: str
-) -> None:
+def _toggle_command(name: str, text: str, done: str, was_done: str) -> None:
+    endpoint = Endpoint[name.upper()]
+
     @write(PROJECT, name=name, text=text)
     def run(connection: Connection, project: str) -> None:
         toggled: Toggle = _ask(connection, lambda p: getattr(p, endpoint)(project))
@@ -296,22 +296,13 @@ def _toggle_command(
         report(connection, plain, f"project {project}: {word}")
 
 
+_toggle_command("star", "Star PROJECT.", "starred", "was already starred")
+_toggle_command("unstar", "Unstar PROJECT.", "no longer starred", "was not starred")
 _toggle_command(
-    "star", Endpoint.STAR, "Star PROJECT.", "starred", "was already starred"
-)
-_toggle_command(
-    "unstar", Endpoint.UNSTAR, "Unstar PROJECT.", "no longer starred", "was not starred"
-)
-_toggle_command(
-    "archive",
-    Endpoint.ARCHIVE,
-    "Make PROJECT read-only.",
-    "archived",
-    "was already archived",
+    "archive", "Make PROJECT read-only.", "archived", "was already archived"
 )
 _toggle_command(
     "unarchive",
-    Endpoint.UNARCHIVE,
     "Make PROJECT writable again.",
     "no longer archived",
     "was not archived",

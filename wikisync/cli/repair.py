@@ -7,7 +7,6 @@ import click
 
 from wikisync.cli import options
 from wikisync.cli.console import Console
-from wikisync.cli.service_command import token_option
 from wikisync.cli.sync import report_sync
 from wikisync.config import WikiSection
 from wikisync.errors import ExitCode, UsageError, command_line
@@ -31,7 +30,7 @@ def decision_command(name: str, decision: Decision, text: str) -> click.Command:
     @click.command(name, help=text, epilog=f"Example: wikisync {name} handbook:1")
     @click.argument("batch")
     @options.workspace_option
-    @token_option
+    @options.token_option
     @click.pass_obj
     def command(
         console: Console, start: Path, batch: str, credentials: Credentials
@@ -150,7 +149,7 @@ def resume(console: Console, start: Path, wiki: str | None) -> int:
 @options.workspace_option
 @options.flag("-y", "--yes", "is_yes", help="Do not ask for confirmation.")
 @options.network_disk_option
-@token_option
+@options.token_option
 @click.pass_obj
 def adopt(
     console: Console,
@@ -196,7 +195,7 @@ def adopt(
 @options.workspace_option
 @options.flag("-y", "--yes", "is_yes", help="Do not ask for confirmation.")
 @options.json_option
-@token_option
+@options.token_option
 @click.pass_obj
 def undo(
     console: Console,

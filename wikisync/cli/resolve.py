@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from wikisync import errors
 from wikisync.cli.console import Console
-from wikisync.cli.options import flag, json_option, workspace_option
-from wikisync.cli.service_command import token_option
+from wikisync.cli.options import flag, json_option, token_option, workspace_option
 from wikisync.cli.sync import report_sync, wiki_as_json
 from wikisync.config import WikiSection
 from wikisync.core.model import Slug, is_named

@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import flag, json_option, workspace_option
-from wikisync.cli.service_command import token_option
+from wikisync.cli.options import flag, json_option, token_option, workspace_option
 from wikisync.core.model import Format, Page
 from wikisync.errors import ExitCode, UsageError
 from wikisync.merging.conflict import MARKER, has_marker
@@ -215,6 +214,12 @@ def _as_json(version: restoring.Version) -> dict[str, object]:
     return {"until": version.at, "from": version.where, "bytes": _size(version)}
 
 
+def _cells(version: restoring.Version) -> tuple[str, int, str]:
+    """Until when a text stood there, its bytes, and where it is from."""
+    until = "now" if version.at is None else local_time(version.at)
+    return until, _size(version), version.where
+
+
 def _show(
     console: Console, versions: Sequence[restoring.Version], current: Page | None
 ) -> None:
@@ -230,12 +235,7 @@ def _show(
     console.table(
         ["current until", "bytes", "from", "difference from the row above"],
         [
-            (
-                local_time(one.at) if one.at is not None else "now",
-                _size(one),
-                one.where,
-                _difference(one.text, above),
-            )
+            (*_cells(one), _difference(one.text, above))
             for one, above in zip(versions, texts, strict=False)
         ],
     )
@@ -272,16 +272,7 @@ def _show_all(
         return
     console.table(
         ["page", "was", "until", "bytes", "from"],
-        [
-            (
-                one.name,
-                one.what,
-                "now" if one.version.at is None else local_time(one.version.at),
-                _size(one.version),
-                one.version.where,
-            )
-            for one in done
-        ],
+        [(one.name, one.what, *_cells(one.version)) for one in done],
     )
     pages = counted(len(done), "page")
     console.note(

@@ -19,7 +19,7 @@ from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
 from wikisync.api.exchange import Request
 from wikisync.cli.console import Console, fields
-from wikisync.cli.options import decorated, flag, json_option
+from wikisync.cli.options import decorated, flag, json_option, token_option
 from wikisync.core.model import WikiOwner
 from wikisync.core.terminal import one_line
 from wikisync.errors import ExitCode, UsageError
@@ -128,14 +128,6 @@ url_option = click.option(
     help=f"URL of the service. [default: the first argument, or ${URL_VARIABLE}]",
 )
 """The option behind the first word of a ``ServiceCommand``."""
-token_option = click.option(
-    "--token-file",
-    "credentials",
-    type=click.Path(path_type=Path),
-    callback=lambda ctx, _option, file: Credentials(ctx.obj, file),
-    metavar="FILE",
-    help="File with the token. [default: $WIKISYNC_TOKEN]",
-)
 
 
 def wiki_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from wikisync.cli import options
 from wikisync.cli.console import Console, fields, show_problems
-from wikisync.cli.options import InputPath, flag
+from wikisync.cli.options import InputPath, flag, folder_option
 from wikisync.errors import ExitCode, UsageError
 from wikisync.markup.record import position_of
 from wikisync.site.model import BookFormat, BookRequest, BuildReport, PdfEngine
@@ -166,11 +166,9 @@ def site_as_json(done: folders.Built | Exported) -> dict[str, object]:
     name="build", epilog="Example: wikisync build my-wikis -o public --strict"
 )
 @options.folder_argument
-@click.option(
+@folder_option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
     help="Output folder of the site. [default: [site] output of the workspace]",
 )
 @flag(

@@ -15,8 +15,13 @@ from msgspec.structs import replace
 
 from wikisync.api.client import Client
 from wikisync.cli.console import Console, fields
-from wikisync.cli.options import exclude_option, flag, json_option, workspace_option
-from wikisync.cli.service_command import token_option
+from wikisync.cli.options import (
+    exclude_option,
+    flag,
+    json_option,
+    token_option,
+    workspace_option,
+)
 from wikisync.config import WikiSection
 from wikisync.core.model import Slug, is_named
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather

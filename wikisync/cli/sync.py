@@ -7,15 +7,9 @@ from typing import Any
 
 import click
 
+from wikisync.cli import options
 from wikisync.cli.console import Console
-from wikisync.cli.options import (
-    exclude_option,
-    flag,
-    json_option,
-    network_disk_option,
-    workspace_option,
-)
-from wikisync.cli.service_command import token_option
+from wikisync.cli.options import flag
 from wikisync.core.model import Problem
 from wikisync.errors import UsageError, WikisyncError, command_line
 from wikisync.sync.decide.narrowing import Direction
@@ -31,7 +25,7 @@ from wikisync.workspace.syncing import Synced
     epilog="Example: wikisync sync --dry-run\n\nwikisync sync handbook/home.md",
 )
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
-@workspace_option
+@options.workspace_option
 @flag("--dry-run", help="Show what would be done; change nothing.")
 @flag("--pull", "is_pull", help="Only download; write nothing to the wikis.")
 @flag("--push", "is_push", help="Only upload; write nothing to the folders.")
@@ -41,13 +35,13 @@ from wikisync.workspace.syncing import Synced
     type=click.Choice(["push", "hold"]),
     help="First sync: upload pages that exist only locally, or hold them.",
 )
-@json_option
-@network_disk_option
-@exclude_option
-@token_option
+@options.json_option
+@options.network_disk_option
+@options.exclude_option
+@options.token_option
 @click.pass_obj
 def command(
-    console: Console, /, pages: tuple[str, ...], start: Path, **options: Any
+    console: Console, /, pages: tuple[str, ...], start: Path, **given: Any
 ) -> int:
     """Sync the workspace's folders and their wikis in both directions.
 
@@ -57,22 +51,22 @@ def command(
     pages at once waits for your approval.
     """
     direction = Direction.BOTH
-    if options["is_pull"] or options["is_push"]:
-        direction = Direction.PULL if options["is_pull"] else Direction.PUSH
-    if options["is_pull"] and options["is_push"]:
+    if given["is_pull"] or given["is_push"]:
+        direction = Direction.PULL if given["is_pull"] else Direction.PUSH
+    if given["is_pull"] and given["is_push"]:
         raise UsageError(
             "--pull and --push cannot be used together",
             hint="omit both to sync in both directions",
         )
-    workspace = find_workspace(start).without(options["excluded"])
+    workspace = find_workspace(start).without(given["excluded"])
     request = SyncRequest(
         direction=direction,
-        is_dry_run=options["dry_run"],
-        waits=options["waits"],
-        adopt=options["adopt"],
-        allows_network_disk=options["network_disk"],
+        is_dry_run=given["dry_run"],
+        waits=given["waits"],
+        adopt=given["adopt"],
+        allows_network_disk=given["network_disk"],
     )
-    run = asyncio.run(sync_workspace(workspace, pages, request, options["credentials"]))
+    run = asyncio.run(sync_workspace(workspace, pages, request, given["credentials"]))
     report_sync(console, run.wikis, run.problems, is_dry_run=request.is_dry_run)
     return run.exit_code
 

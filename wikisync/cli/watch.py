@@ -11,14 +11,9 @@ from typing import Any
 
 import click
 
+from wikisync.cli import options
 from wikisync.cli.console import Console
-from wikisync.cli.options import (
-    exclude_option,
-    flag,
-    network_disk_option,
-    workspace_option,
-)
-from wikisync.cli.service_command import token_option
+from wikisync.cli.options import flag
 from wikisync.config.sections import SETTLE_MS
 from wikisync.watch.process import WatchRequest, watch_workspace
 from wikisync.watch.systemd import command_path, unit_text
@@ -30,7 +25,7 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 
 
 @click.command(name="watch", epilog="Example: wikisync watch -C my-wikis --site")
-@workspace_option
+@options.workspace_option
 @click.option(
     "--adopt",
     type=click.Choice(["push", "hold"]),
@@ -56,11 +51,11 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 )
 @flag("--print-unit", help="Print a systemd unit file for this command.")
 @flag("--system", help="With --print-unit: print a system unit, not a user unit.")
-@network_disk_option
-@exclude_option
-@token_option
+@options.network_disk_option
+@options.exclude_option
+@options.token_option
 @click.pass_context
-def command(ctx: click.Context, /, start: Path, **options: Any) -> None:
+def command(ctx: click.Context, /, start: Path, **given: Any) -> None:
     """Sync the workspace's folders and their wikis continuously.
 
     Local saves are uploaded within a second; edits on the wiki arrive within 20
@@ -68,24 +63,24 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> None:
     WIKISYNC-ATTENTION.md and .wikisync/log list what needs your decision.
     """
     console: Console = ctx.obj
-    if options["print_unit"]:
+    if given["print_unit"]:
         root = find_workspace(start).root
         unit = unit_text(
-            root, command_path(), is_system=options["system"], words=_given_words(ctx)
+            root, command_path(), is_system=given["system"], words=_given_words(ctx)
         )
         console.result(unit)
         return
     request = WatchRequest(
-        excluded=options["excluded"],
-        uploads_new=options["adopt"] == "push",
-        settle_ms=options["settle_ms"],
-        has_site=options["site"],
-        has_preview=options["preview"],
-        log_format=options["log_format"],
-        allows_network_disk=options["network_disk"],
+        excluded=given["excluded"],
+        uploads_new=given["adopt"] == "push",
+        settle_ms=given["settle_ms"],
+        has_site=given["site"],
+        has_preview=given["preview"],
+        log_format=given["log_format"],
+        allows_network_disk=given["network_disk"],
     )
     console.shows_time = True
-    asyncio.run(watch_workspace(options["credentials"], start, request))
+    asyncio.run(watch_workspace(given["credentials"], start, request))
 
 
 def _given_words(ctx: click.Context) -> list[str]:
