@@ -2,7 +2,6 @@ import shutil
 from pathlib import Path
 
 from tests.support.workspaces import FILES, Cloned
-from wikisync.folder.workspace import locked
 
 
 def empty(folder: Path) -> None:
@@ -18,13 +17,6 @@ async def test_emptied_folder_gets_its_pages_again(cloned: Cloned) -> None:
     assert ran.code == 0
     assert cloned.files() == FILES
     assert await cloned.wiki() == FILES
-
-
-async def test_folder_that_is_gone_is_made_again(cloned: Cloned) -> None:
-    cloned.folder.rename(cloned.root.parent / "away")
-    await cloned.run("adopt")
-    assert (await cloned.run("sync")).code == 0
-    assert cloned.files() == FILES
 
 
 async def test_lost_marker_is_made_again(cloned: Cloned) -> None:
@@ -69,19 +61,6 @@ async def test_adopting_waits_for_a_wiki_that_is_paused(cloned: Cloned) -> None:
     await cloned.run("resume")
     await cloned.run("sync")
     assert cloned.files() == FILES
-
-
-async def test_workspace_in_use_is_not_adopted(cloned: Cloned) -> None:
-    with locked(cloned.root / ".wikisync", "it"):
-        ran = await cloned.run("adopt")
-    assert ran.code == 1
-    assert "another wikisync is running in" in ran.err
-
-
-async def test_pause_names_wikis_of_the_workspace_only(cloned: Cloned) -> None:
-    ran = await cloned.run("pause", "handbok")
-    assert ran.code == 2
-    assert "its wikis are: handbook" in ran.err
 
 
 async def test_resume_of_what_was_not_paused_is_told(cloned: Cloned) -> None:

@@ -181,7 +181,7 @@ async def test_terminal_is_asked_once(
 ) -> None:
     words = ["build", "--publish"]
     question = ("Do you trust who wrote it", answer)
-    ran = await asyncio.to_thread(run_in_terminal, words, [question], MINE)
+    ran = await run_in_terminal(words, [question], MINE)
     assert ran.code == (ExitCode.DONE if answer == "y" else ExitCode.USAGE)
     assert f'service.url = "{theirs.url}"' in ran.err
     assert has_run(foreign) == (["after-ran"] if answer == "y" else [])

@@ -27,11 +27,15 @@ async def handbook(service: EmbeddedService) -> EmbeddedService:
 # -- the way it goes ---------------------------------------------------------------
 
 
-async def test_export_makes_a_site(
+async def test_export_makes_a_site_and_prints_counts_and_where_it_is(
     handbook: EmbeddedService, run: Run, site: Path
 ) -> None:
     ran = await run("export", handbook.url, *NAMED, "-o", site)
-    assert ran.code == 0
+    assert (ran.code, ran.err) == (0, "")
+    counts, index = ran.out.splitlines()
+    assert counts.startswith("2 pages of 1 wiki: ")
+    assert counts.endswith("; 0 broken links, 0 problems")
+    assert index == str(site / "index.html")
     assert "Welcome" in (site / "index.html").read_text()
     assert "some words" in (site / "dir/page.html").read_text()
     assert (site / PICTURE).read_bytes() == b"\x89PNG picture"
@@ -66,17 +70,6 @@ async def test_address_of_a_page_names_service_and_wiki(
     again = await run("export", f"{handbook.url}/{page}", *NAMED, "-o", site)
     assert again.code == 0, again.err
     assert digest_of_tree(site) == before
-
-
-async def test_export_prints_counts_and_where_the_site_is(
-    handbook: EmbeddedService, run: Run, site: Path
-) -> None:
-    ran = await run("export", handbook.url, *NAMED, "-o", site)
-    counts, index = ran.out.splitlines()
-    assert counts.startswith("2 pages of 1 wiki: ")
-    assert counts.endswith("; 0 broken links, 0 problems")
-    assert index == str(site / "index.html")
-    assert not ran.err
 
 
 async def test_second_export_writes_nothing(
@@ -248,22 +241,6 @@ async def test_comments_that_cannot_be_read_are_a_problem_of_the_export(
     assert ran.code == 3
     assert "its comments could not be read" in ran.err
     assert "Welcome" in (site / "index.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (("--theme-option", "nonsense=1"), "nonsense"),
-        (("--theme-option", "nonsense"), "nonsense"),
-        (("--theme", "no-such-theme"), "no-such-theme"),
-    ],
-)
-async def test_wrong_theme_or_option_is_named(
-    handbook: EmbeddedService, run: Run, site: Path, words: tuple[str, str], named: str
-) -> None:
-    ran = await run("export", handbook.url, *NAMED, "-o", site, *words)
-    assert ran.code in {1, 2}
-    assert named in ran.err
 
 
 async def test_markup_settings_reach_the_pages(

@@ -50,26 +50,7 @@ async def test_project_is_that_of_the_wiki_where_it_is_only_read(
     assert refused.code == 2
 
 
-async def test_address_of_the_workspaces_service_gets_its_token(
-    cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    token = tmp_path / "token"
-    token.write_text(cloned.service.token)
-    token.chmod(0o600)
-    config = cloned.root / "wikisync.toml"
-    text = config.read_text().replace(
-        "[service]\n", f'[service]\ntoken_file = "{token}"\n'
-    )
-    write_config(cloned.root, text)
-    monkeypatch.chdir(cloned.root)
-    monkeypatch.delenv("WIKISYNC_TOKEN")
-    at = f"{cloned.service.url}/docs/handbook/-/wikis/guide"
-    ran = await run("page", "edit", at, "--content", "anew")
-    assert ran.code == 0, ran.err
-    assert (await cloned.service.files(HANDBOOK))["guide.md"] == b"anew"
-
-
-async def test_token_of_the_workspace_goes_to_no_other_service(
+async def test_token_of_the_workspace_goes_to_its_service_alone(
     cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     token = tmp_path / "token"
@@ -83,6 +64,10 @@ async def test_token_of_the_workspace_goes_to_no_other_service(
     monkeypatch.chdir(cloned.root)
     monkeypatch.delenv("WIKISYNC_TOKEN")
     assert (await run("page", "get", "guide")).out == "a guide\n"
+    at = f"{cloned.service.url}/docs/handbook/-/wikis/guide"
+    ran = await run("page", "edit", at, "--content", "anew")
+    assert ran.code == 0, ran.err
+    assert (await cloned.service.files(HANDBOOK))["guide.md"] == b"anew"
     # named on the command line, it is a service like any other: asked as anybody
     other = await run(
         "page", "get", cloned.service.url, "guide", "--project", "docs/handbook"

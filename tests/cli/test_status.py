@@ -23,10 +23,9 @@ LATELY = r"(just now|\d+ seconds? ago)"
 
 
 @pytest.fixture
-async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
-    found = await clone_handbook(service, run, tmp_path / "wikis")
-    await found.run("sync")
-    return found
+async def cloned(cloned: Cloned) -> Cloned:
+    await cloned.run("sync")
+    return cloned
 
 
 async def held_guide(cloned: Cloned) -> None:
@@ -126,36 +125,40 @@ async def test_status_changes_nothing(cloned: Cloned) -> None:
 
 
 async def test_held_page_is_told_with_the_way_out(cloned: Cloned) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
-    ran = await cloned.run("status")
-    assert ran.code == 3
-    assert "1 held" in ran.out
-    assert "wikisync resolve handbook/guide --both" in ran.out
+    await held_guide(cloned)
+    for words in (("status",), ("status", "--offline")):
+        ran = await cloned.run(*words)
+        assert ran.code == 3
+        assert "1 held" in ran.out
+        assert "guide: edited here and on the wiki" in ran.out
+        assert "wikisync resolve handbook/guide --both" in ran.out
 
 
 async def test_settled_conflict_file_is_told_as_such(cloned: Cloned) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
-    cloned.write("guide.conflict.md", "ours\n")
-    ran = await cloned.run("status")
-    assert ran.code == 0
-    assert "guide: its conflict file is resolved; the next sync" in ran.out
-
-
-async def test_note_of_a_settled_conflict_file_may_stay(cloned: Cloned) -> None:
-    """A sync takes such a file, so status must not send the person to it again."""
+    """Also with its note: a sync takes such a file, so nobody is sent to it again."""
     await held_guide(cloned)
     note = cloned.read("guide.conflict.md").splitlines(keepends=True)[0]
-    cloned.write("guide.conflict.md", f"{note}ours\n")
-    for words in (("status",), ("status", "--offline")):
-        ran = await cloned.run(*words)
-        assert ran.code == 0
-        assert "guide: its conflict file is resolved; the next sync" in ran.out
+    for text in ("ours\n", f"{note}ours\n"):
+        cloned.write("guide.conflict.md", text)
+        for words in (("status",), ("status", "--offline")):
+            ran = await cloned.run(*words)
+            assert ran.code == 0
+            assert "guide: its conflict file is resolved; the next sync" in ran.out
     await cloned.run("sync")
     assert await cloned.wiki() == FILES | {"guide.md": "ours\n"}
+
+
+async def test_what_a_safety_stop_holds_is_told_and_is_exit_code_4(
+    cloned: Cloned,
+) -> None:
+    cloned.service.quirks = {Quirk.EMPTY_LIST}
+    await cloned.run("sync")
+    for words in (("status",), ("status", "--offline")):
+        ran = await cloned.run(*words)
+        assert ran.code == 4
+        assert "4 of 4 pages would be removed here" in ran.out
+        told = "wikisync approve handbook:1; to reject, run: wikisync refuse"
+        assert told in ran.out
 
 
 async def test_conflict_file_with_a_block_left_is_not_settled(cloned: Cloned) -> None:
@@ -243,17 +246,6 @@ async def test_rename_into_a_taken_name_names_the_file_in_the_way(
     assert cloned.files() == await cloned.wiki() == expected
 
 
-async def test_what_a_safety_stop_holds_is_told_and_is_exit_code_4(
-    cloned: Cloned,
-) -> None:
-    cloned.service.quirks = {Quirk.EMPTY_LIST}
-    await cloned.run("sync")
-    ran = await cloned.run("status")
-    assert ran.code == 4
-    assert "4 of 4 pages would be removed here" in ran.out
-    assert "wikisync approve handbook:1; to reject, run: wikisync refuse" in ran.out
-
-
 async def test_status_works_while_another_process_holds_the_workspace(
     cloned: Cloned,
 ) -> None:
@@ -298,15 +290,6 @@ async def test_offline_asks_no_service_and_that_is_no_trouble(cloned: Cloned) ->
     assert "guide" not in ran.out
 
 
-async def test_offline_still_tells_what_is_held(cloned: Cloned) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
-    ran = await cloned.run("status", "--offline")
-    assert ran.code == 3
-    assert "guide: edited here and on the wiki" in ran.out
-
-
 async def test_offline_page_that_is_kept_out_is_no_removal(cloned: Cloned) -> None:
     """It said that the next sync deletes the page, which no sync does."""
     cloned.write(".wikisyncignore", "guide.md\nteam/\n")
@@ -345,16 +328,6 @@ async def test_offline_tells_what_the_safety_stop_of_the_next_sync_would_hold(
     assert ran.code == 4
     assert "4 of 4 pages would be deleted on the wiki" in ran.out
     assert "the next sync deletes the page" not in ran.out
-
-
-async def test_offline_still_tells_what_the_safety_stop_holds_of_the_wiki(
-    cloned: Cloned,
-) -> None:
-    cloned.service.quirks = {Quirk.EMPTY_LIST}
-    await cloned.run("sync")
-    ran = await cloned.run("status", "--offline")
-    assert ran.code == 4
-    assert "wikisync approve handbook:1; to reject, run: wikisync refuse" in ran.out
 
 
 async def test_emptied_folder_is_told_before_any_sync(cloned: Cloned) -> None:
@@ -420,10 +393,13 @@ def test_long_time_between_scan_and_write_is_told(
     assert (sentence in told) == is_told
 
 
+@pytest.mark.parametrize(
+    "words", [("status", "handbok"), ("approve", "handbok:1"), ("pause", "handbok")]
+)
 async def test_wiki_that_is_none_of_the_workspace_is_a_usage_error(
-    cloned: Cloned,
+    cloned: Cloned, words: tuple[str, str]
 ) -> None:
-    ran = await cloned.run("status", "handbok")
+    ran = await cloned.run(*words)
     assert ran.code == 2
     assert "its wikis are: handbook" in ran.err
 

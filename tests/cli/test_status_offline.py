@@ -2,13 +2,10 @@
 
 import time
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Run
-from tests.support.service import EmbeddedService
-from tests.support.workspaces import HANDBOOK, Cloned, clone_handbook
+from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.core.model import Slug, digest_of
 from wikisync.merging.conflict import MARKER
 
@@ -16,10 +13,9 @@ PICTURE = b"\x89PNG"
 
 
 @pytest.fixture
-async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
-    found = await clone_handbook(service, run, tmp_path / "wikis")
-    await found.run("sync")
-    return found
+async def cloned(cloned: Cloned) -> Cloned:
+    await cloned.run("sync")
+    return cloned
 
 
 async def marked(cloned: Cloned) -> None:

@@ -125,12 +125,6 @@ async def test_a_folder_of_pages_names_those_below_and_its_own(
     assert renamed.out == "handbook: 6 pages, 1 pushed\n"
 
 
-async def test_folder_of_no_page_is_told(cloned: Cloned) -> None:
-    ran = await cloned.run("sync", "handbook/teams/")
-    assert ran.code == 2
-    assert "handbook/teams/: there is no such page, here or on the wiki" in ran.err
-
-
 async def test_empty_name_is_not_the_current_folder(
     cloned: Cloned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,18 +153,17 @@ async def test_problem_names_the_folder_of_its_wiki(cloned: Cloned) -> None:
     assert "warning: handbook/bad.md: is not UTF-8 at byte 0" in ran.err
 
 
-async def test_page_that_is_nowhere_is_told(cloned: Cloned) -> None:
-    ran = await cloned.run("sync", "handbook/gide.md")
-    assert ran.code == 2
-    assert "handbook/gide: there is no such page, here or on the wiki" in ran.err
-
-
-async def test_other_named_pages_are_synced_beside_one_that_is_nowhere(
-    cloned: Cloned,
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("handbook/gide.md", "handbook/gide"), ("handbook/teams/", "handbook/teams/")],
+)
+async def test_page_or_folder_that_is_nowhere_is_told_and_the_others_are_synced(
+    cloned: Cloned, name: str, told: str
 ) -> None:
     cloned.write("guide.md", "mine\n")
-    ran = await cloned.run("sync", "gide", "guide")
+    ran = await cloned.run("sync", name, "guide")
     assert ran.code == 2
+    assert f"{told}: there is no such page, here or on the wiki" in ran.err
     assert (await cloned.wiki())["guide.md"] == "mine\n"
 
 

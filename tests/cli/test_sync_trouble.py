@@ -18,6 +18,7 @@ from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.cli.console import Console
 from wikisync.errors import ConfigError, ExitCode, FolderError
+from wikisync.folder.workspace import locked
 from wikisync.merging.conflict import MARKER
 
 
@@ -262,13 +263,12 @@ async def test_state_that_says_what_was_never_written_is_set_aside(
 async def test_second_process_is_refused_with_the_first_ones_name(
     cloned: Cloned,
 ) -> None:
-    from wikisync.folder.workspace import locked
-
     with locked(cloned.root / ".wikisync", "it"):
-        ran = await cloned.run("sync")
-    assert ran.code == 1
+        ran, adopted = await cloned.run("sync"), await cloned.run("adopt")
+    assert (ran.code, adopted.code) == (1, 1)
     assert f"process {os.getpid()} on" in ran.err
     assert "wait until it finishes, or stop it" in ran.err
+    assert "another wikisync is running in" in adopted.err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")

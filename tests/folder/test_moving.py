@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.folding_disk import make_folding
-from tests.support.plain_disk import make_plain
+from tests.support.plain_disk import make_folding, make_plain
 from wikisync.core.model import digest_of
 from wikisync.core.system.libc import NotSupported, rename_to_free
 from wikisync.errors import FolderError, PreconditionFailed

