@@ -114,7 +114,7 @@ async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
     section, service = workspace.config.wikis[0], first.service
     async with Client(service.url, service.token) as client:
         with open_workspace(workspace) as opened:
-            watched = WatchedWiki(opened, section, client, CycleOptions())
+            watched = WatchedWiki(opened, section, client)
             await watched.cycle(ScanScope.EVERYTHING)
             await watched.cycle(ScanScope.EVERYTHING)
             assert opened.known(section).memory.left_out == frozenset({"here"})

@@ -12,7 +12,6 @@ from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
-from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.wiki import WIKIS_MIN, WatchedWiki, lists_of
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
@@ -40,8 +39,7 @@ def watched(
     workspace = find_workspace(root)
     with open_workspace(workspace) as opened:
         yield [
-            WatchedWiki(opened, section, client, CycleOptions())
-            for section in workspace.config.wikis
+            WatchedWiki(opened, section, client) for section in workspace.config.wikis
         ]
 
 

@@ -19,12 +19,10 @@ from wikisync.api.client import Client
 from wikisync.cli.console import Console
 from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
-from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch import report
 from wikisync.watch.report import seen, service_sentence
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
-from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention import ATTENTION_FILE
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import LASTING_S, Condition
@@ -317,15 +315,7 @@ async def watch_without_service(
     workspace = find_workspace(make_workspace(root, nobody))
     with open_workspace(workspace) as opened:
         async with Client(nobody, "glpat-EXAMPLE") as client:
-            section = workspace.config.wikis[0]
-            watch = Watch(
-                Console(quiet=True),
-                opened,
-                [WatchedWiki(opened, section, client, CycleOptions())],
-                Notifier({}),
-                client,
-                publishes=False,
-            )
+            watch = Watch(Console(quiet=True), opened, client, Notifier({}))
             async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
                 running = group.create_task(watch.run())
                 yield watch

@@ -22,7 +22,6 @@ from wikisync.folder.pages import PageFolder
 from wikisync.folder.scan import ScannedFolder
 from wikisync.service.projects import tables as project_tables
 from wikisync.sync.run import cycle
-from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch import report
 from wikisync.watch.triggers import RemoteHint
 from wikisync.watch.wiki import WatchedWiki
@@ -67,8 +66,7 @@ def watched(
     workspace = find_workspace(root)
     with open_workspace(workspace) as opened:
         section = workspace.config.wikis[0]
-        options = CycleOptions()
-        yield WatchedWiki(opened, section, client, options, uploads_new=uploads_new)
+        yield WatchedWiki(opened, section, client, uploads_new=uploads_new)
 
 
 def emptied(root: Path) -> None:

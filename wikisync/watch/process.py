@@ -27,12 +27,10 @@ from wikisync.errors import ExitCode, WikisyncError
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.site.preview.server import PreviewOptions, running_preview
-from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.report import health_of_watch
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
-from wikisync.watch.wiki import WatchedWiki, lists_of
 from wikisync.workspace import folders
 from wikisync.workspace.attention import noting_halts
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
@@ -221,23 +219,12 @@ class _Process:
             )
             service = self.credentials.open(workspace, settings)
             client = await stack.enter_async_context(service)
-            wikis = [
-                WatchedWiki(
-                    opened,
-                    section,
-                    client,
-                    CycleOptions(),
-                    uploads_new=self.request.uploads_new,
-                )
-                for section in opened.workspace.config.synced_wikis
-            ]
             watch = Watch(
                 self.messages,
                 opened,
-                wikis,
-                self.notifier,
                 client,
-                lists=lists_of(client, wikis),
+                self.notifier,
+                uploads_new=self.request.uploads_new,
                 publishes=self.request.has_site or workspace.config.site.publish,
             )
             sync = workspace.config.sync

@@ -38,8 +38,8 @@ from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.sync.decide.plan import MoveRemote
 from wikisync.watch import report
 from wikisync.watch.systemd import Notifier
-from wikisync.watch.triggers import ActivityList, Triggers
-from wikisync.watch.wiki import WatchedWiki
+from wikisync.watch.triggers import Triggers
+from wikisync.watch.wiki import WatchedWiki, lists_of
 from wikisync.workspace import attention, folders, runner
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
@@ -67,22 +67,29 @@ class Watch:
         self,
         messages: Messages,
         opened: OpenWorkspace,
-        wikis: Sequence[WatchedWiki],
-        notifier: Notifier,
         client: Client,
+        notifier: Notifier,
         *,
-        lists: Sequence[ActivityList] = (),
-        publishes: bool,
+        uploads_new: bool = False,
+        publishes: bool = False,
     ) -> None:
+        """Make it; ``publishes`` keeps the site up to date, too.
+
+        ``uploads_new`` asks a first sync for pages that are only here.
+        """
         self._messages = messages
         self.opened = opened
+        workspace = opened.workspace
+        wikis = [
+            WatchedWiki(opened, section, client, uploads_new=uploads_new)
+            for section in workspace.config.synced_wikis
+        ]
         self._wikis = {wiki.name: wiki for wiki in wikis}
         for wiki in wikis:
             wiki.progress = report.LoggedProgress(wiki.name, self._say)
         self._notifier = notifier
         self._budget = client.budget
         self._changed = asyncio.Event()
-        workspace = opened.workspace
         sync = workspace.config.sync
         self._root, self._private = workspace.root, workspace.private
         self.runner = runner.Runner(
@@ -93,7 +100,7 @@ class Watch:
             after_cycle=self._after_cycle,
         )
         self._triggers = Triggers(
-            self.runner, wikis, lists, hint_max_s=sync.poll_interval_s
+            self.runner, wikis, lists_of(client, wikis), hint_max_s=sync.poll_interval_s
         )
         self.report = report.WatchReport(self.runner, wikis, client.budget)
         self._site = (

@@ -37,12 +37,11 @@ class WatchedWiki(WikiCycles):
         opened: OpenWorkspace,
         section: WikiSection,
         client: Client,
-        options: CycleOptions,
         *,
         uploads_new: bool = False,
     ) -> None:
         """Make it; ``uploads_new`` asks a first sync for pages that are only here."""
-        super().__init__(opened, section, client, options)
+        super().__init__(opened, section, client, CycleOptions())
         self._uploads_new = uploads_new
         self._history = WikiHistory(client, section.owner)
         self._noted_at = client.now()
