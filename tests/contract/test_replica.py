@@ -197,7 +197,8 @@ async def test_page_beside_a_folder_of_its_name_is_another_page(
 
 async def test_attachment_comes_back_and_is_no_page(replica: Replica) -> None:
     stored = await replica.write_attachment(PICTURE, chunks(b"\x89PNG", b"\0rest"))
-    content = b"".join([chunk async for chunk in replica.read_attachment(stored.path)])
+    path = AttachmentPath(stored.path)
+    content = b"".join([chunk async for chunk in replica.read_attachment(path)])
     assert content == b"\x89PNG\0rest"
     assert (stored.digest, stored.size) == (digest_of(content), len(content))
     assert not (await replica.snapshot()).pages

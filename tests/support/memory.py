@@ -270,14 +270,14 @@ class MemoryReplica:
         chunks: AsyncIterator[bytes],
         *,
         replaces: model.Digest | None = None,
-    ) -> model.Attachment:
+    ) -> model.LooseFile:
         await self._enter("write_attachment", path)
         content = b"".join([chunk async for chunk in chunks])
         held = self.files.get(path)
         if (None if held is None else model.digest_of(held)) != replaces:
             raise PreconditionFailed(f"{path} exists")
         self.files[path] = content
-        return model.Attachment(path, model.digest_of(content), len(content))
+        return model.LooseFile(path, model.digest_of(content), len(content))
 
     def _state(self, page: model.Page) -> model.PageState:
         folded = model.fold_text(page.content)

@@ -194,7 +194,7 @@ class SimulatedFolder(_Side):
         chunks: AsyncIterator[bytes],
         *,
         replaces: model.Digest | None = None,
-    ) -> model.Attachment:
+    ) -> model.LooseFile:
         assert replaces is None, "the wiki has uploads alone, which do not change"
         content = b"".join([chunk async for chunk in chunks]).decode()
         self.world.step(f"write file {path}")
@@ -203,7 +203,7 @@ class SimulatedFolder(_Side):
         self.world.writes += 1
         self.world.store_file(self.copy, path, content)
         self.world.step(f"wrote file {path}")
-        return model.Attachment(path, model.digest_of(content), len(content))
+        return model.LooseFile(path, model.digest_of(content), len(content))
 
     def keeps_out(self, path: model.AttachmentPath) -> bool:
         del path  # nobody says so
@@ -411,7 +411,7 @@ class SimulatedWiki(_Side):
 
     async def write_attachment(
         self, path: model.AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> model.Attachment:
+    ) -> model.LooseFile:
         content = b"".join([chunk async for chunk in chunks]).decode()
         fault = await self._ask(f"upload {path}")
         if fault in {"cut", "not found"}:
@@ -420,7 +420,7 @@ class SimulatedWiki(_Side):
         self.world.writes += 1
         self.world.store_file(self.copy, stored, content)
         await self._answer(fault, f"upload {path} as {stored}")
-        return model.Attachment(stored, model.digest_of(content), len(content))
+        return model.LooseFile(stored, model.digest_of(content), len(content))
 
     async def _scan(self, slug: model.Slug, expected: model.Digest | None) -> None:
         fault = await self._ask(f"look at {slug}")

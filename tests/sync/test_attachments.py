@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.support.copies import Copies
-from wikisync.core.model import Attachment, AttachmentPath, Slug, digest_of
+from wikisync.core.model import AttachmentPath, LooseFile, Slug, digest_of
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.sync.base.state import State
 
@@ -148,7 +148,7 @@ async def test_what_the_wiki_has_is_on_record_before_the_file_is_there(
 
     async def fail(
         _path: AttachmentPath, chunks: AsyncIterator[bytes], **_options: object
-    ) -> Attachment:
+    ) -> LooseFile:
         [chunk async for chunk in chunks]
         raise FolderError("permission denied")
 

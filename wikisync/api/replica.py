@@ -23,10 +23,10 @@ from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
 from wikisync.contract.schema import WikiPageRecord
 from wikisync.core.model import (
-    Attachment,
     AttachmentPath,
     Digest,
     Format,
+    LooseFile,
     Page,
     PageState,
     Slug,
@@ -153,13 +153,13 @@ class WikiReplica(Scanning):
 
     async def write_attachment(
         self, path: AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> Attachment:
+    ) -> LooseFile:
         """Upload a file; the service chooses its path, so adopt the answer's."""
         name = path.rpartition("/")[2]
         async with spooled(chunks, self._spool) as spool, self.turn:
             record = await self._wiki.upload_attachment(spool, name)
         path = AttachmentPath(record.file_path)
-        return Attachment(path, spool.digest, spool.size)
+        return LooseFile(path, spool.digest, spool.size)
 
     # -- sending ---------------------------------------------------------------------
 

@@ -307,17 +307,8 @@ class PageState(Struct, frozen=True):
         return self.format is other.format and mine == theirs
 
 
-class Attachment(Struct, frozen=True):
-    """A file in a wiki's ``uploads`` folder."""
-
-    path: AttachmentPath
-    digest: Digest
-    size: int
-    """In bytes."""
-
-
 class LooseFile(Struct, frozen=True):
-    """A file beside the pages that is no page, such as a picture."""
+    """A file that is no page: one beside the pages, or an attachment."""
 
     path: str
     """Relative to the wiki's folder, with ``/``."""

@@ -34,7 +34,6 @@ from wikisync.core.layout import SCANS_FOLDER
 from wikisync.core.model import (
     NO_FILE,
     WRITABLE_FORMATS,
-    Attachment,
     AttachmentPath,
     ConflictFile,
     Digest,
@@ -309,7 +308,7 @@ class FolderReplica:
         chunks: AsyncIterator[bytes],
         *,
         replaces: Digest | None = None,
-    ) -> Attachment:
+    ) -> LooseFile:
         """Store an attachment under this path, all of it or nothing.
 
         PreconditionFailed where another file is there, or one that stands for it.
@@ -332,7 +331,7 @@ class FolderReplica:
                 await finish_in_thread(stream.take_over)
                 await self._in_turn(self._remove_attachment, path, replaces, why)
             await finish_in_thread(stream.finish)
-        return Attachment(path, Digest(digest.hexdigest()), size)
+        return LooseFile(path, Digest(digest.hexdigest()), size)
 
 
 async def _blocks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -55,7 +55,7 @@ class Replica(Protocol):
 
     async def write_attachment(
         self, path: model.AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> model.Attachment:
+    ) -> model.LooseFile:
         """Store an attachment atomically under this path."""
 
 
@@ -94,7 +94,7 @@ class LocalReplica(Replica, Protocol):
         chunks: AsyncIterator[bytes],
         *,
         replaces: model.Digest | None = None,
-    ) -> model.Attachment:
+    ) -> model.LooseFile:
         """Store an attachment, in the place of a file that is what it was, if given."""
 
     async def saved(self, paths: Collection[str]) -> model.Snapshot | None:

@@ -20,7 +20,6 @@ from wikisync.core import mentions, model
 from wikisync.core.contents import POINTER_BYTES_MAX, is_pointer
 from wikisync.core.mentions import is_upload, mentioned_attachments
 from wikisync.core.model import (
-    Attachment,
     AttachmentPath,
     Digest,
     LinkTarget,
@@ -101,7 +100,7 @@ class TranslatedWiki:
         a person made of it.  None where files may have come and gone."""
         self._pointers: dict[Digest, bool] = {}
         """Of small files: whether such a content is only a pointer."""
-        self._read: dict[AttachmentPath, Attachment] = {}
+        self._read: dict[AttachmentPath, Digest] = {}
         self._compared: dict[Slug, tuple[Digest, Collection[str]]] = {}
         """Pages whose files and uploads differ, and whose links do not."""
 
@@ -274,11 +273,11 @@ class TranslatedWiki:
         if here.format is not there.format:
             return None
         known: dict[Digest, AttachmentPath] = {}
-        for path in dict.fromkeys(one.path for one in await _targets(there)):
-            if is_upload(path):
+        for way in dict.fromkeys(one.path for one in await _targets(there)):
+            if is_upload(way):
+                path = AttachmentPath(way)
                 try:
-                    one = await self._there(AttachmentPath(path))
-                    known.setdefault(one.digest, one.path)
+                    known.setdefault(await self._digest_there(path), path)
                 except RemoteError as error:
                     log.info("%s: %s", here.slug, error.message)
         wanted = await self._wanted(here) if known else {}
@@ -476,13 +475,12 @@ class TranslatedWiki:
 
     # -- uploads -----------------------------------------------------------------
 
-    async def _there(self, path: AttachmentPath) -> Attachment:
+    async def _digest_there(self, path: AttachmentPath) -> Digest:
         if path not in self._read:
-            digest, size = hashlib.sha256(), 0
+            digest = hashlib.sha256()
             async for chunk in self._wiki.read_attachment(path):
                 digest.update(chunk)
-                size += len(chunk)
-            self._read[path] = Attachment(path, Digest(digest.hexdigest()), size)
+            self._read[path] = Digest(digest.hexdigest())
         return self._read[path]
 
     async def _is_in_place(self, file: _Held) -> bool:
@@ -494,7 +492,7 @@ class TranslatedWiki:
             return False
         path = AttachmentPath(file.path)
         with suppress(RemoteError):
-            await self._there(path)
+            await self._digest_there(path)
             self._state.record_attachments([FetchedFile(path, file.digest, file)])
             self._fetched = {**(self._fetched or {}), path: path}
             return True
@@ -526,6 +524,7 @@ class TranslatedWiki:
                 AttachmentPath(f"uploads/{name}"), self._files.read(file)
             )
             # of what was sent: it may have been saved again since it was read
-            self._state.record_upload(file.path, stored.digest, stored.path)
-            log.info("uploaded %s as %s", file.path, stored.path)
-            return stored.path
+            path = AttachmentPath(stored.path)
+            self._state.record_upload(file.path, stored.digest, path)
+            log.info("uploaded %s as %s", file.path, path)
+            return path

@@ -542,7 +542,7 @@ class MissingFiles:
 
     async def _fetch(self, path: model.AttachmentPath) -> Unfetched | None:
         try:
-            stored = await self._local.write_attachment(
+            here = await self._local.write_attachment(
                 path, self._noted(path), replaces=self._replaced.get(path)
             )
         except errors.PreconditionFailed:
@@ -556,7 +556,6 @@ class MissingFiles:
             return Unfetched(problem, is_absent=is_other)
         if path != model.REDIRECTS_PATH:  # no page shows it
             self._tally.attachments.append(path)
-        here = model.LooseFile(path, stored.digest, stored.size)
         fetched = self._as_now(path, here)
         if path in self._versions:
             fetched = FetchedFile(path, here.digest, here, self._versions[path])
