@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from wikisync.site.search_texts import unpacked_texts
+from wikisync.site.search_words import unpacked_texts
 
 SECRET = "SECRET-of-the-file-outside"
 UPLOADS = "uploads/0123456789abcdef0123456789abcdef"

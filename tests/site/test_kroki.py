@@ -12,7 +12,7 @@ import pytest
 from tests.site.sites import Studio
 from wikisync.core.model import Problem, Slug
 from wikisync.markup.record import MarkupOptions
-from wikisync.site.kroki import PAUSE_S, Kroki
+from wikisync.site.includes import PAUSE_S, Kroki
 
 DRAWN = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"><text>%s</text></svg>'

@@ -21,8 +21,7 @@ from wikisync.site.facts import VIEWS
 from wikisync.site.index import BoundedReader, bounded_reader
 from wikisync.site.reading import Aim, OwnLinks, Reading, reading_of
 from wikisync.site.search import SearchedBody
-from wikisync.site.search_texts import DocumentText
-from wikisync.site.search_words import unpacked_words
+from wikisync.site.search_words import DocumentText, unpacked_words
 
 PAGE = Page(Slug("a/b"), Format.MARKDOWN, "# One\n\nTwo [x](c).\n\n## Three\n\nfour\n")
 HOST = "https://gitlab.example.com"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.searched import searched
 from wikisync.markup.record import Section
-from wikisync.site import search_texts
+from wikisync.site import search_words
 from wikisync.site.search import build_shards, read_documents, value_of
 
 
@@ -19,25 +19,25 @@ def raw_deflate(plain: bytes) -> str:
 
 def test_sections_come_back() -> None:
     sections = [Section("", "", "a b c"), Section("x", "Ä", "日本 \U00020000")]
-    kept = search_texts.DocumentText.of(sections)
+    kept = search_words.DocumentText.of(sections)
     assert kept.headings == (("", ""), ("x", "Ä"))
     assert [part.text for part in kept.sections] == ["a b c", "日本 \U00020000"]
 
 
 def test_long_section_is_cut() -> None:
-    texts = search_texts.unpacked_texts(
-        search_texts.packed_texts(["ab" * search_texts.SECTION_CHARS_MAX, "end"])
+    texts = search_words.unpacked_texts(
+        search_words.packed_texts(["ab" * search_words.SECTION_CHARS_MAX, "end"])
     )
-    assert texts == ["ab" * (search_texts.SECTION_CHARS_MAX // 2), "end"]
+    assert texts == ["ab" * (search_words.SECTION_CHARS_MAX // 2), "end"]
 
 
 def test_half_a_character_is_a_question_mark() -> None:
-    assert search_texts.unpacked_texts(search_texts.packed_texts(["a\ud800"])) == ["a?"]
+    assert search_words.unpacked_texts(search_words.packed_texts(["a\ud800"])) == ["a?"]
 
 
 def test_texts_are_a_third_of_what_they_were() -> None:
     text = " ".join(f"word{number * number % 97}" for number in range(2000))
-    assert len(search_texts.packed_texts([text])) < len(text) / 3
+    assert len(search_words.packed_texts([text])) < len(text) / 3
 
 
 @pytest.mark.parametrize(
@@ -45,21 +45,21 @@ def test_texts_are_a_third_of_what_they_were() -> None:
 )
 def test_damaged_texts_are_no_texts(packed: str) -> None:
     with pytest.raises(ValueError, match="damaged"):
-        search_texts.unpacked_texts(packed)
+        search_words.unpacked_texts(packed)
 
 
 def test_text_that_grows_beyond_all_reason_is_damaged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    packed = search_texts.packed_texts(["a" * 1000])
-    monkeypatch.setattr(search_texts, "TEXT_BYTES_MAX", 1000)
+    packed = search_words.packed_texts(["a" * 1000])
+    monkeypatch.setattr(search_words, "TEXT_BYTES_MAX", 1000)
     with pytest.raises(ValueError, match="damaged"):
-        search_texts.unpacked_texts(packed)
+        search_words.unpacked_texts(packed)
 
 
 def test_document_whose_texts_are_damaged_is_left_out() -> None:
     entry = ["Title", "a%20b.html", "Wiki", [["", ""]], "text", 1]
-    right, short = search_texts.packed_texts(["text"]), search_texts.packed_texts([])
+    right, short = search_words.packed_texts(["text"]), search_words.packed_texts([])
     texts = [[right], [short], ["text"], []]
     edited: list[object] = [7, [[1, 2, 3, 4], [], *[entry] * 4, *texts], [[1], [], []]]
     (document,) = read_documents(edited)

@@ -9,12 +9,8 @@ import pytest
 from jinja2 import Environment, FunctionLoader
 from jinja2.sandbox import SandboxedEnvironment
 
-from wikisync.site import theme_compiled
-from wikisync.site.theme_compiled import (
-    CompiledTemplates,
-    compiled_templates,
-    kept_code,
-)
+from wikisync.site import theme_flat
+from wikisync.site.theme_flat import CompiledTemplates, compiled_templates, kept_code
 from wikisync.site.theme_layers import builtin_folder
 
 OUR_FOLDER = builtin_folder() / "default" / "templates"
@@ -81,7 +77,7 @@ def test_another_program_compiles_our_templates_again(
 ) -> None:
     """It may set other options of Jinja."""
     rendered(CompiledTemplates(str(tmp_path)), OUR_FOLDER, a="one")
-    monkeypatch.setattr(theme_compiled, "program_fingerprint", lambda: b"other")
+    monkeypatch.setattr(theme_flat, "program_fingerprint", lambda: b"other")
     rendered(CompiledTemplates(str(tmp_path)), OUR_FOLDER, a="one")
     assert len(compiled) == 2
 
@@ -136,7 +132,7 @@ def test_code_that_was_cut_is_compiled(tmp_path: Path, compiled: list[str]) -> N
 
 def test_code_lies_where_python_keeps_that_of_the_package() -> None:
     folder = Path(compiled_templates(Environment).directory)
-    assert folder == Path(theme_compiled.__spec__.cached or "").parent
+    assert folder == Path(theme_flat.__spec__.cached or "").parent
 
 
 def test_code_that_was_made_of_a_source_is_kept_until_it_is_another(

@@ -19,7 +19,7 @@ from tests.support.theming import (
     write_files,
 )
 from wikisync.errors import SiteError
-from wikisync.site import theme_compiled, theme_flat
+from wikisync.site import theme_flat
 from wikisync.site.context import (
     CommentContext,
     Listing,
@@ -162,7 +162,7 @@ def flattened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return made
 
     monkeypatch.setattr(theme_flat, "flat_code", seen)
-    monkeypatch.setattr(theme_compiled, "kept_code", kept)
+    monkeypatch.setattr(theme_flat, "kept_code", kept)
     return names
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from wikisync.errors import SiteError
-from wikisync.site.theme_manifest import parse_manifest, resolve_options
+from wikisync.site.theme_layers import parse_manifest, resolve_options
 
 HEAD = 'name = "mine"\nversion = "1.0"\napi = 1\n'
 LISTS = (

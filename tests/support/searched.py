@@ -2,7 +2,7 @@
 
 from wikisync.markup.record import Section
 from wikisync.site.search import SearchDocument
-from wikisync.site.search_texts import DocumentText
+from wikisync.site.search_words import DocumentText
 
 
 def searched(

@@ -9,7 +9,7 @@ from wikisync.cli.console import Console, fields
 from wikisync.cli.options import flag, json_option
 from wikisync.errors import FolderError, UsageError
 from wikisync.site import theme_layers
-from wikisync.site.theme_manifest import ThemeOption
+from wikisync.site.theme_layers import ThemeOption
 
 MANIFEST = """\
 name = {name}

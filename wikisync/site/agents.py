@@ -14,7 +14,7 @@ from wikisync.site.addresses import LLMS, WikiAddresses, absolute_url, quoted
 from wikisync.site.context import SiteContext
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.search import DocumentKey
-from wikisync.site.search_texts import json_bytes
+from wikisync.site.search_words import json_bytes
 from wikisync.site.sources import ScannedWiki
 
 FULL_BYTES_MAX = 1024 * 1024

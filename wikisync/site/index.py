@@ -44,8 +44,7 @@ from wikisync.site.facts import (
     unread_page,
 )
 from wikisync.site.fingerprint import hash_of, program_fingerprint
-from wikisync.site.includes import Includes, Recorder
-from wikisync.site.kroki import Kroki
+from wikisync.site.includes import Includes, Kroki, Recorder
 from wikisync.site.model import SourcePage
 from wikisync.site.sources import PageText, ScannedWiki
 

@@ -31,8 +31,7 @@ from wikisync.site.facts import BrokenRef, FinishedFacts, PageView
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.loose import LooseStates
 from wikisync.site.search import SearchedBody
-from wikisync.site.search_texts import DocumentText
-from wikisync.site.search_words import document_words, packed_words
+from wikisync.site.search_words import DocumentText, document_words, packed_words
 
 
 class Reading(msgspec.Struct, frozen=True, array_like=True):

@@ -17,7 +17,7 @@ browser (``static/search.js`` of the theme) loads only what a query needs:
 ``p-<n>.js``
     the documents of 32 slots: which are there, and the bytes of all that follows; of
     each its title, address, headings, beginning, kilobytes of its texts and day of the
-    last change; then of each its texts, for snippets, packed (``search_texts``).  On
+    last change; then of each its texts, for snippets, packed (``search_words``).  On
     the web the browser reads only the parts that it needs.
 ``w-<key>.js``
     which documents are in one wiki, in a site of several.
@@ -48,8 +48,12 @@ from msgspec import Struct
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.site import search_terms
 from wikisync.site.addresses import quoted
-from wikisync.site.search_texts import DocumentText, json_bytes
-from wikisync.site.search_words import document_words, unpacked_words
+from wikisync.site.search_words import (
+    DocumentText,
+    document_words,
+    json_bytes,
+    unpacked_words,
+)
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
 DOCUMENTS_PER_SHARD = 32

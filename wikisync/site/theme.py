@@ -33,7 +33,7 @@ from wikisync.site import theme_layers
 from wikisync.site.addresses import ASSETS_FOLDER, root_url
 from wikisync.site.theme_checks import theme_problems
 from wikisync.site.theme_functions import theme_filters, theme_functions
-from wikisync.site.theme_manifest import (
+from wikisync.site.theme_layers import (
     THEME_API,
     OptionValue,
     did_you_mean,
@@ -167,8 +167,7 @@ class Theme:
         return theme_layers.decoded(self._static[name][1], name)
 
     def _flat_page(self, name: str, lang: str) -> FlatTemplate:
-        from wikisync.site.theme_compiled import kept_code
-        from wikisync.site.theme_flat import FlatTemplate, flat_code
+        from wikisync.site.theme_flat import FlatTemplate, flat_code, kept_code
 
         if (name, lang) not in self._flat_pages:
             env = self._environment
@@ -209,7 +208,7 @@ class Theme:
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
         # a subclass of Jinja's, so that it is loaded with it
-        from wikisync.site.theme_compiled import compiled_templates
+        from wikisync.site.theme_flat import compiled_templates
 
         class NoSuchValue(StrictUndefined):
             def __init__(self, hint: str | None = None, **names: Any) -> None:

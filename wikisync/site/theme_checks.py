@@ -9,8 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from wikisync.core.model import Problem
-from wikisync.site.theme_layers import Layer, builtin_folder, decoded, strings_of
-from wikisync.site.theme_manifest import did_you_mean
+from wikisync.site.theme_layers import (
+    Layer,
+    builtin_folder,
+    decoded,
+    did_you_mean,
+    strings_of,
+)
 
 _TAG = re.compile(
     r"\{#.*?(?:#\}|\Z)|\{%[-+]?\s*raw\s*[-+]?%\}.*?(?:\{%[-+]?\s*endraw\b|\Z)"
