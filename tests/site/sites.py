@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from tests.support.archive import tree_bytes, unpack
 from wikisync.core.model import WikiOwner
 from wikisync.site.build import build_site
+from wikisync.site.manifest import leave
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
-from wikisync.site.published import leave
 
 HOST = "https://gitlab.example.com"
 

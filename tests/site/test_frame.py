@@ -7,8 +7,8 @@ import pytest
 from tests.site.sites import wiki_source
 from wikisync.site.context import PageRef
 from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
+from wikisync.site.manifest import PublishedWiki
 from wikisync.site.model import SiteOptions
-from wikisync.site.published import PublishedWiki
 
 GROUP, PROJECT = wiki_source(Path(), "group:docs"), wiki_source(Path(), "docs/sub/b")
 WIKIS = [

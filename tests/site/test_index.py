@@ -10,9 +10,9 @@ from tests.support.archive import unpack
 from wikisync.core.messages import SilentProgress
 from wikisync.core.model import Slug
 from wikisync.site.cache import Cache, open_cache
-from wikisync.site.composing import site_addresses
 from wikisync.site.crosslinks import WikiTable, service_address
 from wikisync.site.facts import IndexedWiki
+from wikisync.site.frame import site_addresses
 from wikisync.site.index import Indexer
 from wikisync.site.model import SiteOptions
 from wikisync.site.sources import ScannedWiki, scan_wiki

@@ -12,11 +12,11 @@ from wikisync.site.context import LeftOut, NavNode
 from wikisync.site.navigation import (
     ReadingOrder,
     Tree,
-    folder_title,
     natural_key,
     reading_order,
     shared_out,
 )
+from wikisync.site.titles import folder_title
 
 
 def tree_of(*slugs: str, titles: dict[str, str] | None = None) -> Tree:

@@ -4,8 +4,8 @@ import pytest
 
 from tests.site.sites import Studio
 from wikisync.markup.record import TocEntry
+from wikisync.site.navigation import folding
 from wikisync.site.pages import BACKLINKS_MAX, toc_tree
-from wikisync.site.sidebars import folding
 
 
 def shape(entries: list[tuple[int, str]]) -> str:

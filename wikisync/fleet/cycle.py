@@ -62,9 +62,9 @@ from wikisync.site.bucket import (
 from wikisync.site.build import build_site
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.kept import SEARCHED_DOCUMENTS
+from wikisync.site.manifest import PublishedWiki
 from wikisync.site.mirror import Mirror, name_of, open_mirror
 from wikisync.site.model import SiteOptions, WikiSource
-from wikisync.site.published import PublishedWiki
 from wikisync.workspace.discovery import FoundWiki, is_switched_off, wiki_of
 from wikisync.workspace.mirroring import Mirroring
 from wikisync.workspace.pulled import PulledWiki

@@ -14,12 +14,18 @@ from pathlib import Path
 
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.errors import SiteError
-from wikisync.site import published
 from wikisync.site.addresses import wiki_prefix
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.last_build import NO_NOTE, BuildNote, LastBuild
+from wikisync.site.manifest import (
+    MayLeave,
+    PublishedWiki,
+    WikiIndex,
+    nothing_may_leave,
+    refuse_leaving,
+)
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource, options_text
 from wikisync.site.output import is_untouched, open_output
 from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
@@ -35,8 +41,8 @@ def build_site(
     options: SiteOptions,
     *,
     cache: Path,
-    may_leave: published.MayLeave = published.nothing_may_leave,
-    kept: Sequence[published.PublishedWiki] = (),
+    may_leave: MayLeave = nothing_may_leave,
+    kept: Sequence[PublishedWiki] = (),
     apart: Path | None = None,
     progress: Progress | None = None,
     clock: Callable[[], float] = time.time,
@@ -128,12 +134,12 @@ def build_site(
 
 def _refuse_leaving(
     scanned: Sequence[ScannedWiki],
-    kept: Sequence[published.PublishedWiki],
-    last: Sequence[published.PublishedWiki],
-    may_leave: published.MayLeave,
+    kept: Sequence[PublishedWiki],
+    last: Sequence[PublishedWiki],
+    may_leave: MayLeave,
 ) -> None:
     """Refuse to build where a wiki of the site would leave it that may not."""
-    staying = published.WikiIndex(
+    staying = WikiIndex(
         [
             *((one.source.owner, one.source.origin, one.page_count) for one in scanned),
             *((wiki.owner, wiki.origin, wiki.pages) for wiki in kept),
@@ -144,7 +150,7 @@ def _refuse_leaving(
         for wiki in last
         if wiki.pages and not staying.find(wiki.owner, wiki.origin)
     ]
-    published.refuse_leaving([wiki for wiki in gone if not may_leave(wiki)])
+    refuse_leaving([wiki for wiki in gone if not may_leave(wiki)])
 
 
 def checked_sources(

@@ -25,6 +25,7 @@ from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.crosslinks import WikiTable, service_address
 from wikisync.site.facts import IndexedWiki
+from wikisync.site.frame import site_addresses
 from wikisync.site.index import Indexer
 from wikisync.site.model import BrokenLink, SiteOptions, WikiSource
 from wikisync.site.preview.checks import FENCE, front_matter_checks
@@ -90,7 +91,7 @@ def check_wikis(
     def checked(store: Cache) -> CheckReport:
         found = read_wikis(sources, options, theme, shown, store)
         problems = (
-            *composing.site_problems(found.addresses, found.site.wikis, theme),
+            *composing.site_problems(found.site.wikis, theme),
             *_front_matter_problems(found),
         )
         external = tuple(_external(found)) if is_external else ()
@@ -178,7 +179,7 @@ def read_wikis(
         scan_wiki(source, store, page_templates=options.page_templates)
         for source in sources
     ]
-    addresses = composing.site_addresses(scanned, options)
+    addresses = site_addresses(scanned, options)
     table = WikiTable(
         map(service_address, sources), addresses, [wiki.loose for wiki in scanned]
     )

@@ -1,14 +1,11 @@
-"""From indexed wikis to composers of their pages: what a build and a preview share."""
+"""A site whose pages are all in memory: what a preview, a check and a book share."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
-from wikisync.core.model import Problem, Slug, split_extension
-from wikisync.core.versions import iso_time
-from wikisync.site import addresses as layout
+from wikisync.core.model import Problem, Slug
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.context import PageRef, SiteContext, WikiContext
 from wikisync.site.crosslinks import ItemKey
@@ -18,9 +15,8 @@ from wikisync.site.frame import SiteFrame
 from wikisync.site.index import Indexer
 from wikisync.site.model import SiteOptions
 from wikisync.site.pages import WikiPages
-from wikisync.site.published import PublishedWiki
-from wikisync.site.search import DocumentKey, SearchDocument, search_document
-from wikisync.site.sources import ScannedWiki
+from wikisync.site.report import search_keys
+from wikisync.site.search import SearchDocument, search_document
 from wikisync.site.theme import Theme
 
 
@@ -59,85 +55,17 @@ def composed_site(
     return ComposedSite(around.context, around.settings_key, around.contexts, composers)
 
 
-def site_addresses(
-    scanned: Sequence[ScannedWiki],
-    options: SiteOptions,
-    kept: Sequence[PublishedWiki] = (),
-    known: Sequence[WikiAddresses] = (),
-) -> list[WikiAddresses]:
-    """Output paths of all wikis but those kept; ``known`` as of the last build."""
-    is_dropped = options.drop_prefix
-    if is_dropped is None:
-        is_dropped = len(scanned) + len(kept) == 1
-    found = []
-    before = known or [layout.NO_ADDRESSES] * len(scanned)
-    for wiki, last in zip(scanned, before, strict=True):
-        addresses = layout.assign_addresses(
-            "" if is_dropped else layout.wiki_prefix(wiki.source.owner),
-            wiki.pages,
-            wiki.attachments,
-            wiki.beside,
-            last,
-            wiki.redirects,
-            source_extensions(wiki, options),
-        )
-        found.append(replace(addresses, left_out=wiki.left_out))
-    return found
-
-
-def source_extensions(wiki: ScannedWiki, options: SiteOptions) -> Mapping[Slug, str]:
-    """The extension of each page's file, where the site has the sources of a wiki."""
-    is_open = wiki.source.visibility == "public"
-    if not (is_open if options.sources is None else options.sources):
-        return {}
-    return {
-        slug: page.path[len(known[0]) :].lower()
-        for slug, page in wiki.pages.items()
-        if slug not in wiki.beside and (known := split_extension(page.path))
-    }
-
-
-def site_problems(
-    addresses: Sequence[WikiAddresses], composers: Sequence[WikiPages], theme: Theme
-) -> Iterator[Problem]:
+def site_problems(composers: Sequence[WikiPages], theme: Theme) -> Iterator[Problem]:
     """Everything that is wrong, the theme first, named so that it can be found."""
     yield from theme.problems
     for composer in composers:
-        yield from wiki_problems(addresses, composer)
-
-
-def wiki_problems(
-    addresses: Sequence[WikiAddresses], composer: WikiPages
-) -> Iterator[Problem]:
-    """What is wrong with one of the wikis that have these addresses."""
-    wiki = composer.wiki
-    where = f"{wiki.name}: " if len(addresses) > 1 else ""
-    for one in (
-        *wiki.scanned.problems,
-        *addresses[wiki.number].problems,
-        *(one for page in wiki.pages.values() for one in page.parsed.problems),
-        *composer.problems,
-    ):
-        yield replace(one, subject=where + one.subject)
+        yield from composer.problems
 
 
 def search_digest(composers: Sequence[WikiPages]) -> bytes:
     """Hash of everything that the search index is made from."""
     packed = map(msgspec.msgpack.encode, search_keys(composers))
     return hash_of(program_fingerprint(), *packed)
-
-
-def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
-    """What the search index takes: every page that is read but those beside others."""
-    for composer in composers:
-        wiki, beside = composer.label, composer.wiki.scanned.beside
-        urls, titles = composer.urls, composer.titles
-        for slug, page in composer.wiki.pages.items():
-            if slug not in beside and page.parsed_key:
-                time, parsed = page.source.dates.changed, page.parsed
-                day = (iso_time(time) or "")[:10] if time else ""
-                named = urls[slug], titles[slug], wiki, parsed.text_key
-                yield DocumentKey(*named, day, parsed.tags)
 
 
 def search_documents(

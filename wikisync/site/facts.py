@@ -21,8 +21,7 @@ from wikisync.folder.naming import is_unlisted
 from wikisync.markup.record import TocEntry
 from wikisync.site.crosslinks import is_elsewhere
 from wikisync.site.model import SourcePage
-from wikisync.site.navigation import folder_title
-from wikisync.site.titles import TITLE_CHARS_MAX, display_title, shortened
+from wikisync.site.titles import TITLE_CHARS_MAX, display_title, folder_title, shortened
 
 if TYPE_CHECKING:
     from wikisync.site.sources import ScannedWiki

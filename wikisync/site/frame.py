@@ -1,4 +1,4 @@
-"""What surrounds every page of a build: the site, its wikis and their groups."""
+"""What surrounds every page of a build: the site, its wikis, groups and addresses."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from wikisync.core.model import Slug, split_extension
 from wikisync.core.version import __version__
 from wikisync.core.versions import iso_time
 from wikisync.site import addresses as layout
 from wikisync.site import context as contexts
 from wikisync.site.crosslinks import service_address
 from wikisync.site.fingerprint import hash_of, program_fingerprint
+from wikisync.site.manifest import PublishedWiki
 from wikisync.site.model import SiteOptions, WikiInfo, WikiSource, options_text
 from wikisync.site.navigation import natural_key
-from wikisync.site.published import PublishedWiki
 from wikisync.site.sources import ScannedWiki
 
 RIGHT_TO_LEFT = frozenset(
@@ -39,6 +40,44 @@ def text_direction(text: str, usual: str) -> str:
     if right_to_left == kinds["L"]:
         return usual
     return "rtl" if right_to_left > kinds["L"] else "ltr"
+
+
+def site_addresses(
+    scanned: Sequence[ScannedWiki],
+    options: SiteOptions,
+    kept: Sequence[PublishedWiki] = (),
+    known: Sequence[layout.WikiAddresses] = (),
+) -> list[layout.WikiAddresses]:
+    """Output paths of all wikis but those kept; ``known`` as of the last build."""
+    is_dropped = options.drop_prefix
+    if is_dropped is None:
+        is_dropped = len(scanned) + len(kept) == 1
+    found = []
+    before = known or [layout.NO_ADDRESSES] * len(scanned)
+    for wiki, last in zip(scanned, before, strict=True):
+        addresses = layout.assign_addresses(
+            "" if is_dropped else layout.wiki_prefix(wiki.source.owner),
+            wiki.pages,
+            wiki.attachments,
+            wiki.beside,
+            last,
+            wiki.redirects,
+            source_extensions(wiki, options),
+        )
+        found.append(replace(addresses, left_out=wiki.left_out))
+    return found
+
+
+def source_extensions(wiki: ScannedWiki, options: SiteOptions) -> Mapping[Slug, str]:
+    """The extension of each page's file, where the site has the sources of a wiki."""
+    is_open = wiki.source.visibility == "public"
+    if not (is_open if options.sources is None else options.sources):
+        return {}
+    return {
+        slug: page.path[len(known[0]) :].lower()
+        for slug, page in wiki.pages.items()
+        if slug not in wiki.beside and (known := split_extension(page.path))
+    }
 
 
 class SiteFrame:

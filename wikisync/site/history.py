@@ -12,9 +12,7 @@ from pathlib import Path
 
 from wikisync.core.versions import Version, iso_time
 from wikisync.merging.diff import Hunk, changes, word_changes
-from wikisync.site.addresses import HISTORY_FOLDER
 from wikisync.site.context import VersionContext
-from wikisync.site.model import SourcePage
 
 DIFF_CHARS_MAX = 20_000
 """Shown of what is different between two versions."""
@@ -22,11 +20,6 @@ COMMIT_DIGITS = 8
 COUNTS_CACHED = 1024
 """A list of changes is made up to three times in one build."""
 _TAGS = {"-": "<del>{}</del>", "+": "<ins>{}</ins>"}
-
-
-def history_path(url: str, page: SourcePage, history: int) -> str | None:
-    """Output path of the versions of a page; None where there is nothing to compare."""
-    return HISTORY_FOLDER + url if history and page.dates.count > 1 else None
 
 
 def shown_versions(

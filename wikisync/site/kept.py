@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from wikisync.site import addresses as layout
 from wikisync.site.fingerprint import hash_of, program_fingerprint
+from wikisync.site.manifest import PublishedWiki
 from wikisync.site.output import Output
-from wikisync.site.published import PublishedWiki
 from wikisync.site.search import DocumentKey, SearchDocument, read_documents, value_of
 from wikisync.site.search_words import document_words, packed_words
 

@@ -1,28 +1,34 @@
 """The manifest of a site: the files that builds of ours put there, and its wikis.
 
 It is read as hostile input, and written a line for each file: there are many.
+
+A wiki leaves a site only where somebody said so: a list that came short, a token that
+lost a right and a folder that is empty look like a wiki that is gone.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
 from wikisync.core.decoding import json_decoder
-from wikisync.core.model import Digest
-from wikisync.errors import FolderError, SiteError
+from wikisync.core.model import Digest, OwnerKind, WikiOwner
+from wikisync.errors import FolderError, SiteError, UsageError
 from wikisync.folder.safe_open import read_below
 from wikisync.markup.file_types import OCTETS, OPENED, SAVED, file_extension
 from wikisync.site.addresses import MANIFEST
-from wikisync.site.published import PublishedWiki
+from wikisync.site.model import WikiInfo, WikiOrigin
 
+T = TypeVar("T")
+
+WIKIS_SHOWN_MAX = 10
+"""Wikis that a message names one by one."""
 MANIFEST_VERSION = 1
 MANIFEST_BYTES_MAX = 256 * 1024 * 1024
 """For a million files and more."""
 GENERATOR = "wikisync"
-
 FILES_PER_PART = 1000
 
 _TYPES: Mapping[str, str] = {
@@ -35,6 +41,80 @@ _TYPES: Mapping[str, str] = {
     ".xml": "application/xml",
 }
 """Content types by extension: tables of ours, since systems' tables differ."""
+_NO_NAMES = frozenset({"", ".", ".."})
+
+
+class PublishedWiki(WikiInfo, frozen=True, omit_defaults=True, kw_only=True):
+    """One wiki of a site."""
+
+    prefix: str
+    """Folder of its files in the site, with a slash behind; empty for the top."""
+    pages: int
+    changed: str = ""
+    """When a page of it changed last, where no page of it is there to tell."""
+    apart: str = ""
+    """Version of the site of its own that lies below the prefix, where it is one; this
+    site has none of its files."""
+
+    def __str__(self) -> str:
+        pages = "1 page" if self.pages == 1 else f"{self.pages} pages"
+        return f"the wiki of {self.owner} ({pages})"
+
+
+class WikiIndex(Generic[T]):
+    """Wikis of a service by what they are known by: the id, and else the path."""
+
+    def __init__(self, wikis: Iterable[tuple[WikiOwner, WikiOrigin, T]]) -> None:
+        self._by_id: dict[tuple[str, OwnerKind, int], T] = {}
+        self._by_path: dict[tuple[OwnerKind, str], list[tuple[WikiOrigin, T]]] = {}
+        for owner, origin, value in wikis:
+            if origin.id:
+                self._by_id[origin.service, owner.kind, origin.id] = value
+            at = self._by_path.setdefault((owner.kind, owner.full_path.casefold()), [])
+            at.append((origin, value))
+
+    def find(self, owner: WikiOwner, origin: WikiOrigin) -> T | None:
+        """What is known of a wiki; another project under its path is another wiki."""
+        found = self._by_id.get((origin.service, owner.kind, origin.id))
+        if origin.id and found is not None:
+            return found
+        for other, value in self._by_path.get(
+            (owner.kind, owner.full_path.casefold()), ()
+        ):
+            is_one_service = other.service == origin.service or not (
+                other.service and origin.service
+            )
+            if is_one_service and not (other.id and origin.id):
+                return value
+        return None
+
+
+MayLeave = Callable[[PublishedWiki], bool]
+"""Whether a wiki may be removed from the site."""
+
+
+def nothing_may_leave(_wiki: PublishedWiki) -> bool:
+    """What holds as long as nobody says otherwise."""
+    return False
+
+
+def leave(*, replaces: bool) -> MayLeave:
+    """What ``--replace`` says: every wiki may leave, or none."""
+    return (lambda _wiki: True) if replaces else nothing_may_leave
+
+
+def refuse_leaving(wikis: Sequence[PublishedWiki]) -> None:
+    """Raise ``UsageError`` if there are wikis that would be removed from a site."""
+    if not wikis:
+        return
+    named = [str(wiki) for wiki in wikis[:WIKIS_SHOWN_MAX]]
+    if len(wikis) > WIKIS_SHOWN_MAX:
+        named.append(f"{len(wikis) - WIKIS_SHOWN_MAX} more")
+    raise UsageError(
+        f"this would remove {', '.join(named)} from the site; nothing was changed",
+        hint="add --replace to remove it from the site,"
+        " or choose another folder with -o",
+    )
 
 
 class FileState(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -76,7 +156,6 @@ HeadT = TypeVar("HeadT", bound=ManifestHead)
 _HEADS = json_decoder(ManifestHead)
 _MANIFESTS = json_decoder(SiteManifest)
 _ENCODER = msgspec.json.Encoder()
-_NO_NAMES = frozenset({"", ".", ".."})
 
 
 def manifest_head(root: Path) -> ManifestHead | None:

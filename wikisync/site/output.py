@@ -31,9 +31,8 @@ from wikisync.folder.safe_open import opened_below, read_below, read_chunks
 from wikisync.site import manifest as manifests
 from wikisync.site import output_place
 from wikisync.site.addresses import MANIFEST
-from wikisync.site.manifest import FileState
+from wikisync.site.manifest import FileState, PublishedWiki
 from wikisync.site.output_place import Written
-from wikisync.site.published import PublishedWiki
 from wikisync.site.sources import SourceFile
 
 Files = Mapping[str, FileState]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -26,14 +26,13 @@ from wikisync.core.versions import Version, iso_time, pages_of
 from wikisync.markup.frontmatter import tags_of
 from wikisync.markup.resolve import finish_page
 from wikisync.site import context as contexts
-from wikisync.site.addresses import absolute_url, home_slug, tag_path
+from wikisync.site.addresses import HISTORY_FOLDER, absolute_url, home_slug, tag_path
 from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable, service_address
 from wikisync.site.facts import VIEWS
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.frame import SiteFrame, text_direction
-from wikisync.site.history import history_path, shown_versions
-from wikisync.site.navigation import ReadingOrder, Tree, natural_key
-from wikisync.site.sidebars import PagesBeside, apart
+from wikisync.site.history import shown_versions
+from wikisync.site.navigation import PagesBeside, ReadingOrder, Tree, apart, natural_key
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
 if TYPE_CHECKING:
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from wikisync.site.bodies import Bodies, Place
     from wikisync.site.facts import IndexedPage, IndexedWiki
     from wikisync.site.index import Indexer
+    from wikisync.site.model import SourcePage
     from wikisync.site.sources import SourceFile
 
 CHILDREN_MAX = 200
@@ -173,6 +173,7 @@ class WikiPages:
         self.label = around.labels[wiki.number]
         self.context = around.contexts[wiki.number]
         self._site = around.context
+        self._where = f"{wiki.name}: " if len(around.contexts) > 1 else ""
         self._indexer = indexer
         self._table = table = indexer.table
         source = wiki.scanned.source
@@ -249,9 +250,17 @@ class WikiPages:
         return other
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the wiki's sidebars and footers."""
-        return (*self._sidebars.problems, *self._footers.problems)
+    def problems(self) -> Iterator[Problem]:
+        """What is wrong with the wiki, named so that it can be found in the site."""
+        wiki = self.wiki
+        for one in (
+            *wiki.scanned.problems,
+            *self._table.addresses[wiki.number].problems,
+            *(one for page in wiki.pages.values() for one in page.parsed.problems),
+            *self._sidebars.problems,
+            *self._footers.problems,
+        ):
+            yield structs.replace(one, subject=self._where + one.subject)
 
     def reference(self, slug: Slug) -> contexts.PageRef:
         """A page as others of its wiki link to it; the same value each time."""
@@ -404,6 +413,11 @@ class WikiPages:
             is_seen=dates.is_seen,
             history_url=self.history_url(slug),
         )
+
+
+def history_path(url: str, page: SourcePage, history: int) -> str | None:
+    """Output path of the versions of a page; None where there is nothing to compare."""
+    return HISTORY_FOLDER + url if history and page.dates.count > 1 else None
 
 
 def by_title(one: contexts.PageRef | contexts.ListingItem) -> tuple[object, ...]:

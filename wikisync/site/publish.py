@@ -37,9 +37,9 @@ from wikisync.core.system.parallel import finish_in_thread
 from wikisync.core.system.processes import AsyncChild
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.site.build import build_site, checked_sources
+from wikisync.site.manifest import MayLeave, nothing_may_leave
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 from wikisync.site.output import open_output
-from wikisync.site.published import MayLeave, nothing_may_leave
 
 KEEP_DEFAULT = 1
 """Earlier versions that stay."""

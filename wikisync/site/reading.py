@@ -26,10 +26,9 @@ from wikisync.markup.source import clean_source
 from wikisync.site import titles
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.bodies import NO_PLACE, Bodies, Place
-from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
+from wikisync.site.crosslinks import LooseStates, PageUrls, SiteLinks, WikiTable
 from wikisync.site.facts import BrokenRef, FinishedFacts, PageView
 from wikisync.site.fingerprint import hash_of
-from wikisync.site.loose import LooseStates
 from wikisync.site.search import SearchedBody
 from wikisync.site.search_words import DocumentText, document_words, packed_words
 

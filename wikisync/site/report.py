@@ -1,15 +1,16 @@
-"""What pages add up to: backlinks, wanted pages, orphans, what is stale.  Pure.
+"""What pages add up to: backlinks, wanted pages, orphans, search, what is stale.  Pure.
 
 Everything is sorted, so that the same wikis always give the same report.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 import msgspec
 from msgspec import Struct
 
 from wikisync.core.model import Problem, Slug
+from wikisync.core.versions import iso_time
 from wikisync.markup.diagrams import DRAWING_BYTES_MAX
 from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import NO_ADDRESSES, WikiAddresses, home_slug
@@ -17,6 +18,7 @@ from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, place_of
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.model import BrokenLink
+from wikisync.site.pages import WikiPages
 from wikisync.site.search import DocumentKey
 from wikisync.site.sources import is_template
 
@@ -256,6 +258,19 @@ def _unreached(wiki: IndexedWiki) -> list[Slug]:
     return [
         slug for slug in wiki.pages if slug not in reached and not is_template(slug)
     ]
+
+
+def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
+    """What the search index takes: every page that is read but those beside others."""
+    for composer in composers:
+        wiki, beside = composer.label, composer.wiki.scanned.beside
+        urls, titles = composer.urls, composer.titles
+        for slug, page in composer.wiki.pages.items():
+            if slug not in beside and page.parsed_key:
+                time, parsed = page.source.dates.changed, page.parsed
+                day = (iso_time(time) or "")[:10] if time else ""
+                named = urls[slug], titles[slug], wiki, parsed.text_key
+                yield DocumentKey(*named, day, parsed.tags)
 
 
 def large_drawing(name: str) -> Problem:

@@ -37,8 +37,8 @@ from wikisync.markup.resolve import REASONS
 from wikisync.site import mirror
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
 from wikisync.site.cache import Cache
+from wikisync.site.crosslinks import LooseStates
 from wikisync.site.fingerprint import hash_of
-from wikisync.site.loose import LooseStates
 from wikisync.site.model import SourcePage, WikiSource
 
 UNREADABLE = model.Digest("unreadable")

@@ -33,3 +33,8 @@ def display_title(title: str, slug: Slug) -> str:
     title = " ".join(title.split()) or slug
     title = "Home" if title == slug == HOME else title
     return shortened(title, PAGE_TITLE_CHARS_MAX)
+
+
+def folder_title(path: str) -> str:
+    """Title of a folder without a page, and of a page that has no other one."""
+    return path.rpartition("/")[2].replace("-", " ").strip() or path

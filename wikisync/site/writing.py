@@ -20,25 +20,23 @@ from wikisync.core.model import Digest, Problem, Slug, digest_of
 from wikisync.markup.diagrams import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
 from wikisync.site import addresses as layout
-from wikisync.site import agents, composing, generated
+from wikisync.site import agents, generated
 from wikisync.site import report as reports
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache
-from wikisync.site.changes import atom_feed, changed_pages, newest
 from wikisync.site.context import ListingItem, PageRef, SiteContext, WikiContext
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import hash_of
-from wikisync.site.frame import SiteFrame, group_titles, is_top
-from wikisync.site.history import history_path
+from wikisync.site.frame import SiteFrame, group_titles, is_top, site_addresses
 from wikisync.site.index import Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.last_build import BuildNote, LastBuild
+from wikisync.site.manifest import PublishedWiki
 from wikisync.site.model import BrokenLink, SiteOptions, SourcePage
 from wikisync.site.output import Changes, Output
 from wikisync.site.output_place import Written
-from wikisync.site.pages import PageJob, SourceCopy, WikiFrame, WikiPages
-from wikisync.site.published import PublishedWiki
+from wikisync.site.pages import PageJob, SourceCopy, WikiFrame, WikiPages, history_path
 from wikisync.site.rendering import Setting, rendered_pages
 from wikisync.site.search import DocumentKey
 from wikisync.site.search_writing import search_beside
@@ -88,7 +86,7 @@ class SiteWriting:
         self._notes = [_NOTES.decode(one) if one else reports.NO_NOTE for one in packed]
         """Those of the last build, until their wiki is read."""
         known = [note.addresses for note in self._notes]
-        self._addresses = composing.site_addresses(scanned, options, kept, known)
+        self._addresses = site_addresses(scanned, options, kept, known)
         urls = [service_address(wiki.source) for wiki in scanned]
         beside = dict(chain.from_iterable(one.source.beside.items() for one in scanned))
         loose = [wiki.loose for wiki in scanned]
@@ -183,7 +181,7 @@ class SiteWriting:
             name = self._site.labels[number] if len(self._scanned) > 1 else ""
             items = _ITEMS.decode(note.changes)
             named = (replace(one, wiki=name) for one in items)
-            self._changes = newest(chain(self._changes, named))
+            self._changes = generated.newest(chain(self._changes, named))
         times = filter(None, (self._retry_at, note.retry_at))
         self._retry_at = min(times, default=0.0)
         for slug, page in note.references.items():
@@ -235,7 +233,7 @@ class SiteWriting:
             if page.finished.broken or page.finished.elsewhere
         } | {Slug(place.name) for place in links.unreached}
         retries = [page.parsed.retry_at for page in pages.values()]
-        changes = encoded(list(changed_pages(composer, self._translate)))
+        changes = encoded(list(generated.changed_pages(composer, self._translate)))
         is_bound = scanned.uncounted or any(page.is_bound for page in pages.values())
         note = reports.WikiNote(
             b"" if is_bound else inputs,
@@ -243,10 +241,10 @@ class SiteWriting:
             table,
             frame,
             self._addresses[number],
-            tuple(composing.wiki_problems(self._addresses, composer)),
+            tuple(composer.problems),
             min(filter(None, retries), default=0.0),
             links,
-            tuple(composing.search_keys([composer])),
+            tuple(reports.search_keys([composer])),
             tuple(wiki.linked),
             {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
             b"" if scanned.uncounted else scanned.history,
@@ -292,7 +290,7 @@ class SiteWriting:
                 self._put_generated(lists.of_wiki(composer))
                 wiki, site = composer.context, self._site.context
                 if wiki.feed_url != site.feed_url:
-                    items = list(changed_pages(composer, self._translate))
+                    items = list(generated.changed_pages(composer, self._translate))
                     title = f"{site.title}: {composer.label}"
                     self._put_feed(wiki, title, items, hash_of("feed"))
         for name in (*scanned.attachments, *self._linked[number]):
@@ -397,8 +395,10 @@ class SiteWriting:
         key: bytes = b"",
     ) -> None:
         if at.feed_url and at.changes_url:
-            named = {"at": at.feed_url, "page": at.changes_url}
-            text = atom_feed(title, items, **named, base=self._site.context.url)
+            base = self._site.context.url
+            text = generated.atom_feed(
+                title, items, at=at.feed_url, page=at.changes_url, base=base
+            )
             self._output.put(at.feed_url, text.encode(), key)
 
     def _put_generated(self, pages: Iterable[generated.GeneratedPage]) -> None:

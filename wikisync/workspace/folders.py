@@ -34,9 +34,9 @@ from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import holder_of, locked
 from wikisync.site import model
 from wikisync.site.build import build_site
+from wikisync.site.manifest import leave
 from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published, publish
-from wikisync.site.published import leave
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.plan import BasePage
 from wikisync.workspace.configured import no_wiki, read_config, workspace_above

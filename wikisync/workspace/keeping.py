@@ -23,9 +23,9 @@ from msgspec import Struct, field
 from wikisync.api.client import Client
 from wikisync.core.model import Problem, WikiOwner, removals_max
 from wikisync.errors import NotFound, RemoteError, UsageError
+from wikisync.site.manifest import PublishedWiki, WikiIndex, refuse_leaving
 from wikisync.site.mirror import Mirror, name_of
 from wikisync.site.model import WikiInfo, WikiSource
-from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
 from wikisync.workspace.discovery import Found, FoundWiki, is_switched_off, wiki_of
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.pulled import Pulled

@@ -276,7 +276,7 @@ class Book:
     def report(self) -> BuildReport:
         """What is wrong with the wikis, and how many pages the document has."""
         read = self._read
-        problems = site_problems(read.addresses, read.site.wikis, self.theme)
+        problems = site_problems(read.site.wikis, self.theme)
         return BuildReport(
             pages=self.page_count,
             written=1,

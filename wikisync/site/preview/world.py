@@ -26,22 +26,15 @@ from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import INDEX_PAGE, NOT_FOUND_PAGE, WikiAddresses, page_path
 from wikisync.site.attempts import Attempts
-from wikisync.site.changes import changed_pages, newest
-from wikisync.site.composing import (
-    ComposedSite,
-    composed_site,
-    search_keys,
-    site_addresses,
-    site_problems,
-)
+from wikisync.site.composing import ComposedSite, composed_site, site_problems
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
-from wikisync.site.frame import group_titles, is_top
-from wikisync.site.generated import GeneratedPages
+from wikisync.site.frame import group_titles, is_top, site_addresses
+from wikisync.site.generated import GeneratedPages, changed_pages, newest
 from wikisync.site.index import Indexer
 from wikisync.site.model import SourcePage
 from wikisync.site.preview.checks import front_matter_checks, page_checks
-from wikisync.site.report import LinkReport, link_report
+from wikisync.site.report import LinkReport, link_report, search_keys
 from wikisync.site.sources import (
     ScannedWiki,
     SourceFile,
@@ -150,8 +143,7 @@ class World(Struct, frozen=True, dict=True):
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Everything that a build would report."""
-        addresses = self.layout.addresses
-        return tuple(site_problems(addresses, self.site.wikis, self.theme))
+        return tuple(site_problems(self.site.wikis, self.theme))
 
     @cached_property
     def generated(self) -> Mapping[str, GeneratedPage]:
