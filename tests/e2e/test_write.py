@@ -21,6 +21,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 CLIENT_BYTES = 10_085
 """Of the script that a page loads, and had before there was an editor."""
+LEFT_OUT = """() => [...document.querySelectorAll("main *")].filter(
+    (it) => getComputedStyle(it).contentVisibility === "auto").length"""
+"""How many elements the browser may leave out while they are not in view."""
 
 
 # Writing ---------------------------------------------------------------------------
@@ -63,13 +66,19 @@ async def test_of_a_big_page_what_is_typed_is_shown_first(
         await page.keyboard.press("End")
         await page.keyboard.type("!\n\nNew **words**.")
         await author.shown("New words.")
-        texts = await page.locator("article > p").all_inner_texts()
+        texts = await page.locator("article p").all_inner_texts()
         assert texts[3:6] == [
             "Paragraph 3 has some words.!",
             "New words.",
             "Paragraph 4 has some words.",
         ]
         assert len(texts) == 4001
+        # the browser looks at each of them in each frame
+        assert await page.evaluate(LEFT_OUT) < 100
+        await author.button("Close the editor").click()
+        await author.button("Drop it").click()
+        await author.shown("Paragraph 3 has some words.")
+        assert await page.locator("article > p").count() == 4000
         await page.close()
 
 

@@ -22,6 +22,8 @@ const BIG = 100_000;
 const REST_MS = 1500;
 // So many blocks a key may change; those of a page that is loaded are more.
 const FEW = 10;
+const PART = "wikisync-part";
+const PART_MAX = 50;
 
 const SHEET = `
 	.write { position: fixed; inset: 0 50% 0 0; contain: strict; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 0.875rem/1.45 system-ui, sans-serif;
@@ -62,7 +64,9 @@ const PAGE_SHEET = `
 	html.wikisync-writing, html.wikisync-writing body { overflow: hidden; }
 	html.wikisync-writing main { contain: strict; position: fixed !important; inset: 0 0 0 50% !important; z-index: 2147483644; display: block !important; box-sizing: border-box; margin: 0 !important; max-width: none !important; width: auto !important; padding: 20px 28px 80px !important; overflow: auto !important; }
 	html.wikisync-writing main :is(nav, aside, details:has(nav)) { display: none; }
-	html.wikisync-big main article > * { content-visibility: auto; contain-intrinsic-height: auto 4em; }
+	html.wikisync-big main :is(article > *, wikisync-part) { content-visibility: auto; contain-intrinsic-height: auto 4em; }
+	html.wikisync-big main article > :is(h1, h2, h3, h4, h5, h6) { content-visibility: visible; }
+	wikisync-part { display: block; } wikisync-part:empty { display: none; }
 	@media (max-width: 50rem) { html.wikisync-writing main { inset: 3.4rem 0 0 0 !important; padding: 12px 16px 80px !important; z-index: 2147483643; } }
 `;
 
@@ -194,6 +198,7 @@ class Editor extends Desk {
 			for (const other of one.parentElement.children) if (other !== one && other !== this.page.host && !other.inert) this.inert.push(other);
 		for (const other of this.inert) other.inert = true;
 		this.main = main;
+		this.group();
 		const shade = () => {
 			main.style.background = getComputedStyle(document.body).backgroundColor;
 			this.box.classList.toggle("dark", (this.dark = isDark(main.style.background)));
@@ -235,6 +240,7 @@ class Editor extends Desk {
 		this.view?.destroy();
 		this.box?.remove();
 		for (const other of this.inert || []) other.inert = false;
+		this.ungroup();
 		if (this.main) this.main.style.background = "";
 		document.documentElement.classList.remove("wikisync-writing", "wikisync-big");
 		document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== this.pageSheet);
@@ -295,8 +301,9 @@ class Editor extends Desk {
 
 	changed() {
 		this.saveButton.disabled = !this.isDirty;
-		// also of one who types without a rest
-		this.keeping ??= setTimeout(() => this.keep(), this.view.state.doc.length > BIG ? REST_MS : KEEP_MS);
+		// also of one who types without a rest; a big one takes as long as a frame
+		const [wait, rest] = this.view.state.doc.length > BIG ? [REST_MS, globalThis.requestIdleCallback] : [KEEP_MS];
+		this.keeping ??= setTimeout(() => (rest ? rest(() => this.keep(), { timeout: REST_MS }) : this.keep()), wait);
 		if (this.isDue) return;
 		this.isDue = true;
 		this.render(Math.min(Math.max(this.took, RENDER_MS), REST_MS));
@@ -347,8 +354,11 @@ class Editor extends Desk {
 	showDraft(draft, marks) {
 		const top = this.main.scrollTop;
 		const made = (html) => new DOMParser().parseFromString(html, "text/html");
-		if (draft.html) this.page.exchange(made(draft.html), null);
-		else if (!this.exchangeBlocks(draft.count, draft.changes.map(([from, to, html]) => [from, to, [...made(html).body.children]]))) return false;
+		if (draft.html) {
+			this.ungroup();
+			this.page.exchange(made(draft.html), null);
+			this.group();
+		} else if (!this.exchangeBlocks(draft.count, draft.changes.map(([from, to, html]) => [from, to, [...made(html).body.children]]))) return false;
 		this.known = draft.key;
 		this.shown = "";
 		if (draft.is_whole) {
@@ -362,12 +372,43 @@ class Editor extends Desk {
 		return true;
 	}
 
-	exchangeBlocks(count, changes) {
+	// The blocks of the page, and what comes after them.
+	blocks() {
 		const comments = document.createTreeWalker(this.main, NodeFilter.SHOW_COMMENT);
 		while (comments.nextNode() && comments.currentNode.data !== "blocks");
 		const there = [];
 		let at = comments.currentNode;
-		for (; at && at.data !== "end"; at = at.nextSibling) if (at.localName) there.push(at);
+		for (; at && at.data !== "end"; at = at.nextSibling) {
+			if (at.localName === PART) there.push(...at.children);
+			else if (at.localName) there.push(at);
+		}
+		return [there, at];
+	}
+
+	// In each frame the browser looks at all that it may leave out: of a big page, at few
+	// parts instead of thousands of blocks.  Headings stay, as the theme measures them.
+	group() {
+		const [blocks, end] = this.blocks();
+		if (!end || !document.documentElement.classList.contains("wikisync-big")) return;
+		let part = null;
+		for (const block of blocks) {
+			if (/^h\d$/.test(block.localName)) part = null;
+			else if (part && part.childElementCount < PART_MAX) part.append(block);
+			else {
+				part = this.make(PART);
+				block.replaceWith(part);
+				part.append(block);
+			}
+		}
+		for (const one of this.main.querySelectorAll(PART)) one.style.containIntrinsicHeight = `auto ${4 * one.childElementCount}em`;
+	}
+
+	ungroup() {
+		for (const part of this.main?.querySelectorAll(PART) ?? []) part.replaceWith(...part.children);
+	}
+
+	exchangeBlocks(count, changes) {
+		const [there, at] = this.blocks();
 		// a script of the theme may have done more than to wrap them
 		if (!at || there.length !== count) return false;
 		if (changes.length) this.isFresh = true;
