@@ -136,8 +136,10 @@ onresize = fit;
 onkeydown = (event) => {
 	if (event.key === "Enter" && event.target.matches("#siteNav, #siteToc")) event.target.click();
 	if (event.key === "Escape") all(".menu-box").map((box) => (box.checked = false));
+	if (event.ctrlKey ? event.key !== "k" : event.key !== "/" || event.target.closest("input, select")) return;
+	// this lays out the page
 	const field = all("input[name=q]").find((it) => it.offsetParent);
-	if (!field || (event.ctrlKey ? event.key !== "k" : event.key !== "/" || event.target.closest("input, select"))) return;
+	if (!field) return;
 	event.preventDefault();
 	field.select();
 };

@@ -240,7 +240,6 @@ class Editor extends Desk {
 		this.view?.destroy();
 		this.box?.remove();
 		for (const other of this.inert || []) other.inert = false;
-		this.ungroup();
 		if (this.main) this.main.style.background = "";
 		document.documentElement.classList.remove("wikisync-writing", "wikisync-big");
 		document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== this.pageSheet);
@@ -355,7 +354,6 @@ class Editor extends Desk {
 		const top = this.main.scrollTop;
 		const made = (html) => new DOMParser().parseFromString(html, "text/html");
 		if (draft.html) {
-			this.ungroup();
 			this.page.exchange(made(draft.html), null);
 			this.group();
 		} else if (!this.exchangeBlocks(draft.count, draft.changes.map(([from, to, html]) => [from, to, [...made(html).body.children]]))) return false;
@@ -401,10 +399,6 @@ class Editor extends Desk {
 			}
 		}
 		for (const one of this.main.querySelectorAll(PART)) one.style.containIntrinsicHeight = `auto ${4 * one.childElementCount}em`;
-	}
-
-	ungroup() {
-		for (const part of this.main?.querySelectorAll(PART) ?? []) part.replaceWith(...part.children);
 	}
 
 	exchangeBlocks(count, changes) {
