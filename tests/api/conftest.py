@@ -81,10 +81,5 @@ def wiki(client: Client) -> Wiki:
 
 
 @pytest.fixture
-def group_wiki(client: Client) -> Wiki:
-    return Wiki(client, WikiOwner("group", "docs"), 3)
-
-
-@pytest.fixture
 def projects(client: Client) -> Projects:
     return Projects(client)

@@ -33,19 +33,6 @@ async def numbers(client: Client, **options: Any) -> list[int]:
     return [found.id async for found in client.projects(**options)]
 
 
-async def test_the_probes_of_a_service(client: Client, network: PlayedNetwork) -> None:
-    network.get(VERSION, payload={"version": "17.0.0", "revision": "abc"})
-    network.get(f"{API}/user", payload={"id": 1, "username": "maria"})
-    network.get(
-        f"{API}/personal_access_tokens/self",
-        payload={"id": 5, "scopes": ["api"], "expires_at": "2027-01-01"},
-    )
-
-    assert (await client.version()).revision == "abc"
-    assert (await client.current_user()).username == "maria"
-    assert (await client.current_token()).scopes == ("api",)
-
-
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 408])
 async def test_a_read_that_failed_on_the_way_is_repeated(
     status: int, client: Client, network: PlayedNetwork, time: FakeTime
@@ -219,17 +206,6 @@ async def test_a_list_is_followed_by_the_query_of_its_links(
         assert await numbers(client) == [1, 2, 3]
 
 
-async def test_a_list_is_followed_by_the_number_of_its_next_page(
-    client: Client, network: PlayedNetwork
-) -> None:
-    groups = f"{API}/groups?per_page=100"
-    group = {"id": 1, "full_path": "docs"}
-    network.get(groups, payload=[group], headers={"X-Next-Page": "2"})
-    network.get(f"{groups}&page=2", payload=[group], headers={"X-Next-Page": ""})
-
-    assert len([found async for found in client.groups()]) == 2
-
-
 async def test_a_list_that_leads_round_in_a_circle_is_an_error(
     client: Client, network: PlayedNetwork
 ) -> None:
@@ -305,19 +281,6 @@ async def test_what_belongs_to_a_group_is_listed_with_its_subgroups(
     assert (projects, groups) == ([1], ["docs/deep/down"])
 
 
-async def test_a_missing_group_is_named(client: Client, network: PlayedNetwork) -> None:
-    network.get(
-        f"{API}/groups/docs%2Fdeep?with_projects=false",
-        status=404,
-        payload={"message": "404 Group Not Found"},
-    )
-
-    with pytest.raises(
-        errors.NotFound, match="group docs/deep does not exist or is hidden"
-    ):
-        await client.group("docs/deep")
-
-
 @pytest.mark.parametrize(
     ("owner", "address"),
     [
@@ -334,19 +297,6 @@ async def test_the_address_of_a_wikis_owner_is_read_from_whatever_else_is_told(
     found = await client.address_of(owner.kind, owner.full_path)
 
     assert (found.id, found.path) == (7, "")
-
-
-async def test_a_dead_token_ends_the_work(
-    client: Client, network: PlayedNetwork
-) -> None:
-    network.get(
-        re.compile(".*"),
-        status=401,
-        payload={"error": "invalid_token", "error_description": "Token is expired."},
-    )
-
-    with pytest.raises(errors.AuthenticationFailed, match="the token has expired"):
-        await client.project(7)
 
 
 def test_a_client_shows_its_service_but_not_its_token(make_client: ClientMaker) -> None:

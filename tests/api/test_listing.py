@@ -8,7 +8,7 @@ from tests.api.conftest import SERVICE
 from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
 from wikisync.api.exchange import Purpose, Request
-from wikisync.api.listing import Listing
+from wikisync.api.listing import Listing, next_query, total_of
 from wikisync.contract.schema import UserRecord
 from wikisync.errors import ProtocolViolation, Rejected
 
@@ -59,15 +59,6 @@ async def test_the_total_costs_no_request_of_its_own(
     assert len(network.requests) == 2
 
 
-@pytest.mark.parametrize("total", ["", "many", "²", "9" * 40])
-async def test_a_total_that_is_none_is_unknown(
-    total: str, client: Client, network: PlayedNetwork
-) -> None:
-    play(network, "page=1", 1, X_Total=total)
-
-    assert await listing(client).total() is None
-
-
 async def test_one_page_is_not_followed(client: Client, network: PlayedNetwork) -> None:
     play(network, "page=7", 1, 2, X_Next_Page=8)
 
@@ -84,14 +75,30 @@ async def test_other_refusals_are_no_end_of_paging(
         await ids(listing(client))
 
 
-async def test_keyset_paging_has_no_end(client: Client, network: PlayedNetwork) -> None:
-    link = f'<{SERVICE}{PATH}?pagination=keyset&id_after=2>; rel="next"'
-    play(network, "pagination=keyset", 1, 2, Link=link)
-    play(network, "pagination=keyset&id_after=2", 3)
+NEXT = '<https://inside:8443/api/v4/projects?id_after=9&sort=asc>; rel="next"'
 
-    found = listing(client, "pagination=keyset")
 
-    assert await ids(found) == [1, 2, 3]
+@pytest.mark.parametrize(
+    "link",
+    [
+        NEXT,
+        f'<https://h/p?page=1>; rel="first", {NEXT}, <https://h/p?page=9>; rel="last"',
+        NEXT.replace('"', ""),
+        NEXT.replace('"next"', '"last next"'),
+        NEXT.replace('; rel="next"', '; title="a, b"; REL="Next"'),
+        NEXT.replace(">", "#part>"),
+    ],
+)
+def test_the_query_of_the_next_link_is_taken(link: str) -> None:
+    assert next_query({"link": link}, "sort=asc") == "id_after=9&sort=asc"
+
+
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [("12", 12), (" 0 ", 0), ("", None), ("-1", None), ("²", None), ("9" * 20, None)],
+)
+def test_total_is_known_where_the_service_counts(text: str, total: int | None) -> None:
+    assert total_of({"x-total": text}) == total
 
 
 # -- parts that do not say whether they are the last --------------------------------

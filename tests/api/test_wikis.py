@@ -14,13 +14,7 @@ from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, WikiOwner
-from wikisync.errors import (
-    FolderError,
-    NotFound,
-    PermissionDenied,
-    ProtocolViolation,
-    Rejected,
-)
+from wikisync.errors import FolderError, NotFound, ProtocolViolation, Rejected
 
 PAGES = f"{SERVICE}/api/v4/projects/7/wikis"
 HOME = {"slug": "home", "format": "markdown", "title": "home", "content": "text"}
@@ -50,12 +44,6 @@ async def test_a_list_with_content(wiki: Wiki, network: PlayedNetwork) -> None:
     assert page.content == "text"
 
 
-async def test_an_empty_wiki_has_no_pages(wiki: Wiki, network: PlayedNetwork) -> None:
-    network.get(PAGES, payload=[], repeat=True)
-
-    assert await wiki.list_pages() == ()
-
-
 async def test_a_list_that_did_not_change_is_not_sent_again(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
@@ -77,33 +65,6 @@ async def test_not_modified_without_a_question_is_an_error(
 
     with pytest.raises(ProtocolViolation, match="unexpected status 304"):
         await wired_wiki.list_pages()
-
-
-@pytest.mark.parametrize(
-    ("status", "payload", "error", "message"),
-    [
-        (
-            403,
-            "403 Forbidden",
-            PermissionDenied,
-            "group docs: its wiki is not available",
-        ),
-        (404, "404 Group Not Found", NotFound, "group docs does not exist or is hid"),
-    ],
-)
-async def test_errors_of_a_group_wiki_name_the_group(
-    status: int,
-    payload: str,
-    error: type[Exception],
-    message: str,
-    group_wiki: Wiki,
-    network: PlayedNetwork,
-) -> None:
-    url = f"{SERVICE}/api/v4/groups/3/wikis"
-    network.get(url, status=status, payload={"message": payload})
-
-    with pytest.raises(error, match=message):
-        await group_wiki.list_pages()
 
 
 async def test_a_page_can_be_had_as_html_and_as_of_a_version(
@@ -263,15 +224,6 @@ async def test_a_page_of_six_megabytes_is_sent_whole(
     assert len(wire.requests[0].body) == 6_000_014
 
 
-async def test_a_rename_onto_another_page_is_a_refusal(
-    wiki: Wiki, network: PlayedNetwork
-) -> None:
-    network.put(f"{PAGES}/home", body="null")
-
-    with pytest.raises(Rejected, match="did not return the page"):
-        await wiki.edit_page("home", title="other")
-
-
 async def test_a_message_a_commit_and_a_title_are_sent_where_they_are_given(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
@@ -288,15 +240,6 @@ async def test_a_message_a_commit_and_a_title_are_sent_where_they_are_given(
     assert edited == sent | {"content": "x", "last_commit_sha": "c0"}
     with pytest.raises(Rejected, match="no change is given"):
         await wired_wiki.edit_page("home", **about)
-
-
-async def test_a_create_answered_by_a_web_page_did_not_happen(
-    wiki: Wiki, network: PlayedNetwork
-) -> None:
-    network.post(PAGES, body="<html>", content_type="text/html")
-
-    with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
-        await wiki.create_page("home", "text")
 
 
 async def test_a_delete_has_no_answer(wiki: Wiki, network: PlayedNetwork) -> None:

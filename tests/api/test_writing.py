@@ -16,7 +16,7 @@ from wikisync.api.exchange import Request
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import AttachmentPath, Format, Page, Slug, WikiOwner, digest_of
-from wikisync.errors import PermissionDenied, PreconditionFailed, Rejected
+from wikisync.errors import PreconditionFailed, Rejected
 
 OWNER = WikiOwner("project", "docs/handbook")
 HOME, DIR_A = Slug("home"), Slug("dir/a")
@@ -509,14 +509,3 @@ async def test_name_that_the_service_does_not_take_is_refused_with_its_words(
         await replica.write(page("templates", "x"), expected=None)
     with pytest.raises(Rejected, match="reserved name"):
         await replica.move(HOME, Slug("new"), expected=digest_of("hello"))
-
-
-async def test_removal_that_the_role_does_not_allow_is_told(
-    service: EmbeddedService,
-) -> None:
-    token = await service.add_user("dev")
-    await service.add_member(OWNER.full_path, "dev", 30)
-    async with Client(service.url, token) as client:
-        replica = WikiReplica(Wiki(client, OWNER))
-        with pytest.raises(PermissionDenied):
-            await replica.delete(HOME, expected=digest_of("hello"))

@@ -50,25 +50,6 @@ async def test_the_service_tells_its_version_and_who_we_are(client: Client) -> N
     assert "api" in (await client.current_token()).scopes
 
 
-async def test_a_project_by_path_and_by_number(client: Client) -> None:
-    by_path = await client.project("docs/handbook")
-    by_number = await client.project(by_path.id)
-
-    assert by_path == by_number
-    assert by_path.path_with_namespace == "docs/handbook"
-    assert by_path.visibility == "private"
-    assert by_path.wiki_access_level == "enabled"
-
-
-async def test_a_group_by_path_and_by_number(client: Client) -> None:
-    by_path = await client.group("docs/a/deep")
-    by_number = await client.group(by_path.id)
-
-    assert by_path == by_number
-    assert by_path.full_path == "docs/a/deep"
-    assert by_path.parent_id == (await client.group("docs/a")).id
-
-
 @pytest.mark.parametrize("path", ["no/such", "docs/handbook/", "docs%2Fhandbook"])
 async def test_a_missing_project_is_named(path: str, client: Client) -> None:
     with pytest.raises(NotFound, match=f"project {path} does not exist or is hidden"):

@@ -47,18 +47,6 @@ async def test_address_of_a_project_is_cloned(
     assert not (folder / "home.md").exists()
 
 
-async def test_project_made_with_a_readme_is_cloned(
-    service: EmbeddedService, api: Api, tmp_path: Path
-) -> None:
-    body = {"name": "fresh", "initialize_with_readme": True}
-    made = await api.post("/api/v4/projects", json=body)
-    address = with_token(made.json["http_url_to_repo"], service.token)
-
-    folder = await clone(address, tmp_path / "code")
-
-    assert (folder / "README.md").exists()
-
-
 @pytest.mark.parametrize("branch", ["main", "trunk"])
 async def test_empty_project_is_cloned_and_filled(
     handbook: EmbeddedService, api: Api, tmp_path: Path, branch: str

@@ -129,16 +129,6 @@ async def test_projects_of_a_group(service: EmbeddedService, api: Api) -> None:
     assert await paths(api, f"{below}&search=note", "path") == ["notes"]
 
 
-async def test_lists_are_paginated(service: EmbeddedService, api: Api) -> None:
-    await filled(service)
-
-    answer = await api.get(f"{GROUPS}/docs/descendant_groups?per_page=1")
-
-    assert len(answer.json) == 1
-    assert answer.headers["X-Total"] == "2"
-    assert 'rel="next"' in answer.headers["Link"]
-
-
 async def test_hidden_group_is_not_found(service: EmbeddedService, api: Api) -> None:
     await filled(service)
 
@@ -147,13 +137,3 @@ async def test_hidden_group_is_not_found(service: EmbeddedService, api: Api) -> 
 
         assert answer.status == 404, tail
         assert answer.json == {"message": "404 Group Not Found"}
-
-
-async def test_group_wiki_that_is_off_is_forbidden(
-    service: EmbeddedService, api: Api
-) -> None:
-    await filled(service)
-
-    answer = await api.get(f"{GROUPS}/docs%2Fteam%2Finner/wikis")
-
-    assert (answer.status, answer.json) == (403, {"message": "403 Forbidden"})

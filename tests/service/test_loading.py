@@ -1,4 +1,4 @@
-"""Loading folders: pages by name, attachments, again and again."""
+"""Loading folders: the manifest, pages by name, attachments, again and again."""
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from tests.support.service import EmbeddedService
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.core.model import WikiOwner
 from wikisync.errors import ServiceError
+from wikisync.service.loading import parse_manifest
 from wikisync.service.tables import Tables
 
 UPLOAD = "uploads/0123456789abcdef0123456789abcdef/pic.png"
@@ -243,3 +244,73 @@ async def test_missing_folder_is_named(
 ) -> None:
     with pytest.raises(ServiceError, match=r"no folder .*/nowhere to load"):
         await service.load_folder(tmp_path / "nowhere")
+
+
+GOOD = """
+[[user]]
+username = "dana"
+admin = true
+
+[[group]]
+path = "docs"
+wiki = "docs"
+members = { dana = "planner" }
+
+[[project]]
+path = "docs/handbook"
+description = "A book"
+visibility = "internal"
+wiki = "handbook"
+archived = true
+"""
+
+
+def test_manifest_is_read() -> None:
+    manifest = parse_manifest(GOOD, "service.toml")
+
+    assert manifest.user[0].admin
+    assert manifest.group[0].members == {"dana": "planner"}
+    assert manifest.project[0].visibility == "internal"
+    assert (manifest.group[0].visibility, manifest.project[0].wiki) == (
+        "private",
+        "handbook",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("[[projcet]]\npath = 'a/b'", "unknown field `projcet`", None),
+        (
+            "[[project]]\npath = 'a/b'\nvisibility = 'secret'",
+            "Invalid enum value 'secret' - at `$.project[0].visibility`",
+            None,
+        ),
+        ("[[group]]\nname = 'x'", "missing required field `path`", None),
+        (
+            "[[group]]\npath = '../x'",
+            "group[0].path: '../x' is not a path",
+            "use letters",
+        ),
+        (
+            "[[group]]\npath = 'a'\n[[project]]\npath = 'A'",
+            "project[0].path: A comes twice",
+            None,
+        ),
+        (
+            "[[group]]\npath = 'a'\nmembers = { eve = 'guest' }",
+            "group[0].members.eve: no such user",
+            "add [[user]]",
+        ),
+        ("[[group", "service.toml is not TOML", None),
+    ],
+)
+def test_wrong_manifest_names_the_place(
+    text: str, message: str, hint: str | None
+) -> None:
+    with pytest.raises(ServiceError) as error:
+        parse_manifest(text, "service.toml")
+
+    assert error.value.message.startswith("service.toml")
+    assert message in error.value.message
+    assert (error.value.hint or "").startswith(hint or "")

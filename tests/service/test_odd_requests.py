@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.service.conftest import Api
-from tests.support.service import EmbeddedService
 from wikisync.contract.parameters import parameters_of
 from wikisync.contract.routes import ENDPOINTS, Endpoint
 
@@ -220,16 +219,6 @@ async def test_query_that_makes_no_sense_is_refused(api: Api) -> None:
         answer = await api.get(f"{PROJECTS}?{query}")
 
         assert (answer.status, answer.json) == (status, {"error": error}), query
-
-
-async def test_page_before_the_first_is_the_first(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/a")
-
-    answer = await api.get(f"{PROJECTS}?page=-3")
-
-    assert (answer.headers["X-Page"], len(answer.json)) == ("1", 1)
 
 
 async def test_page_at_the_limit_is_answered(api: Api) -> None:

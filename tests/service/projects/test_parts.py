@@ -114,20 +114,6 @@ async def test_branches_are_told_with_their_commits(
 
 
 @pytest.mark.usefixtures("project")
-async def test_members_are_those_of_the_project_itself(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_user("anna")
-    await service.add_user("bert")
-    await service.add_member("docs/handbook", "anna", AccessLevel.REPORTER)
-    await service.add_member("docs", "bert", AccessLevel.OWNER)
-
-    found = (await api.get(f"{SHOWN}/members")).json
-
-    assert [(one["username"], one["access_level"]) for one in found] == [("anna", 20)]
-
-
-@pytest.mark.usefixtures("project")
 async def test_commit_with_odd_bytes_and_times_is_told(
     service: EmbeddedService, api: Api
 ) -> None:

@@ -158,21 +158,6 @@ async def test_membership_counts_inherited_levels(
     assert await paths(person, "min_access_level=30") == []
 
 
-async def test_list_is_paginated_with_links_that_lead_on(
-    service: EmbeddedService, api: Api
-) -> None:
-    await filled(service)
-
-    first = await api.get(f"{PROJECTS}?per_page=2&order_by=path&sort=asc")
-    link = first.headers["Link"].split(";")[0].strip("<>")
-    second = await api.get(link.removeprefix(service.url))
-
-    assert [project["path"] for project in first.json] == ["alpha", "beta"]
-    assert (first.headers["X-Total"], first.headers["X-Next-Page"]) == ("3", "2")
-    assert [project["path"] for project in second.json] == ["gamma"]
-    assert second.headers["X-Next-Page"] == ""
-
-
 async def test_own_namespace_makes_an_owner(service: EmbeddedService, api: Api) -> None:
     person = api.as_user(await service.add_user("dana"))
     await service.add_project("dana/notes", {"home": "x"})
