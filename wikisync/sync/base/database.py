@@ -138,11 +138,6 @@ class Database:
         if found is not exc:
             raise found from exc
 
-    def execute(self, statement: str, values: Sequence[object]) -> None:
-        """Carry out one statement, as a transaction or a part of one."""
-        with self.transaction() as connection:
-            connection.execute(statement, values)
-
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All of what is written inside, or nothing; in another one a part of that.
@@ -332,7 +327,8 @@ class WikiRows:
         values = [_as_json(getattr(self._memory, name)) for name in names]
         columns = ", ".join(f"{name} = ?" for name in names)
         update = f"UPDATE wiki SET {columns} WHERE id = ?"  # noqa: S608 - ours
-        self._database.execute(update, (*values, self.number))
+        with self._database.transaction() as connection:
+            connection.execute(update, (*values, self.number))
         self._changed.clear()
 
     @contextlib.contextmanager
@@ -379,8 +375,8 @@ class WikiRows:
         return self._once(table, lambda: bool(self._rows(query)[0][0]))
 
     def _write(self, table: str, statement: str, *more: object) -> None:
-        self._database.execute(statement, (self.number, *more))
-        self._kept.pop(table, None)
+        with self._writing(table) as connection:
+            connection.execute(statement, (self.number, *more))
 
     @contextlib.contextmanager
     def _writing(self, *tables: str) -> Iterator[sqlite3.Connection]:

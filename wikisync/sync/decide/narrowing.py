@@ -1,6 +1,6 @@
 """What of a plan may be carried out: asked for, not open, not in vain.  Pure."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
 from types import UnionType
 
@@ -44,12 +44,7 @@ def in_direction(plan: Plan, direction: Direction) -> Plan:
     if direction is Direction.BOTH:
         return plan
     unwanted = LocalWrite if direction is Direction.PUSH else RemoteWrite
-    left = {
-        move
-        for group in _together(plan.moves)
-        if any(isinstance(move, unwanted) for move in group)
-        for move in group
-    }
+    left = _with_others(plan.moves, lambda move: isinstance(move, unwanted))
     # Under a name that a rename left out was to give, there is no page, or another one:
     # an action that names it was made for the page that does not get there now.
     lost = {new for move in left for _, new in move.renamed}
@@ -88,6 +83,16 @@ def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
             else None
         )
     )
+
+
+def _with_others(
+    moves: Sequence[Move],
+    is_one: Callable[[Move], bool],
+    carried: Mapping[Slug, Slug] | None = None,
+) -> Set[Move]:
+    """Such renames, with all that hang together with one of them."""
+    groups = _together(moves, carried)
+    return {move for group in groups if any(map(is_one, group)) for move in group}
 
 
 def _together(
@@ -164,12 +169,9 @@ def _kept_back(moves: Sequence[Move], busy: Collection[Slug]) -> Set[Move]:
         if (above := here.get(folder))
         and move.target == above.target + move.slug[len(folder) :]
     }
-    return {
-        move
-        for group in _together(moves, carried)
-        if any(isinstance(one, MoveLocal) and one.slug in busy for one in group)
-        for move in group
-    }
+    return _with_others(
+        moves, lambda move: isinstance(move, MoveLocal) and move.slug in busy, carried
+    )
 
 
 def without_creates(plan: Plan, slugs: Collection[Slug]) -> Plan:
@@ -190,12 +192,9 @@ def without_copies(plan: Plan, copies: Collection[Slug]) -> Plan:
     # and so do those whose renames hang together with that
     if not copies:
         return plan
-    left = {
-        move
-        for group in _together(plan.moves)
-        if any(isinstance(move, MoveRemote) and move.target in copies for move in group)
-        for move in group
-    }
+    left = _with_others(
+        plan.moves, lambda move: isinstance(move, MoveRemote) and move.target in copies
+    )
     lost = {new for move in left for _, new in move.renamed}
 
     def leave(action: Action) -> Action | None:

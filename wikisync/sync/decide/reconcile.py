@@ -103,16 +103,9 @@ class _Table:
         # A rename may carry others along, or want their names.  Without one, what did
         # not change needs no decision.
         base, local, remote = self._base, self._local, self._remote
-        here = renames(
-            base, local, lambda page: page.local_state, taken=self._taken[0].renamed
-        )
-        there = renames(
-            base,
-            remote,
-            lambda page: page.remote_state,
-            trusts_identity=True,
-            taken=self._taken[1].renamed,
-        )
+        taken_here, taken_there = self._taken
+        here = renames(base, local, taken_here.renamed, is_wiki=False)
+        there = renames(base, remote, taken_there.renamed, is_wiki=True)
         # Each new name goes to one record at most, and a name of the base only where
         # its own page got another one.  So on each side no two records share a name.
         # What stands under a name that was taken again waits for the next cycle, to

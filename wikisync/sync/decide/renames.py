@@ -41,15 +41,14 @@ NO_RENAMES: Mapping[model.Slug, model.Slug] = {}
 def renames(
     base: Base,
     side: model.Snapshot,
-    agreed: Callable[[BasePage], model.PageState],
-    *,
-    trusts_identity: bool = False,
     taken: Mapping[model.Slug, model.Slug] = NO_RENAMES,
+    *,
+    is_wiki: bool,
 ) -> dict[model.Slug, model.Slug]:
     """Old name to new name of every page that was renamed on this side.
 
-    ``agreed`` gives what this side had; ``trusts_identity``: two identities that differ
-    are two pages, whatever their texts (true of the service's ids, not of a file's).
+    ``is_wiki``: it is the wiki's, not the folder's: two identities that differ are two
+    pages, whatever their texts (true of the service's ids, not of a file's).
     """
     if not side.is_complete:
         return {}
@@ -57,8 +56,13 @@ def renames(
     come = side.pages.keys() - base.keys() - set(taken.values())
     if not gone or not come:
         return dict(taken)
-    before = {slug: agreed(base[slug]) for slug in gone}
-    return {**taken, **_Matching(before, side.pages, come, trusts_identity).run()}
+    before = {slug: _agreed(base[slug], is_wiki=is_wiki) for slug in gone}
+    return {**taken, **_Matching(before, side.pages, come, is_wiki=is_wiki).run()}
+
+
+def _agreed(page: BasePage, *, is_wiki: bool) -> model.PageState:
+    """The page as this side had it when both agreed."""
+    return page.remote_state if is_wiki else page.local_state
 
 
 class Names(Struct, frozen=True):
@@ -78,25 +82,20 @@ class Names(Struct, frozen=True):
 
 
 def names_in_doubt(
-    base: Base,
-    side: model.Snapshot,
-    agreed: Callable[[BasePage], model.PageState],
-    changed: Iterable[model.Slug],
-    *,
-    trusts_identity: bool = False,
+    base: Base, side: model.Snapshot, changed: Iterable[model.Slug], *, is_wiki: bool
 ) -> Names | None:
     """What the texts are asked about; None where no page can have got another's name.
 
     ``changed`` are pages of the base that a side has otherwise, or lacks; the rest as
     in ``renames``.
     """
-    before = {slug: agreed(base[slug]) for slug in sorted(changed)}
+    before = {slug: _agreed(base[slug], is_wiki=is_wiki) for slug in sorted(changed)}
     old = {
         slug: state
         for slug, state in before.items()
         if slug in side.pages
         and state.digest != side.pages[slug].digest
-        and not (trusts_identity and state.identity == side.pages[slug].identity != "")
+        and not (is_wiki and state.identity == side.pages[slug].identity != "")
     }
     gone = before.keys() - side.pages.keys() - side.unreadable
     if not (side.is_complete and (old or gone)):
@@ -104,7 +103,7 @@ def names_in_doubt(
     come = side.pages.keys() - base.keys() - side.copies.keys()
     if gone:
         # what this finds is certain, and a file that is seen was not made anew
-        found = renames(base, side, agreed, trusts_identity=trusts_identity)
+        found = renames(base, side, is_wiki=is_wiki)
         come -= set(found.values())
         seen = {page.identity for page in side.pages.values()} - {""}
         gone = {s for s in gone - found.keys() if before[s].identity not in seen}
@@ -112,7 +111,7 @@ def names_in_doubt(
     by_identity = _pairs(old, now, lambda state: state.identity)
     likely = _pairs(old, now, _text_of)
     others: frozenset[model.Slug] = frozenset()
-    if trusts_identity:
+    if is_wiki:
         others = frozenset(
             s for s, one in old.items() if one.identity and now[s].identity
         )
@@ -160,14 +159,15 @@ class _Matching:
         old: Mapping[model.Slug, model.PageState],
         new: Mapping[model.Slug, model.PageState],
         come: Iterable[model.Slug],
-        trusts_identity: bool,
+        *,
+        is_wiki: bool,
     ) -> None:
         self._old = old
         self._new = new
         self._gone = set(old)
         self._come = set(come)
         self._identities = {state.identity for state in new.values()}
-        self._trusts_identity = trusts_identity
+        self._is_wiki = is_wiki
         self._found: dict[model.Slug, model.Slug] = {}
 
     def run(self) -> dict[model.Slug, model.Slug]:
@@ -211,7 +211,7 @@ class _Matching:
             return  # no service can move a folder into itself
         before, after = self._old[old].identity, self._new[new].identity
         is_other = bool(before and after and before != after)
-        if is_other and (self._trusts_identity or before in self._identities):
+        if is_other and (self._is_wiki or before in self._identities):
             return  # another page, or this one's file has the name of another page
         self._gone.remove(old)
         self._come.remove(new)

@@ -101,11 +101,9 @@ async def names_taken(
         return await cycle.remote_page(slug, there, known="", expected=None)
 
     doubted = edited_here | (edited_there - here.pages.keys())
-    names = renames.names_in_doubt(base, here, lambda page: page.local_state, doubted)
+    names = renames.names_in_doubt(base, here, doubted, is_wiki=False)
     taken_here = await _taken(cycle, base, names, cycle.local.read, edited_there)
-    names = renames.names_in_doubt(
-        base, there, lambda page: page.remote_state, edited_there, trusts_identity=True
-    )
+    names = renames.names_in_doubt(base, there, edited_there, is_wiki=True)
     return taken_here, await _taken(cycle, base, names, theirs, edited_here)
 
 
