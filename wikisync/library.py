@@ -25,8 +25,8 @@ from wikisync.sync.decide.plan import describe
 from wikisync.workspace import cloning, configured, exporting, sync_run
 from wikisync.workspace.attention import waiting_sentences
 from wikisync.workspace.discovery import Selection, find_wikis
+from wikisync.workspace.opening import Synced
 from wikisync.workspace.service import TOKEN_VARIABLE, URL_VARIABLE, Credentials
-from wikisync.workspace.syncing import Synced
 
 DIRECTIONS: Mapping[str, Direction] = {
     "both": Direction.BOTH,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.support.quirks import Quirk
 from tests.support.workspaces import PAGES, Cloned
 from wikisync.core.terminal import visible
-from wikisync.workspace.diff_text import BOLD, GREEN, RED, unified
+from wikisync.workspace.status import BOLD, GREEN, RED, unified
 
 
 async def test_difference_leads_from_the_wiki_to_here(cloned: Cloned) -> None:

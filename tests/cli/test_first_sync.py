@@ -16,9 +16,8 @@ from wikisync.errors import Unavailable
 from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
-from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.opening import Synced, WikiCycles, open_workspace
 from wikisync.workspace.runner import Runner, ScanScope
-from wikisync.workspace.syncing import Synced, WikiCycles
 
 PICTURE = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
 LEFT = "  here: only here; a first sync uploads it only on request\n"

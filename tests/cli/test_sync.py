@@ -17,8 +17,8 @@ from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.core.model import WikiOwner
+from wikisync.workspace.opening import WikiCycles
 from wikisync.workspace.runner import CycleOutcome, ScanScope
-from wikisync.workspace.syncing import WikiCycles
 
 # -- the usual ---------------------------------------------------------------------
 

@@ -26,9 +26,8 @@ from wikisync.watch.systemd import Notifier
 from wikisync.workspace.attention import ATTENTION_FILE
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import LASTING_S, Condition
-from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.opening import Synced, open_workspace
 from wikisync.workspace.runner import Outage, WikiRun
-from wikisync.workspace.syncing import Synced
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")
 QUICK = "poll_interval_s = 1\n"

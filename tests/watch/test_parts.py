@@ -36,10 +36,10 @@ from wikisync.watch.report import (
 from wikisync.watch.run import QUIET_S, TO_REPLACE, Caller, PublishedSite
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import Condition
+from wikisync.workspace.opening import Synced
 from wikisync.workspace.runner import CYCLE, Outage, WikiRun
 from wikisync.workspace.service import hook_secret
 from wikisync.workspace.status import notes_of_watch
-from wikisync.workspace.syncing import Synced
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")
 AWAY = Unavailable("no answer", hint="wait")

@@ -13,7 +13,7 @@ from wikisync.config import WikiSection
 from wikisync.core.model import Problem
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.workspace import attention, failures
-from wikisync.workspace.syncing import Synced
+from wikisync.workspace.opening import Synced
 
 PACKAGE = Path(failures.__file__).parent.parent
 SECTION = WikiSection("project", "docs/handbook", "handbook")

@@ -20,8 +20,7 @@ from wikisync.workspace.repairing import Undo, adopt_workspace, planned_adoption
 from wikisync.workspace.repairing import undo as undo_sync
 from wikisync.workspace.sentences import counted, local_time
 from wikisync.workspace.service import Credentials
-from wikisync.workspace.sync_run import sync_pages
-from wikisync.workspace.syncing import exit_code_of
+from wikisync.workspace.sync_run import exit_code_of, sync_pages
 
 
 def decision_command(name: str, decision: Decision, text: str) -> click.Command:

@@ -31,11 +31,10 @@ from wikisync.workspace.configured import (
     find_workspace,
     named_pages,
 )
-from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.opening import OpenWorkspace, Synced, open_workspace
 from wikisync.workspace.restoring import refuse_missing
 from wikisync.workspace.service import Credentials
-from wikisync.workspace.sync_run import sync_pages
-from wikisync.workspace.syncing import Synced, exit_code_of
+from wikisync.workspace.sync_run import exit_code_of, sync_pages
 
 Outcome = Literal["synced", "settled", "unsettled", "no-conflict"]
 """``settled``: written for the running process, which syncs it."""

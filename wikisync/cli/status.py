@@ -33,7 +33,6 @@ from wikisync.sync.replica import Replica
 from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.report import read_health
 from wikisync.workspace import configured, restoring
-from wikisync.workspace.diff_text import unified
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.sentences import local_time
@@ -47,6 +46,7 @@ from wikisync.workspace.status import (
     rows,
     scan,
     status_as_json,
+    unified,
 )
 from wikisync.workspace.sync_run import Wanted, missing_from, unknown_of, wanted_pages
 

@@ -16,8 +16,8 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import describe
 from wikisync.workspace import attention, sentences
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import Synced
 from wikisync.workspace.sync_run import SyncRequest, sync_workspace
-from wikisync.workspace.syncing import Synced
 
 
 @click.command(

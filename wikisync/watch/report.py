@@ -25,8 +25,8 @@ from wikisync.workspace.failures import (
     Condition,
     is_transient,
 )
+from wikisync.workspace.opening import Synced
 from wikisync.workspace.runner import Runner
-from wikisync.workspace.syncing import Synced
 
 SAY_S = 10.0
 """How often a long step says how far it is."""

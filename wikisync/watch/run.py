@@ -43,9 +43,8 @@ from wikisync.watch.wiki import WatchedWiki, lists_of
 from wikisync.workspace import attention, folders, runner
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
-from wikisync.workspace.opening import OpenWorkspace
+from wikisync.workspace.opening import OpenWorkspace, other_folder
 from wikisync.workspace.status import scan, status_as_json
-from wikisync.workspace.syncing import other_folder
 
 log = logging.getLogger(__name__)
 

@@ -18,9 +18,8 @@ from wikisync.sync.run.parts import CycleOptions, CycleResult
 from wikisync.watch.triggers import RemoteHint
 from wikisync.workspace.attention import sentences
 from wikisync.workspace.identity import find_wiki
-from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, WikiCycles
 from wikisync.workspace.runner import FULL_SCAN_S, CycleOutcome, ScanScope
-from wikisync.workspace.syncing import WikiCycles
 
 WIKIS_MIN = 4
 SAVED_MAX = 20

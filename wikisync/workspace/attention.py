@@ -22,7 +22,7 @@ from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.decide.safety import NO_ID, Batch, BatchKind
 from wikisync.sync.run.parts import Held
 from wikisync.workspace.failures import OF_SERVICE, is_transient, needs_person
-from wikisync.workspace.syncing import Synced
+from wikisync.workspace.opening import Synced
 
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
 TITLE = "# wikisync needs your decision"

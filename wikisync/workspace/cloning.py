@@ -38,11 +38,10 @@ from wikisync.workspace.configured import (
 from wikisync.workspace.creating import refuse_folder, write_config
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.identity import service_of
-from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.opening import OpenWorkspace, WikiCycles, open_workspace
 from wikisync.workspace.pulled import Pulled, PulledWiki, missing_pages, pull_all
 from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import SyncRequest, SyncRun, sync_workspace
-from wikisync.workspace.syncing import WikiCycles
 
 STOPS_HERE = frozenset(BatchKind) - {
     BatchKind.DELETES_THERE,

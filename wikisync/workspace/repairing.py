@@ -18,13 +18,18 @@ from wikisync.sync.run.undoing import undo_sync
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.identity import Located, find_wiki
-from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
+from wikisync.workspace.opening import (
+    OpenWorkspace,
+    Synced,
+    SyncedWiki,
+    WikiCycles,
+    open_workspace,
+)
 from wikisync.workspace.rights import ATTEMPTS_MAX
 from wikisync.workspace.runner import Runner
 from wikisync.workspace.sentences import local_time
 from wikisync.workspace.service import Credentials
 from wikisync.workspace.sync_run import say_attention
-from wikisync.workspace.syncing import Synced, WikiCycles
 
 
 class Adoption(Struct, frozen=True):

@@ -18,11 +18,17 @@ from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.parts import CycleOptions, CycleResult, problems_of
 from wikisync.workspace import attention, configured
 from wikisync.workspace.failures import OWN_TROUBLE, own_failure
-from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
+from wikisync.workspace.opening import (
+    OpenWorkspace,
+    Synced,
+    SyncedWiki,
+    WikiCycles,
+    open_workspace,
+    other_folder,
+)
 from wikisync.workspace.runner import Outage, Runner, WikiRun
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import Credentials
-from wikisync.workspace.syncing import Synced, WikiCycles, exit_code_of, other_folder
 
 NAMES_SHOWN_MAX = 5
 
@@ -51,6 +57,21 @@ class SyncRun(Struct, frozen=True):
         """The exit code of the command."""
         beside = errors.ExitCode.HELD if self.problems else errors.ExitCode.DONE
         return exit_code_of(self.wikis) or beside
+
+
+def exit_code_of(wikis: Sequence[Synced]) -> errors.ExitCode:
+    """The exit code of all wikis together: that of the worst."""
+    failures = [wiki.failure for wiki in wikis if wiki.failure is not None]
+    failed = [error for error in failures if not isinstance(error, errors.Halted)]
+    if failed:
+        return failed[0].exit_code
+    if any(wiki.unknown for wiki in wikis):
+        return errors.ExitCode.USAGE
+    if failures or any(wiki.last.batches for wiki in wikis):
+        return errors.ExitCode.HALTED
+    if any(wiki.last.held or wiki.problems for wiki in wikis):
+        return errors.ExitCode.HELD
+    return errors.ExitCode.DONE
 
 
 Wanted = Sequence[tuple[WikiSection, frozenset[Slug] | None]]
