@@ -217,14 +217,14 @@ async def test_many_changes_at_once_are_told_as_everything(
 
 
 async def test_without_watches_folders_are_scanned_through_with_a_notice(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.01)
     page = tmp_path / "folder" / "home.md"
     page.parent.mkdir()
     page.write_text("old")
     notices: list[Problem] = []
-    how = {"events": no_events, "notice": notices.append, "scan_interval_s": 0.01}
-    async with watching(tmp_path, **how) as watcher:
+    async with watching(tmp_path, events=no_events, notice=notices.append) as watcher:
         page.write_text("longer than before")
         assert await watcher.until(page) == {str(page)}
         (tmp_path / "new.md").write_text("text")
@@ -238,13 +238,13 @@ async def test_without_watches_folders_are_scanned_through_with_a_notice(
 
 
 async def test_a_root_that_is_scanned_through_may_be_another_folder(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.01)
     root, other = tmp_path / "wiki", tmp_path / "other"
     root.mkdir()
     other.mkdir()
-    how = {"events": no_events, "notice": lambda _: None, "scan_interval_s": 0.01}
-    async with watching(root, **how) as watcher:
+    async with watching(root, events=no_events) as watcher:
         root.rename(tmp_path / "old")
         other.rename(root)
         await watcher.until_everything()
@@ -256,6 +256,7 @@ async def test_events_are_tried_again_and_the_notice_is_given_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "RETRY_INTERVAL_S", 0.05)
+    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.01)
     notices: list[Problem] = []
     tries: list[Sequence[str]] = []
 
@@ -263,8 +264,8 @@ async def test_events_are_tried_again_and_the_notice_is_given_once(
         tries.append(roots)
         return open_events(roots) if len(tries) > 2 else no_events(roots)
 
-    how = {"scan_interval_s": 0.01, "events": third_time}
-    async with watching(tmp_path, notice=notices.append, **how) as watcher:
+    how = {"notice": notices.append, "events": third_time}
+    async with watching(tmp_path, **how) as watcher:
         await watcher.until_everything()
         await watcher.until_everything()
         (tmp_path / "home.md").write_text("text")
@@ -347,10 +348,11 @@ def test_a_system_without_watches_left_is_survived(tmp_path: Path) -> None:
     """The real limit, in a user namespace of its own where the system gives one."""
     script = (
         "import asyncio, sys; from pathlib import Path\n"
-        "from wikisync.folder.watch import watch_folders\n"
+        "from wikisync.folder import watch\n"
+        "watch.SCAN_INTERVAL_S = 0.01\n"
         "async def main():\n"
         "    root = Path(sys.argv[1])\n"
-        "    hints = watch_folders([root], scan_interval_s=0.01,\n"
+        "    hints = watch.watch_folders([root],\n"
         "        notice=lambda problem: print(problem.code))\n"
         "    async with asyncio.timeout(20):\n"
         "        await anext(hints)\n"

@@ -110,9 +110,8 @@ def test_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 # -- calling a person --------------------------------------------------------------
 
 
-def caller(tmp_path: Path, script: str, **more: Any) -> Caller:
-    command = ("sh", "-c", script)
-    return Caller(command, tmp_path, {"PATH": "/usr/bin:/bin"}, **more)
+def caller(tmp_path: Path, script: str) -> Caller:
+    return Caller(("sh", "-c", script), tmp_path, {"PATH": "/usr/bin:/bin"})
 
 
 async def test_person_is_called_once_for_each_change(tmp_path: Path) -> None:
@@ -126,9 +125,10 @@ async def test_person_is_called_once_for_each_change(tmp_path: Path) -> None:
 
 
 async def test_command_that_hangs_is_ended_with_all_that_it_started(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = caller(tmp_path, "sleep 60 & sleep 60", seconds_max=0.2)
+    monkeypatch.setattr("wikisync.watch.run.CALL_S_MAX", 0.2)
+    calls = caller(tmp_path, "sleep 60 & sleep 60")
     async with asyncio.timeout(5):
         await calls.call("one\n", tmp_path / "A.md")
 

@@ -129,7 +129,6 @@ async def watch_folders(
     is_wanted: IsWanted = is_watched,
     notice: Notice = log_notice,
     rests: bool = True,
-    scan_interval_s: float = SCAN_INTERVAL_S,
     events: OpenEvents = open_events,
 ) -> AsyncGenerator[FolderHint, None]:
     """Hints without end, the first of them as soon as changes are noticed.
@@ -140,7 +139,7 @@ async def watch_folders(
     """
     stop = threading.Event()
     idle_step_ms = IDLE_STEP_MS if rests else STEP_MS
-    how = _How(is_wanted, events, scan_interval_s, idle_step_ms, stop)
+    how = _How(is_wanted, events, idle_step_ms, stop)
     watched = _Watched(roots, how)
     noticed: Problem | None = None
     thread = ThreadPoolExecutor(1, "wikisync-watch")
@@ -176,7 +175,6 @@ class _How(NamedTuple):
 
     is_wanted: IsWanted
     events: OpenEvents
-    scan_interval_s: float
     idle_step_ms: int
     stop: threading.Event
 
@@ -308,7 +306,7 @@ class _Walks:
 
     def wait(self) -> set[str] | None:
         """As that of ``_Events``."""
-        self._how.stop.wait(min(ROOTS_INTERVAL_S, self._how.scan_interval_s))
+        self._how.stop.wait(min(ROOTS_INTERVAL_S, SCAN_INTERVAL_S))
         if self._how.stop.is_set():
             return set()
         if not self._roots.are_same():
@@ -330,7 +328,7 @@ class _Walks:
                 with contextlib.suppress(OSError):
                     found[path] = status_of(os.lstat(path))
         now = time.monotonic()
-        pause = max(self._how.scan_interval_s, (now - started) / SCAN_SHARE_MAX)
+        pause = max(SCAN_INTERVAL_S, (now - started) / SCAN_SHARE_MAX)
         return found, now + pause
 
 

@@ -429,14 +429,11 @@ class Caller:
         command: Sequence[str],
         root: Path,
         environment: Mapping[str, str],
-        *,
-        seconds_max: float = CALL_S_MAX,
         shown: str = "",
     ) -> None:
         self._command = tuple(command)
         self._root = root
         self._environment = environment
-        self._seconds_max = seconds_max
         self._shown = shown
 
     async def call(self, text: str, attention_file: Path) -> None:
@@ -464,10 +461,10 @@ class Caller:
             log.warning("%s cannot be started: %s", words[0], exc.strerror)
             return
         try:
-            async with asyncio.timeout(self._seconds_max):
+            async with asyncio.timeout(CALL_S_MAX):
                 await process.communicate(text.encode("utf-8", "replace"))
         except TimeoutError:
-            log.warning("%s took longer than %.0f s", words[0], self._seconds_max)
+            log.warning("%s took longer than %.0f s", words[0], CALL_S_MAX)
         finally:
             if process.returncode is None:
                 await end_session(process)
