@@ -1,9 +1,11 @@
 """A runner on virtual time, whose wikis are as a test says."""
 
 import asyncio
+import inspect
 import random
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 from tests.sync.virtual import START_S, VirtualLoop, run_virtually
@@ -54,6 +56,16 @@ class Work:
     @property
     def now(self) -> float:
         return self.loop.time() - START_S
+
+    @property
+    def scopes(self) -> list[ScanScope]:
+        """What each cycle scanned."""
+        return [scope for _, scope in self.cycles]
+
+    @property
+    def whole_scans(self) -> list[float]:
+        """When each cycle began that scanned everything."""
+        return [at for at, scope in self.cycles if scope is ScanScope.EVERYTHING]
 
     def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
         self.noted.append((scope, paths))
@@ -144,19 +156,18 @@ class Watch:
 
 
 def watched(
-    test: Callable[[Watch], Awaitable[None]],
     *names: str,
     after_cycle: AfterCycle | None = None,
     is_away: bool | None = None,
     is_listed: bool = False,
-) -> None:
-    """Run a test beside a runner of these wikis.
+) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
+    """Run a test beside a runner of these wikis, which is its first parameter.
 
     ``is_away`` is what the service itself says when it is asked; None asks nothing.
     ``is_listed`` says that a list of active projects has all of them, by exact hints.
     """
 
-    async def run(loop: VirtualLoop) -> None:
+    async def run(loop: VirtualLoop, test: Callable[[Watch], Awaitable[None]]) -> None:
         works = [Work(name, loop, is_exact=is_listed) for name in names or ("docs",)]
         listed = Listed(works)
         told: list[tuple[str, Condition, str]] = []
@@ -187,7 +198,17 @@ def watched(
             for one in running:
                 one.cancel()
 
-    run_virtually(run)
+    def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+        def run_test(**given: object) -> None:
+            run_virtually(lambda loop: run(loop, partial(test, **given)))
+
+        signature = inspect.signature(test)
+        own = list(signature.parameters.values())[1:]
+        run_test.__name__, run_test.__doc__ = test.__name__, test.__doc__
+        run_test.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        return run_test
+
+    return decorate
 
 
 def gaps(times: list[float]) -> list[float]:
