@@ -10,9 +10,16 @@ import msgspec
 import pytest
 
 from wikisync.core.model import digest_of
-from wikisync.site import last_build
-from wikisync.site.cache import CACHE_NAME, CacheDamaged, open_cache
-from wikisync.site.last_build import NO_NOTE, BuildNote, LastBuild, part_of
+from wikisync.site import cache
+from wikisync.site.cache import (
+    CACHE_NAME,
+    NO_NOTE,
+    BuildNote,
+    CacheDamaged,
+    LastBuild,
+    open_cache,
+    part_of,
+)
 from wikisync.site.manifest import FileState
 
 OUTPUT = Path("/site")
@@ -117,7 +124,7 @@ def test_build_that_fails_while_it_notes_leaves_nothing(
     with monkeypatch.context() as patch, open_cache(builds.folder) as store:
         last = LastBuild(store, OUTPUT)
         last.put_wiki("docs", b"note", [("a", 5)], {"a"})
-        patch.setattr(last_build, "summed", interrupted)
+        patch.setattr(cache, "summed", interrupted)
         with pytest.raises(KeyboardInterrupt):
             last.remember(NOTE, {}, b"index", ["docs"])
     assert builds.pages() == {"a": 1, "b": 2}
@@ -191,7 +198,7 @@ def test_notes_of_another_program_are_none(
     builds: Builds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may give pages other addresses."""
-    monkeypatch.setattr(last_build, "program_fingerprint", lambda: b"another")
+    monkeypatch.setattr(cache, "program_fingerprint", lambda: b"another")
     with open_cache(builds.folder) as store:
         last = LastBuild(store, OUTPUT)
         assert last.note == NO_NOTE

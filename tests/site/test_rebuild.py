@@ -293,7 +293,7 @@ def test_build_after_one_that_was_killed_knows_who_links_to_a_page(
 
     home.write_text(f"More.\n\n{link}")
     with monkeypatch.context() as patch:
-        patch.setattr("wikisync.site.last_build.LastBuild.remember", killed)
+        patch.setattr("wikisync.site.cache.LastBuild.remember", killed)
         with pytest.raises(KeyboardInterrupt):
             studio.build()
     home.write_text("No link any more.\n")

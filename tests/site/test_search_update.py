@@ -14,7 +14,7 @@ from tests.site.sites import Studio
 from tests.support.archive import tree_bytes
 from tests.support.searched import searched
 from wikisync.markup.record import Section
-from wikisync.site import last_build, search, search_terms
+from wikisync.site import cache, search, search_terms
 from wikisync.site.build import build_site
 from wikisync.site.output import Output
 from wikisync.site.search_terms import ShardLost, changed_shards, score_of
@@ -353,7 +353,7 @@ def test_index_of_another_program_is_not_believed(
     large: Studio, updates: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may have split its shards otherwise."""
-    monkeypatch.setattr(last_build, "program_fingerprint", lambda: b"newer")
+    monkeypatch.setattr(cache, "program_fingerprint", lambda: b"newer")
     edit(large, "p7.md", "# Page 7\nother ant words\n")
     large.build()
     assert updates == [0]

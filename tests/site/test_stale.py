@@ -17,8 +17,7 @@ from tests.site.sites import Studio
 from wikisync.core.model import Digest, Slug
 from wikisync.site import output
 from wikisync.site.build import build_site
-from wikisync.site.cache import CACHE_NAME
-from wikisync.site.last_build import LastBuild, part_of
+from wikisync.site.cache import CACHE_NAME, LastBuild, part_of
 from wikisync.site.pages import BACKLINKS_MAX, PageJob, WikiPages
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.writing import SiteWriting

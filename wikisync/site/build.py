@@ -16,9 +16,8 @@ from wikisync.core.messages import Progress, SilentProgress
 from wikisync.errors import SiteError
 from wikisync.site.addresses import wiki_prefix
 from wikisync.site.attempts import Attempts
-from wikisync.site.cache import Cache, with_cache
+from wikisync.site.cache import NO_NOTE, BuildNote, Cache, LastBuild, with_cache
 from wikisync.site.fingerprint import hash_of, program_fingerprint
-from wikisync.site.last_build import NO_NOTE, BuildNote, LastBuild
 from wikisync.site.manifest import (
     MayLeave,
     PublishedWiki,

@@ -13,8 +13,7 @@ from wikisync.core.system.parallel import usable_cores
 from wikisync.core.system.worker import Worker
 from wikisync.site import search
 from wikisync.site.addresses import SEARCH_FOLDER
-from wikisync.site.cache import Cache
-from wikisync.site.last_build import LastBuild
+from wikisync.site.cache import Cache, LastBuild
 from wikisync.site.output import Output
 from wikisync.site.search_apart import NewIndex
 from wikisync.site.search_words import unpacked_words

@@ -23,7 +23,7 @@ from wikisync.site import addresses as layout
 from wikisync.site import agents, generated
 from wikisync.site import report as reports
 from wikisync.site.attempts import Attempts
-from wikisync.site.cache import Cache
+from wikisync.site.cache import BuildNote, Cache, LastBuild
 from wikisync.site.context import ListingItem, PageRef, SiteContext, WikiContext
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
@@ -31,7 +31,6 @@ from wikisync.site.fingerprint import hash_of
 from wikisync.site.frame import SiteFrame, group_titles, is_top, site_addresses
 from wikisync.site.index import Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths
-from wikisync.site.last_build import BuildNote, LastBuild
 from wikisync.site.manifest import PublishedWiki
 from wikisync.site.model import BrokenLink, SiteOptions, SourcePage
 from wikisync.site.output import Changes, Output
@@ -52,7 +51,7 @@ class SiteWriting:
     """One build that has something to do.
 
     All wikis are read before the first is written, because any page can link to any
-    other.  Between them each wiki's facts lie in the tables of ``last_build``, and
+    other.  Between them each wiki's facts lie in the tables of ``LastBuild``, and
     memory grows by what others need of them alone.
     """
 

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.conftest import sample_wikis
 from tests.site.book.books import UPLOAD, WIKI, problems_of_epub, write
 from tests.site.sites import Studio
-from wikisync.site.book.xhtml import MATHML, SVG, as_xhtml
+from wikisync.site.book.epub import MATHML, SVG, as_xhtml
 
 
 @pytest.fixture
