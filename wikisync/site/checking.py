@@ -19,7 +19,6 @@ from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem
 from wikisync.markup.resolve import positions_of
 from wikisync.site import composing
-from wikisync.site.addresses import WikiAddresses
 from wikisync.site.attempts import Attempts
 from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache
@@ -30,7 +29,7 @@ from wikisync.site.index import Indexer
 from wikisync.site.model import BrokenLink, SiteOptions, WikiSource
 from wikisync.site.preview.checks import FENCE, front_matter_checks
 from wikisync.site.report import link_report
-from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
+from wikisync.site.sources import folder_notes, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
 _EXTERNAL = re.compile(
@@ -95,8 +94,8 @@ def check_wikis(
             *_front_matter_problems(found),
         )
         external = tuple(_external(found)) if is_external else ()
-        for wiki in found.scanned:
-            settle(wiki, store)
+        for wiki in found.wikis:
+            settle(wiki.scanned, store)
         report = replace(_report(found.wikis, problems), external=external)
         if below is None or len(found.wikis) > 1:
             return report
@@ -132,7 +131,7 @@ def _narrowed(report: CheckReport, wiki: IndexedWiki, below: Path) -> CheckRepor
 
 
 def _front_matter_problems(found: ReadWikis) -> Iterator[Problem]:
-    for wiki in found.scanned:
+    for wiki in (one.scanned for one in found.wikis):
         for page in wiki.pages.values():
             content = wiki.read(page.path, page.digest) or b""
             if content.startswith(FENCE.encode()):
@@ -160,8 +159,6 @@ def _external(found: ReadWikis) -> Iterator[CheckedLink]:
 class ReadWikis(Struct, frozen=True):
     """Wikis that make a site together, all of whose pages are read."""
 
-    scanned: Sequence[ScannedWiki]
-    addresses: Sequence[WikiAddresses]
     indexer: Indexer
     wikis: Sequence[IndexedWiki]
     site: composing.ComposedSite
@@ -187,8 +184,8 @@ def read_wikis(
     indexer = Indexer(store, table, progress, options.markup, attempts)
     progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
     wikis = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
-    site = composing.composed_site(wikis, addresses, options, theme, indexer)
-    return ReadWikis(scanned, addresses, indexer, wikis, site)
+    site = composing.composed_site(wikis, options, theme, indexer)
+    return ReadWikis(indexer, wikis, site)
 
 
 def _report(wikis: Sequence[IndexedWiki], problems: tuple[Problem, ...]) -> CheckReport:

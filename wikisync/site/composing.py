@@ -6,8 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.core.model import Problem, Slug
-from wikisync.site.addresses import WikiAddresses
-from wikisync.site.context import PageRef, SiteContext, WikiContext
+from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey
 from wikisync.site.facts import IndexedWiki
 from wikisync.site.fingerprint import hash_of, program_fingerprint
@@ -23,9 +22,7 @@ from wikisync.site.theme import Theme
 class ComposedSite(Struct, frozen=True):
     """A site whose pages can be composed one by one, all in memory."""
 
-    context: SiteContext
-    settings_key: bytes
-    contexts: Sequence[WikiContext]
+    frame: SiteFrame
     wikis: tuple[WikiPages, ...]
     """In the order of the wikis' numbers."""
 
@@ -42,17 +39,12 @@ class ComposedSite(Struct, frozen=True):
 
 
 def composed_site(
-    wikis: Sequence[IndexedWiki],
-    addresses: Sequence[WikiAddresses],
-    options: SiteOptions,
-    theme: Theme,
-    indexer: Indexer,
+    wikis: Sequence[IndexedWiki], options: SiteOptions, theme: Theme, indexer: Indexer
 ) -> ComposedSite:
     """A composer of pages for each wiki, around one site."""
-    scanned = [wiki.scanned for wiki in wikis]
-    around = SiteFrame(scanned, addresses, options, theme.fingerprint, is_preview=True)
-    composers = tuple(WikiPages(wiki, around, indexer) for wiki in wikis)
-    return ComposedSite(around.context, around.settings_key, around.contexts, composers)
+    scanned, addresses = [wiki.scanned for wiki in wikis], indexer.table.addresses
+    frame = SiteFrame(scanned, addresses, options, theme.fingerprint, is_preview=True)
+    return ComposedSite(frame, tuple(WikiPages(wiki, frame, indexer) for wiki in wikis))
 
 
 def site_problems(composers: Sequence[WikiPages], theme: Theme) -> Iterator[Problem]:

@@ -21,7 +21,7 @@ from wikisync.markup.frontmatter import tag_key
 from wikisync.site import addresses as layout
 from wikisync.site import context as contexts
 from wikisync.site.crosslinks import ItemKey
-from wikisync.site.frame import group_tree, natural_path
+from wikisync.site.frame import SiteFrame, group_titles, group_tree, natural_path
 from wikisync.site.history import line_counts
 from wikisync.site.navigation import natural_key
 from wikisync.site.pages import WikiPages, by_title
@@ -66,22 +66,21 @@ class GeneratedPages:
 
     def __init__(
         self,
-        site: contexts.SiteContext,
-        wikis: Sequence[contexts.WikiContext],
+        frame: SiteFrame,
         refer: Callable[[ItemKey], contexts.PageRef],
         translate: Callable[[str], str],
-        titles: Mapping[str, str],
         only: WikiPages | None,
-        kept: Sequence[contexts.WikiContext] = (),
     ) -> None:
-        self._site = site
-        self._wikis = wikis
+        """Take the wiki whose pages lie at the top as ``only``, if it is alone."""
+        self._site = frame.context
+        self._wikis = frame.contexts
         self._refer = refer
         self._translate = translate
-        self._titles = titles
+        self._titles = group_titles(frame.published)
         self._only = only
         self._contexts = sorted(
-            (*wikis, *kept), key=lambda wiki: natural_path(wiki.full_path)
+            (*frame.contexts, *frame.kept_contexts),
+            key=lambda wiki: natural_path(wiki.full_path),
         )
         self._noindex = any(wiki.visibility != "public" for wiki in self._contexts)
 

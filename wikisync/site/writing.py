@@ -28,7 +28,7 @@ from wikisync.site.context import ListingItem, PageRef, SiteContext, WikiContext
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import hash_of
-from wikisync.site.frame import SiteFrame, group_titles, is_top, site_addresses
+from wikisync.site.frame import SiteFrame, is_top, site_addresses
 from wikisync.site.index import Indexer, bounded_reader
 from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.manifest import PublishedWiki
@@ -372,15 +372,11 @@ class SiteWriting:
         return not self._output.keep_all(dict.fromkeys(paths))
 
     def _generated(self) -> generated.GeneratedPages:
-        around = self._site
         return generated.GeneratedPages(
-            around.context,
-            around.contexts,
+            self._site,
             lambda place: replace(self._references[place], wiki=""),
             self._translate,
-            group_titles(around.published),
             only=self._composer_of(0) if is_top(self._addresses) else None,
-            kept=around.kept_contexts,
         )
 
     def _translate(self, key: str) -> str:

@@ -130,7 +130,7 @@ class Book:
         Raises:
             UsageError: there is no such page.
         """
-        self.site, self.theme = read.site.context, theme
+        self.site, self.theme = read.site.frame.context, theme
         self._read, self._progress = read, progress
         self._places: dict[str, ChapterPlace] = {}
         self.parts = tuple(self._parts(only.strip("/")))
@@ -237,7 +237,7 @@ class Book:
         if path not in self._files:
             return None
         number, name = self._files[path]
-        scanned = self._read.scanned[number]
+        scanned = self._read.wikis[number].scanned
         if (state := scanned.file(name)) is None:
             return None
         return FileOfBook(scanned, path, name, state.digest, state.size)
@@ -247,7 +247,7 @@ class Book:
         """Output path to wiki and name of each file that a page may show."""
         return {
             addresses.file(name): (number, name)
-            for number, addresses in enumerate(self._read.addresses)
+            for number, addresses in enumerate(self._read.indexer.table.addresses)
             for name in (*addresses.attachments, *self._read.wikis[number].linked)
         }
 
@@ -257,7 +257,7 @@ class Book:
         if self.site.url:
             return absolute_url(self.site.url, path) + behind
         number, name = self._files.get(path) or self._pages.get(path, (0, ""))
-        source = self._read.scanned[number].source
+        source = self._read.wikis[number].scanned.source
         if not name or not source.web_url:
             return None
         return f"{service_address(source)}/{quote(name)}{behind}"
@@ -267,7 +267,7 @@ class Book:
         """Output path to wiki and slug of each page of the site."""
         return {
             path: (number, slug)
-            for number, addresses in enumerate(self._read.addresses)
+            for number, addresses in enumerate(self._read.indexer.table.addresses)
             for slug, path in addresses.pages.items()
         }
 
@@ -284,7 +284,7 @@ class Book:
             removed=0,
             problems=(*problems, *read.indexer.kroki.problems),
             broken_links=link_report(read.wikis).broken,
-            notes=folder_notes(read.scanned),
+            notes=folder_notes([wiki.scanned for wiki in read.wikis]),
         )
 
 

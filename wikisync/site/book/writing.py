@@ -96,7 +96,7 @@ def _written(
     read.indexer.sweep(
         count, lambda: (page for wiki in read.wikis for page in wiki.pages.values())
     )
-    for wiki in read.scanned:
-        settle(wiki, store)
+    for wiki in read.wikis:
+        settle(wiki.scanned, store)
     report = book.report()
     return replace(report, written=len(request.files), notes=(*report.notes, *notes))

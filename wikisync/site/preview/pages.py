@@ -341,7 +341,7 @@ def _composed(world: World, path: str) -> _Composed:
     place = world.layout.places.get(path)
     if place is None:
         generated = world.generated[path]
-        key = hash_of(world.site.settings_key, generated.own).hex()
+        key = hash_of(world.site.frame.settings_key, generated.own).hex()
         return _Composed(key, generated.template, lambda: generated.context)
     composer = world.site.wikis[place.wiki]
     backlinks = tuple(

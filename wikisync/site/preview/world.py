@@ -29,7 +29,7 @@ from wikisync.site.attempts import Attempts
 from wikisync.site.composing import ComposedSite, composed_site, site_problems
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
-from wikisync.site.frame import group_titles, is_top, site_addresses
+from wikisync.site.frame import is_top, site_addresses
 from wikisync.site.generated import GeneratedPages, changed_pages, newest
 from wikisync.site.index import Indexer
 from wikisync.site.model import SourcePage
@@ -169,16 +169,9 @@ class World(Struct, frozen=True, dict=True):
 
     @cached_property
     def _generating(self) -> GeneratedPages:
-        titles = group_titles(self.inputs.wikis)
-        site, is_only = self.site, is_top(self.layout.addresses)
-        return GeneratedPages(
-            site.context,
-            site.contexts,
-            site.reference,
-            self.text,
-            titles,
-            only=site.wikis[0] if is_only else None,
-        )
+        site = self.site
+        only = site.wikis[0] if is_top(self.layout.addresses) else None
+        return GeneratedPages(site.frame, site.reference, self.text, only)
 
     def has(self, path: str) -> bool:
         """Whether a page lies at an output path."""
@@ -372,7 +365,7 @@ def _site(
         composers = zip(last.site.wikis, wikis, strict=True)
         kept = tuple(composer.with_pages(wiki) for composer, wiki in composers)
         return replace(last.site, wikis=kept)
-    return composed_site(wikis, layout.addresses, inputs.options, theme, layout.indexer)
+    return composed_site(wikis, inputs.options, theme, layout.indexer)
 
 
 def _has_same_frame(last: World, wikis: Sequence[IndexedWiki]) -> bool:
