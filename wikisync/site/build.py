@@ -26,7 +26,7 @@ from wikisync.site.manifest import (
     refuse_leaving,
 )
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource, options_text
-from wikisync.site.output import is_untouched, open_output
+from wikisync.site.output import Changes, is_untouched, open_output
 from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
 from wikisync.site.theme import load_theme
 
@@ -83,25 +83,22 @@ def build_site(
         attempts = Attempts(
             options.slow_pages_seconds, retries=options.retries, clock=clock
         )
-        is_same = (
+        files = last.files()
+        if (
             note.inputs == inputs
             and not attempts.is_due(note.retry_at)
-            and all(
-                scanned[at].loose.is_as(path, digest)
-                for at, path, digest in note.linked
-            )
-        )
-        files = last.files()
-        if is_same and is_untouched(output, files):
+            and all(scanned[at].loose.is_as(*file) for at, *file in note.linked)
+            and is_untouched(output, files)
+        ):
             for wiki in (one for one in scanned if one.loose.seen):
                 settle(wiki, store)
-            return _report(note, scanned, unchanged=len(files))
+            unchanged = Changes(0, len(files), 0, files, ())
+            return _report(note, scanned, unchanged)
         place = open_output(output, files)
         from wikisync.site.writing import SiteWriting  # slow to load: see there
 
         build = SiteWriting(
-            *(store, scanned, theme, options, last),
-            *(place, attempts, staying, apart, shown),
+            scanned, theme, options, last, place, attempts, staying, apart, shown
         )
         with place.staging():
             _refuse_leaving(scanned, staying, place.wikis, may_leave)
@@ -109,13 +106,7 @@ def build_site(
         done = build.remember(inputs, changes)
         for wiki in scanned:
             settle(wiki, store)
-        return _report(
-            done,
-            scanned,
-            written=changes.written,
-            unchanged=changes.unchanged,
-            removed=changes.removed,
-        )
+        return _report(done, scanned, changes)
 
     thresholds = gc.get_threshold()
     # facts are many, and in no circles: to look for these again and again is in vain
@@ -194,12 +185,14 @@ def checked_sources(
 
 
 def _report(
-    note: BuildNote, scanned: Sequence[ScannedWiki], **files: int
+    note: BuildNote, scanned: Sequence[ScannedWiki], changes: Changes
 ) -> BuildReport:
     return BuildReport(
         pages=note.pages,
         problems=note.problems,
         broken_links=note.broken_links,
         notes=folder_notes(scanned),
-        **files,
+        written=changes.written,
+        unchanged=changes.unchanged,
+        removed=changes.removed,
     )

@@ -433,7 +433,8 @@ class LastBuild:
     """
 
     def __init__(self, store: Cache, output: Path) -> None:
-        self._store, self._rows = store, store.rows
+        self.store, self._rows = store, store.rows
+        """The cache that has them."""
         self._key = store.key("site", output)
         self._rows("INSERT OR IGNORE INTO site (output) VALUES (?)", self._key)
         found = self._rows(
@@ -498,7 +499,7 @@ class LastBuild:
             (name, part, summed(b"%d" % part, value) if parts[part] else b"")
             for part, value in encoded
         )
-        self._store.put_rows("INSERT INTO new_page VALUES (?, ?, ?)", rows)
+        self.store.put_rows("INSERT INTO new_page VALUES (?, ?, ?)", rows)
         if changed is None:
             self._whole.add(name)
 
@@ -510,14 +511,14 @@ class LastBuild:
         wikis: Collection[str],
     ) -> None:
         """Note what there is, of wikis those of these names as they are now."""
-        with self._store.all_or_nothing():
+        with self.store.all_or_nothing():
             known = self._rows("SELECT name FROM wiki WHERE site = ?", self.site)
             for name in {name for (name,) in known} - set(wikis) | self._whole:
                 at = self.site, name
                 self._rows("DELETE FROM wiki WHERE site = ? AND name = ?", *at)
                 self._rows("DELETE FROM page WHERE site = ? AND wiki = ?", *at)
             new = [(self.site, name) for name in wikis]
-            put = self._store.put_rows
+            put = self.store.put_rows
             put("REPLACE INTO wiki SELECT ?, * FROM new_wiki WHERE name = ?", new)
             put("REPLACE INTO page SELECT ?, * FROM new_page WHERE wiki = ?", new)
             self._rows(

@@ -13,7 +13,7 @@ from wikisync.core.system.parallel import usable_cores
 from wikisync.core.system.worker import Worker
 from wikisync.site import search
 from wikisync.site.addresses import SEARCH_FOLDER
-from wikisync.site.cache import Cache, LastBuild
+from wikisync.site.cache import LastBuild
 from wikisync.site.output import Output
 from wikisync.site.search_apart import NewIndex
 from wikisync.site.search_words import unpacked_words
@@ -29,7 +29,6 @@ _BODIES = msgpack_decoder(search.SearchedBody)
 
 @contextmanager
 def search_beside(
-    store: Cache,
     output: Output,
     last: LastBuild,
     documents: Collection[search.DocumentKey],
@@ -39,7 +38,7 @@ def search_beside(
 
     What it gives puts the files, and returns what to note of the index.
     """
-    place = _SearchFolder(store, output, last.site)
+    place, store = _SearchFolder(output, last), last.store
     if last.search or kept or len(documents) < DOCUMENTS_APART or usable_cores() == 1:
         yield partial(place.update, last.search, [*documents, *kept], kept)
         return
@@ -68,11 +67,10 @@ def _made_apart(worker: Worker[Answer], job: NewIndex) -> Answer:
 class _SearchFolder(search.IndexPlace):
     """The index in an output folder, and what only updates need in the cache."""
 
-    def __init__(self, store: Cache, output: Output, site: int) -> None:
+    def __init__(self, output: Output, last: LastBuild) -> None:
         super().__init__(self._put)
-        self._store = store
+        self._store, self._site = last.store, last.site
         self._output = output
-        self._site = site
 
     def update(
         self,

@@ -23,7 +23,7 @@ from wikisync.site import addresses as layout
 from wikisync.site import agents, generated
 from wikisync.site import report as reports
 from wikisync.site.attempts import Attempts
-from wikisync.site.cache import BuildNote, Cache, LastBuild
+from wikisync.site.cache import BuildNote, LastBuild
 from wikisync.site.context import ListingItem, PageRef, SiteContext, WikiContext
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
@@ -57,7 +57,6 @@ class SiteWriting:
 
     def __init__(
         self,
-        store: Cache,
         scanned: Sequence[ScannedWiki],
         theme: Theme,
         options: SiteOptions,
@@ -71,7 +70,6 @@ class SiteWriting:
         if any(wiki.has_news for wiki in scanned):
             # it takes as long to start as all that comes before the first page
             bounded_reader().prepare()
-        self._store = store
         self._scanned = scanned
         self._theme = theme
         self._options = options
@@ -90,7 +88,7 @@ class SiteWriting:
         beside = dict(chain.from_iterable(one.source.beside.items() for one in scanned))
         loose = [wiki.loose for wiki in scanned]
         table = WikiTable([*urls, *beside], [*self._addresses, *beside.values()], loose)
-        self._indexer = Indexer(store, table, progress, options.markup, attempts)
+        self._indexer = Indexer(last.store, table, progress, options.markup, attempts)
         self._site = SiteFrame(
             scanned, self._addresses, options, theme.fingerprint, kept
         )
@@ -132,12 +130,12 @@ class SiteWriting:
         jobs = chain.from_iterable(
             self._wiki_jobs(number, lists) for number in range(len(self._scanned))
         )
-        places = self._store.bodies.path.absolute(), output.root.absolute()
+        places = self._last.store.bodies.path.absolute(), output.root.absolute()
         setting = Setting(self._theme, self._site.context, *places)
         # the search index needs nothing of the pages but what was read
         kept = kept_documents(output, self._kept, self._apart) if self._kept else {}
         documents = [*chain.from_iterable(self._documents)]
-        with search_beside(self._store, output, self._last, documents, kept) as search:
+        with search_beside(output, self._last, documents, kept) as search:
             for written in rendered_pages(setting, output.staged, jobs):
                 self._put_written(written)
             report = self._sums.report()
