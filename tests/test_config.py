@@ -264,6 +264,18 @@ def test_token_command_may_be_a_list_of_words() -> None:
             '[[wiki]]\nproject = "a/b"\nfolder = "site"',
             'wiki[0].folder = "site": overlaps site.output, give it another name',
         ),
+        (
+            'token_command = "x"\ntoken_file = "y"',
+            "service.token_file: give either token_command or token_file",
+        ),
+        (
+            'token_command = "pass \'x"',
+            "service.token_command: has a quote that is not closed",
+        ),
+        (
+            '[sync]\nexclude = ["docs/onne"]',
+            "sync.exclude: no wiki of this file has the path or folder docs/onne",
+        ),
     ],
 )
 def test_mistake_is_named_with_its_key_its_value_and_the_nearest_name(
@@ -337,16 +349,6 @@ def test_address_with_a_token_in_it_is_refused_unseen() -> None:
 def test_token_in_the_file_is_told_where_it_belongs() -> None:
     (problem,) = problems_of(SERVICE + 'token = "glpat-EXAMPLE"\n')
     assert "WIKISYNC_TOKEN, token_command or token_file" in problem
-
-
-def test_two_sources_of_the_token_are_one_too_many() -> None:
-    (problem,) = problems_of(SERVICE + 'token_command = "x"\ntoken_file = "y"\n')
-    assert problem == "service.token_file: give either token_command or token_file"
-
-
-def test_command_with_an_open_quote_is_refused() -> None:
-    (problem,) = problems_of(SERVICE + 'token_command = "pass \'x"\n')
-    assert problem.endswith("has a quote that is not closed")
 
 
 def test_all_mistakes_are_told_at_once_with_the_places_they_have() -> None:
@@ -508,17 +510,6 @@ def test_wikis_that_are_excluded_by_path_or_folder_are_not_kept_in_sync() -> Non
         + '[sync]\nexclude = ["docs/one", "3"]\n'
     )
     assert [wiki.path for wiki in config.synced_wikis] == ["docs/two"]
-
-
-def test_excluded_wiki_that_is_none_of_the_file_is_refused() -> None:
-    with pytest.raises(ConfigError) as caught:
-        parse_config(
-            SERVICE
-            + '[[wiki]]\nproject = "docs/one"\n[sync]\nexclude = ["docs/onne"]\n'
-        )
-    assert caught.value.problems == (
-        "sync.exclude: no wiki of this file has the path or folder docs/onne",
-    )
 
 
 def test_id_of_a_wiki_is_read_and_written_beside_its_path() -> None:

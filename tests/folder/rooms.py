@@ -2,12 +2,16 @@
 
 import time
 from pathlib import Path
+from typing import NoReturn
+
+import pytest
 
 from wikisync.core.model import digest_of
 from wikisync.folder.index import FolderIndex
-from wikisync.folder.limbo import LATE_S, Limbo
+from wikisync.folder.limbo import LATE_S, Limbo, LimboBatch
 from wikisync.folder.pages import PageFolder
 from wikisync.folder.swap import FileWrite, FolderWriter, OwnFolders
+from wikisync.folder.trash import Trash
 
 OLD, NEW, SAVED = b"old\n", b"new\n", b"saved\n"
 
@@ -36,6 +40,7 @@ class Room:
         self.page.write_bytes(OLD)
         self.passed_s = 0.0
         self.limbo = self.opened()
+        self.trash = Trash(self.private / "trash")
 
     def opened(self) -> Limbo:
         """The limbo as a new process sees it."""
@@ -48,6 +53,10 @@ class Room:
             )
         if error is not None:
             raise error
+
+    def remove(self) -> None:
+        with FolderWriter(self.root, limbo=self.limbo, trash=self.trash) as writer:
+            writer.remove("home.md", expected=digest_of(OLD))
 
     def wait(self, seconds: float = LATE_S + 0.1) -> None:
         self.passed_s += seconds
@@ -62,3 +71,9 @@ class Room:
 
 class Crash(BaseException):
     """The process ends here."""
+
+
+def crash(monkeypatch: pytest.MonkeyPatch) -> NoReturn:
+    """End the process, which clears nothing up."""
+    monkeypatch.setattr(LimboBatch, "clear", lambda _: None)
+    raise Crash

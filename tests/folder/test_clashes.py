@@ -1,6 +1,7 @@
 import unicodedata
 from collections.abc import Iterable, Mapping
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from tests.folder.hostile import HOSTILE_SLUGS, MARKDOWN, formats, repeatable, slugs
 from tests.folder.test_naming import assert_stay_inside
 from wikisync.core.model import Format, PagePath, Slug
-from wikisync.folder.clashes import Folding, PathBook
+from wikisync.errors import FolderError
+from wikisync.folder.clashes import Folding, PathBook, probe_folding
 from wikisync.folder.naming import parse_path, path_of
 
 ORG = Format.ORG
@@ -224,3 +226,34 @@ def test_page_joins_one_of_two_folders_that_stand_for_the_same() -> None:
     known = {"docs/a": first, "Docs/a": marked, "Docs/b": "Docs/b.md"}
     (path,) = assigned("Docs/c", known=known, folds_case=False)
     assert parse_path(path) == ("Docs/c", MARKDOWN)
+
+
+# -- what a disk folds -----------------------------------------------------------------
+
+
+def test_usual_linux_disk_folds_nothing_and_nothing_is_left(tmp_path: Path) -> None:
+    assert probe_folding(tmp_path) == Folding(case=False, unicode=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_disk_that_folds_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen through a disk that finds every name that was asked for."""
+    monkeypatch.setattr(Path, "exists", lambda _path: True)
+    assert probe_folding(tmp_path) == Folding(case=True, unicode=True)
+
+
+def test_folder_that_takes_no_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FolderError, match="cannot write in"):
+        probe_folding(tmp_path / "gone")
+
+
+def test_probe_does_not_overwrite_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.urandom", bytes)
+    (tmp_path / ".wikisync-probe-00000000-a").write_text("mine")
+    with pytest.raises(FolderError):
+        probe_folding(tmp_path)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.folder.rooms import NEW, OLD, SAVED, Crash, Room
+from tests.folder.rooms import NEW, OLD, SAVED, Crash, Room, crash
+from tests.support.plain_disk import no_links
 from wikisync.core.model import digest_of
-from wikisync.core.system.libc import swap_names
+from wikisync.core.system.libc import NotSupported, swap_names
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import limbo as limbo_module
 from wikisync.folder.disk import put_back
@@ -86,16 +87,12 @@ def test_permissions_of_the_page_are_kept(room: Room) -> None:
     assert room.page.stat().st_mode & 0o777 == 0o440
 
 
-@pytest.mark.parametrize("way", ["place", "rename"])
+@pytest.mark.parametrize("save", [Path.write_bytes, save_by_rename])
 def test_text_saved_right_before_the_swap_goes_back_in(
-    room: Room, monkeypatch: pytest.MonkeyPatch, way: str
+    room: Room, monkeypatch: pytest.MonkeyPatch, save: Callable[[Path, bytes], object]
 ) -> None:
     room.limbo.can_swap = True
-    ways = {
-        "place": lambda: room.page.write_bytes(SAVED),
-        "rename": lambda: save_by_rename(room.page, SAVED),
-    }
-    at_swap(monkeypatch, ways[way])
+    at_swap(monkeypatch, partial(save, room.page, SAVED))
     with pytest.raises(PreconditionFailed, match=r"home\.md was changed"):
         room.replace()
     assert room.page.read_bytes() == SAVED
@@ -104,18 +101,14 @@ def test_text_saved_right_before_the_swap_goes_back_in(
     assert room.files() == []
 
 
-@pytest.mark.parametrize("way", ["place", "rename"])
+@pytest.mark.parametrize("save", [Path.write_bytes, save_by_rename])
 def test_text_saved_over_ours_while_another_goes_back_stays_in_the_page(
-    room: Room, monkeypatch: pytest.MonkeyPatch, way: str
+    room: Room, monkeypatch: pytest.MonkeyPatch, save: Callable[[Path, bytes], object]
 ) -> None:
     """The newest save is in the page, the one before it is a late save."""
     room.limbo.can_swap = True
-    newest = {
-        "place": lambda: room.page.write_bytes(b"newest\n"),
-        "rename": lambda: save_by_rename(room.page, b"newest\n"),
-    }
     first = partial(save_by_rename, room.page, SAVED)
-    swapped = at_swap(monkeypatch, first, newest[way])
+    swapped = at_swap(monkeypatch, first, partial(save, room.page, b"newest\n"))
     with pytest.raises(PreconditionFailed):
         room.replace()
     assert len(swapped) == 3
@@ -251,7 +244,6 @@ def test_late_save_that_is_saved_over_once_more_is_given_again(room: Room) -> No
 def test_text_saved_right_before_a_removal_comes_back(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trash = Trash(room.private / "trash")
     keep = Trash.keep
 
     def keep_and_save(*args: object) -> object:
@@ -260,18 +252,16 @@ def test_text_saved_right_before_a_removal_comes_back(
         return kept
 
     monkeypatch.setattr(Trash, "keep", keep_and_save)
-    writing = FolderWriter(room.root, limbo=room.limbo, trash=trash)
-    with writing as writer, pytest.raises(PreconditionFailed):
-        writer.remove("home.md", expected=digest_of(OLD))
+    with pytest.raises(PreconditionFailed):
+        room.remove()
     assert room.page.read_bytes() == SAVED
-    assert trash.entries() == ()
+    assert room.trash.entries() == ()
     assert room.files() == []
 
 
 def test_page_removed_right_before_it_is_taken_is_gone(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trash = Trash(room.private / "trash")
     take = limbo_module.LimboBatch.take
 
     def remove_and_take(batch: limbo_module.LimboBatch, *args: int | str) -> None:
@@ -279,9 +269,8 @@ def test_page_removed_right_before_it_is_taken_is_gone(
         take(batch, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(limbo_module.LimboBatch, "take", remove_and_take)
-    writing = FolderWriter(room.root, limbo=room.limbo, trash=trash)
-    with writing as writer, pytest.raises(PreconditionFailed, match="is gone"):
-        writer.remove("home.md", expected=digest_of(OLD))
+    with pytest.raises(PreconditionFailed, match="is gone"):
+        room.remove()
     assert room.files() == []
 
 
@@ -289,7 +278,6 @@ def test_text_that_cannot_come_back_from_a_removal_is_a_late_save(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two saves right before and after the page was taken: neither is lost."""
-    trash = Trash(room.private / "trash")
     take = limbo_module.LimboBatch.take
 
     def save_and_take(batch: limbo_module.LimboBatch, *args: int | str) -> None:
@@ -302,9 +290,8 @@ def test_text_that_cannot_come_back_from_a_removal_is_a_late_save(
 
     monkeypatch.setattr(limbo_module.LimboBatch, "take", save_and_take)
     monkeypatch.setattr(limbo_module, "put_back", save_and_put_back)
-    writing = FolderWriter(room.root, limbo=room.limbo, trash=trash)
-    with writing as writer, pytest.raises(PreconditionFailed):
-        writer.remove("home.md", expected=digest_of(OLD))
+    with pytest.raises(PreconditionFailed):
+        room.remove()
     assert room.page.read_bytes() == NEW
     room.wait()
     assert room.late() == [SAVED]
@@ -318,12 +305,7 @@ def test_crash_at_the_swap_leaves_one_text_and_no_late_save(
     room: Room, monkeypatch: pytest.MonkeyPatch, *, after: bool
 ) -> None:
     room.limbo.can_swap = True
-
-    def crash() -> None:
-        monkeypatch.setattr(limbo_module.LimboBatch, "clear", lambda _: None)
-        raise Crash
-
-    at_swap(monkeypatch, crash, after=after)
+    at_swap(monkeypatch, partial(crash, monkeypatch), after=after)
     with pytest.raises(Crash):
         room.replace()
     assert room.page.read_bytes() == (NEW if after else OLD)
@@ -340,8 +322,7 @@ def test_save_that_came_out_right_before_a_crash_is_a_late_save(
     def swap_and_crash(*args: int | str) -> None:
         room.page.write_bytes(SAVED)
         swap_names(*args)  # type: ignore[arg-type]
-        monkeypatch.setattr(limbo_module.LimboBatch, "clear", lambda _: None)
-        raise Crash
+        crash(monkeypatch)
 
     monkeypatch.setattr(limbo_module, "swap_names", swap_and_crash)
     with pytest.raises(Crash):
@@ -354,12 +335,7 @@ def test_half_written_file_of_a_crash_is_no_late_save(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a record no name was touched, so nothing of a person's is here."""
-
-    def crash(_: object) -> None:
-        monkeypatch.setattr(limbo_module.LimboBatch, "clear", lambda _: None)
-        raise Crash
-
-    monkeypatch.setattr(limbo_module.LimboBatch, "seal", crash)
+    monkeypatch.setattr(limbo_module.LimboBatch, "seal", lambda _: crash(monkeypatch))
     with pytest.raises(Crash):
         room.replace()
     assert len(room.files()) == 1
@@ -451,3 +427,106 @@ def test_swapping_is_tried_once_for_a_folder(
     room.page.write_bytes(OLD)
     room.replace()
     assert calls[1:] == ["home.md", "home.md"]
+
+
+# -- disks that cannot swap names, or have no links ------------------------------------
+
+
+def no_swap(*_args: object) -> None:
+    raise NotSupported(errno.EINVAL, "Invalid argument")
+
+
+@pytest.fixture(params=["links", "no links"])
+def plain_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
+    if request.param == "no links":
+        monkeypatch.setattr(os, "link", no_links)
+    return str(request.param)
+
+
+def test_page_is_replaced_on_a_disk_that_cannot_swap(
+    room: Room, plain_disk: str
+) -> None:
+    room.replace()
+    assert plain_disk
+    assert room.limbo.can_swap is False
+    assert room.page.read_bytes() == NEW
+    room.wait()
+    assert room.late() == []
+    assert room.files() == []
+
+
+def test_edited_page_stays_on_a_disk_that_cannot_swap(
+    room: Room, plain_disk: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swap = limbo_module.LimboBatch.swap
+
+    def save_and_swap(batch: limbo_module.LimboBatch, *args: int | str) -> None:
+        room.page.write_bytes(SAVED)
+        swap(batch, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(limbo_module.LimboBatch, "swap", save_and_swap)
+    with pytest.raises(PreconditionFailed):
+        room.replace()
+    assert plain_disk
+    assert room.page.read_bytes() == SAVED
+    assert room.files() == []
+
+
+def test_late_save_is_found_on_a_disk_that_cannot_swap(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
+    with room.page.open("r+b") as editor:
+        room.replace()
+        editor.write(SAVED)
+    room.wait()
+    assert room.late() == [SAVED]
+
+
+def test_late_save_is_found_where_the_page_had_a_second_name(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
+    os.link(room.page, room.private / "a person's own link")
+    with room.page.open("r+b") as editor:
+        room.replace()
+        editor.write(SAVED)
+    room.wait()
+    assert room.late() == [SAVED]
+
+
+def test_crash_before_the_replacement_leaves_the_page_to_its_person(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file aside is the page's own then; an edit of it is no late save."""
+    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
+    monkeypatch.setattr(os, "replace", lambda *_, **__: crash(monkeypatch))
+    with pytest.raises(Crash):
+        room.replace()
+    room.page.write_bytes(SAVED)
+    room.wait()
+    assert room.late() == []
+    assert room.page.read_bytes() == SAVED
+    assert room.files() == []
+
+
+def test_save_after_a_crash_at_the_replacement_is_a_late_save(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file aside has no other name any more: what is saved into it is here only."""
+    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
+    replace = os.replace
+
+    def replace_and_crash(*args: object, **folders: object) -> None:
+        replace(*args, **folders)  # type: ignore[arg-type]
+        crash(monkeypatch)
+
+    with room.page.open("r+b") as editor:
+        monkeypatch.setattr(os, "replace", replace_and_crash)
+        with pytest.raises(Crash):
+            room.replace()
+        editor.write(SAVED)
+    assert room.page.read_bytes() == NEW
+    room.wait()
+    assert room.late() == [SAVED]

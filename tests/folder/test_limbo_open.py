@@ -11,8 +11,6 @@ from wikisync.folder import limbo as limbo_module
 from wikisync.folder import safe_open
 from wikisync.folder.limbo import STREAM_S, UNTOLD_S
 from wikisync.folder.safe_open import read_all
-from wikisync.folder.swap import FolderWriter
-from wikisync.folder.trash import Trash
 
 
 @pytest.fixture
@@ -175,10 +173,8 @@ def test_clock_that_was_set_back_keeps_nothing_for_ever(room: Room) -> None:
 
 
 def test_removed_page_is_scanned_again_too(room: Room) -> None:
-    trash = Trash(room.private / "trash")
     with room.page.open("r+b") as editor:
-        with FolderWriter(room.root, limbo=room.limbo, trash=trash) as writer:
-            writer.remove("home.md", expected=digest_of(OLD))
+        room.remove()
         editor.write(SAVED)
     room.wait()
     assert room.late() == [SAVED]

@@ -1,22 +1,18 @@
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from tests.folder.rooms import page_folder
-from wikisync.core.model import Format, Page, Problem, Slug, digest_of
-from wikisync.core.system import file_status
+from wikisync.core.model import Format, Page, Slug, digest_of
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import pages as pages_module
 from wikisync.folder.clashes import Folding
 from wikisync.folder.ignore import Patterns
-from wikisync.folder.index import FolderIndex, IndexedFile
-from wikisync.folder.naming import decode_page, title_of
-from wikisync.folder.pages import READ_ALL_S, PageFolder
+from wikisync.folder.index import IndexedFile
+from wikisync.folder.naming import title_of
+from wikisync.folder.pages import PageFolder
 from wikisync.folder.scan import scan_pages
-from wikisync.folder.swap import OwnFolders
 
 MARKDOWN = Format.MARKDOWN
 
@@ -33,10 +29,13 @@ def folder(tmp_path: Path) -> PageFolder:
 def test_file_holds_the_content_byte_for_byte(
     folder: PageFolder, tmp_path: Path
 ) -> None:
-    content = "\ufeff# Títle\r\n\r\nno end of line"
+    content = "\ufeff# Títle\r\n\r\n\x0cno end of line"
     folder.write_many([(page("dir/home", content), None)])
     assert (tmp_path / "dir/home.md").read_bytes() == content.encode()
     assert folder.snapshot().pages[Slug("dir/home")].digest == digest_of(content)
+    found = folder.read(Slug("dir/home"))
+    assert found is not None
+    assert found.content == content
 
 
 def test_written_page_has_the_services_title(folder: PageFolder) -> None:
@@ -155,36 +154,6 @@ def test_page_that_is_far_too_large_is_not_read(
     assert snapshot.problems[0].code == "page-unreadable"
 
 
-def test_unchanged_old_file_is_not_read_again(
-    folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a.md").write_text("x")
-    monkeypatch.setattr(file_status, "SETTLED_NS", -1_000_000_000_000)
-    first = folder.snapshot()
-    monkeypatch.setattr(pages_module, "decode_page", None)
-    assert folder.snapshot() == first
-
-
-def test_changed_file_is_read_again(
-    folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a.md").write_text("x")
-    monkeypatch.setattr(file_status, "SETTLED_NS", -1_000_000_000_000)
-    folder.snapshot()
-    (tmp_path / "a.md").write_text("longer")
-    assert folder.snapshot().pages[Slug("a")].digest == digest_of("longer")
-
-
-def test_young_file_is_read_again_though_its_times_are_the_same(
-    folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two saves within one tick of the disk's clock look the same."""
-    (tmp_path / "a.md").write_text("x")
-    folder.snapshot()
-    monkeypatch.setattr(pages_module, "decode_page", lambda *_: Problem("seen", "", ""))
-    assert [problem.code for problem in folder.snapshot().problems] == ["seen"]
-
-
 def test_file_that_goes_while_we_scan_is_simply_not_there(
     folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,31 +190,6 @@ def test_page_that_is_not_as_expected_is_not_deleted(
     with pytest.raises(PreconditionFailed):
         folder.delete(Slug(slug), expected=digest_of("text"))
     assert (tmp_path / "a.md").read_text() == "edited"
-
-
-def test_text_is_not_changed_on_the_way() -> None:
-    assert decode_page("\ufeffé\r\n\x0c".encode(), "a.md") == "\ufeffé\r\n\x0c"
-
-
-def test_every_file_is_read_from_time_to_time_whatever_its_times_say(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A program may keep a file's size and set its time back."""
-    monkeypatch.setattr(file_status, "SETTLED_NS", -1)
-    now = [time.time()]
-    (tmp_path / "home.md").write_text("one\n")
-    index = FolderIndex(tmp_path)
-    folder = PageFolder(OwnFolders.of(tmp_path), index, lambda: now[0])
-    folder.snapshot()
-    known = index.files["home.md"]
-    assert known.page is not None
-    stale_state = replace(known.page, digest=digest_of("stale\n"))
-    index.note("home.md", replace(known, page=stale_state))
-    stale = folder.snapshot().pages[Slug("home")]
-    now[0] += READ_ALL_S
-    fresh = folder.snapshot().pages[Slug("home")]
-    assert stale.digest == digest_of("stale\n")
-    assert fresh.digest == digest_of("one\n")
 
 
 def test_directory_that_a_disk_was_mounted_on_is_left_empty(

@@ -1,5 +1,6 @@
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -87,41 +88,32 @@ def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_linked_file_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("x")
-    (tmp_path / "home.md").symlink_to("secret")
-    with (
-        safe_open.opened_root(tmp_path) as root,
-        pytest.raises(FolderError, match=r"home\.md is a symbolic link"),
-    ):
-        safe_open.open_file(root, "home.md", "home.md")
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
 
 
-def test_link_is_no_file_to_be_replaced(tmp_path: Path) -> None:
-    (tmp_path / "home.md").symlink_to("gone")
-    with (
-        safe_open.opened_root(tmp_path) as root,
-        pytest.raises(FolderError, match=r"home\.md is a symbolic link"),
-    ):
-        safe_open.file_status(root, "home.md", "home.md")
+def link(path: Path) -> None:
+    path.with_name("secret").write_text("x")
+    path.symlink_to("secret")
 
 
-def test_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.md")
-    with (
-        safe_open.opened_root(tmp_path) as root,
-        pytest.raises(FolderError, match="not a regular file"),
-    ):
-        safe_open.open_file(root, "pipe.md", "pipe.md")
-
-
-def test_folder_in_a_files_place_is_named(tmp_path: Path) -> None:
-    (tmp_path / "home.md").mkdir()
-    with (
-        safe_open.opened_root(tmp_path) as root,
-        pytest.raises(FolderError, match=r"home\.md: a folder is in the file's place"),
-    ):
-        safe_open.file_status(root, "home.md", "home.md")
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (link, r"home\.md is a symbolic link"),
+        (Path.mkdir, r"home\.md: a folder is in the file's place"),
+        (pipe, "not a regular file"),
+    ],
+)
+def test_what_is_no_file_is_named_and_neither_read_nor_replaced(
+    tmp_path: Path, make: Callable[[Path], object], words: str
+) -> None:
+    """No writer of a pipe is waited for."""
+    make(tmp_path / "home.md")
+    with safe_open.opened_root(tmp_path) as root:
+        for asked in (safe_open.open_file, safe_open.file_status):
+            with pytest.raises(FolderError, match=words):
+                asked(root, "home.md", "home.md")
 
 
 def test_file_is_read_whole(tmp_path: Path) -> None:

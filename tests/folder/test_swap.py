@@ -2,7 +2,6 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -131,13 +130,6 @@ def test_new_file_is_made_on_a_disk_without_hard_links(
     assert files_below(root.parent) == {"wiki/home.md": b"new"}
 
 
-def test_permissions_of_the_file_are_kept(root: Path) -> None:
-    write_atomically(root, "home.md", b"old")
-    (root / "home.md").chmod(0o640)
-    write_atomically(root, "home.md", b"new")
-    assert (root / "home.md").stat().st_mode & 0o777 == 0o640
-
-
 @pytest.mark.parametrize("path", ["link/home.md", "link.md"])
 def test_nothing_is_written_through_a_link(root: Path, path: str) -> None:
     outside = root.parent / "outside"
@@ -156,20 +148,6 @@ def test_nothing_is_written_outside(root: Path, path: str) -> None:
     with pytest.raises(FolderError, match="not a path inside the folder"):
         write_atomically(root, path, b"ours")
     assert files_below(root.parent) == {}
-
-
-def test_folder_in_the_files_place_is_an_error_that_names_it(root: Path) -> None:
-    (root / "home.md").mkdir()
-    with pytest.raises(FolderError, match=r"home\.md: a folder is in the file's place"):
-        write_atomically(root, "home.md", b"ours")
-    assert files_below(root.parent) == {}
-
-
-def test_file_in_the_folders_place_is_an_error_that_names_it(root: Path) -> None:
-    (root / "a").write_bytes(b"theirs")
-    with pytest.raises(FolderError, match="cannot open a: a file is in"):
-        write_atomically(root, "a/home.md", b"ours")
-    assert files_below(root.parent) == {"wiki/a": b"theirs"}
 
 
 def test_name_that_the_disk_does_not_take_is_an_error(root: Path) -> None:
@@ -294,22 +272,13 @@ def test_real_limit_on_file_size_is_an_error_that_names_the_file(root: Path) -> 
     assert files_below(root.parent) == {}
 
 
-CRASHES: list[tuple[str, Callable[..., int]]] = [
-    ("open", power_cut),
-    ("write", power_cut),
-    ("fsync", power_cut),
-    ("fchmod", power_cut),
-    ("replace", power_cut),
-]
-
-
-@pytest.mark.parametrize(("step", "crash"), CRASHES)
+@pytest.mark.parametrize("step", ["open", "write", "fsync", "fchmod", "replace"])
 def test_crash_before_the_swap_leaves_the_old_text(
-    root: Path, monkeypatch: pytest.MonkeyPatch, step: str, crash: Callable[..., int]
+    root: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     write_atomically(root, "home.md", b"old")
     with FolderWriter(root) as writer, monkeypatch.context() as patch:
-        patch.setattr(os, step, crash)
+        patch.setattr(os, step, power_cut)
         with pytest.raises(KeyboardInterrupt):
             writer.write_many([FileWrite("home.md", b"new")])
     assert files_below(root.parent) == {"wiki/home.md": b"old"}
@@ -368,13 +337,17 @@ def test_stream_gets_its_name_at_the_end(root: Path) -> None:
     assert files_below(root.parent) == {"wiki/u/a.bin": b"one two"}
 
 
-def test_removing_takes_folders_that_are_truly_empty(root: Path) -> None:
+def test_removing_takes_folders_that_are_truly_empty_and_never_the_root(
+    root: Path,
+) -> None:
     write_atomically(root, "a/b/c.md", b"x")
     write_atomically(root, "a/d.md", b"y")
     with OwnFolders.of(root).writer() as writer:
         writer.remove("a/b/c.md", expected=digest_of(b"x"))
-    assert not (root / "a" / "b").exists()
-    assert files_below(root) == {"a/d.md": b"y"}
+        assert not (root / "a" / "b").exists()
+        assert files_below(root) == {"a/d.md": b"y"}
+        writer.remove("a/d.md", expected=digest_of(b"y"))
+    assert list(root.iterdir()) == []
 
 
 def test_folder_with_an_ignored_file_is_not_removed(root: Path) -> None:
@@ -414,13 +387,6 @@ def test_file_that_cannot_be_renamed_is_an_error_and_leaves_no_folder(
     ):
         writer.move("home.md", "b/c/home.md", expected=digest_of(b"text"))
     assert [path.name for path in root.iterdir()] == ["home.md"]
-
-
-def test_root_is_never_removed(root: Path) -> None:
-    write_atomically(root, "a/b.md", b"x")
-    with OwnFolders.of(root).writer() as writer:
-        writer.remove("a/b.md", expected=digest_of(b"x"))
-    assert list(root.iterdir()) == []
 
 
 @pytest.mark.parametrize("path", ["home.md", "gone.md", "gone/home.md"])

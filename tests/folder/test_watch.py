@@ -182,14 +182,16 @@ async def test_a_root_that_is_removed_and_made_again_is_watched(tmp_path: Path) 
         await watcher.until(root / "home.md")
 
 
+@pytest.mark.parametrize("events", [open_events, no_events])
 async def test_a_root_that_another_folder_takes_the_place_of_is_watched(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: watch.OpenEvents
 ) -> None:
     """Inode numbers are given again: only an open folder can be told from its heir."""
+    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.01)
     root, other = tmp_path / "wiki", tmp_path / "other"
     root.mkdir()
     other.mkdir()
-    async with watching(root) as watcher:
+    async with watching(root, events=events) as watcher:
         root.rename(tmp_path / "old")
         other.rename(root)
         await watcher.until_everything()
@@ -235,21 +237,6 @@ async def test_without_watches_folders_are_scanned_through_with_a_notice(
     assert [notice.code for notice in notices] == ["watch-limit"]
     assert "limit reached" in notices[0].message
     assert "sysctl" in notices[0].hint
-
-
-async def test_a_root_that_is_scanned_through_may_be_another_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.01)
-    root, other = tmp_path / "wiki", tmp_path / "other"
-    root.mkdir()
-    other.mkdir()
-    async with watching(root, events=no_events) as watcher:
-        root.rename(tmp_path / "old")
-        other.rename(root)
-        await watcher.until_everything()
-        (root / "home.md").write_text("text")
-        await watcher.until(root / "home.md")
 
 
 async def test_events_are_tried_again_and_the_notice_is_given_once(

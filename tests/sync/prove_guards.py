@@ -474,7 +474,7 @@ GUARDS = (
         "this folder of a wiki",
         "wikisync.folder.workspace:FolderIdentity.is_same_folder",
         answer(True),
-        "folder/test_identity.py::test_a_folder_in_the_place_of_another_is_another",
+        "folder/test_workspace.py::test_a_folder_in_the_place_of_another_is_another",
     ),
     Guard(
         "emptied folder",
