@@ -3,11 +3,7 @@
 import pytest
 
 from wikisync.api.projects import Projects
-from wikisync.contract.parameters import (
-    parameters_of,
-    project_attributes,
-    replace_deprecated,
-)
+from wikisync.contract.parameters import parameters_of, replace_deprecated
 from wikisync.contract.routes import ENDPOINTS, Endpoint
 from wikisync.core.packaged import packaged_toml
 
@@ -97,11 +93,6 @@ def test_endpoint_takes_as_many_as_the_contract_says(
     endpoint: Endpoint, count: int
 ) -> None:
     assert len(parameters_of(endpoint)) == count
-
-
-def test_filters_say_that_they_go_into_the_query() -> None:
-    assert all(row.is_filter for row in parameters_of(Endpoint.LIST).values())
-    assert not any(row.is_filter for row in project_attributes())
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from tests.api.wire import Wire, http, json_answer
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.api.replica import WikiReplica
-from wikisync.api.scan import LISTED_BYTES_MAX, MEBIBYTE
-from wikisync.api.settings import ClientSettings
+from wikisync.api.scan import LISTED_BYTES_MAX
+from wikisync.api.settings import MEBIBYTE, ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.core import model
 from wikisync.errors import NotFound, ProtocolViolation, Unavailable

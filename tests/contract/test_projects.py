@@ -13,7 +13,7 @@ from wikisync.api.listing import Listing
 from wikisync.api.projects import Projects
 from wikisync.api.settings import ClientSettings
 from wikisync.contract.project_schema import ProjectRecord
-from wikisync.errors import AuthenticationFailed, PermissionDenied
+from wikisync.errors import AuthenticationFailed
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -78,19 +78,6 @@ async def test_attributes_that_are_set_are_read_again(
     assert read.statistics.commit_count == 1
 
 
-async def test_edit_changes_what_was_given_and_no_more(
-    projects: Projects, handbook: str
-) -> None:
-    before = await projects.show_project(handbook)
-
-    after = await projects.edit_project(
-        handbook, description="new", issues_access_level="disabled"
-    )
-
-    assert (after.description, after.sent["issues_enabled"]) == ("new", False)
-    assert (after.name, after.visibility) == (before.name, before.visibility)
-
-
 @pytest.mark.parametrize("sort", ["asc", "desc"])
 async def test_lists_go_on_where_offset_paging_ends(
     sort: Literal["asc", "desc"], service: EmbeddedService, group: str
@@ -122,39 +109,6 @@ async def test_keyset_paging_follows_links(
     assert [found.id async for found in listed] == later
     assert (
         await projects.list_projects(pagination="keyset", order_by="id").total() is None
-    )
-
-
-async def test_lists_about_a_user(
-    projects: Projects, maria: Projects, handbook: str
-) -> None:
-    user = await maria.client.current_user()
-    own = await maria.create_project(name="Own one")
-    await maria.star_project(handbook)
-
-    assert await paths(projects.list_user_projects(user.username)) == [
-        own.path_with_namespace
-    ]
-    assert await paths(projects.list_starred_projects(user.id)) == [handbook]
-    assert own.path_with_namespace in await paths(
-        projects.list_contributed_projects(user.id)
-    )
-
-
-async def test_archived_project_takes_no_change(
-    projects: Projects, handbook: str
-) -> None:
-    first = await projects.archive_project(handbook)
-    second = await projects.archive_project(handbook)
-
-    with pytest.raises(PermissionDenied):
-        await projects.upload_file(handbook, b"x", "a.txt")
-    back = await projects.unarchive_project(handbook)
-
-    assert (first.has_changed, second.has_changed, back.has_changed) == (
-        True,
-        False,
-        True,
     )
 
 

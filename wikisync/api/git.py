@@ -20,7 +20,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync import errors
@@ -82,18 +81,6 @@ class NoRepository(errors.NotFound):
     """A wiki's git repository cannot be fetched at all; the message says why."""
 
 
-class Advertised(Struct, frozen=True):
-    """What a server says of a repository before anything is fetched."""
-
-    head: str | None = None
-    """The newest commit; None where the wiki has none."""
-    can_filter: bool = False
-    """Whether it leaves out what it is asked to leave out."""
-
-
-NOTHING_ADVERTISED = Advertised()
-
-
 class WikiHistory:
     """The newest commit of one wiki, and what it follows."""
 
@@ -112,20 +99,20 @@ class WikiHistory:
         """The newest commit; None for some minutes where git does not say it."""
         if self._client.now() < self._due_at:
             return None
-        retry_s = GIT_RETRY_S
+        retry_s, head, self._can_filter = GIT_RETRY_S, None, False
         try:
-            found = await _advertised(self._client, self._owner, waits=False)
+            head, self._can_filter = await _advertised(
+                self._client, self._owner, waits=False
+            )
         except NoRepository:
-            found = NOTHING_ADVERTISED
+            pass
         except errors.RateLimited as error:
             # a limit of git says nothing of the API
-            found = NOTHING_ADVERTISED
             asked_s = error.retry_after_s or self._client.settings.rate_limit_pause_s
             retry_s = min(asked_s, self._client.settings.limit_wait_max_s)
-        if found.head is None:
+        if head is None:
             self._due_at = self._client.now() + retry_s
-        self._can_filter = found.can_filter
-        return found.head
+        return head
 
     async def follows(self, head: str, earlier: str) -> bool | None:
         """Whether the last HEAD has an earlier commit before it; None: unknown."""
@@ -294,7 +281,7 @@ class RemoteRepository:
             return
         self._checked_at = self._client.now()
         try:
-            head = (await _advertised(self._client, self._owner, waits=waits)).head
+            head, _ = await _advertised(self._client, self._owner, waits=waits)
             held = None
             if self._folder.is_dir():
                 from wikisync.api.git_fetch import held_commit
@@ -497,7 +484,13 @@ def _purpose(client: Client, owner: WikiOwner) -> Purpose:
     return client.purpose(action, "attachment", owner)
 
 
-async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Advertised:
+async def _advertised(
+    client: Client, owner: WikiOwner, *, waits: bool
+) -> tuple[str | None, bool]:
+    """The newest commit, if any; and whether the server leaves out what it is told to.
+
+    NoRepository where nothing can be fetched.
+    """
     path, purpose = f"{_path(owner)}/info/refs", _purpose(client, owner)
     request = Request(
         "GET", path, purpose, "service=git-upload-pack", is_git=True, waits=waits
@@ -518,8 +511,8 @@ async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Adver
         raise _no_git(owner, client.shown(request), reason)
     found = re.search(_HEAD, answer.body)
     if found is None:
-        return NOTHING_ADVERTISED
-    return Advertised(found["id"].decode(), b"filter" in (found["can"] or b"").split())
+        return None, False
+    return found["id"].decode(), b"filter" in (found["can"] or b"").split()
 
 
 def _no_git(owner: WikiOwner, url: str, reason: str) -> NoRepository:

@@ -162,9 +162,9 @@ class Pool:
         token: Secret | None,
         settings: ClientSettings,
         clock: Clock,
-        proxy: Proxy | None = None,
-        late_notice: LateNotice = lambda _action: contextlib.nullcontext(),
-        heard: Callable[[Request, Mapping[str, str]], None] = lambda *_answer: None,
+        proxy: Proxy | None,
+        late_notice: LateNotice,
+        heard: Callable[[Request, Mapping[str, str]], None],
     ) -> None:
         """``late_notice`` surrounds each wait for an answer; ``heard`` gets headers."""
         self.address = address

@@ -88,7 +88,7 @@ class WikiReplica(Scanning):
     async def read(self, slug: Slug) -> Page:
         """One page as of now; NotFound, or ProtocolViolation where the text was cut."""
         record = await self._wiki.get_page(slug)
-        page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
+        page = whole_page(record, slug, self._wiki)
         self._known.note_there(slug, page.digest)
         return page
 
@@ -234,9 +234,7 @@ class WikiReplica(Scanning):
         page = Page(Slug(record.slug), page_format, record.content, record.title or "")
         if page.content != sent.content:
             # an answer may be cut as a list may
-            require_whole(
-                record.slug, record.content, self._wiki.owner, self._wiki.web_url
-            )
+            require_whole(record.slug, record.content, self._wiki)
         identity = record.wiki_page_meta_id
         self._known.note_written(page, "" if identity is None else str(identity))
         return page

@@ -22,7 +22,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.api.exchange import OddEntry
+from wikisync.api.settings import MEBIBYTE
 from wikisync.api.trees import file_id
+from wikisync.api.wikis import Wiki
 from wikisync.contract.schema import WikiPageRecord
 from wikisync.core import model
 from wikisync.core.decoding import json_decoder
@@ -30,7 +32,6 @@ from wikisync.errors import NotFound, ProtocolViolation
 
 UNREADABLE = "page-unreadable"
 """The code of a problem with a page that could not be read this time."""
-MEBIBYTE = 1024 * 1024
 LISTED_BYTES_MAX = MEBIBYTE
 """Texts from this size on are read singly, whatever the list says."""
 GIT_HINT = "clone the wiki's git repository to see it"
@@ -194,9 +195,7 @@ class Scan(Struct):
         )
 
 
-def whole_page(
-    record: WikiPageRecord, slug: model.Slug, owner: model.WikiOwner, url: str
-) -> model.Page:
+def whole_page(record: WikiPageRecord, slug: model.Slug, wiki: Wiki) -> model.Page:
     """A page read singly, if it is the one asked for and its text is all there.
 
     Else NotFound, or ProtocolViolation for a text that is missing or was cut.
@@ -204,28 +203,28 @@ def whole_page(
     if record.slug != slug:
         # ``docs/service.md`` "Finding a page"
         raise NotFound(
-            f"cannot read page {slug} of {owner}: the service answers with page"
+            f"cannot read page {slug} of {wiki.owner}: the service answers with page"
             f" {record.slug} instead",
-            url=url,
+            url=wiki.web_url,
             hint=GIT_HINT,
         )
     if record.content is None:
         raise ProtocolViolation(
-            f"page {slug} of {owner} came without its text", url=url
+            f"page {slug} of {wiki.owner} came without its text", url=wiki.web_url
         )
-    require_whole(slug, record.content, owner, url)
+    require_whole(slug, record.content, wiki)
     page_format = known_format(record) or model.Format.PLAINTEXT
     return model.Page(slug, page_format, record.content, record.title or "")
 
 
-def require_whole(slug: str, content: str, owner: model.WikiOwner, url: str) -> None:
+def require_whole(slug: str, content: str, wiki: Wiki) -> None:
     """Refuse a text as long as one that the service cut (Q9): ProtocolViolation."""
     size = len(content.encode("utf-8", "surrogatepass"))
     if size and size % MEBIBYTE == 0:
         raise ProtocolViolation(
-            f"page {slug} of {owner} is exactly {size // MEBIBYTE} MiB: the service"
-            f" truncated it",
-            url=url,
+            f"page {slug} of {wiki.owner} is exactly {size // MEBIBYTE} MiB:"
+            " the service truncated it",
+            url=wiki.web_url,
             hint=GIT_HINT,
         )
 
@@ -270,12 +269,6 @@ class Mark(Struct, frozen=True, omit_defaults=True):
 _MARK = json_decoder(Mark)
 
 
-class _Written(Struct, frozen=True):
-    state: model.PageState
-    file: bytes
-    """The id that git gives a file with this text."""
-
-
 class KnownPages:
     """The pages of one wiki, as far as they were seen."""
 
@@ -292,8 +285,9 @@ class KnownPages:
         """Of the pages, without their case; None where they are to be counted."""
         self.again = set(again)
         """Pages to be read at the next scan, whatever git says."""
-        self._written: dict[model.Slug, _Written | None] = {}
-        """Pages that we wrote since the mark; None for those that we removed."""
+        self._written: dict[model.Slug, tuple[model.PageState, bytes] | None] = {}
+        """Pages that we wrote since the mark, each with the id that git gives a file
+        with this text; None for those that we removed."""
         self._is_plain = bool(tag)
         """Whether every page could be seen as it is."""
 
@@ -355,9 +349,8 @@ class KnownPages:
 
     def written(self, slug: model.Slug, file: bytes) -> model.PageState | None:
         """A page as we wrote it, if that is what git's file of this id holds."""
-        written = self._written.get(slug)
-        is_same = written is not None and file and written.file == file
-        return written.state if written is not None and is_same else None
+        state, own_file = self._written.get(slug) or (None, b"")
+        return state if file and own_file == file else None
 
     def namesakes(self, slug: model.Slug) -> int:
         """How many pages of the last scan the service takes for this one (Q5)."""
@@ -384,7 +377,7 @@ class KnownPages:
         """A page was written by us, and the service says that it is this now."""
         state = page.state(identity)
         file = file_id(page.content, len(self.mark.head) // 2)
-        self._written[page.slug] = _Written(state, file)
+        self._written[page.slug] = state, file
 
     def note_gone(self, slug: model.Slug) -> None:
         """A page was renamed or removed by us, maybe with the pages below."""

@@ -224,7 +224,7 @@ class Scanning:
                     raise Disagreement(f"git has {slug}: {error.message}") from error
                 scan.pages.pop(slug, None)
                 return
-            page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
+            page = whole_page(record, slug, self._wiki)
             if not scan.take(record, page):
                 raise Unexplained(f"{slug} is an odd page")
             reads = 1 if slug in changes.there else before.get(slug, 0) + 1
@@ -327,7 +327,7 @@ class Scanning:
     async def _read_singly(self, scan: Scan, slugs: Sequence[Slug]) -> None:
         async def read(slug: Slug) -> None:
             record = await self._wiki.get_page(slug)
-            page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
+            page = whole_page(record, slug, self._wiki)
             scan.add(replace(page, format=scan.formats[slug]))
 
         await self._each(slugs, scan, read)

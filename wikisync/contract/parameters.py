@@ -67,8 +67,6 @@ class Parameter(Struct, frozen=True, kw_only=True):
     """Whether the new name means the opposite."""
     keys: tuple[Parameter, ...] = ()
     """Of a hash: what it may hold."""
-    is_filter: bool = False
-    """Whether it narrows, orders or pages what is read, and goes into the query."""
 
     def __post_init__(self) -> None:
         """Say of a name that another replaced that it is an old one."""
@@ -106,11 +104,10 @@ def parameters_of(
         every = parameters_of(endpoint)
         free = {name: row for name, row in every.items() if row.tier == "free"}
         return MappingProxyType(free)
-    is_filter = endpoint.method == "GET"
     rows: dict[str, Parameter] = {}
     for group in rules_of(endpoint).takes:
         rows |= {
-            row: convert({"name": row, "is_filter": is_filter, **facts}, Parameter)
+            row: convert({"name": row, **facts}, Parameter)
             for row, facts in _TABLE["groups"][group].items()
         }
     return MappingProxyType(rows)

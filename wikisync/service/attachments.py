@@ -33,7 +33,7 @@ async def upload(call: Call) -> web.Response:
     values = call.values()
     file, branch = values["file"], values.get("branch") or None
     caller, _owner, wiki = await call.wiki(Operation.WRITE)
-    name = clean_name(file.name, call.service.settings.limits.attachment_name_chars_max)
+    name = clean_name(file.name, call.service.limits.attachment_name_chars_max)
     if not name:
         raise answers.bad_request("The file name cannot be empty")
     path = f"uploads/{secrets.token_hex(16)}/{name}"

@@ -149,7 +149,7 @@ class Call(Struct, frozen=True):
     def list_values(self) -> tuple[Mapping[str, Any], Window]:
         """What a list is asked for: its typed parameters and its page."""
         parameters = Parameters(self.raw)
-        window = read_window(parameters, self.service.settings.limits)
+        window = read_window(parameters, self.service.limits)
         # the reader above has its own text for pages that are none
         # and any way of paging but by id is the one by offset
         raw = {**self.raw, "page": None, "per_page": None}

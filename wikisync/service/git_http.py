@@ -20,7 +20,6 @@ from aiohttp.http_exceptions import HttpProcessingError
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import OwnerKind
 from wikisync.service import access, jobs
 from wikisync.service.answers import PlainRefusal, Refusal, unmatched_route
 from wikisync.service.bodies import call_for_body, spool_folder
@@ -79,7 +78,6 @@ class Visit(Struct, frozen=True):
     """A caller who may do what it asks of a repository."""
 
     part: Part
-    kind: OwnerKind
     owner: Owner
     caller: Caller
     storage: WikiStorage
@@ -166,8 +164,9 @@ async def _follow(
         # else which pages moved cannot be known
         moved, gone = moves_between(before, after)
         if moved or gone:
+            owner = visit.owner
             await service.records.ask(
-                update_page_ids, visit.kind, visit.owner.id, moved, gone
+                update_page_ids, owner.kind, owner.id, moved, gone
             )
     visit.storage.note_write(visit.caller.person.id)
 
@@ -177,10 +176,9 @@ async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
     if not call.service.git.is_there():
         raise unmatched_route()
     caller = await _caller(call)
-    found = await _find(call, caller)
-    if found is None or (part == "code" and found[0] == "group"):
+    owner = await _find(call, caller)
+    if owner is None or (part == "code" and owner.kind == "group"):
         raise _denied(access.Verdict.HIDDEN, caller, part, is_push=is_push)
-    kind, owner = found
     verdict = _judge(owner, part, caller, is_push=is_push)
     if verdict is not access.Verdict.ALLOWED:
         raise _denied(verdict, caller, part, is_push=is_push)
@@ -188,7 +186,7 @@ async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
     if caller.token is not None and not caller.token.scopes & wanted:
         raise PlainRefusal(403, "the token's scopes do not reach this far\n")
     if part == "wiki":
-        storage = call.service.wiki(kind, owner.id)
+        storage = call.service.wiki(owner.kind, owner.id)
     else:
         assert isinstance(owner, Project), "a group has no code"
         if owner.origin.is_under_way:
@@ -196,7 +194,7 @@ async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
             raise PlainRefusal(404, _NOT_YET)
         storage = call.service.code(owner.id)
     await storage.make()
-    return Visit(part, kind, owner, caller, storage)
+    return Visit(part, owner, caller, storage)
 
 
 async def _caller(call: Call) -> Caller:
@@ -217,18 +215,17 @@ async def _caller(call: Call) -> Caller:
         raise _access_denied() from None
 
 
-async def _find(call: Call, caller: Caller) -> tuple[OwnerKind, Owner] | None:
+async def _find(call: Call, caller: Caller) -> Owner | None:
     records, path = call.service.records, call.segments["full_path"]
     project = await records.ask(Tables.project, path, caller.user_id)
     # a number is an id to the API, but a path here
-    if isinstance(project, Project) and project.full_path.lower() == path.lower():
-        return None if project.is_going else ("project", project)
+    if project is not None and project.full_path.lower() == path.lower():
+        return None if project.is_going else project
     if call.service.is_free:
         return None
     group = await records.ask(Tables.group, path, caller.user_id)
-    if group is None or group.full_path.lower() != path.lower():
-        return None
-    return "group", group
+    is_named = group is not None and group.full_path.lower() == path.lower()
+    return group if is_named else None
 
 
 def _judge(

@@ -22,7 +22,6 @@ from wikisync.service import (
     git_http,
     groups,
     identity,
-    members,
     search,
     wikis,
 )
@@ -91,13 +90,13 @@ _WIKI_ROWS: tuple[Row, ...] = (
 )
 _OWNER_ROWS: tuple[Row, ...] = (
     (Other.OWNER_SEARCH, search.search_wikis, list[schema.BlobRecord]),
-    (Other.MEMBERS, members.list_members, list[records.MemberRecord]),
-    (Other.MEMBER_ADD, members.add_member, records.MemberRecord),
-    (Other.ALL_MEMBERS, members.list_members, list[records.MemberRecord]),
-    (Other.ANY_MEMBER, members.show_member, records.MemberRecord),
-    (Other.MEMBER, members.show_member, records.MemberRecord),
-    (Other.MEMBER_EDIT, members.edit_member, records.MemberRecord),
-    (Other.MEMBER_REMOVE, members.remove_member, NoJson.NOTHING),
+    (Other.MEMBERS, groups.list_members, list[records.MemberRecord]),
+    (Other.MEMBER_ADD, groups.add_member, records.MemberRecord),
+    (Other.ALL_MEMBERS, groups.list_members, list[records.MemberRecord]),
+    (Other.ANY_MEMBER, groups.show_member, records.MemberRecord),
+    (Other.MEMBER, groups.show_member, records.MemberRecord),
+    (Other.MEMBER_EDIT, groups.edit_member, records.MemberRecord),
+    (Other.MEMBER_REMOVE, groups.remove_member, NoJson.NOTHING),
 )
 """Of projects and groups alike, in both editions."""
 _API_ROWS: tuple[Row, ...] = (

@@ -5,12 +5,13 @@ No SQL here and no connection; ``tables`` asks, these hold the answers.
 
 import sqlite3
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from msgspec import Struct
 
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.core.decoding import convert, json_decoder
+from wikisync.core.model import OwnerKind
 from wikisync.service.access import FeatureLevel, Membership, Visibility, WikiDoor
 
 T = TypeVar("T")
@@ -101,6 +102,7 @@ class Import(Struct, frozen=True):
 class Project(Struct, frozen=True):
     """A project, and what the asking user is to it."""
 
+    kind: ClassVar[OwnerKind] = "project"
     id: int
     path: str
     full_path: str
@@ -161,6 +163,7 @@ class Project(Struct, frozen=True):
 class Group(Struct, frozen=True):
     """A group, and what the asking user is to it."""
 
+    kind: ClassVar[OwnerKind] = "group"
     id: int
     path: str
     full_path: str

@@ -17,7 +17,6 @@ from wikisync.service.listing import ProjectQuery, find_project_ids, read_projec
 from wikisync.service.pages import decode_text
 from wikisync.service.projects.reading import answer_part
 from wikisync.service.repository import WikiStorage
-from wikisync.service.rows import Group, Project
 from wikisync.service.tables import Tables
 from wikisync.service.tree import PageFile
 
@@ -36,14 +35,13 @@ async def search_wikis(call: Call) -> web.Response:
         text = "Scope supported only with advanced search or exact code search"
         raise Refusal(400, {"message": {"error": text}})
     wanted = str(values["search"]).strip().casefold()
-    limits = call.service.settings.limits
+    limits = call.service.limits
     found: list[BlobRecord] = []
     left = limits.searched_bytes_max if wanted else 0
     for owner in await _owners(call, caller, kind):
         if judge(call.service, owner, caller, Operation.READ) is not Verdict.ALLOWED:
             continue
-        wiki_of: OwnerKind = "project" if isinstance(owner, Project) else "group"
-        wiki = call.service.wiki(wiki_of, owner.id)
+        wiki = call.service.wiki(owner.kind, owner.id)
         tree = await wiki.tree()
         assert tree is not None, "there is always a present tree"
         pages = iter(tree.pages)
@@ -68,7 +66,7 @@ async def _owners(
         query = replace(query, base="subtree", base_id=group.id)
     else:
         groups = list(await ask(Tables.groups, caller.user_id))
-    most = call.service.settings.limits.counted_rows_max
+    most = call.service.limits.counted_rows_max
     ids = await ask(find_project_ids, query, caller.user, most)
     projects = await ask(read_projects, ids, caller.user_id)
     return [*(group for group in groups if caller.sees(group)), *projects]
@@ -97,8 +95,8 @@ def _find(
                 filename=page.path,
                 ref=repository.branch(),
                 startline=begin + 1,
-                project_id=owner.id if isinstance(owner, Project) else None,
-                group_id=owner.id if isinstance(owner, Group) else None,
+                project_id=owner.id if owner.kind == "project" else None,
+                group_id=owner.id if owner.kind == "group" else None,
             )
             for begin, end in _excerpts(hits, len(lines))
         ]

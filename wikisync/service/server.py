@@ -237,9 +237,9 @@ def _dress(
     is_in_parts = isinstance(response, answers.PartsAnswer)
     size = PART_BYTES + 1 if is_in_parts else len(body)
     is_json = response.content_type == answers.JSON_TYPE
-    if is_json and size >= service.settings.limits.gzip_bytes_min:
+    if is_json and size >= service.limits.gzip_bytes_min:
         response.headers["Vary"] = "Accept-Encoding"
-        if _wants_gzip(request, size, service.settings.limits):
+        if _wants_gzip(request, size, service.limits):
             response.enable_compression(web.ContentCoding.gzip)
     return response
 
@@ -286,8 +286,8 @@ async def running_service(
                 app_type(service),
                 access_log=None,
                 lingering_time=LINGERING_S,
-                max_line_size=service.settings.limits.url_bytes_max,
-                max_field_size=service.settings.limits.url_bytes_max,
+                max_line_size=service.limits.url_bytes_max,
+                max_field_size=service.limits.url_bytes_max,
             )
             runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_S)
             await runner.setup()

@@ -1,11 +1,11 @@
 """Forks: there at once, filled later, and what is refused."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import aiohttp
 import pygit2
-import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
@@ -88,17 +88,11 @@ async def test_fork_stays_when_its_source_goes(
     folder = service.running.code_folder(project)
     code = service.running.code(made["id"])
 
-    await asyncio.to_thread(_remove, folder)
+    await asyncio.to_thread(shutil.rmtree, folder)
     tree = await code.tree()
 
     assert tree is not None
     assert await code.read(tree.files[1].blob) == b"# Source"
-
-
-def _remove(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder)
 
 
 async def test_fork_whose_source_is_broken_fails_and_says_so(
@@ -175,33 +169,25 @@ async def test_fork_that_cannot_be_is_refused(
     )
 
 
-@pytest.mark.parametrize(
-    ("source_is", "group_is", "wanted", "becomes"),
-    [
-        ("public", "public", "internal", "internal"),
-        ("internal", "public", "public", "internal"),
-        ("public", "private", "public", "private"),
-        ("public", "internal", None, "internal"),
-        ("private", "public", None, "private"),
-    ],
-)
 async def test_visibility_of_a_fork_is_lowered_to_what_may_be(
-    service: EmbeddedService,
-    api: Api,
-    source_is: str,
-    group_is: str,
-    wanted: str | None,
-    becomes: str,
+    service: EmbeddedService, api: Api
 ) -> None:
-    project = await source(service, source_is)
-    await service.add_group("target", visibility=group_is)
-    asked = {"visibility": wanted} if wanted else {}
+    for number, (source_is, group_is, wanted, becomes) in enumerate(
+        [
+            ("public", "public", "internal", "internal"),
+            ("internal", "public", "public", "internal"),
+            ("public", "private", "public", "private"),
+            ("public", "internal", None, "internal"),
+            ("private", "public", None, "private"),
+        ]
+    ):
+        project = await service.add_project(f"docs/s{number}", visibility=source_is)
+        await service.add_group(f"target{number}", visibility=group_is)
+        asked = {"namespace_path": f"target{number}", "visibility": wanted}
 
-    made = await api.post(
-        f"{PROJECTS}/{project}/fork", json={"namespace_path": "target", **asked}
-    )
+        made = await api.post(f"{PROJECTS}/{project}/fork", json=asked)
 
-    assert (made.status, made.json["visibility"]) == (201, becomes)
+        assert (made.status, made.json["visibility"]) == (201, becomes), number
 
 
 async def test_second_fork_needs_only_another_name_and_path(

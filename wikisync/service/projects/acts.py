@@ -266,7 +266,7 @@ def _new_fork(
     problems = validation.name_problems(name) | validation.path_problems(path)
     description = values.get("description", source.description)
     problems |= validation.attribute_problems(
-        {"description": description}, call.service.settings.limits.description_chars_max
+        {"description": description}, call.service.limits.description_chars_max
     )
     if problems:
         raise _conflict(problems)

@@ -293,7 +293,7 @@ async def _edit_problems(
 
 
 def _other_problems(call: Call, caller: Caller, values: Values) -> validation.Problems:
-    limits = call.service.settings.limits
+    limits = call.service.limits
     problems = validation.attribute_problems(values, limits.description_chars_max)
     was_sent = "approvals_before_merge" in call.raw and not call.service.is_free
     if was_sent and "approvals_before_merge" not in values:

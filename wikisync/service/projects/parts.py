@@ -73,7 +73,7 @@ async def show_code_file(call: Call) -> web.StreamResponse:
         raise answers.unmatched_route()
     repository = code.repository
     (size,) = await asyncio.to_thread(repository.sizes, [file.blob])
-    if size > call.service.settings.limits.shown_bytes_max:
+    if size > call.service.limits.shown_bytes_max:
         # git itself brings larger ones
         raise answers.too_large()
     content = await code.read(file.blob)
@@ -108,9 +108,7 @@ async def upload_file(call: Call) -> web.Response:
     assert isinstance(sent, SentFile), "check refuses a missing file"
     caller, project = await call.project_for(Act.UPLOAD)
     service = call.service
-    name = attachments.clean_name(
-        sent.name, service.settings.limits.attachment_name_chars_max
-    )
+    name = attachments.clean_name(sent.name, service.limits.attachment_name_chars_max)
     if not name:
         raise answers.bad_request("The file name cannot be empty")
     secret = secrets.token_hex(16)

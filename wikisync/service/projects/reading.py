@@ -93,7 +93,7 @@ async def answer_project(
     if not found:
         raise answers.not_found("Project")
     extras = await read_extras(call, caller, found, values, is_single=True)
-    body = project_view(call, caller, found[0], extras, is_single=True)
+    body = project_view(call, caller, found[0], extras)
     return answers.json_answer(body, status=status)
 
 
@@ -203,7 +203,7 @@ async def answer_list(call: Call, base: Base = "all", base_id: int = 0) -> web.R
     assert call.endpoint is not None, "lists are of the API"
     query = read_query(call.endpoint, values, caller)
     query = replace(query, base=base, base_id=base_id)
-    service, limits = call.service, call.service.settings.limits
+    service, limits = call.service, call.service.limits
     check_filters(query, limits.filters_max)
     is_keyset = values.get("pagination") == "keyset"
     if is_keyset and query.order_by != "id":
@@ -333,7 +333,7 @@ async def read_extras(
     custom = None
     if caller.is_admin and values.get("with_custom_attributes"):
         custom = await call.ask(project_tables.custom_attributes, ids)
-    sources: dict[int, Project] = {}
+    sources = None
     if is_single:
         wanted = [p.forked_from for p in projects if p.forked_from is not None]
         found = await call.ask(read_projects, wanted, caller.user_id)
@@ -382,7 +382,7 @@ def answer_part(
     view: Callable[[T], object] = lambda row: row,
 ) -> web.Response:
     """One page of a list, each row as the view shows it."""
-    limits = call.service.settings.limits
+    limits = call.service.limits
     part, headers = paginate(
         rows,
         window,

@@ -66,8 +66,9 @@ class Extras(Struct, frozen=True):
     """Only for administrators who asked."""
     with_statistics: bool = False
     with_license: bool = False
-    sources: Mapping[int, Project] = field(default_factory=dict)
-    """Projects that others here are forks of, if the caller may see them."""
+    sources: Mapping[int, Project] | None = None
+    """Projects that others here are forks of, if the caller may see them; None in a
+    list, which does not show them."""
 
 
 def simple_view(call: Call, caller: Caller, project: Project) -> dict[str, object]:
@@ -98,12 +99,7 @@ def simple_view(call: Call, caller: Caller, project: Project) -> dict[str, objec
 
 
 def project_view(
-    call: Call,
-    caller: Caller,
-    project: Project,
-    extras: Extras,
-    *,
-    is_single: bool = False,
+    call: Call, caller: Caller, project: Project, extras: Extras
 ) -> dict[str, object]:
     """A project as someone sees it who may see more than the simple view."""
     body = simple_view(call, caller, project)
@@ -157,7 +153,7 @@ def project_view(
         body["statistics"] = _statistics(project)
     if extras.with_license and reads_code(project, membership):
         body |= _license(call, project)
-    if project.forked_from is not None and is_single:
+    if project.forked_from is not None and extras.sources is not None:
         source = extras.sources.get(project.forked_from)
         target = attributes["mr_default_target_self"]
         body["mr_default_target_self"] = bool(target)
