@@ -209,23 +209,21 @@ async def source_at(
 
 
 @needs_git
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "page", [SIGN_IN_PAGE, b"<!-- in -->\n<html>", b"<?xml version='1'?><html>", b""]
 )
 async def test_file_comes_by_git_where_something_else_comes_in_its_place(
-    name: str,
-    page: bytes,
-    proxy: BendingProxy,
-    service: EmbeddedService,
-    tmp_path: Path,
+    page: bytes, proxy: BendingProxy, service: EmbeddedService, tmp_path: Path
 ) -> None:
-    kind = {"Content-Type": "text/html" if name.endswith("l") else "text/plain"}
-    proxy.bend("/-/wikis/uploads/", status=200, body=page, headers=kind)
-    own = (await service.files(OWNER))[f"{FOLDER}/{name}"]
+    files = await service.files(OWNER)
+    for name in NAMES:
+        kind = {"Content-Type": "text/html" if name.endswith("l") else "text/plain"}
+        bent = proxy.bend("/-/wikis/uploads/", status=200, body=page, headers=kind)
+        path = f"{FOLDER}/{name}"
 
-    async with source_at(proxy, service, tmp_path / "cache") as source:
-        assert await content(source, f"{FOLDER}/{name}") == own
+        async with source_at(proxy, service, tmp_path / name) as source:
+            assert await content(source, path) == files[path], name
+        bent.end()
 
 
 @needs_git
@@ -237,30 +235,30 @@ async def test_file_that_may_be_a_page_by_its_name_comes_by_git(
     assert proxy.requests("/-/wikis/uploads/") == []
 
 
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("page", [SIGN_IN_PAGE, b""])
 async def test_what_comes_in_the_place_of_every_file_is_no_file(
-    name: str, page: bytes, proxy: BendingProxy, service: EmbeddedService
+    page: bytes, proxy: BendingProxy, service: EmbeddedService
 ) -> None:
     """Git cannot be asked; but a file that cannot be there comes as well."""
-    kind = {"Content-Type": "text/html" if name.endswith("html") else "text/plain"}
-    proxy.bend("/-/wikis/uploads/", status=200, body=page, headers=kind)
     proxy.bend("info/refs", status=404)
+    for name in NAMES:
+        kind = {"Content-Type": "text/html" if name.endswith("html") else "text/plain"}
+        bent = proxy.bend("/-/wikis/uploads/", status=200, body=page, headers=kind)
 
-    async with source_at(proxy, service, None) as source:
-        with pytest.raises(NotFound, match=r"instead$"):
-            await content(source, f"{FOLDER}/{name}")
+        async with source_at(proxy, service, None) as source:
+            with pytest.raises(NotFound, match=r"instead$"):
+                await content(source, f"{FOLDER}/{name}")
+        bent.end()
 
 
-@pytest.mark.parametrize("name", ["report.html", "empty.txt"])
 async def test_honest_file_route_is_believed_where_git_cannot_be_asked(
-    name: str, proxy: BendingProxy, service: EmbeddedService, tmp_path: Path
+    proxy: BendingProxy, service: EmbeddedService, tmp_path: Path
 ) -> None:
     proxy.bend("info/refs", status=404)
-    own = (await service.files(OWNER))[f"{FOLDER}/{name}"]
-
-    async with source_at(proxy, service, tmp_path / "cache") as source:
-        assert await content(source, f"{FOLDER}/{name}") == own
+    files = await service.files(OWNER)
+    for path in (f"{FOLDER}/report.html", f"{FOLDER}/empty.txt"):
+        async with source_at(proxy, service, tmp_path / "cache") as source:
+            assert await content(source, path) == files[path], path
 
 
 @needs_git

@@ -1,9 +1,13 @@
-"""The table of parameters: whole, without holes, and old names lead to new ones."""
+"""The contract: a table of parameters without holes, and what has two names."""
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from wikisync.api.projects import Projects
 from wikisync.contract.parameters import parameters_of, replace_deprecated
+from wikisync.contract.project_schema import PermissionsRecord, ProjectRecord
 from wikisync.contract.routes import ENDPOINTS, Endpoint
 from wikisync.core.packaged import packaged_toml
 
@@ -131,3 +135,37 @@ def test_namespace_of_a_fork_is_an_id_or_a_path(
     value: object, new: dict[str, object]
 ) -> None:
     assert replace_deprecated(Endpoint.FORK, {"namespace": value}) == new
+
+
+IDENTITY = {"id": 7, "path_with_namespace": "docs/handbook"}
+
+
+def project(value: dict[str, Any]) -> ProjectRecord:
+    return msgspec.convert(value, ProjectRecord)
+
+
+@pytest.mark.parametrize(
+    ("more", "labels"),
+    [({"topics": ["a"], "tag_list": ["b"]}, ("a",)), ({"tag_list": ["b"]}, ("b",))],
+)
+def test_topics_are_found_under_either_name(
+    more: dict[str, Any], labels: tuple[str, ...]
+) -> None:
+    assert project({**IDENTITY, **more}).labels == labels
+
+
+@pytest.mark.parametrize(
+    ("project_level", "group_level", "level"),
+    [(10, 50, 50), (40, 20, 40), (None, None, 0)],
+)
+def test_level_is_the_higher_of_both_ways(
+    project_level: int | None, group_level: int | None, level: int
+) -> None:
+    access = {
+        way: None if value is None else {"access_level": value}
+        for way, value in (
+            ("project_access", project_level),
+            ("group_access", group_level),
+        )
+    }
+    assert msgspec.convert(access, PermissionsRecord).level == level

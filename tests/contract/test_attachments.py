@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import AttachmentPath, WikiOwner
-from wikisync.errors import NotFound, Rejected
+from wikisync.errors import NotFound
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -70,30 +69,11 @@ async def test_the_same_file_twice_is_two_files(wiki: Wiki) -> None:
     assert first.file_path != second.file_path
 
 
-async def test_a_file_over_the_limit_is_refused(
-    wiki: Wiki, service: EmbeddedService
-) -> None:
-    service.set_limits(attachment_bytes_max=1000)
-
-    with pytest.raises(Rejected, match="too"):
-        await wiki.upload_attachment(b"x" * 3000, "x.png")
-
-
 async def test_a_missing_attachment_is_named(wiki: Wiki) -> None:
     path = f"uploads/{'0' * 32}/no.png"
 
     with pytest.raises(NotFound, match=f"cannot read attachment {path} of"):
         await read(wiki, path)
-
-
-async def test_a_service_that_keeps_files_to_browsers_says_so(
-    wiki: Wiki, service: EmbeddedService
-) -> None:
-    record = await wiki.upload_attachment(PICTURE, "x.png")
-    service.quirks = {Quirk.FILES_NEED_SESSION}
-
-    with pytest.raises(NotFound, match="does not serve attachments to tokens"):
-        await read(wiki, record.file_path)
 
 
 @pytest.mark.parametrize("name", ["page.html", "icon.svg", "notes.md", "plain"])

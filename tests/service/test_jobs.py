@@ -117,7 +117,9 @@ async def test_import_over_http_with_a_password_brings_a_repository(
     async with imported(service, api) as (project, address):
         done = await shown(api, project)
         languages = await api.get(f"{PROJECTS}/{project}/languages")
+        stored = await stored_address(service, project)
 
+    assert stored == address, "the password is forgotten"
     assert (done["import_status"], done["import_error"]) == ("finished", None)
     assert (done["import_url"], done["default_branch"]) == (address, "main")
     assert languages.json == {"Python": 100.0}
@@ -145,15 +147,6 @@ async def test_token_in_an_address_is_its_password(
     assert done["import_status"] == status
     assert [file.path for file in tree.files] == ["home.md"] * is_own
     assert token not in str(done)
-
-
-async def test_password_of_an_import_is_forgotten_when_it_is_over(
-    service: EmbeddedService, api: Api
-) -> None:
-    async with imported(service, api) as (project, address):
-        stored = await stored_address(service, project)
-
-    assert stored == address
 
 
 async def test_password_of_a_failed_import_is_told_nowhere(
@@ -326,23 +319,6 @@ async def test_template_nobody_knows_is_refused_and_leaves_no_project(api: Api) 
     assert (await api.get(PROJECTS)).json == []
 
 
-async def test_administrator_makes_a_project_from_a_template_for_someone(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_user("dana")
-
-    made = await api.post(
-        f"{PROJECTS}/user/2", json={"name": "a", "template_name": "hugo"}
-    )
-    await service.wait_for_imports()
-
-    done = await shown(api, made.json["id"])
-    assert (done["path_with_namespace"], done["import_status"]) == (
-        "dana/a",
-        "finished",
-    )
-
-
 async def test_custom_template_is_copied(service: EmbeddedService, api: Api) -> None:
     await source_folder(service)
     group = (await api.get("/api/v4/groups/docs")).json["id"]
@@ -361,19 +337,6 @@ async def test_custom_template_is_copied(service: EmbeddedService, api: Api) -> 
     for made in (by_id, by_name):
         place = f"{PROJECTS}/{made.json['id']}/languages"
         assert (await api.get(place)).json == {"Python": 100.0}
-
-
-async def test_unfinished_template_goes_on_at_the_next_start(tmp_path: Path) -> None:
-    async with embedded_service(tmp_path) as service, aiohttp.ClientSession() as http:
-        service.service.import_gate = asyncio.Event()
-        api = Api(http, service.url, service.token)
-        made = (await create(api, name="a", template_name="hugo")).json
-
-    async with embedded_service(tmp_path) as service, aiohttp.ClientSession() as http:
-        await service.wait_for_imports()
-        done = await shown(Api(http, service.url, service.token), made["id"])
-
-    assert (done["import_status"], done["empty_repo"]) == ("finished", False)
 
 
 @needs_git

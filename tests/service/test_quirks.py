@@ -97,26 +97,29 @@ async def test_format_defaults_to_markdown_under_the_quirk(
     assert "a.md" in await handbook.files(PROJECT)
 
 
-@pytest.mark.parametrize(
-    ("quirk", "body", "slug"),
-    [
-        (Quirk.CONTENT_ONLY_MOVES, {"content": "z"}, "page"),
-        (Quirk.CONTENT_ONLY_MOVES, {"title": "dir/page", "content": "z"}, "dir/page"),
-        (Quirk.LEAF_TITLE_MOVES, {"title": "page", "content": "z"}, "page"),
-        (Quirk.LEAF_TITLE_MOVES, {"title": "dir/page", "content": "z"}, "dir/page"),
-        (Quirk.LEAF_TITLE_MOVES, {"content": "z"}, "dir/page"),
-        (Quirk.NO_ETAG, {"title": "page", "content": "z"}, "dir/page"),
-        (Quirk.NO_ETAG, {"content": "z"}, "dir/page"),
-    ],
-)
 async def test_edit_moves_the_page_to_the_root(
-    handbook: EmbeddedService, api: Api, quirk: Quirk, body: dict[str, str], slug: str
+    handbook: EmbeddedService, api: Api
 ) -> None:
-    handbook.quirks = {quirk}
+    for number, (quirk, title, moves) in enumerate(
+        [
+            (Quirk.CONTENT_ONLY_MOVES, None, True),
+            (Quirk.CONTENT_ONLY_MOVES, "dir/{}", False),
+            (Quirk.LEAF_TITLE_MOVES, "{}", True),
+            (Quirk.LEAF_TITLE_MOVES, "dir/{}", False),
+            (Quirk.LEAF_TITLE_MOVES, None, False),
+            (Quirk.NO_ETAG, "{}", False),
+            (Quirk.NO_ETAG, None, False),
+        ]
+    ):
+        leaf = f"page{number}"
+        await handbook.add_pages(PROJECT, {f"dir/{leaf}": "x"})
+        handbook.quirks = {quirk}
+        body = {"content": "z"} | ({"title": title.format(leaf)} if title else {})
 
-    answer = await api.put(f"{WIKIS}/dir%2Fpage", json=body)
+        answer = await api.put(f"{WIKIS}/dir%2F{leaf}", json=body)
 
-    assert (answer.status, answer.json["slug"]) == (200, slug)
+        slug = leaf if moves else f"dir/{leaf}"
+        assert (answer.status, answer.json["slug"]) == (200, slug), (quirk, title)
 
 
 async def test_rename_onto_a_page_answers_null(

@@ -1,13 +1,430 @@
-"""Starting and stopping: locks, ports, folders, first tokens."""
+"""The server: raw paths to routes, what every answer has, starting and stopping."""
 
+import asyncio
+import gzip
+import io
+import logging
 import socket
+import zlib
 from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
+from yarl import URL
 
+from tests.service.conftest import WIKIS, Api
+from tests.support.service import EmbeddedService
 from wikisync.errors import ServiceError
-from wikisync.service.server import running_service
+from wikisync.service.answers import Refusal
+from wikisync.service.offers import route_table
+from wikisync.service.server import OtherMethods, Router, running_service
+from wikisync.service.tables import Tables
+
+GZIP = {"Accept-Encoding": "gzip"}
+
+
+async def test_unknown_route_is_told_in_json(api: Api) -> None:
+    for path in ("/", "/api/v4", "/api/v4/nothing", "/api/v5/x", "/%0A", "/docs/x"):
+        answer = await api.get(path)
+
+        assert (answer.status, answer.json) == (404, {"error": "404 Not Found"}), path
+
+
+async def test_answer_is_json_without_charset_and_has_an_id(api: Api) -> None:
+    first = await api.get("/api/v4/version")
+    second = await api.get("/api/v4/version")
+
+    assert first.headers["Content-Type"] == "application/json"
+    assert first.headers["X-Content-Type-Options"] == "nosniff"
+    assert first.headers["X-Frame-Options"] == "SAMEORIGIN"
+    assert first.headers["X-Request-Id"] != second.headers["X-Request-Id"]
+    assert "X-Runtime" in first.headers
+
+
+BODIES_WITHOUT_SENSE = [
+    (b'{"title": "\\ud800", "content": ""}', "application/json"),
+    (b"title=%FF", "application/x-www-form-urlencoded"),
+    (b"a=&" * 2000, "application/x-www-form-urlencoded"),
+    (b"nothing", "multipart/form-data"),
+    (b"nothing", "multipart/form-data; boundary=x"),
+    (b"--x\r\n\r\nno name\r\n--x--\r\n", "multipart/form-data; boundary=x"),
+    (b"--x\r\nbroken", "multipart/form-data; boundary=x"),
+]
+
+
+async def test_body_that_makes_no_sense_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+    for body, kind in BODIES_WITHOUT_SENSE:
+        answer = await api.post(WIKIS, data=body, headers={"Content-Type": kind})
+
+        assert answer.status == 400, body
+        assert set(answer.json) == {"error"}, body
+
+
+async def test_body_of_another_type_is_refused(api: Api) -> None:
+    answer = await api.post(WIKIS, data=b"x", headers={"Content-Type": "text/plain"})
+
+    text = "The provided content-type 'text/plain' is not supported."
+    assert (answer.status, answer.json) == (415, {"error": text})
+
+
+async def test_unforeseen_error_shows_no_traceback(
+    service: EmbeddedService,
+    api: Api,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_args: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(Tables, "token_and_user", fail)
+
+    with caplog.at_level(logging.ERROR, "wikisync"):
+        answer = await api.get(f"/api/v4/version?private_token={service.token}")
+
+    assert (answer.status, answer.json) == (
+        500,
+        {"message": "500 Internal Server Error"},
+    )
+    assert "secret detail" in caplog.text
+    assert service.token not in caplog.text
+    assert answer.headers["X-Request-Id"] in caplog.text
+
+
+async def test_long_answer_is_compressed_when_asked(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {f"page-{n}": "" for n in range(50)})
+
+    async with aiohttp.ClientSession(auto_decompress=False) as session:
+        packed = await session.get(
+            f"{service.url}{WIKIS}", headers={"PRIVATE-TOKEN": service.token} | GZIP
+        )
+        body = await packed.read()
+    codings = ("identity", "gzip;q=0", "br")
+    others = [await api.get(WIKIS, headers={"Accept-Encoding": c}) for c in codings]
+    plain = others[0]
+
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["Vary"] == "Accept-Encoding, Origin"
+    assert gzip.decompress(body) == plain.body
+    assert not any("Content-Encoding" in answer.headers for answer in others)
+    assert packed.headers["ETag"] == plain.headers["ETag"]
+
+
+async def test_short_answer_is_not_compressed(api: Api) -> None:
+    answer = await api.get("/api/v4/version", headers=GZIP)
+
+    assert "Content-Encoding" not in answer.headers
+
+
+async def test_huge_answer_is_not_compressed_for_the_own_machine(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x" * 5000})
+    packed = await api.get(f"{WIKIS}/home", headers=GZIP)
+
+    service.set_limits(gzip_loopback_bytes_max=2000)
+    plain = await api.get(f"{WIKIS}/home", headers=GZIP)
+
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+
+
+async def test_body_over_the_limit_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    service.set_limits(body_bytes_max=1000)
+    await service.add_project("docs/handbook")
+    headers = {"Content-Type": "application/json"}
+
+    answer = await api.post(WIKIS, headers=headers, data=b"x" * 3000)
+
+    text = "413 Request Entity Too Large"
+    assert (answer.status, answer.json) == (413, {"message": text})
+
+
+async def test_body_that_waits_to_be_called_for_is_called_for(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {})
+    page = {"title": "large", "content": "x" * 100}
+    async with asyncio.timeout(60):
+        answer = await api("POST", WIKIS, json=page, expect100=True)
+
+    assert (answer.status, answer.json["content"]) == (201, "x" * 100)
+
+
+@pytest.mark.parametrize("header", [b"PRIVATE-TOKEN: ", b"Authorization: Bearer "])
+async def test_a_token_of_no_text_is_a_wrong_token(
+    service: EmbeddedService, header: bytes
+) -> None:
+    host, port = service.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(
+        b"GET /api/v4/version HTTP/1.1\r\nHost: %s\r\n" % host.encode()
+        + header
+        + b"\xff\r\n\r\n"
+    )
+
+    assert b" 401 " in await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_endless_body_is_refused_before_it_ends(service: EmbeddedService) -> None:
+    """A body that never ends is answered all the same: memory never fills."""
+    service.set_limits(body_bytes_max=100_000)
+    await service.add_project("docs/handbook")
+    host, port = service.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(
+        f"POST {WIKIS} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n"
+        f"PRIVATE-TOKEN: {service.token}\r\n"
+        "Content-Type: application/json\r\n\r\n".encode()
+    )
+    chunk = b"x" * 50_000
+    for _ in range(3):
+        writer.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+    await writer.drain()
+
+    async with asyncio.timeout(60):
+        status = await reader.readline()
+
+    assert b" 413 " in status
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_compressed_body_that_swells_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    service.set_limits(body_bytes_max=100_000)
+    await service.add_project("docs/handbook")
+    bomb = zlib.compress(b"x" * 10_000_000)
+
+    answer = await api.post(
+        WIKIS,
+        data=bomb,
+        headers={"Content-Type": "application/json", "Content-Encoding": "deflate"},
+    )
+
+    assert len(bomb) < 100_000
+    assert answer.status in {400, 413}
+
+
+async def test_texts_of_a_multipart_body_have_a_limit_too(
+    service: EmbeddedService, api: Api
+) -> None:
+    service.set_limits(body_bytes_max=1000)
+    fields = {"title": "a", "content": "x" * 1001, "file": io.BytesIO(b"f")}
+
+    answer = await api.post(WIKIS, data=fields)
+
+    assert answer.status == 413
+
+
+async def test_body_that_cannot_be_unpacked_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+
+    answer = await api.post(
+        WIKIS,
+        data=b"not packed",
+        headers={"Content-Type": "application/json", "Content-Encoding": "gzip"},
+    )
+
+    assert (answer.status, set(answer.json)) == (400, {"error"})
+
+
+async def test_long_address_of_a_deep_page_is_read(
+    service: EmbeddedService, api: Api
+) -> None:
+    slug = "/".join(["日" * 80] * 20)
+    await service.add_project("docs/handbook", {slug: "deep"})
+    encoded = "%2F".join(["%E6%97%A5" * 80] * 20)
+
+    answer = await api.get(f"{WIKIS}/{encoded}")
+
+    assert len(encoded) > 8190
+    assert (answer.status, answer.json["content"]) == (200, "deep")
+
+
+async def test_unchanged_list_is_not_sent_again(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+    path = f"{WIKIS}?with_content=1"
+    first = await api.get(path)
+    tag = {"If-None-Match": first.headers["ETag"]}
+
+    again = await api.get(path, headers=tag)
+    await api.put(f"{WIKIS}/home", json={"content": "y"})
+    changed = await api.get(path, headers=tag)
+
+    assert first.headers["ETag"].startswith('W/"')
+    assert (again.status, again.body) == (304, b"")
+    assert again.headers["ETag"] == first.headers["ETag"]
+    assert changed.status == 200
+
+
+async def test_tag_of_the_short_list_does_not_stand_for_the_full_one(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+    short = await api.get(WIKIS)
+
+    full = await api.get(
+        f"{WIKIS}?with_content=1", headers={"If-None-Match": short.headers["ETag"]}
+    )
+
+    assert full.status == 200
+
+
+async def test_unchanged_page_is_not_sent_again(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+    first = await api.get(f"{WIKIS}/home")
+
+    again = await api.get(
+        f"{WIKIS}/home", headers={"If-None-Match": f'"other", {first.headers["ETag"]}'}
+    )
+
+    assert again.status == 304
+
+
+async def test_head_gives_the_headers_of_get(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x"})
+
+    get = await api.get(f"{WIKIS}/home")
+    head = await api("HEAD", f"{WIKIS}/home")
+
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["ETag"] == get.headers["ETag"]
+    assert head.headers["Content-Length"] == str(len(get.body))
+
+
+TABLE = Router(
+    [
+        ("GET", "/p/{id}/wikis", "list"),
+        ("POST", "/p/{id}/wikis", "create"),
+        ("POST", "/p/{id}/wikis/attachments", "upload"),
+        ("GET", "/p/{id}/wikis/{slug}", "show"),
+        ("PUT", "/p/{id}/wikis/{slug}", "edit"),
+    ]
+)
+
+
+def requested(method: str, path: str) -> web.BaseRequest:
+    """A request for a path as it stands on the wire."""
+    url = URL.build(path=path, encoded=True)
+    return make_mocked_request(method, "/").clone(rel_url=url)
+
+
+async def match(method: str, path: str) -> tuple[str, dict[str, str]]:
+    found = await TABLE.match(requested(method, path))
+    assert isinstance(found, tuple)
+    return found[0], dict(found[1])
+
+
+async def test_encoded_slash_is_part_of_a_segment() -> None:
+    found = await match("GET", "/p/docs%2Fhandbook/wikis/dir%2Fpage")
+
+    assert found == ("show", {"id": "docs/handbook", "slug": "dir/page"})
+
+
+async def test_slug_takes_raw_slashes() -> None:
+    assert await match("GET", "/p/1/wikis/dir/page") == (
+        "show",
+        {"id": "1", "slug": "dir/page"},
+    )
+
+
+async def test_id_takes_no_raw_slash() -> None:
+    assert await TABLE.match(requested("GET", "/p/docs/handbook/wikis")) is None
+
+
+async def test_segment_is_decoded_once() -> None:
+    assert (await match("GET", "/p/1/wikis/100%2525"))[1]["slug"] == "100%25"
+
+
+async def test_plus_is_a_plus() -> None:
+    assert (await match("GET", "/p/1/wikis/C++"))[1]["slug"] == "C++"
+
+
+@pytest.mark.parametrize(
+    ("written", "slug"),
+    [
+        ("a%2fb", "a/b"),
+        ("a%252Fb", "a%2Fb"),
+        ("a%25b", "a%b"),
+        ("a%b", "a%b"),
+        ("a%0Ab", "a\nb"),
+        ("a%3Fb%23c;d=1", "a?b#c;d=1"),
+        ("%7Bx%7D", "{x}"),
+        ("%C3%A4", "ä"),
+        ("../x", "../x"),
+        ("a/b/", "a/b"),
+        ("a%2F", "a/"),
+    ],
+)
+async def test_odd_slugs_arrive_as_they_were_meant(written: str, slug: str) -> None:
+    assert await match("GET", f"/p/1/wikis/{written}") == (
+        "show",
+        {"id": "1", "slug": slug},
+    )
+
+
+async def test_trailing_slash_of_the_list_is_tolerated() -> None:
+    assert (await match("GET", "/p/1/wikis/"))[0] == "list"
+
+
+async def test_page_called_attachments_can_be_read_and_edited() -> None:
+    assert (await match("GET", "/p/1/wikis/attachments"))[0] == "show"
+    assert (await match("PUT", "/p/1/wikis/attachments"))[0] == "edit"
+    assert (await match("POST", "/p/1/wikis/attachments"))[0] == "upload"
+
+
+async def test_head_is_answered_where_get_is() -> None:
+    assert (await match("HEAD", "/p/1/wikis"))[0] == "list"
+
+
+async def test_other_methods_are_told() -> None:
+    found = await TABLE.match(requested("PATCH", "/p/1/wikis/x"))
+
+    assert found == OtherMethods(("GET", "HEAD", "OPTIONS", "PUT"))
+
+
+@pytest.mark.parametrize("segment", ["%FF", "%C3", "a%00b", "\udcff"])
+async def test_malformed_segment_is_refused(segment: str) -> None:
+    with pytest.raises(Refusal) as error:
+        await TABLE.match(requested("GET", f"/p/1/wikis/{segment}"))
+
+    assert error.value.status == 400
+
+
+async def test_file_route_finds_nested_owners_and_odd_names() -> None:
+    request = requested("GET", "/a/b/c/-/wikis/uploads/0f/x/-/wikis/uploads/y")
+    found = await Router(route_table()).match(request)
+
+    assert isinstance(found, tuple)
+    assert found[1] == {"full_path": "a/b/c", "path": "uploads/0f/x/-/wikis/uploads/y"}
+
+
+async def test_file_route_of_a_group_is_told_from_a_project() -> None:
+    request = requested("GET", "/groups/a/b/-/wikis/uploads/0f/x")
+    found = await Router(route_table()).match(request)
+
+    assert isinstance(found, tuple)
+    assert found[1]["full_path"] == "a/b"
 
 
 async def status_of(url: str, token: str) -> int:
