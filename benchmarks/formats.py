@@ -41,8 +41,8 @@ from wikisync.markup.asciidoc.document import (  # noqa: E402
 )
 from wikisync.markup.asciidoc.engine import Engine  # noqa: E402
 from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
-from wikisync.markup.org import to_html as org_html  # noqa: E402
-from wikisync.markup.rdoc import to_html as rdoc_html  # noqa: E402
+from wikisync.markup.org.document import to_html as org_html  # noqa: E402
+from wikisync.markup.rdoc.blocks import to_html as rdoc_html  # noqa: E402
 
 PAGE = ParseContext(Slug("home"))
 ORG_BYTES_MAX = 60_000

@@ -37,8 +37,8 @@ from wikisync.markup.asciidoc.document import (  # noqa: E402
     mark_ids,
 )
 from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
-from wikisync.markup.org import to_html as org_html  # noqa: E402
-from wikisync.markup.rdoc import to_html as rdoc_html  # noqa: E402
+from wikisync.markup.org.document import to_html as org_html  # noqa: E402
+from wikisync.markup.rdoc.blocks import to_html as rdoc_html  # noqa: E402
 
 PAGE = ParseContext(Slug("home"))
 GOOD_TEXT, GOOD_STRUCTURE = 0.98, 0.95

@@ -65,9 +65,10 @@ def test_page_over_its_time_is_shown_as_source(engine: MarkdownEngine) -> None:
         assert parsed.is_source
         assert parsed.breach == "time"
         assert "longer than 0 seconds of processor" in parsed.problems[0].message
-        assert parser.parse(page, MarkupOptions(engine=engine), seconds_max=60) == (
-            parse_page(page, MarkupOptions(engine=engine))
+        (made,) = parser.make_all(
+            [Wish(page, MarkupOptions(engine=engine), seconds_max=60)]
         )
+        assert made == parse_page(page, MarkupOptions(engine=engine))
 
 
 def test_parser_that_was_closed_is_prepared_again() -> None:
@@ -82,7 +83,7 @@ def test_parser_that_was_closed_is_prepared_again() -> None:
 
 def test_page_may_have_less_time_than_the_parser_gives(parser: BoundedParser) -> None:
     page = Page(Slug("slow"), Format.REST, "a\n\n----\n\n" * 10_000)
-    parsed = parser.parse(page, seconds_max=0.1)
+    (parsed,) = parser.make_all([Wish(page, MarkupOptions(), seconds_max=0.1)])
     assert parsed.breach == "time"
     assert "longer than 0.1 seconds" in parsed.problems[0].message
 
@@ -129,7 +130,7 @@ def test_asciidoc_page_over_its_time_is_shown_as_source(engine: AsciidocEngine) 
     with closing(BoundedParser()) as parser:
         options = MarkupOptions(asciidoc_engine=engine)
         page = Page(Slug("a"), Format.ASCIIDOC, "== A\n\nx\n\n" * 8_000)
-        parsed = parser.parse(page, options, seconds_max=0.2)
+        (parsed,) = parser.make_all([Wish(page, options, seconds_max=0.2)])
         assert parsed.breach == "time"
         message = parsed.problems[0].message
         assert message.endswith("0.2 s of processor time (it has 72,000 bytes)")

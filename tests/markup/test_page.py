@@ -277,14 +277,14 @@ def test_failure_of_a_parser_is_a_problem_of_the_page(
         raise error
 
     monkeypatch.setattr(markdown, "to_html", fail)
-    page = render("<i>text</i>")
-    assert "&lt;i&gt;text&lt;/i&gt;" in page.html
+    page = parse("<i>text</i>")
+    assert "&lt;i&gt;text&lt;/i&gt;" in page.parts[0]
     assert page.problems[0].code == "page-not-rendered"
     assert page.text == "<i>text</i>"
 
 
 def test_text_and_sections_are_there_for_the_search() -> None:
-    page = render(
+    page = parse(
         "intro `code`\n\n# One\n\ntext[^1] ![alt](x.png){" + 60 * '"' + "}\n\n"
         "## Two & three\n\n- a\n- b\n\n[^1]: note\n"
     )

@@ -186,10 +186,9 @@ class BoundedParser(BoundedPages[ParsedPage]):
         options: MarkupOptions = MarkupOptions(),  # noqa: B008 - frozen, no state
         *,
         include: Include = include_nothing,
-        seconds_max: float | None = None,
     ) -> ParsedPage:
         """What ``parse_page`` gives, or source with a notice after a breach."""
-        return self.make_all([Wish(page, options, include, seconds_max)])[0]
+        return self.make_all([Wish(page, options, include)])[0]
 
 
 def _some_of(jobs: Sequence[Job], start: int) -> Jobs:

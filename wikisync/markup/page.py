@@ -41,9 +41,9 @@ from wikisync.markup.tokens import Document, Draft, escape
 
 PARSERS: Mapping[Format, str] = {
     Format.MARKDOWN: "wikisync.markup.markdown",
-    Format.RDOC: "wikisync.markup.rdoc",
-    Format.ASCIIDOC: "wikisync.markup.asciidoc",
-    Format.ORG: "wikisync.markup.org",
+    Format.RDOC: "wikisync.markup.rdoc.blocks",
+    Format.ASCIIDOC: "wikisync.markup.asciidoc.document",
+    Format.ORG: "wikisync.markup.org.document",
     Format.REST: "wikisync.markup.rst",
     Format.PLAINTEXT: "wikisync.markup.source",
 }
@@ -199,7 +199,7 @@ def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
             apply_filter(draft)
         report_dropped(draft, dropped, html, text)
         if page.format is Format.ASCIIDOC:
-            from wikisync.markup.asciidoc import problems_of
+            from wikisync.markup.asciidoc.document import problems_of
 
             draft.problems.extend(problems_of(page, options.asciidoc_engine))
     except LimitExceeded as error:

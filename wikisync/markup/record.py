@@ -134,8 +134,6 @@ class RenderedPage(msgspec.Struct, frozen=True, kw_only=True):
     links: tuple[LinkResult, ...] = ()
     attachments: tuple[AttachmentPath, ...] = ()
     """Attachments that the page shows or links, each once, in order."""
-    text: str = ""
-    sections: tuple[Section, ...] = ()
     meta: Mapping[str, object] = {}
     features: frozenset[str] = frozenset()
     problems: tuple[Problem, ...] = ()

@@ -100,8 +100,6 @@ def finish_page(
         toc=parsed.toc,
         links=tuple(writer.results),
         attachments=tuple(writer.attachments),
-        text=parsed.text,
-        sections=parsed.sections,
         meta=parsed.meta,
         features=parsed.features | writer.features,
         problems=parsed.problems + broken,
@@ -264,9 +262,7 @@ def reason_title(ref: LinkRef, target: Target) -> str:
 
 def extension(name: str) -> str:
     """Extension with its dot, lower case; that of a URL's path for a URL."""
-    leaf = BEHIND_NAME.sub("", name).rpartition("/")[2]
-    dot = leaf.rfind(".")
-    return leaf[dot:].lower() if dot > 0 else ""
+    return file_extension(BEHIND_NAME.sub("", name).rpartition("/")[2])
 
 
 def saving(path: str, href: str) -> str:

@@ -287,8 +287,6 @@ def cleaner(*, is_markdown: bool) -> nh3.Cleaner:
 
 def markdown_attribute(tag: str, name: str, value: str) -> str | None:
     """The value to keep for an attribute of a markdown page, or None."""
-    if name == "href":
-        return value if is_safe_url(value) else None
     if name == "class":
         return allowed_classes(value, MARKDOWN_CLASSES.get(tag, frozenset()))
     if name == "id":

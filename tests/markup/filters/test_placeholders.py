@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.markup import render
+from tests.support.markup import parse, render
 from wikisync.core.model import Format
 from wikisync.markup.record import MarkdownEngine, MarkupOptions
 
@@ -64,7 +64,7 @@ def test_value_makes_no_scheme() -> None:
 
 
 def test_headings_and_plain_text_name_the_values() -> None:
-    page = render(
+    page = parse(
         "# On %{project_path}\n\nx %{project_path}",
         options=MarkupOptions(placeholders=VALUES),
     )

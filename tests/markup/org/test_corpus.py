@@ -7,7 +7,7 @@ import re
 from tests.support.corpus import corpus_path
 from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
-from wikisync.markup.org import to_html
+from wikisync.markup.org.document import to_html
 
 SIGNS = str.maketrans("‘’“”–—…\u00a0", "''\"\"--. ")
 GOOD = 0.98

@@ -9,7 +9,7 @@ import pytest
 
 from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
-from wikisync.markup.org import to_html
+from wikisync.markup.org.document import to_html
 
 
 def html_of(source: str, pages: Mapping[str, str] | None = None) -> str:

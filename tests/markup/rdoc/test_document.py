@@ -11,7 +11,7 @@ import pytest
 from tests.support.corpus import corpus_path
 from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
-from wikisync.markup.rdoc import to_html
+from wikisync.markup.rdoc.blocks import to_html
 
 CONTEXT = ParseContext(Slug("home"))
 

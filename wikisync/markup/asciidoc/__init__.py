@@ -4,7 +4,3 @@
 worker, with what a page may include, ``worker`` the child's half, ``convert.js`` what
 runs inside of it, and ``asciidoc3`` another engine, whole in its folder.
 """
-
-from wikisync.markup.asciidoc.document import problems_of, to_html
-
-__all__ = ["problems_of", "to_html"]

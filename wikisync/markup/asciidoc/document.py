@@ -124,7 +124,7 @@ class Antora:
 
 def problems_of(page: Page, name: AsciidocEngine) -> tuple[Problem, ...]:
     """What a reader of the build report should know about a page's engine."""
-    if shared_engine(name).name != "asciidoc3":
+    if shared_engine(name).name != ASCIIDOC3:
         return ()
     problem = Problem(
         "asciidoc-approximate",
@@ -161,34 +161,21 @@ def shared_engine(name: AsciidocEngine = "auto") -> Engine:
 
 HERE = Path(__file__).parent
 LIBRARY = HERE.parents[1] / "vendor" / "asciidoctor.js"
-FAST_HINT = "install wikisync with its extra fast"
+ASCIIDOC3 = "asciidoc3"
+"""The one engine that is not Asciidoctor; it holds no scripts."""
 
 
 class EngineKind(Struct, frozen=True):
-    """What one engine needs, what to install for it, and what runs in its process."""
+    """The module that an engine needs, and what to install for it."""
 
     module: str
     hint: str
-    program: Path
-    arguments: tuple[str, ...] = ()
-    """Before the limits: its name, and the two scripts that it holds."""
-
-
-def _kind_of_script(name: str, module: str, hint: str) -> EngineKind:
-    arguments = (name, str(LIBRARY), str(HERE / "convert.js"))
-    return EngineKind(module, hint, HERE / "worker.py", arguments)
 
 
 KINDS: Mapping[str, EngineKind] = {
-    "mini-racer": _kind_of_script("mini-racer", "py_mini_racer", FAST_HINT),
-    "quickjs": _kind_of_script(
-        "quickjs", "quickjs", "pip install --force-reinstall wikisync"
-    ),
-    "asciidoc3": EngineKind(
-        "asciidoc3",
-        "install wikisync with its extra asciidoc3",
-        HERE / "asciidoc3" / "worker.py",
-    ),
+    "mini-racer": EngineKind("py_mini_racer", "install wikisync with its extra fast"),
+    "quickjs": EngineKind("quickjs", engine.REINSTALL_HINT),
+    ASCIIDOC3: EngineKind("asciidoc3", "install wikisync with its extra asciidoc3"),
 }
 """By name, best first."""
 
@@ -213,19 +200,21 @@ def choose_engine(
         raise RenderError(
             f"the asciidoc engine {name} is not installed", hint=KINDS[name].hint
         )
-    kind = KINDS[name]
-    if kind.arguments and not LIBRARY.is_file():
-        raise RenderError(
-            "Asciidoctor is not part of this installation",
-            hint="install wikisync again: pip install . (or pip install -e .)",
-        )
+    program, arguments = HERE / ASCIIDOC3 / "worker.py", []
+    if name != ASCIIDOC3:
+        program = HERE / "worker.py"
+        arguments = [name, str(LIBRARY), str(HERE / "convert.js")]
+        if not LIBRARY.is_file():
+            raise RenderError(
+                "Asciidoctor is not part of this installation",
+                hint="install wikisync again: pip install . (or pip install -e .)",
+            )
     wait_seconds_max = limits.wait_seconds_max + engine.GRACE_SECONDS
+    arguments += [str(wait_seconds_max), str(limits.memory_bytes_max)]
     command = python_worker(
-        kind.program,
-        (*kind.arguments, str(wait_seconds_max), str(limits.memory_bytes_max)),
-        memory_bytes_max=engine.PROCESS_BYTES_MAX,
+        program, arguments, memory_bytes_max=engine.PROCESS_BYTES_MAX
     )
-    return Engine(name, command, limits, hint=kind.hint)
+    return Engine(name, command, limits, hint=KINDS[name].hint)
 
 
 def is_installed(name: str) -> bool:

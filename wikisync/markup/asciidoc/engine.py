@@ -156,6 +156,7 @@ def _defaults(wanted: dict[str, bool]) -> tuple[bool, bool | None]:
 # -- the process -----------------------------------------------------------------
 
 
+REINSTALL_HINT = "pip install --force-reinstall wikisync"
 STOP_SECONDS_MAX = 2
 OUT_OF_TIME = frozenset({-signal.SIGPROF, -signal.SIGXCPU})
 """Exit codes of a worker whose page has used its time up."""
@@ -204,7 +205,7 @@ class Engine:
         command: Sequence[str],
         limits: WorkerLimits = USUAL_LIMITS,
         *,
-        hint: str = "pip install --force-reinstall wikisync",
+        hint: str = REINSTALL_HINT,
     ) -> None:
         """Nothing starts before the first page; ``hint`` says how to install it."""
         self.name = name

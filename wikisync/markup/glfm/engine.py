@@ -13,16 +13,13 @@ from markdown_it.rules_block import StateBlock, lheading, paragraph, reference
 from markdown_it.rules_core import StateCore
 from msgspec import Struct
 
-from wikisync.markup.glfm import leaves
+from wikisync.markup.glfm import inline, leaves
 from wikisync.markup.glfm.autolink import bare_email, bare_url, bare_www, bracketed
 from wikisync.markup.glfm.block import CODE_INDENT, LAZY_SPACES, GlfmBlock, GlfmState
 from wikisync.markup.glfm.footnote import RENDERED, definition, mention, move_to_end
-from wikisync.markup.glfm.inline import GlfmInline
-from wikisync.markup.glfm.lists import description, list_block
+from wikisync.markup.glfm.lists import description, find_tasks, list_block, render_box
 from wikisync.markup.glfm.quotes import alert, blockquote, fenced_quote
 from wikisync.markup.glfm.renderer import GlfmRenderer, rule
-from wikisync.markup.glfm.spans import code, escaped, math_inline, render_math, wikilink
-from wikisync.markup.glfm.tasks import find_tasks, render_box
 
 # -- white space in blocks -------------------------------------------------------
 
@@ -232,15 +229,15 @@ BLOCK = (
     Rule("footnote_def", definition, "before", "reference", _QUOTE),
 )
 INLINE = (
-    Rule("backticks", code),
+    Rule("backticks", inline.code),
     # the library's own still breaks lines
-    Rule("escaped", escaped, "before", "escape"),
-    Rule("math_inline", math_inline, "before", "escape"),
+    Rule("escaped", inline.escaped, "before", "escape"),
+    Rule("math_inline", inline.math_inline, "before", "escape"),
     Rule("html_inline", leaves.tag),
     # notes in the text (``^[...]``) are not the service's
     Rule("footnote_ref", mention, "after", "image"),
     # they win over links in brackets
-    Rule("wikilink", wikilink, "before", "link"),
+    Rule("wikilink", inline.wikilink, "before", "link"),
     Rule("bare_www", bare_www, "after", "entity"),
     Rule("bare_url", bare_url, "after", "bare_www"),
     Rule("autolink", bracketed),
@@ -252,7 +249,7 @@ def make_engine(block: ParserBlock) -> MarkdownIt:
     """The engine with all rules around a parser of blocks."""
     markdown = MarkdownIt("commonmark", renderer_cls=GlfmRenderer)
     markdown.block = block
-    markdown.inline = GlfmInline()
+    markdown.inline = inline.GlfmInline()
     # new parsers have every rule on; the preset turns off what it does not know
     markdown.configure("commonmark", {"maxNesting": NESTING_MAX})
     # a link that must not be followed loses its address later, not its form
@@ -275,6 +272,6 @@ def make_engine(block: ParserBlock) -> MarkdownIt:
             add(*beside, one.name, one.function, {"alt": list(one.ends)})
     for name, render in RENDERED.items():
         markdown.add_render_rule(name, rule(render))
-    markdown.add_render_rule("math_inline", rule(render_math))
+    markdown.add_render_rule("math_inline", rule(inline.render_math))
     markdown.add_render_rule("task_box", rule(render_box))
     return markdown

@@ -3,7 +3,3 @@
 ``document`` reads headlines and includes, ``blocks`` the blocks with the line grammar
 of ``grammar``, ``inline`` what stands in a text.
 """
-
-from wikisync.markup.org.document import to_html
-
-__all__ = ["to_html"]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from wikisync.markup.org import grammar
-from wikisync.markup.org.grammar import Item, Settings, read_item, table_html
+from wikisync.markup.org.grammar import Item, read_item, table_html
 from wikisync.markup.org.inline import Inline, anchor
 from wikisync.markup.tokens import escape_marks as escape
 
@@ -38,13 +38,11 @@ NUMBERS = re.compile(r"(?<!\S)[-+]n(?: +([0-9]{1,6}))?(?!\S)")
 class Blocks:
     """Writes the blocks of one page."""
 
-    def __init__(self, settings: Settings, inline: Inline) -> None:
+    def __init__(self, inline: Inline) -> None:
         self.html: list[str] = []
         self._inline = inline
-        self._has_tables = settings.is_on("|", default=True)
-        self._has_math = settings.has_math
-        self._has_notes = settings.is_on("f", default=False)
-        self._keeps_breaks = settings.is_on("\\n", default=False)
+        self._has_tables = inline.settings.is_on("|", default=True)
+        self._keeps_breaks = inline.settings.is_on("\\n", default=False)
         self._shows_results = False
         """Whether results that follow are those of code that exports them."""
 
@@ -221,7 +219,7 @@ class Blocks:
 
     def _write_latex(self, reader: _Lines) -> bool:
         begin = grammar.LATEX.match(reader.line)
-        if begin is None or not self._has_math:
+        if begin is None or not self._inline.has_math:
             return False
         end = reader.end_of(f"\\end{{{begin[1]}}}")
         if end is None:
@@ -243,7 +241,7 @@ class Blocks:
 
     def _text_html(self, texts: Sequence[str]) -> str:
         text = "\n".join(texts)
-        definition = FOOTNOTE.match(text) if self._has_notes else None
+        definition = FOOTNOTE.match(text) if self._inline.has_notes else None
         note = ""
         if definition is not None:
             name = escape(definition[1])

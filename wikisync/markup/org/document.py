@@ -59,7 +59,7 @@ class _Page:
         self._unnamed = 0
         """The last number given to a note without a name."""
         self._inline = Inline(settings, self._note)
-        self._blocks = Blocks(settings, self._inline)
+        self._blocks = Blocks(self._inline)
         self._numbers: list[int] = []
 
     def html_of(self, lines: Sequence[str]) -> str:

@@ -12,14 +12,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from wikisync.markup.rdoc.links import LinkScanner, link_html
+from wikisync.markup.rdoc.links import HIDDEN, NUL, SHOWN, LinkScanner, link_html
 from wikisync.markup.tokens import escape_marks as escape
 
-NUL = "\0"
-HIDDEN = dict(zip("<*_+", "\1\2\3\4", strict=True))
-SHOWN = str.maketrans(
-    {NUL: None, **{code: character for character, code in HIDDEN.items()}}
-)
 CONTROLS = str.maketrans(dict.fromkeys(range(9)))
 LITERAL_WORD = re.compile(r"__([A-Za-z]+)__")
 ESCAPE = re.compile(r"(\\?)\\([<*_+])")
@@ -236,9 +231,9 @@ class _Writer:
         self._turn_to(marks)
         self._pieces.append(html)
 
-    def label_html(self, raw: str) -> str:
+    def label_html(self, label: str) -> str:
         """HTML of a label, which is set on its own."""
-        html = inline_html(raw.translate(SHOWN), is_in_link=True)
+        html = inline_html(label, is_in_link=True)
         self.typography.pass_over(html)
         return html
 

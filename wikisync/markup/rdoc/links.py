@@ -40,7 +40,12 @@ PAGE = re.compile(r"\.(?:rdoc|md|markdown|txt|rb)(?:#|$)", re.IGNORECASE)
 """A reference that names a file means a page; others are names in Ruby code."""
 FOOT_LABEL = re.compile(r"^(?:label|footmark|foottext)-")
 FOOT_MARK = re.compile(r"^[*^](?=\d+$)")
-HIDDEN = str.maketrans({"\0": None, "\1": "<", "\2": "*", "\3": "_", "\4": "+"})
+NUL = "\0"
+HIDDEN = dict(zip("<*_+", "\1\2\3\4", strict=True))
+"""Characters that no step of ``inline`` shall read to those that stand for them."""
+SHOWN = str.maketrans(
+    {NUL: None, **{code: character for character, code in HIDDEN.items()}}
+)
 
 
 class Shape(Enum):
@@ -183,7 +188,7 @@ def link_html(
     set_text: Callable[[str], str],
 ) -> str:
     """HTML of a link; inside of another link only its text."""
-    url = link.url.translate(HIDDEN)
+    url = link.url.translate(SHOWN)
     match link.shape:
         case Shape.BREAK:
             return "<br>"
@@ -201,7 +206,7 @@ def link_html(
 
 
 def _label_html(label: str, render: Callable[[str], str]) -> str:
-    shown = label.translate(HIDDEN)
+    shown = label.translate(SHOWN)
     if shown.startswith("rdoc-image:"):
         return _image_html(shown.removeprefix("rdoc-image:"))
     if badge := BADGE.fullmatch(shown.strip()):
