@@ -27,7 +27,6 @@ from wikisync.markup.filters import text as texts
 from wikisync.markup.filters.code import filter_code
 from wikisync.markup.filters.headings import filter_heading_links, filter_headings
 from wikisync.markup.filters.math import filter_math
-from wikisync.markup.filters.tasks import filter_tasks, strike_tasks
 from wikisync.markup.frontmatter import FrontMatter, split_front_matter, tags_of
 from wikisync.markup.record import MarkupOptions, ParsedPage, position_of
 from wikisync.markup.sanitize import DOCUMENT_TAGS, sanitize_tokens
@@ -108,7 +107,7 @@ FILTERS: tuple[Filter, ...] = (
     links.filter_picture_sizes,
     links.filter_plain,
     blocks.filter_footnotes,
-    filter_tasks,
+    blocks.filter_tasks,
     filter_code,
     filter_math,
     texts.filter_colours,
@@ -118,7 +117,7 @@ FILTERS: tuple[Filter, ...] = (
     links.filter_references,
     links.filter_links,
     texts.filter_escapes,
-    strike_tasks,
+    blocks.strike_tasks,
 )
 """In this order: ids before whatever names them, plain text before texts change,
 links last so that no filter sees half of one."""

@@ -1,5 +1,4 @@
 """RDoc by a parser of our own.
 
-``blocks`` reads lines and makes the tree, ``inline`` the marks in a text, ``links`` the
-links.
+``blocks`` reads lines and makes the tree, ``inline`` the marks and links in a text.
 """

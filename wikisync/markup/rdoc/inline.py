@@ -6,15 +6,21 @@ links are read from what is left.  A mark that has been read is replaced by
 ``NUL`` and kept in its position, so that offsets hold from step to step.
 """
 
+import bisect
 import re
 from collections import deque
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from wikisync.markup.rdoc.links import HIDDEN, NUL, SHOWN, LinkScanner, link_html
 from wikisync.markup.tokens import escape_marks as escape
 
+NUL = "\0"
+HIDDEN = dict(zip("<*_+", "\1\2\3\4", strict=True))
+"""Characters that no step shall read to those that stand for them."""
+SHOWN = str.maketrans(
+    {NUL: None, **{code: character for character, code in HIDDEN.items()}}
+)
 CONTROLS = str.maketrans(dict.fromkeys(range(9)))
 LITERAL_WORD = re.compile(r"__([A-Za-z]+)__")
 ESCAPE = re.compile(r"(\\?)\\([<*_+])")
@@ -74,13 +80,7 @@ def inline_html(text: str, *, is_in_link: bool = False) -> str:
         before = line.text[at : link.start]
         backslashes = len(before) - len(before.rstrip("\\"))
         writer.write(line, at, link.start - backslashes % 2)
-        html = link_html(
-            link,
-            line.raw[link.label_start : link.label_end],
-            is_in_link=is_in_link,
-            render=writer.label_html,
-            set_text=writer.typography.html_of,
-        )
+        html = link_html(link, line, writer, is_in_link=is_in_link)
         writer.write_html(html, line.marks[link.start])
         at = link.end
     writer.write(line, at, len(line.text))
@@ -237,6 +237,10 @@ class _Writer:
         self.typography.pass_over(html)
         return html
 
+    def content_html(self, label: str | None, text: str) -> str:
+        """What a link shows: its label, or else a text of its own."""
+        return self.typography.html_of(text) if label is None else label
+
     def close(self) -> str:
         """Everything, with all marks closed."""
         self._turn_to(0)
@@ -326,3 +330,229 @@ class Typography:
             return "`"
         self._is_in_single = True
         return "‘"
+
+
+# -- links -----------------------------------------------------------------------
+#
+# Brackets and spaces are found in lists made once, so that a line of ten thousand
+# brackets costs one pass.
+
+ID_PREFIX = "user-content-"
+"""The sanitiser's list lets ids through that begin so; the filters take it off."""
+
+LABEL_CHARACTERS_MAX = 200
+START = re.compile(
+    r"(?P<br><br>)"
+    r"|(?P<bare>link:|https?:|mailto:|ftp:|irc:|www\.)"
+    r"|(?P<rdoc>rdoc-[a-z]+:)"
+    r"|(?P<brace>\{)"
+    rf"|(?P<word>\b(?=[^\s{{}}\[]{{1,{LABEL_CHARACTERS_MAX}}}\[\S))"
+)
+"""Where a link may start; a word that is a label is bounded to stay linear."""
+LINK_MARKS = ("[", ":", "<br>", "www.")
+BARE_END = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;%=]+")
+NOT_WORD_END = re.compile(r"[^A-Za-z0-9_]+$")
+RDOC_END = re.compile(r"[^\s\]\0]+")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+SHOWN_SCHEME = re.compile(r"^(?:link:|https?:/*|mailto:|ftp:/*|irc:/*)")
+IMAGE = re.compile(r"\.(?:gif|png|jpe?g|bmp)$", re.IGNORECASE)
+BADGE = re.compile(
+    r"""<img\s+[^<>]*?src\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')[^<>]*>""", re.IGNORECASE
+)
+ALT = re.compile(r"""\balt\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')""", re.IGNORECASE)
+PAGE = re.compile(r"\.(?:rdoc|md|markdown|txt|rb)(?:#|$)", re.IGNORECASE)
+"""A reference that names a file means a page; others are names in Ruby code."""
+FOOT_LABEL = re.compile(r"^(?:label|footmark|foottext)-")
+FOOT_MARK = re.compile(r"^[*^](?=\d+$)")
+
+
+class Link(Struct, frozen=True):
+    """One link and where it stands in its text."""
+
+    start: int
+    end: int
+    url: str
+    """Empty for the break of a line."""
+    label: tuple[int, int] | None = None
+    """Where its label starts and ends, if it has one."""
+
+
+class LinkScanner:
+    """Finds the links of one text from left to right."""
+
+    def __init__(self, text: str, marks: bytearray) -> None:
+        self._text = text
+        self._marks = marks
+        self._has_links = any(mark in text for mark in LINK_MARKS)
+        self._positions: dict[str, list[int]] = {}
+        self._dead_until = 0
+        """Before this offset no word can be a label: its run has no target."""
+
+    def find(self, start: int) -> Link | None:
+        """The first link at or behind an offset."""
+        for found in START.finditer(self._text, start) if self._has_links else ():
+            if self._marks[found.start()]:
+                continue
+            link = self._read(found)
+            if link is not None:
+                return link
+        return None
+
+    def _read(self, found: re.Match[str]) -> Link | None:
+        start = found.start()
+        if found["br"]:
+            return Link(start, found.end(), "")
+        if found["brace"]:
+            return self._read_braces(start)
+        link = None
+        if found["bare"]:
+            link = self._read_bare(start, found.end())
+        elif found["rdoc"] and (rest := RDOC_END.match(self._text, found.end())):
+            link = Link(start, rest.end(), self._text[start : rest.end()])
+        word = self._read_word(start)
+        if link is None or found["rdoc"]:
+            return word or link
+        if word is not None and word.end > link.end:
+            return Link(start, word.end, self._text[start : word.end])
+        return link
+
+    def _read_bare(self, start: int, behind: int) -> Link | None:
+        rest = BARE_END.match(self._text, behind)
+        if rest is None:
+            return None
+        target = NOT_WORD_END.sub("", rest[0])
+        # One character is the target's own, one more its last letter.
+        if len(target) < 2:
+            return None
+        end = behind + len(target)
+        return Link(start, end, self._text[start:end])
+
+    def _read_braces(self, start: int) -> Link | None:
+        closed = self._next("}", start + 1)
+        if closed < 0 or self._text[closed + 1 : closed + 2] != "[":
+            return None
+        if 0 <= self._next("{", start + 1) < closed:
+            return None
+        end = self._target_end(closed + 1)
+        if end is None:
+            return None
+        url = self._text[closed + 2 : end - 1]
+        return Link(start, end, url, (start + 1, closed))
+
+    def _read_word(self, start: int) -> Link | None:
+        if start < self._dead_until:
+            return None
+        opened = self._next("[", start + 1)
+        run_end = self._run_end(start)
+        if opened < 0 or opened >= run_end:
+            self._dead_until = run_end
+            return None
+        for edge in "{}\0":
+            if 0 <= (at := self._next(edge, start)) < opened:
+                # Only a word behind the brace or mark can be this target's label.
+                dead = self._text[opened - 1] == "\0" and self._target_end(opened)
+                self._dead_until = max(self._dead_until, dead or at)
+                return None
+        end = self._target_end(opened)
+        if end is None:
+            self._dead_until = run_end
+            return None
+        # A word may hold pairs of brackets itself, as names of methods do.
+        opened = self._text.rindex("[", start, end)
+        url = self._text[opened + 1 : end - 1]
+        if not url:
+            self._dead_until = end
+            return None
+        return Link(start, end, url, (start, opened))
+
+    def _target_end(self, opened: int) -> int | None:
+        """The end of ``[url]``; the url is one character at least, no space."""
+        closed = self._next("]", opened + 2)
+        if closed < 0 or closed >= self._run_end(opened):
+            return None
+        return closed + 1
+
+    def _run_end(self, start: int) -> int:
+        """Where the run of characters without space ends."""
+        end = self._next(" ", start)
+        return len(self._text) if end < 0 else end
+
+    def _next(self, character: str, start: int) -> int:
+        """Like ``str.find``, by a list of positions that is made once."""
+        positions = self._positions.get(character)
+        if positions is None:
+            pattern = re.escape(character)
+            positions = [found.start() for found in re.finditer(pattern, self._text)]
+            self._positions[character] = positions
+        index = bisect.bisect_left(positions, start)
+        return positions[index] if index < len(positions) else -1
+
+
+def link_html(link: Link, line: _Line, writer: _Writer, *, is_in_link: bool) -> str:
+    """HTML of a link; inside of another link only its text."""
+    if not link.url:
+        return "<br>"
+    url = link.url.translate(SHOWN)
+    label = None
+    if link.label is not None:
+        label = _label_html(line.raw[slice(*link.label)], writer)
+    if url.startswith("rdoc-"):
+        return _rdoc_html(url, label, writer, is_in_link=is_in_link)
+    return _url_html(url, label, writer, is_in_link=is_in_link)
+
+
+def _label_html(label: str, writer: _Writer) -> str:
+    shown = label.translate(SHOWN)
+    if shown.startswith("rdoc-image:"):
+        return _image_html(shown.removeprefix("rdoc-image:"))
+    if badge := BADGE.fullmatch(shown.strip()):
+        alt = ALT.search(badge[0])
+        return _img(badge[1] or badge[2] or "", alt[1] or alt[2] if alt else None)
+    return writer.label_html(FOOT_MARK.sub("", shown))
+
+
+def _url_html(url: str, label: str | None, writer: _Writer, *, is_in_link: bool) -> str:
+    href = url.removeprefix("link:")
+    if href.startswith("www."):
+        href = f"http://{href}"
+    is_web = url.startswith(("link:", "http:", "https:"))
+    if is_web and IMAGE.search(href):
+        return _img(href, None)
+    content = writer.content_html(label, SHOWN_SCHEME.sub("", url))
+    return content if is_in_link else f'<a href="{escape(href)}">{content}</a>'
+
+
+def _rdoc_html(
+    url: str, label: str | None, writer: _Writer, *, is_in_link: bool
+) -> str:
+    name, _, target = url.partition(":")
+    if name == "rdoc-image":
+        return _image_html(target)
+    if name != "rdoc-label":
+        content = writer.content_html(label, target)
+        if is_in_link or label is None:
+            return content
+        href = target if PAGE.search(target) else url
+        return f'<a href="{escape(href)}">{content}</a>'
+    target, _, identity = target.partition(":")
+    content = writer.content_html(label, FOOT_LABEL.sub("", target))
+    if is_in_link:
+        return content
+    own = f'id="{ID_PREFIX}{escape(identity)}" ' if identity else ""
+    html = f'<a {own}href="#{escape(target)}">{content}</a>'
+    return f"<sup>{html}</sup>" if identity.startswith("foot") else html
+
+
+def _image_html(target: str) -> str:
+    """An image by ``url`` or ``url:alt``."""
+    scheme = SCHEME.match(target)
+    search_from = scheme.end() if scheme and target[scheme.end() :][:1] == "/" else 0
+    position = target.find(":", search_from)
+    if position < 0:
+        return _img(target, None)
+    return _img(target[:position], target[position + 1 :])
+
+
+def _img(source: str, alt: str | None) -> str:
+    described = "" if alt is None else f' alt="{escape(alt)}"'
+    return f'<img src="{escape(source)}"{described}>'
