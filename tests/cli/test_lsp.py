@@ -207,6 +207,17 @@ async def test_pages_files_headings_and_emoji_are_completed(editor: Editor) -> N
 
 
 @pytest.mark.asyncio(loop_scope="module")
+async def test_a_new_file_is_completed_before_it_is_saved(editor: Editor) -> None:
+    text = editor.open("team/fresh.md", "\U0001f600 [a](team/rules) and [b](our")
+    assert await editor.labels("team/fresh.md", text, text) == ["team/rules"]
+    there = await editor.client.text_document_definition_async(
+        lsp.DefinitionParams(**editor.at("team/fresh.md", text, "[a](te"))
+    )
+    assert isinstance(there, lsp.Location)
+    assert there.uri == editor.uri("team/rules.md")
+
+
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_link_leads_to_its_page_and_says_its_title(editor: Editor) -> None:
     places = {
         "home.md": "team/rules",

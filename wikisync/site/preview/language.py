@@ -123,8 +123,7 @@ class Asked(LanguageServer):
     async def _show_marks(self, uri: str) -> None:
         document = self.workspace.get_text_document(uri)
         text, version = document.source.replace("\r\n", "\n"), document.version
-        at = await self.in_thread(self._site.page_in, _file_of(uri))
-        marks = await self.in_thread(self._site.marks, at, text) if at else ()
+        marks = await self.in_thread(self._site.marks, _file_of(uri), text)
         if document.version == version:
             found = [_diagnostic(document, mark) for mark in marks]
             shown = lsp.PublishDiagnosticsParams(uri, found, version)
@@ -135,8 +134,7 @@ class Asked(LanguageServer):
     async def page(self, uri: str) -> WritablePage | None:
         """The page in a document."""
         await self._ready.wait()
-        at = await self.in_thread(self._site.page_in, _file_of(uri))
-        return await self.in_thread(self._site.writable, at) if at else None
+        return await self.in_thread(self._site.page_in, _file_of(uri))
 
     async def linked(
         self, params: lsp.DefinitionParams | lsp.HoverParams | lsp.RenameParams

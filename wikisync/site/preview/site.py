@@ -367,16 +367,19 @@ class LiveSite:
         files = {one.path for one in page.wiki.pages.values()}
         return [path for path in dict.fromkeys(old) if path not in files]
 
-    def page_in(self, file: Path) -> str:
-        """Output path of the page in a file; empty where no page is in it."""
-        world = self._world
-        for number, scanned in enumerate(world.scanned if world else ()):
+    def page_in(self, file: Path) -> WritablePage | None:
+        """The page in a file, which may not be there yet; None outside the wikis."""
+        for scanned in self._world.scanned if self._world else ():
             folder = scanned.source.folder.absolute()
             if not file.is_relative_to(folder):
                 continue
-            if found := parse_path(file.relative_to(folder).as_posix()):
-                return self.output_path(number, found[0]) or ""
-        return ""
+            path = file.relative_to(folder).as_posix()
+            if found := parse_path(path):
+                slug, page_format = found
+                known = scanned.pages.get(slug)
+                file_path = known.path if known else model.PagePath(path)
+                return WritablePage(scanned, slug, file_path, page_format, "")
+        return None
 
     def draft(
         self,
@@ -415,9 +418,11 @@ class LiveSite:
         draft = self._drafts.whole(world, shown, made, known)
         return draft, marks_of(world, place, made)
 
-    def marks(self, path: str, text: str) -> tuple[Mark, ...]:
-        """What is wrong in a text of a page that no file holds."""
-        drawn = self._drafted(path, text)
+    def marks(self, file: Path, text: str) -> tuple[Mark, ...]:
+        """What is wrong in a text that the file of a page does not hold yet."""
+        if (page := self.page_in(file)) is None:
+            return ()
+        drawn = self._drafted(self.address_of(page.wiki, page.path), text)
         return marks_of(*drawn, text) if drawn else ()
 
     def _drafted(self, path: str, text: str) -> tuple[World, ItemKey] | None:
