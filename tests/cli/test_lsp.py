@@ -162,6 +162,15 @@ async def test_what_is_wrong_is_shown_while_a_text_is_written(editor: Editor) ->
     assert mended == []
 
 
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_link_is_marked_where_the_format_tells_no_line(editor: Editor) -> None:
+    """As after characters of two UTF-16 units."""
+    text = "= Notes\r\n\r\n\U0001f600 xref:nowhere[x]\r\n"
+    editor.open("team/notes.asciidoc", text)
+    (mark,) = await editor.marks("team/notes.asciidoc", 1)
+    assert mark.range == lsp.Range(lsp.Position(2, 8), lsp.Position(2, 15))
+
+
 async def test_the_folder_is_the_one_that_the_editor_has_open(wiki: Path) -> None:
     """The server may be started in any other one."""
     async with editing(wiki, is_named=False) as editor:

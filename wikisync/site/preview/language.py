@@ -336,10 +336,12 @@ def _uri_of(file: Path) -> str:
 
 def _diagnostic(document: TextDocument, mark: Mark) -> lsp.Diagnostic:
     """A mark at its address in its line, or at the whole line."""
-    number = min(max(mark.line, 1), max(len(document.lines), 1)) - 1
-    line = document.lines[number] if document.lines else ""
-    at = line.find(mark.href) if mark.href else -1
-    part = (at, len(mark.href)) if at >= 0 else ()
+    name, lines = mark.href.lstrip("#"), document.lines or [""]
+    found = (number for number, line in enumerate(lines) if name in line)
+    # not all formats tell where a link stands
+    number = min(mark.line - 1, len(lines) - 1) if mark.line else next(found, 0)
+    at = lines[number].find(name) if name else -1
+    part = (at, len(name)) if at >= 0 else ()
     where = _range_in(document, number, *part)
     said = f"broken link {mark.href}: {mark.message}" if mark.href else mark.message
     kind = lsp.DiagnosticSeverity.Warning if mark.href else lsp.DiagnosticSeverity.Error
