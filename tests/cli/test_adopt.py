@@ -47,9 +47,7 @@ async def test_what_was_adopted_counts_from_then_on(cloned: Cloned) -> None:
     await cloned.run("adopt")
     await cloned.run("sync")
     (cloned.folder / "guide.md").unlink()
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    await cloned.run("sync")
+    await cloned.sync_later()
     assert "guide.md" not in await cloned.wiki()
 
 

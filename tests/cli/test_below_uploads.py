@@ -16,9 +16,7 @@ async def test_page_below_uploads_is_named_and_holds_back_nothing(
     assert "rename the page on the wiki" in ran.err
     assert attached not in ran.err
     assert ran.code == 3
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    await cloned.run("sync")
+    await cloned.sync_later()
     assert "guide.md" not in cloned.files()
     assert "uploads/notes.md" not in cloned.files()
 

@@ -35,11 +35,15 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-async def test_clone_makes_a_workspace(
+async def test_clone_makes_a_workspace_and_prints_what_it_did(
     handbook: EmbeddedService, run: Run, workspace: Path
 ) -> None:
     ran = await run("clone", handbook.url, "--project", "docs/handbook", workspace)
     assert ran.code == 0
+    assert ran.out == (
+        "project docs/handbook: 2 pages, 2 written, 1 attachment fetched,"
+        f" in {workspace / 'handbook'}\n"
+    )
     assert files(workspace / "handbook") == {
         "home.md": f"![p]({UPLOADS}/p.png)".encode(),
         "dir/page.md": b"text",
@@ -70,16 +74,6 @@ async def test_address_of_a_group_names_its_wikis(
     config = load_config(workspace / "wikisync.toml")
     assert config.service.url == handbook.url
     assert [wiki.owner.full_path for wiki in config.wikis] == ["docs", "docs/handbook"]
-
-
-async def test_clone_prints_what_it_did(
-    handbook: EmbeddedService, run: Run, workspace: Path
-) -> None:
-    ran = await run("clone", handbook.url, "--project", "docs/handbook", workspace)
-    assert ran.out == (
-        "project docs/handbook: 2 pages, 2 written, 1 attachment fetched,"
-        f" in {workspace / 'handbook'}\n"
-    )
 
 
 async def test_clone_prints_json_for_programs(

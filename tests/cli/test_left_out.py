@@ -224,9 +224,7 @@ async def test_line_with_an_exclamation_mark_publishes_it(cloned: Cloned) -> Non
     assert (ran.code, ran.err) == (0, "")
     assert await cloned.wiki() == published
     cloned.write(".wikisyncignore", "")
-    await cloned.run("sync")
-    cloned.age_sightings(3600)
-    await cloned.run("sync")
+    await cloned.sync_later()
     assert await cloned.wiki() == published
 
 
@@ -257,9 +255,7 @@ async def test_page_that_is_deleted_through_a_network_disk_is_deleted(
     await cloned.run("sync")
     (cloned.folder / "#recycle").mkdir()
     (cloned.folder / "one.md").rename(cloned.folder / "#recycle/one.md")
-    await cloned.run("sync")
-    cloned.age_sightings(3600)
-    await cloned.run("sync")
+    await cloned.sync_later()
     assert await cloned.wiki() == FILES | {"two.md": "2\n"}
 
 

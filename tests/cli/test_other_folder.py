@@ -107,9 +107,7 @@ async def test_absences_count_again_once_the_folder_is_known(cloned: Cloned) -> 
     older(cloned)
     await cloned.run("sync")
     (cloned.folder / "guide.md").unlink()
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    await cloned.run("sync")
+    await cloned.sync_later()
     assert "guide.md" not in await cloned.wiki()
 
 

@@ -31,9 +31,7 @@ async def test_page_removed_by_a_sync_comes_back_and_goes_to_the_wiki(
 ) -> None:
     await cloned.remove("guide")
     await cloned.run("sync")
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    await cloned.run("sync")
+    await cloned.sync_later()
     assert "guide.md" not in cloned.files()
     ran = await cloned.run("restore", "handbook/guide.md")
     assert ran.code == 0
@@ -49,9 +47,7 @@ async def removed_for_its_owner(cloned: Cloned) -> Path:
     path.chmod(0o600)
     await cloned.remove("guide")
     await cloned.run("sync")
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    await cloned.run("sync")
+    await cloned.sync_later()
     assert not path.exists()
     return path
 
@@ -197,9 +193,7 @@ async def named(cloned: Cloned) -> None:
 async def deleted(cloned: Cloned) -> None:
     """Carry a deletion of either side over."""
     await cloned.run("sync")
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    await cloned.run("sync")
+    await cloned.sync_later()
     assert "my page.md" not in cloned.files()
     assert "my-page.md" not in await cloned.wiki()
 
@@ -242,9 +236,7 @@ async def test_file_is_found_by_its_name_before_its_page_is_deleted(
     assert ran.code == 0
     assert cloned.read("my page.md") == "two\n"
     assert "my-page.md" not in cloned.files()
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    assert (await cloned.run("sync")).code == 0
+    assert (await cloned.sync_later()).code == 0
     assert (await cloned.wiki())["my-page.md"] == "two\n"
 
 

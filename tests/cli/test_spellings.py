@@ -99,9 +99,7 @@ async def test_a_file_may_be_spelled_otherwise(
     (cloned.folder / f"{old}.md").rename(cloned.folder / f"{new}.md")
     (cloned.folder / "other.md").unlink()
 
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    ran = await cloned.run("sync")
+    ran = await cloned.sync_later()
 
     assert (ran.code, ran.err) == (0, "")
     assert pages(await cloned.wiki()) == {f"{page}.md": "one\n"}

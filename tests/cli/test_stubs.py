@@ -9,9 +9,7 @@ ICLOUD = ".guide.md.icloud"
 
 
 async def _sync_twice(cloned: Cloned) -> str:
-    await cloned.run("sync")
-    cloned.age_sightings(3600)
-    ran = await cloned.run("sync")
+    ran = await cloned.sync_later()
     assert ran.code == 3
     return ran.err
 
@@ -58,9 +56,7 @@ async def test_page_is_deleted_with_its_stub(cloned: Cloned) -> None:
     _evict(cloned.folder, "more.md", ".more.md.icloud")
     await _sync_twice(cloned)
     (cloned.folder / ".more.md.icloud").unlink()
-    await cloned.run("sync")
-    cloned.age_sightings(3600)
-    assert (await cloned.run("sync")).code == 0
+    assert (await cloned.sync_later()).code == 0
     assert await cloned.wiki() == FILES
 
 
@@ -93,9 +89,7 @@ async def test_what_only_looks_takes_it_for_no_deletion(cloned: Cloned) -> None:
 async def test_stub_that_a_person_ignores_is_no_deletion_either(cloned: Cloned) -> None:
     cloned.write(".wikisyncignore", "*.icloud\n")
     _evict(cloned.folder, "guide.md", ICLOUD)
-    await cloned.run("sync")
-    cloned.age_sightings(3600)
-    ran = await cloned.run("sync")
+    ran = await cloned.sync_later()
     assert (ran.code, ran.err) == (0, "")
     assert await cloned.wiki() == FILES
 
@@ -120,9 +114,7 @@ async def test_online_document_that_comes_with_a_deletion_does_not_delay_it(
     await cloned.run("sync")
     (cloned.folder / "guide.md").unlink()
     cloned.write("Plan.gdoc", "{}")
-    await cloned.run("sync")
-    cloned.age_sightings(3600)
-    await cloned.run("sync")
+    await cloned.sync_later()
     assert (await cloned.wiki()).keys() == FILES.keys() - {"guide.md"}
 
 

@@ -189,9 +189,7 @@ async def test_state_that_is_carried_between_two_places_is_named(
         carry(place.root, (other if place is cloned else cloned).root)
     assert await cloned.wiki() == {**FILES, "home.md": "edited there\n"}
     other.age_sightings(100)
-    await other.run("sync")
-    other.age_sightings(100)
-    ran = await other.run("sync")
+    ran = await other.sync_later()
     assert (ran.err, "1 removed" in ran.out) == ("", True)
 
 
@@ -314,9 +312,7 @@ async def test_unreadable_wiki_is_told_and_others_go_on(
 async def test_file_replaced_by_a_directory_deletes_nothing(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").unlink()
     (cloned.folder / "guide.md").mkdir()
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    ran = await cloned.run("sync")
+    ran = await cloned.sync_later()
     assert ran.code == 3
     assert "guide.md: is a folder with the name of a page's file" in ran.err
     assert "guide.md" in await cloned.wiki()

@@ -39,32 +39,24 @@ async def test_sync_says_which_removal_waits_and_for_what(blocked: Cloned) -> No
     assert "guide.md" in blocked.files()
 
 
-async def test_dry_run_knows_what_went_wrong_the_last_time(blocked: Cloned) -> None:
+async def test_dry_run_and_status_tell_of_the_error_as_sync_does(
+    blocked: Cloned,
+) -> None:
     await blocked.run("sync")
     ran = await blocked.run("sync", "--dry-run")
     assert ran.code == 3
     assert WAITS in ran.err
     assert "remove  guide" not in ran.out
-
-
-async def test_status_tells_of_the_error_as_sync_does(blocked: Cloned) -> None:
-    await blocked.run("sync")
+    # nothing that the folder tells says that the page came meanwhile
+    ran = await blocked.run("status", "--offline")
+    assert ran.code == 3
+    assert f"  {BLOCKED}: cannot open plans" in ran.out
     ran = await blocked.run("status")
     assert ran.code == 3
     assert f"  {BLOCKED}: new on the wiki; the next sync tries again\n" in ran.out
     assert "  guide: its deletion waits until" in ran.out
     assert f"  {BLOCKED}: cannot open plans" in ran.out
     assert f"  {WAITS}" in ran.out
-
-
-async def test_status_without_a_scan_the_wiki_tells_of_the_error(
-    blocked: Cloned,
-) -> None:
-    """Nothing that the folder tells says that the page came meanwhile."""
-    await blocked.run("sync")
-    ran = await blocked.run("status", "--offline")
-    assert ran.code == 3
-    assert f"  {BLOCKED}: cannot open plans" in ran.out
 
 
 async def test_removal_follows_when_the_error_is_mended(blocked: Cloned) -> None:
@@ -136,9 +128,7 @@ async def test_page_that_the_service_lists_wrongly_never_counts_as_gone(
     await cloned.remove("team/people")
     cloned.service.quirks = {Quirk.MALFORMED_ENTRIES}
     await cloned.run("sync")
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    await cloned.run("sync")
+    await cloned.sync_later()
     assert cloned.files() == FILES
     assert (await cloned.run("status")).code == 3
 

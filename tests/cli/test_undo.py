@@ -149,39 +149,6 @@ async def test_a_renamed_page_gets_its_name_back(cloned: Cloned) -> None:
     assert "manual.md" not in wiki
 
 
-async def test_deleted_pages_come_back(cloned: Cloned) -> None:
-    await cloned.run("sync")
-    (cloned.folder / "guide.md").unlink()
-    await cloned.remove("team/people")
-    await cloned.run("sync")
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    await cloned.run("sync")
-    assert (await both(cloned)).keys() == {"home.md", "team/rules.md"}
-    assert (await cloned.run("undo", "-y")).code == 0
-    assert await both(cloned) == FILES
-
-
-async def test_syncs_while_a_deletion_waits_are_not_undone_with_it(
-    cloned: Cloned,
-) -> None:
-    """Only what the last one did, a colleague's edits of the others are kept."""
-    await cloned.run("sync")
-    await cloned.remove("guide")
-    for turn in range(3):
-        cloned.write("home.md", f"here {turn}\n")
-        await cloned.edit({"team/people": f"there {turn}\n"})
-        await cloned.run("sync")
-    before = cloned.files()
-    cloned.age_sightings(100)
-    cloned.write("home.md", "here, last\n")
-    assert (await cloned.run("sync")).code == 0
-    assert "guide.md" not in cloned.files()
-    ran = await cloned.run("undo", "-y")
-    assert (ran.code, "changed 2 pages" in ran.err) == (0, True)
-    assert await both(cloned) == before
-
-
 async def test_a_sync_that_was_killed_is_not_undone_with_the_next_one(
     cloned: Cloned,
 ) -> None:
@@ -298,16 +265,6 @@ async def test_a_running_sync_is_not_undone(synced: Cloned) -> None:
         )
         ran = await synced.run("undo", "-y")
         assert (ran.code, synced.files()) == (0, {**AFTER, "home.md": "older\n"})
-
-
-async def test_a_service_that_fails_on_the_way_delays_it(synced: Cloned) -> None:
-    synced.service.quirks = {Quirk.FAILS_BEFORE_WRITE}
-    assert (await synced.run("undo", "-y")).code != 0
-    synced.service.quirks = ()
-    await synced.run("sync")
-    synced.age_sightings(100)
-    assert (await synced.run("sync")).code == 0
-    assert await both(synced) == FILES
 
 
 async def test_follow_the_wiki_and_think_again(cloned: Cloned) -> None:

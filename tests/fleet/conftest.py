@@ -14,6 +14,8 @@ from tests.support.service import embedded_service
 from wikisync.core.model import WikiOwner
 from wikisync.fleet.parts import BucketServer, DatabaseServer, database_server
 from wikisync.fleet.rows import Rows
+from wikisync.fleet.settings import Settings
+from wikisync.workspace.discovery import Selection
 
 
 @pytest.fixture(scope="session")
@@ -31,11 +33,21 @@ def database(postgres: DatabaseServer) -> str:
 
 
 @pytest.fixture
-async def fleet(
-    database: str, s3: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Fleet]:
+def places(
+    s3: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Settings:
+    """A fleet that nobody works on, with places in the buckets."""
     for name, value in s3.environment.items():
         monkeypatch.setenv(name, value)
+    site, state = f"s3://site/{tmp_path.name}", f"s3://state/{tmp_path.name}"
+    return Settings("http://service", Selection(is_all=True), site, state, fleet="one")
+
+
+@pytest.fixture
+async def fleet(
+    database: str, s3: BucketServer, tmp_path: Path, places: Settings
+) -> AsyncIterator[Fleet]:
+    del places  # whose buckets are in the environment
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(embedded_service(tmp_path))
         rows = await stack.enter_async_context(Rows(database))

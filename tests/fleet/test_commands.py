@@ -169,13 +169,13 @@ async def test_place_belongs_to_one_fleet(
     ("first", "second"), [("in", "in/a/place"), ("over/a/place", "over")]
 )
 async def test_places_of_two_fleets_do_not_lie_in_each_other(
-    fleet: Fleet, first: str, second: str
+    places: Settings, first: str, second: str
 ) -> None:
     one, two = (
         replace(
-            fleet.settings,
-            site=f"{fleet.settings.site}-{site}",
-            state=f"{fleet.settings.state}-{number}",
+            places,
+            site=f"{places.site}-{site}",
+            state=f"{places.state}-{number}",
             fleet=number,
         )
         for number, site in (("1", first), ("2", second))
@@ -189,12 +189,12 @@ async def test_places_of_two_fleets_do_not_lie_in_each_other(
     await own(replace(two, fleet="1"))
 
 
-async def test_strange_name_of_an_owner_is_one_short_line(fleet: Fleet) -> None:
-    state = f"{fleet.settings.state}-strange"
+async def test_strange_name_of_an_owner_is_one_short_line(places: Settings) -> None:
+    state = f"{places.state}-strange"
     content = b"\x1b[2J\nfleet\xff" + 1_000_000 * b" a"
     await open_bucket(state).put(OWNER, content, "")
     with pytest.raises(PlaceTaken) as refused:
-        await own(replace(fleet.settings, state=state))
+        await own(replace(places, state=state))
     assert refused.value.message.isprintable()
     assert len(refused.value.message) < 1000
 
@@ -252,12 +252,12 @@ async def test_fleet_whose_places_could_not_all_be_owned_is_made_again(
 
 
 async def test_fleet_that_comes_second_is_told_of_the_first(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    places: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two fleets with places of their own for sites want one for their states."""
-    state = f"{fleet.settings.state}-new"
+    state = f"{places.state}-new"
     one, two = (
-        replace(fleet.settings, site=f"{fleet.settings.site}-{name}", state=state)
+        replace(places, site=f"{places.site}-{name}", state=state)
         for name in ("one", "two")
     )
     put = Bucket.put
@@ -355,35 +355,30 @@ async def test_metrics_say_what_the_fleet_does(fleet: Fleet) -> None:
     assert float(shown['wikisync_fleet_step_seconds_total{step="build"}']) > 0
 
 
-@pytest.mark.parametrize(
-    ("path", "secret", "size", "status", "is_due"),
-    [
-        (PATH, "secret", 0, 202, True),
-        ("docs/another", "secret", 0, 202, False),
-        (PATH, "secreT", 0, 401, False),
-        (PATH, "secret", BODY_BYTES_MAX, 413, False),
-    ],
-)
-async def test_webhook_of_a_page_makes_its_wiki_due(
-    fleet: Fleet, path: str, secret: str, size: int, status: int, *, is_due: bool
-) -> None:
+async def test_webhook_of_a_page_makes_its_wiki_due(fleet: Fleet) -> None:
     await fleet.work()
-    event = {
-        "object_kind": "wiki_page",
-        "project": {"path_with_namespace": path},
-        "object_attributes": {"slug": "guide", "content": " " * size},
-    }
     async with (
         listening(worker_app(fleet.rows, Meter(), "secret"), "127.0.0.1:0") as url,
         aiohttp.ClientSession() as session,
-        session.post(
-            f"{url}/hook",
-            data=io.BytesIO(json.dumps(event).encode()),
-            headers={TOKEN_HEADER: secret},
-        ) as answer,
     ):
-        assert answer.status == status
-    assert bool(await fleet.due()) == is_due
+        for path, secret, size, status, is_due in (
+            ("docs/another", "secret", 0, 202, False),
+            (PATH, "secreT", 0, 401, False),
+            (PATH, "secret", BODY_BYTES_MAX, 413, False),
+            (PATH, "secret", 0, 202, True),
+        ):
+            event = {
+                "object_kind": "wiki_page",
+                "project": {"path_with_namespace": path},
+                "object_attributes": {"slug": "guide", "content": " " * size},
+            }
+            data = io.BytesIO(json.dumps(event).encode())
+            headers = {TOKEN_HEADER: secret}
+            async with session.post(
+                f"{url}/hook", data=data, headers=headers
+            ) as answer:
+                assert answer.status == status
+            assert bool(await fleet.due()) == is_due
 
 
 def test_address_to_listen_at_that_is_none_is_named(

@@ -45,6 +45,12 @@ class Cloned:
         """Run a command in the workspace."""
         return await self.run_main(*words, "-C", self.root)
 
+    async def sync_later(self) -> Ran:
+        """Sync, and again when what is missing now has been so for an hour."""
+        await self.run("sync")
+        self.age_sightings(3600)
+        return await self.run("sync")
+
     def write(self, name: str, text: str) -> None:
         """Save a file as an editor does."""
         path = self.folder / name
