@@ -37,9 +37,7 @@ async def test_only_named_pages_are_shown(cloned: Cloned) -> None:
 
 
 async def test_held_page_shows_what_each_side_did(cloned: Cloned) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
+    await cloned.clash()
     ran = await cloned.run("diff", "guide")
     assert "+++ handbook/guide on the wiki\n@@ -1 +1 @@\n-a guide\n+theirs\n" in ran.out
     assert "+++ handbook/guide here\n@@ -1 +1 @@\n-a guide\n+mine\n" in ran.out

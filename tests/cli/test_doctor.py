@@ -84,9 +84,7 @@ async def test_conflict_file_that_has_no_place_is_told_with_its_page(
     cloned: Cloned,
 ) -> None:
     (cloned.folder / "guide.conflict.md").mkdir()
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
+    await cloned.clash()
     ran = await cloned.run("doctor")
     assert ran.code == 3
     assert graded(ran, "look") == [

@@ -4,18 +4,16 @@ import asyncio
 import signal
 import sqlite3
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession, web
 from msgspec.structs import replace
-from yarl import URL
 
 from tests.api.wire import http, listening_wire
 from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_handbook
+from tests.support.bending import BendingProxy
 from tests.support.commands import Run
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.site import mirror
 
@@ -222,63 +220,24 @@ async def test_theme_is_checked_before_anything_is_read(
 
 
 async def test_interrupted_export_is_finished_by_the_next_one(
-    handbook: EmbeddedService, run: Run, site: Path
+    handbook: EmbeddedService, run: Run, proxy: BendingProxy, site: Path
 ) -> None:
     """Ctrl-C while the picture is on its way: pages are there, the site is not."""
-    async with interrupting_service(handbook, "uploads") as front:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "wikisync", "export", front.url, *NAMED),
-            *("-o", str(site)),
-            stderr=asyncio.subprocess.PIPE,
-        )
-        front.process = process
-        _, told = await process.communicate()
-        assert process.returncode == 130
-        assert b"Traceback" not in told
-        assert b"run the same command again" in told
-        assert not (site / "index.html").exists()
-        front.process = None
-        ran = await run("export", front.url, *NAMED, "-o", site)
+    handbook.quirks = {Quirk.NO_GIT}
+    picture = proxy.bend("uploads", hangs=True)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "wikisync", "export", proxy.url, *NAMED),
+        *("-o", str(site)),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    await asyncio.wait_for(picture.has_met.wait(), 60)
+    process.send_signal(signal.SIGINT)
+    _, told = await process.communicate()
+    assert process.returncode == 130
+    assert b"Traceback" not in told
+    assert b"run the same command again" in told
+    assert not (site / "index.html").exists()
+    proxy.straighten()
+    ran = await run("export", proxy.url, *NAMED, "-o", site)
     assert ran.code == 0
     assert (site / PICTURE).read_bytes() == b"\x89PNG picture"
-
-
-class Front:
-    """Stands in front of the service; interrupts a process on one request."""
-
-    def __init__(self, service: EmbeddedService, marker: str) -> None:
-        self._service = service
-        self._marker = marker
-        self.url = ""
-        self.process: asyncio.subprocess.Process | None = None
-
-    async def answer(self, request: web.Request) -> web.Response:
-        if self._marker in request.path and self.process is not None:
-            self.process.send_signal(signal.SIGINT)
-            await self.process.wait()
-        url = f"{self._service.url}{request.raw_path}"
-        async with (
-            ClientSession() as session,
-            session.get(URL(url, encoded=True), headers=self._service.headers) as got,
-        ):
-            body = await got.read()
-            return web.Response(
-                status=got.status, body=body, content_type=got.content_type
-            )
-
-
-@asynccontextmanager
-async def interrupting_service(
-    service: EmbeddedService, marker: str
-) -> AsyncIterator[Front]:
-    front = Front(service, marker)
-    app = web.Application()
-    app.router.add_route("GET", "/{path:.*}", front.answer)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    front.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
-        yield front
-    finally:
-        await runner.cleanup()

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
+from tests.api.wire import http, listening_wire
 from tests.support.commands import Run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
@@ -368,38 +368,18 @@ async def test_secret_in_the_address_of_a_page_is_kept_nowhere(
     assert not any("glpat-EXAMPLE" in text for text in [*texts, ran.out, ran.err])
 
 
-class Website:
-    """A web server that is no service; keeps what headers it was sent."""
-
-    def __init__(self, status: int, body: str) -> None:
-        self.status, self.body = status, body
-        self.tokens: list[str] = []
-
-    async def answer(self, request: web.BaseRequest) -> web.Response:
-        self.tokens += request.headers.getall("PRIVATE-TOKEN", [])
-        return web.Response(
-            status=self.status, text=self.body, content_type="text/html"
-        )
-
-
 @pytest.mark.parametrize("status", [200, 404])
 async def test_website_that_is_no_service_never_sees_the_token(
     run: Run, workspace: Path, status: int
 ) -> None:
-    website = Website(status, "<h1>Hello</h1>")
-    server = web.Server(website.answer)
-    runner = web.ServerRunner(server)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
-        ran = await run("init", workspace, "--url", url, "--project", "docs/handbook")
-    finally:
-        await runner.cleanup()
+    async with listening_wire() as wire:
+        wire.repeats = True
+        wire.will(http(status, b"<h1>Hello</h1>", "text/html"))
+        named = ("--url", wire.url, "--project", "docs/handbook")
+        ran = await run("init", workspace, *named)
     assert ran.code == 2
-    assert f"{url} does not answer as a GitLab-compatible service" in ran.err
-    assert website.tokens == []
+    assert f"{wire.url} does not answer as a GitLab-compatible service" in ran.err
+    assert set(wire.tokens) == {None}
     assert not workspace.exists()
 
 

@@ -292,9 +292,7 @@ async def test_page_whose_file_becomes_a_copy_stays_on_the_wiki(cloned: Cloned) 
 
 
 async def test_conflict_file_of_an_open_conflict_is_no_stray(cloned: Cloned) -> None:
-    await cloned.edit({"guide": "theirs\n"})
-    cloned.write("guide.md", "mine\n")
-    await cloned.run("sync")
+    await cloned.clash()
     assert (cloned.folder / "guide.conflict.md").exists()
     ran = await cloned.run("sync")
     assert "no conflict is open" not in ran.err

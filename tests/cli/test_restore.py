@@ -169,9 +169,7 @@ async def test_folder_of_a_missing_disk_is_not_made(cloned: Cloned) -> None:
 async def test_conflict_file_of_before_is_listed_without_its_marker_lines(
     cloned: Cloned,
 ) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
+    await cloned.clash()
     await cloned.run("resolve", "guide", "--mine")
     ran = await cloned.run("restore", "guide", "--list")
     assert "%%%%" not in ran.out

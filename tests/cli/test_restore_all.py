@@ -181,9 +181,7 @@ async def test_options_that_do_not_go_together_are_refused(
 
 
 async def test_text_of_a_conflict_file_is_listed_and_comes_back(cloned: Cloned) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
+    await cloned.clash()
     cloned.write(f"guide{CONFLICT_MARK}.md", "settled with care\n")
     cloned.write("guide.md", "theirs\n")
     await cloned.run("resolve", "guide", "--wiki")
@@ -198,9 +196,7 @@ async def test_text_of_a_conflict_file_is_listed_and_comes_back(cloned: Cloned) 
 async def test_unsettled_conflict_file_is_printed_and_not_written(
     cloned: Cloned,
 ) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
+    await cloned.clash()
     await cloned.run("resolve", "guide", "--mine")
     ran = await cloned.run("restore", "guide", "--conflict")
     assert ran.code == 2

@@ -110,33 +110,23 @@ def test_serve_prints_what_the_guide_says(tmp_path: Path) -> None:
 
 def test_second_start_shows_no_token_but_how_to_get_one(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with serving("--data", data) as process:
-        assert len(url_line(process)) == 2
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=WAIT_S)
-    first_code = process.returncode
-
-    with serving("--data", data) as process:
-        lines = url_line(process)
-        process.send_signal(signal.SIGINT)
-        _stdout, stderr = process.communicate(timeout=WAIT_S)
-
-    assert first_code == 0
-    assert re.fullmatch(r"url: http://127\.0\.0\.1:\d+", lines[0])
-    assert f"wikisync serve --data {data} --new-token" in stderr
-
-
-def test_new_token_is_printed_when_asked_for(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    with serving("--data", data) as process:
-        old = url_line(process)[0]
-
+    starts = []
+    for _ in range(2):
+        with serving("--data", data) as process:
+            starts.append(url_line(process))
+            process.send_signal(signal.SIGINT)
+            _stdout, stderr = process.communicate(timeout=WAIT_S)
+        assert process.returncode == 0
     with serving("--data", data, "--new-token") as process:
         token, url = (line.partition(": ")[2] for line in url_line(process))
         status = version(url, token)
 
+    first, (second,) = starts
+    assert len(first) == 2
+    assert token not in first[0]
+    assert re.fullmatch(r"url: http://127\.0\.0\.1:\d+", second)
+    assert f"wikisync serve --data {data} --new-token" in stderr
     assert status == 200
-    assert token not in old
 
 
 def test_token_is_shown_even_when_loading_fails(

@@ -28,13 +28,6 @@ async def cloned(cloned: Cloned) -> Cloned:
     return cloned
 
 
-async def held_guide(cloned: Cloned) -> None:
-    """``guide`` clashes, and has its conflict file."""
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    assert (await cloned.run("sync")).code == 3
-
-
 def sentences(wiki: dict[str, object]) -> dict[str, str]:
     differences = wiki["differences"]
     assert isinstance(differences, list)
@@ -125,7 +118,7 @@ async def test_status_changes_nothing(cloned: Cloned) -> None:
 
 
 async def test_held_page_is_told_with_the_way_out(cloned: Cloned) -> None:
-    await held_guide(cloned)
+    await cloned.clash()
     for words in (("status",), ("status", "--offline")):
         ran = await cloned.run(*words)
         assert ran.code == 3
@@ -136,7 +129,7 @@ async def test_held_page_is_told_with_the_way_out(cloned: Cloned) -> None:
 
 async def test_settled_conflict_file_is_told_as_such(cloned: Cloned) -> None:
     """Also with its note: a sync takes such a file, so nobody is sent to it again."""
-    await held_guide(cloned)
+    await cloned.clash()
     note = cloned.read("guide.conflict.md").splitlines(keepends=True)[0]
     for text in ("ours\n", f"{note}ours\n"):
         cloned.write("guide.conflict.md", text)
@@ -162,7 +155,7 @@ async def test_what_a_safety_stop_holds_is_told_and_is_exit_code_4(
 
 
 async def test_conflict_file_with_a_block_left_is_not_settled(cloned: Cloned) -> None:
-    await held_guide(cloned)
+    await cloned.clash()
     cloned.write("guide.conflict.md", cloned.read("guide.conflict.md") + "a thought\n")
     ran = await cloned.run("status")
     assert ran.code == 3
@@ -176,7 +169,7 @@ async def test_conflict_file_with_a_block_left_is_not_settled(cloned: Cloned) ->
 async def test_conflict_file_that_is_no_text_is_told_beside_everything_else(
     cloned: Cloned, words: tuple[str, ...]
 ) -> None:
-    await held_guide(cloned)
+    await cloned.clash()
     (cloned.folder / "guide.conflict.md").write_bytes(b"\xff\xfe")
     cloned.write("home.md", "mine\n")
     ran = await cloned.run(*words)
@@ -194,7 +187,7 @@ async def test_conflict_file_that_is_no_text_is_told_beside_everything_else(
 async def test_what_is_in_the_place_of_a_conflict_file_is_told_with_the_next_step(
     cloned: Cloned, words: tuple[str, ...]
 ) -> None:
-    await held_guide(cloned)
+    await cloned.clash()
     place = cloned.folder / "guide.conflict.md"
     place.unlink()
     place.mkdir()
@@ -214,7 +207,7 @@ async def test_what_is_in_the_place_of_a_conflict_file_is_told_with_the_next_ste
 
 async def test_hidden_conflict_file_is_not_asked_for(cloned: Cloned) -> None:
     """Each hint is a command that works as it is told."""
-    await held_guide(cloned)
+    await cloned.clash()
     (cloned.folder / "guide.conflict.md").unlink()
     for command in ("status", "sync"):
         ran = await cloned.run(command)

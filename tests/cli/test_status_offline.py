@@ -45,9 +45,7 @@ async def copied(cloned: Cloned) -> None:
 
 
 async def held_and_edited(cloned: Cloned) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
+    await cloned.clash()
     cloned.write("guide.md", "mine\n\nand mine\n")
 
 

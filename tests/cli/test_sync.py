@@ -40,9 +40,7 @@ async def test_edits_travel_both_ways(cloned: Cloned) -> None:
 
 
 async def test_clash_is_held_with_a_file_and_the_way_out(cloned: Cloned) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    ran = await cloned.run("sync")
+    ran = await cloned.clash()
     assert ran.code == 3
     assert "handbook/guide: edited here and on the wiki" in ran.err
     assert "wikisync resolve handbook/guide --both" in ran.err
@@ -397,9 +395,7 @@ async def test_dead_token_is_told_once_for_all_wikis(
 
 async def test_what_only_the_first_of_two_cycles_meets_is_told(cloned: Cloned) -> None:
     """A merge makes another cycle, which knows nothing of the conflict that is over."""
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
+    await cloned.clash()
     text = cloned.read("guide.conflict.md")
     cloned.write("guide.conflict.md", f"{text}a thought\n")
     cloned.write("guide.md", "theirs\n")

@@ -46,9 +46,17 @@ async def findings(
         return await visit.axe()
 
 
-@pytest.mark.parametrize("path", KEY_PAGES + OTHER_PAGES)
-async def test_axe_finds_nothing(chromium: Browser, file_base: str, path: str) -> None:
-    assert await findings(chromium, file_base, path) == []
+@pytest.mark.parametrize(
+    ("path", "settings"),
+    [
+        *((path, {}) for path in OTHER_PAGES),
+        *((path, look) for path in KEY_PAGES for look in ({}, DARK, PHONE)),
+    ],
+)
+async def test_axe_finds_nothing(
+    chromium: Browser, file_base: str, path: str, settings: dict[str, Any]
+) -> None:
+    assert await findings(chromium, file_base, path, **settings) == []
 
 
 @pytest.mark.parametrize(
@@ -88,20 +96,6 @@ async def test_axe_finds_nothing_in_a_page_of_the_embedded_service(
         async with visiting(chromium, f"{service.url}/", **settings) as visit:
             await visit.go("docs/handbook/-/wikis/home")
             assert await visit.axe() == []
-
-
-@pytest.mark.parametrize("path", KEY_PAGES)
-async def test_axe_finds_nothing_in_the_dark(
-    chromium: Browser, file_base: str, path: str
-) -> None:
-    assert await findings(chromium, file_base, path, **DARK) == []
-
-
-@pytest.mark.parametrize("path", KEY_PAGES)
-async def test_axe_finds_nothing_on_a_phone(
-    chromium: Browser, file_base: str, path: str
-) -> None:
-    assert await findings(chromium, file_base, path, **PHONE) == []
 
 
 @pytest.mark.parametrize("path", KEY_PAGES)

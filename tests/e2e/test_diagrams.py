@@ -8,7 +8,7 @@ import pytest
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
-from tests.support.browser import serving_folder
+from tests.support.browser import serving_folder, visiting
 from wikisync.site.build import build_site
 from wikisync.site.model import SiteOptions
 
@@ -57,30 +57,31 @@ async def test_drawing_is_that_of_the_screen_until_the_reader_chooses(
     chromium: Browser, drawn_site: Path, screen: Literal["light", "dark"]
 ) -> None:
     """The choice is kept for an address; Chromium may forget it for a file."""
-    context = await chromium.new_context(color_scheme=screen)
-    page = await context.new_page()
-    errors: list[str] = []
-    page.on("console", lambda message: errors.append(message.text))
     is_dark = screen == "dark"
-    async with serving_folder(drawn_site, "/") as url:
-        await page.goto(url + "index.html")
+    async with (
+        serving_folder(drawn_site, "/") as url,
+        visiting(chromium, url, color_scheme=screen) as visit,
+    ):
+        page = visit.page
+        await visit.go("index.html")
         assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": is_dark}
         await page.locator("#siteTheme").click()
         assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": not is_dark}
         await page.reload()
         assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": not is_dark}
-    await context.close()
-    assert not errors
 
 
 @pytest.mark.parametrize("is_chosen", [False, True])
 async def test_paper_gets_the_light_drawing_from_a_dark_screen(
     chromium: Browser, drawn_site: Path, *, is_chosen: bool
 ) -> None:
-    context = await chromium.new_context(color_scheme="light" if is_chosen else "dark")
-    page = await context.new_page()
-    async with serving_folder(drawn_site, "/") as url:
-        await page.goto(url + "index.html")
+    screen = "light" if is_chosen else "dark"
+    async with (
+        serving_folder(drawn_site, "/") as url,
+        visiting(chromium, url, color_scheme=screen) as visit,
+    ):
+        page = visit.page
+        await visit.go("index.html")
         if is_chosen:
             await page.locator("#siteTheme").click()
         assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": True}
@@ -88,18 +89,16 @@ async def test_paper_gets_the_light_drawing_from_a_dark_screen(
         assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": False}
         await page.emulate_media(media="screen")
         assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": True}
-    await context.close()
 
 
 async def test_without_scripts_drawing_and_source_are_there(
     chromium: Browser, drawn_site: Path
 ) -> None:
-    context = await chromium.new_context(java_script_enabled=False)
-    page = await context.new_page()
-    await page.goto((drawn_site / "index.html").as_uri())
-    assert await page.locator(".diagram img").first.is_visible()
-    await page.locator(".diagram summary").click()
-    assert await page.locator(".diagram pre").inner_text() == (
-        "graph LR\nA[Start] --> B[End]\n"
-    )
-    await context.close()
+    base = drawn_site.as_uri() + "/"
+    async with visiting(chromium, base, java_script_enabled=False) as visit:
+        await visit.go("index.html")
+        assert await visit.page.locator(".diagram img").first.is_visible()
+        await visit.page.locator(".diagram summary").click()
+        assert await visit.page.locator(".diagram pre").inner_text() == (
+            "graph LR\nA[Start] --> B[End]\n"
+        )

@@ -6,14 +6,13 @@ obey ``download``.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from aiohttp import web
 
+from tests.api.wire import http, listening_wire
 from tests.security.hostile_files import (
     HostileFile,
     drawings,
@@ -88,39 +87,21 @@ async def test_this_harness_sees_what_runs(chromium: Browser, tmp_path: Path) ->
     assert len(clicked) == 4
 
 
-@asynccontextmanager
-async def listening() -> AsyncIterator[tuple[str, list[str]]]:
-    """The address of a server, and the paths that it is asked for."""
-    asked: list[str] = []
-
-    async def answer(request: web.Request) -> web.Response:
-        asked.append(request.path)
-        return web.Response(status=404)
-
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}", asked
-    finally:
-        await runner.cleanup()
-
-
 async def asked_by(
     chromium: Browser, folder: Path, publish: Callable[[bytes], bytes]
 ) -> list[str]:
     """What the drawings that would ask another server ask when they are opened."""
     page = await chromium.new_page()
-    async with listening() as (theirs, asked), serving_folder(folder, "/") as base:
+    async with listening_wire() as theirs, serving_folder(folder, "/") as base:
+        theirs.repeats = True
+        theirs.will(http(404))
         for number, inside in enumerate(ASKING):
-            text = inside.replace("https://evil.example.com", theirs)
+            text = inside.replace("https://evil.example.com", theirs.url)
             drawing = f'<svg xmlns="{SVG}"><rect width="9"/>{text}</svg>'.encode()
             (folder / f"{number}.svg").write_bytes(publish(drawing))
             await page.goto(f"{base}{number}.svg")
     await page.close()
-    return asked
+    return theirs.targets
 
 
 async def test_drawing_opened_by_its_address_asks_nobody(

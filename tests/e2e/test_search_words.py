@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.browser import visiting
 from tests.support.searched import SPELLINGS
-from tests.support.searching import document, hits, hits_in, write_search_site
+from tests.support.searching import document, hits_in, write_search_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,35 +38,17 @@ ODD_TEXTS = (
 )
 
 
-@pytest.fixture(scope="module")
-def odd_site(tmp_path_factory: pytest.TempPathFactory) -> str:
-    documents = [document(f"{n}.html", text) for n, text in enumerate(ODD_TEXTS)]
-    return write_search_site(tmp_path_factory.mktemp("odd"), documents)
-
-
-@pytest.mark.parametrize("number", range(len(ODD_TEXTS)))
 async def test_browser_has_the_same_words_as_the_index(
-    chromium: Browser, odd_site: str, number: int
+    chromium: Browser, tmp_path: Path
 ) -> None:
     """Each text is found by itself, so both sides fold and split it alike."""
-    assert f"{number}.html" in await hits(chromium, odd_site, ODD_TEXTS[number])
-
-
-@pytest.mark.parametrize(
-    ("query", "number"),
-    [
-        ("cafe", 0),
-        ("日本", 3),
-        ("本語", 3),
-        ("読", 3),
-        ("елка", 16),
-        *((it, 9) for it in ("سلام", "الس", "السل")),
-    ],
-)
-async def test_plain_or_short_word_finds_the_odd_one(
-    chromium: Browser, odd_site: str, query: str, number: int
-) -> None:
-    assert f"{number}.html" in await hits(chromium, odd_site, query)
+    documents = [document(f"{n}.html", text) for n, text in enumerate(ODD_TEXTS)]
+    plain_or_short = {"cafe": 0, "日本": 3, "本語": 3, "読": 3, "елка": 16}
+    plain_or_short |= dict.fromkeys(("سلام", "الس", "السل"), 9)
+    queries = [*enumerate(ODD_TEXTS), *((n, it) for it, n in plain_or_short.items())]
+    async with visiting(chromium, write_search_site(tmp_path, documents)) as visit:
+        for number, query in queries:
+            assert f"{number}.html" in await hits_in(visit, query), query
 
 
 async def test_each_spelling_of_a_word_finds_the_other(

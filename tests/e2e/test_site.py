@@ -136,10 +136,9 @@ async def test_theme_follows_the_system_until_chosen(
 ) -> None:
     async with visiting(chromium, file_base, color_scheme="dark") as visit:
         await visit.go("index.html")
-        ground = "getComputedStyle(document.body).backgroundColor"
-        assert await visit.page.evaluate(ground) == "rgb(18, 21, 28)"
+        assert await visit.page.evaluate(GROUND) == DARK
         await visit.page.get_by_role("button", name="Light or dark").click()
-        assert await visit.page.evaluate(ground) == "rgb(255, 255, 255)"
+        assert await visit.page.evaluate(GROUND) == "rgb(255, 255, 255)"
 
 
 async def test_mobile_menu_works_without_script(chromium: Browser, base: str) -> None:
@@ -162,16 +161,6 @@ async def test_contents_fold_above_the_text_on_a_phone(
         assert not await link.is_visible()
         await visit.page.locator("label[for=siteToc]").click()
         assert await link.is_visible()
-
-
-@pytest.mark.parametrize("page", ["markdown", "asciidoc", "org", "rdoc"])
-async def test_page_never_scrolls_sideways_on_a_phone(
-    chromium: Browser, file_base: str, page: str
-) -> None:
-    async with visiting(chromium, file_base, viewport=MOBILE) as visit:
-        await visit.go(f"{HANDBOOK}formats/{page}.html")
-        width = await visit.page.evaluate("document.documentElement.scrollWidth")
-        assert width == MOBILE["width"]
 
 
 async def test_code_is_copied_where_there_is_no_clipboard(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.browser import MOBILE, visiting
+from tests.support.browser import MOBILE, Visit, visiting
 from wikisync.cli.main import main
 from wikisync.core.model import WikiOwner
 from wikisync.errors import ExitCode
@@ -15,7 +15,7 @@ from wikisync.site.build import build_site
 from wikisync.site.model import SiteOptions, WikiSource
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Page
+    from playwright.async_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -134,12 +134,9 @@ def built(folder: Path, pages: Path, options: SiteOptions) -> str:
     return (folder / "site").as_uri() + "/"
 
 
-async def is_in_view(page: Page, entry: str, box: str) -> bool:
+async def is_in_view(visit: Visit, entry: str, box: str) -> bool:
     """Whether an entry lies inside the visible part of its list."""
-    entry_box = await page.locator(entry).bounding_box()
-    list_box = await page.locator(box).bounding_box()
-    assert entry_box is not None
-    assert list_box is not None
+    entry_box, list_box = await visit.box(entry), await visit.box(box)
     top, bottom = list_box["y"], list_box["y"] + list_box["height"]
     return top <= entry_box["y"] and entry_box["y"] + entry_box["height"] <= bottom
 
@@ -149,7 +146,7 @@ async def test_tree_opens_at_the_page_and_the_window_at_its_top(
 ) -> None:
     async with visiting(chromium, odd_site) as visit:
         await visit.go("many/page-250.html")
-        assert await is_in_view(visit.page, ".site-nav [aria-current]", ".site-nav")
+        assert await is_in_view(visit, ".site-nav [aria-current]", ".site-nav")
         assert await visit.page.evaluate("scrollY") == 0
 
 
@@ -159,7 +156,7 @@ async def test_menu_of_a_phone_opens_at_the_page(
     async with visiting(chromium, odd_site, viewport=MOBILE) as visit:
         await visit.go("many/page-250.html")
         await visit.page.locator("label[for=siteNav]").click()
-        assert await is_in_view(visit.page, ".site-nav [aria-current]", ".site-nav")
+        assert await is_in_view(visit, ".site-nav [aria-current]", ".site-nav")
 
 
 async def test_contents_follow_the_text_and_leave_it_where_it_is(
@@ -169,7 +166,7 @@ async def test_contents_follow_the_text_and_leave_it_where_it_is(
         await visit.go("long.html#part-80")
         here = visit.page.locator(".contents .here", has_text="Part 80")
         await here.wait_for()
-        assert await is_in_view(visit.page, ".contents .here", ".contents")
+        assert await is_in_view(visit, ".contents .here", ".contents")
         top = "document.getElementById('part-80').getBoundingClientRect().top"
         assert 0 < await visit.page.evaluate(top) < 130
 
@@ -250,8 +247,7 @@ async def test_what_is_too_wide_for_a_phone_wraps_or_scrolls(
     async with visiting(chromium, odd_site, viewport=MOBILE) as visit:
         await visit.go("narrow.html")
         for part in (".missing-media", ".missing-media code", ".math"):
-            box = await visit.page.locator(part).bounding_box()
-            assert box is not None
+            box = await visit.box(part)
             assert box["x"] + box["width"] <= MOBILE["width"], part
         formula = visit.page.locator(".math")
         assert await formula.evaluate("node => node.scrollWidth > node.clientWidth")
@@ -394,12 +390,9 @@ async def test_logo_of_any_size_stays_in_the_header(
     viewport = {"width": width, "height": 700}
     async with visiting(chromium, site, viewport=viewport) as visit:
         await visit.go("index.html")
-        bar = await visit.page.locator(".top").bounding_box()
-        picture = await visit.page.locator(".brand img").bounding_box()
-        title = await visit.page.locator(".brand a").bounding_box()
-        assert bar is not None
-        assert picture is not None
-        assert title is not None
+        bar = await visit.box(".top")
+        picture = await visit.box(".brand img")
+        title = await visit.box(".brand a")
         assert bar["height"] == BAR_HEIGHT
         assert (picture["height"], picture["width"] < width / 4) == (28, True)
         assert picture["x"] + picture["width"] <= title["x"]
@@ -422,9 +415,8 @@ async def test_theme_that_is_begun_looks_right(
         async with visiting(chromium, site.as_uri() + "/", **settings) as visit:
             await visit.go("index.html")
             banner = await visit.page.get_by_text("Closed").bounding_box()
-            footer = await visit.page.locator(".bottom p").bounding_box()
+            footer = await visit.box(".bottom p")
             assert banner is not None
-            assert footer is not None
             assert banner["x"] == footer["x"]
             assert await visit.axe() == []
 
@@ -445,8 +437,7 @@ async def test_plain_theme_keeps_a_logo_small_and_prints_a_wide_table_whole(
     site = built(tmp_path, tmp_path / "wiki", options)
     async with visiting(chromium, site, viewport=PAPER) as visit:
         await visit.go("index.html")
-        logo = await visit.page.locator(".brand img").bounding_box()
-        assert logo is not None
+        logo = await visit.box(".brand img")
         assert (logo["height"], logo["width"] < PAPER["width"] / 2) == (28, True)
         await visit.page.emulate_media(media="print")
         assert await visit.page.evaluate("document.body.scrollWidth") <= PAPER["width"]
@@ -459,9 +450,7 @@ async def test_sign_of_the_search_key_stands_at_the_end_of_its_box(
     site = rtl_site if direction == "rtl" else sample_site
     async with visiting(chromium, site.as_uri() + "/") as visit:
         await visit.go("index.html")
-        icon = await visit.page.locator(".search svg").bounding_box()
-        key = await visit.page.locator(".search kbd").bounding_box()
-        assert icon is not None
-        assert key is not None
+        icon = await visit.box(".search svg")
+        key = await visit.box(".search kbd")
         assert (key["x"] > icon["x"] + 100) == (direction == "ltr")
         assert abs(key["x"] - icon["x"]) > 100

@@ -24,7 +24,7 @@ import pytest
 from aiohttp import web
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Page, Route
+    from playwright.async_api import Browser, FloatRect, Page, Route
 
 DESKTOP = {"width": 1360, "height": 850}
 MOBILE = {"width": 390, "height": 844}
@@ -123,6 +123,12 @@ class Visit:
         """Where the reader is: output path with query and fragment, decoded."""
         assert self.page.url.startswith(self.base), self.page.url
         return self.page.url.removeprefix(self.base)
+
+    async def box(self, selector: str) -> FloatRect:
+        """Where an element is in the window, CSS pixels."""
+        found = await self.page.locator(selector).bounding_box()
+        assert found is not None, selector
+        return found
 
     async def axe(self) -> list[str]:
         """What axe-core finds wrong: rule and the elements it names."""

@@ -51,6 +51,12 @@ class Cloned:
         self.age_sightings(3600)
         return await self.run("sync")
 
+    async def clash(self) -> Ran:
+        """Edit ``guide`` in the same line on both sides, and sync."""
+        self.write("guide.md", "mine\n")
+        await self.edit({"guide": "theirs\n"})
+        return await self.run("sync")
+
     def write(self, name: str, text: str) -> None:
         """Save a file as an editor does."""
         path = self.folder / name
