@@ -3,7 +3,7 @@
 import pickle
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,15 +21,23 @@ from wikisync.site.writers import Answer
 MANY = "".join(f"-- p{number}.md --\n# P{number}\n\n[n](p1)\n" for number in range(40))
 
 
+class Batches(list[int]):
+    """How many pages each batch has that goes to a process."""
+
+    before: Callable[[], object] = staticmethod(lambda: None)
+    """What happens just before one goes."""
+
+
 @pytest.fixture
-def in_processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def in_processes(monkeypatch: pytest.MonkeyPatch) -> Batches:
     """Let even a few pages be rendered by two processes; batches seen here."""
-    batches: list[int] = []
+    batches = Batches()
     render = rendering._Renderers.render
 
     def seen(
         renderers: rendering._Renderers, batch: rendering.PagesOfWiki
     ) -> Sequence[Written]:
+        batches.before()
         batches.append(len(batch[1]))
         return render(renderers, batch)
 
@@ -43,7 +51,7 @@ def in_processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("shows_all", [True, False])
 def test_processes_make_the_bytes_that_one_makes(
-    studio: Studio, in_processes: list[int], *, shows_all: bool
+    studio: Studio, in_processes: Batches, *, shows_all: bool
 ) -> None:
     studio.add(HANDBOOK + "-- _sidebar.md --\n[[guide]]\n", "docs/one")
     studio.add(MANY, "docs/two", visibility="public")
@@ -59,7 +67,7 @@ def test_processes_make_the_bytes_that_one_makes(
 
 
 def test_site_is_sent_once_to_a_process(
-    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+    studio: Studio, in_processes: Batches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It names all wikis: sent with each of them, it would cost their square."""
     sent: list[bytes] = []
@@ -77,7 +85,7 @@ def test_site_is_sent_once_to_a_process(
     assert 1 <= sum(b"SiteContext" in job for job in sent) <= 2
 
 
-def test_few_pages_need_no_process(studio: Studio, in_processes: list[int]) -> None:
+def test_few_pages_need_no_process(studio: Studio, in_processes: Batches) -> None:
     folder = studio.add(MANY)
     studio.build()
     in_processes.clear()
@@ -87,7 +95,7 @@ def test_few_pages_need_no_process(studio: Studio, in_processes: list[int]) -> N
 
 
 def test_theme_that_fails_in_a_process_is_named(
-    studio: Studio, in_processes: list[int]
+    studio: Studio, in_processes: Batches
 ) -> None:
     studio.add(MANY)
     theme = unpack("-- templates/page.html --\n{{ page.nothing }}\n", studio.root / "t")
@@ -99,7 +107,7 @@ def test_theme_that_fails_in_a_process_is_named(
 
 
 def test_text_that_a_process_finds_damaged_is_made_anew(
-    studio: Studio, in_processes: list[int]
+    studio: Studio, in_processes: Batches
 ) -> None:
     studio.add(MANY)
     studio.build()
@@ -112,25 +120,21 @@ def test_text_that_a_process_finds_damaged_is_made_anew(
 
 
 def test_page_that_a_process_cannot_write_is_told(
-    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+    studio: Studio, in_processes: Batches
 ) -> None:
     studio.add(MANY)
-    render = rendering._Renderers.render
 
-    def without_staging(
-        renderers: rendering._Renderers, batch: rendering.PagesOfWiki
-    ) -> Sequence[Written]:
+    def without_staging() -> None:
         if in_processes:
             shutil.rmtree(studio.site / "-/staging", ignore_errors=True)
-        return render(renderers, batch)
 
-    monkeypatch.setattr(rendering._Renderers, "render", without_staging)
+    in_processes.before = without_staging
     with pytest.raises(SiteError, match="cannot write the site"):
         studio.build()
 
 
 def test_process_that_ends_is_told(
-    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+    studio: Studio, in_processes: Batches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     studio.add(MANY)
     monkeypatch.setattr(rendering, "RENDERS", "wikisync.site.no_such_module")
@@ -150,7 +154,7 @@ def test_theme_is_the_same_in_another_process(tmp_path: Path) -> None:
 
 
 def test_index_of_a_process_is_brought_up_to_date(
-    studio: Studio, in_processes: list[int]
+    studio: Studio, in_processes: Batches
 ) -> None:
     """What the process left for updates is noted: whole shards and words."""
     folder = studio.add(MANY)
@@ -175,7 +179,7 @@ def test_process_of_the_index_that_ends_is_told(
 
 
 def test_sources_of_a_folder_named_from_here_are_copied(
-    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+    studio: Studio, in_processes: Batches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The processes that copy them run in another folder."""
     folder = studio.add(MANY, visibility="public")
@@ -187,21 +191,12 @@ def test_sources_of_a_folder_named_from_here_are_copied(
 
 
 def test_source_that_goes_before_it_is_copied_is_left_out(
-    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+    studio: Studio, in_processes: Batches
 ) -> None:
     """The next build finds out what became of it."""
     folder = studio.add(MANY, visibility="public")
-    render = rendering._Renderers.render
-
-    def gone(
-        renderers: rendering._Renderers, batch: rendering.PagesOfWiki
-    ) -> Sequence[Written]:
-        (folder / "p7.md").unlink(missing_ok=True)
-        return render(renderers, batch)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(rendering._Renderers, "render", gone)
-        report = studio.build()
+    in_processes.before = lambda: (folder / "p7.md").unlink(missing_ok=True)
+    report = studio.build()
     assert in_processes
     files = studio.files()
     assert files["p8.md"] == b"# P8\n\n[n](p1)\n"
@@ -212,32 +207,22 @@ def test_source_that_goes_before_it_is_copied_is_left_out(
     assert "p7.html" not in studio.files()
 
 
-def test_source_is_what_was_copied(
-    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_source_is_what_was_copied(studio: Studio, in_processes: Batches) -> None:
     """A page that is saved during a build, and set back, is not taken for known."""
     folder = studio.add(MANY, visibility="public")
     page, text = folder / "p7.md", (folder / "p7.md").read_bytes()
-    render = rendering._Renderers.render
-
-    def saved(
-        renderers: rendering._Renderers, batch: rendering.PagesOfWiki
-    ) -> Sequence[Written]:
-        page.write_text("Saved meanwhile.\n")
-        return render(renderers, batch)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(rendering._Renderers, "render", saved)
-        studio.build()
+    in_processes.before = lambda: page.write_text("Saved meanwhile.\n")
+    studio.build()
     assert in_processes
     assert studio.files()["p7.md"] == b"Saved meanwhile.\n"
+    in_processes.before = lambda: None
     page.write_bytes(text)
     studio.build()
     assert studio.files()["p7.md"] == text
 
 
 def test_no_more_processes_work_at_once_than_there_are_cores(
-    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+    studio: Studio, in_processes: Batches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each has memory of its own, that of the search index above all."""
     at_once, most = 0, 0
