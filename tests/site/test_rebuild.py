@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.site.sites import HANDBOOK, Studio
+from tests.support.archive import tree_bytes
 from wikisync.core.system import file_status
 from wikisync.errors import UsageError
 from wikisync.folder import index
@@ -202,16 +203,13 @@ def test_renamed_heading_breaks_links_to_it(studio: Studio) -> None:
     assert studio.files() == studio.clean_build()
 
 
-def test_file_removed_from_the_site_comes_back(own_handbook: Studio) -> None:
+@pytest.mark.parametrize("text", ["vandal", None])
+def test_file_edited_in_or_removed_from_the_site_is_put_right(
+    own_handbook: Studio, text: str | None
+) -> None:
     before = own_handbook.files()
-    (own_handbook.site / "guide.html").unlink()
-    own_handbook.build()
-    assert own_handbook.files() == before
-
-
-def test_file_edited_in_the_site_is_put_right(own_handbook: Studio) -> None:
-    before = own_handbook.files()
-    (own_handbook.site / "guide.html").write_text("vandal")
+    page = own_handbook.site / "guide.html"
+    page.unlink() if text is None else page.write_text(text)
     own_handbook.build()
     assert own_handbook.files() == before
 
@@ -311,24 +309,9 @@ def test_order_of_the_wikis_does_not_matter(own_instance: Studio) -> None:
 def test_bytes_do_not_depend_on_the_hash_seed(studio: Studio) -> None:
     folder = studio.add(HANDBOOK)
     studio.build()
-    script = (
-        "import sys; from pathlib import Path; from tests.site.sites import *;"
-        "build_site([wiki_source(Path(sys.argv[1]), visibility='private')],"
-        " Path(sys.argv[2]), SiteOptions('Docs'), cache=Path(sys.argv[3]))"
-    )
-    output = studio.root / "seeded"
-    subprocess.run(
-        [sys.executable, "-c", script, folder, output, studio.root / "cache2"],
-        env={**os.environ, "PYTHONHASHSEED": "12345"},
-        cwd=Path(__file__).resolve().parents[2],
-        check=True,
-    )
-    site, studio.root = studio.files(), studio.root
-    assert {
-        path.relative_to(output).as_posix(): path.read_bytes()
-        for path in output.rglob("*")
-        if path.is_file()
-    } == site
+    seeded = studio.root / "seeded"
+    build_in_new_process(folder, seeded, PYTHONHASHSEED="12345")
+    assert tree_bytes(seeded / "site") == studio.files()
 
 
 def test_nothing_heavy_is_loaded_when_nothing_changed(studio: Studio) -> None:
@@ -340,7 +323,9 @@ def test_nothing_heavy_is_loaded_when_nothing_changed(studio: Studio) -> None:
     assert not second[1] & {"jinja2", "nh3", "markdown_it", "pygments"}
 
 
-def build_in_new_process(folder: Path, root: Path) -> tuple[int, set[str]]:
+def build_in_new_process(
+    folder: Path, root: Path, **environment: str
+) -> tuple[int, set[str]]:
     """Files written by a build, and the modules that it took."""
     script = (
         "import sys; from pathlib import Path; from tests.site.sites import *;"
@@ -350,6 +335,7 @@ def build_in_new_process(folder: Path, root: Path) -> tuple[int, set[str]]:
     )
     run = subprocess.run(
         [sys.executable, "-c", script, folder, root / "site", root / "cache"],
+        env={**os.environ, **environment},
         cwd=Path(__file__).resolve().parents[2],
         check=True,
         capture_output=True,

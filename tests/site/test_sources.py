@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from tests.site.sites import wiki_source
@@ -40,6 +41,18 @@ def forge(folder: Path) -> None:
     index.keep()
 
 
+PICTURE = "-- a.md --\none\n-- p.png --\none\n"
+
+
+def linked(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> Digest:
+    """What a build would see of the picture, which a page links to."""
+    wiki = scanned(folder, after_ns=after_ns)
+    digest = wiki.loose["p.png"].digest
+    with open_cache(folder.parent / "cache") as cache:
+        sources.settle(wiki, cache, now_ns=clock(folder, after_ns))
+    return digest
+
+
 def test_pages_come_sorted_by_slug_with_their_digests(tmp_path: Path) -> None:
     folder = unpack("-- b.md --\nB\n-- a/c.org --\nC\n", tmp_path / "w")
     pages = scanned(folder).pages
@@ -54,18 +67,22 @@ def test_attachments_come_with_size_and_digest(tmp_path: Path) -> None:
     assert (state.size, state.digest) == (5, digest_of("file\n"))
 
 
-def test_file_that_was_old_enough_is_not_read_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("after_ns", "digest"),
+    [(10 * SETTLED_NS, FORGED), (SETTLED_NS, digest_of("one\n"))],
+    ids=["old enough", "written just before"],
+)
+def test_file_that_was_old_enough_at_the_look_is_not_read_again(
+    tmp_path: Path, after_ns: int, digest: Digest
+) -> None:
     folder = unpack("-- a.md --\none\n", tmp_path / "w")
-    scanned(folder)
+    scanned(folder, after_ns=after_ns)
     forge(folder)
-    assert scanned(folder).pages[Slug("a")].digest == FORGED
-
-
-def test_file_written_just_before_the_look_is_read_again(tmp_path: Path) -> None:
-    folder = unpack("-- a.md --\none\n", tmp_path / "w")
-    scanned(folder, after_ns=SETTLED_NS)
+    assert scanned(folder).pages[Slug("a")].digest == digest
+    (folder / "p.png").write_text("one\n")
+    linked(folder, after_ns=after_ns)
     forge(folder)
-    assert scanned(folder).pages[Slug("a")].digest == digest_of("one\n")
+    assert linked(folder) == digest
 
 
 def test_file_whose_time_was_set_back_is_read_again(tmp_path: Path) -> None:
@@ -84,13 +101,20 @@ def settled(folder: Path, *, after_ns: int) -> None:
         sources.settle(wiki, cache, now_ns=clock(folder, after_ns))
 
 
-def test_file_that_settled_during_the_build_is_not_read_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("after_ns", "digest"),
+    [(SETTLED_NS + 1, FORGED), (SETTLED_NS, digest_of("one\n"))],
+    ids=["settled", "still too new"],
+)
+def test_file_that_settled_during_the_build_is_not_read_again(
+    tmp_path: Path, after_ns: int, digest: Digest
+) -> None:
     """Else the second build would read everything that the first one just wrote."""
-    folder = unpack("-- a.md --\none\n-- b.md --\ntwo\n", tmp_path / "w")
-    scanned(folder, after_ns=SETTLED_NS)
-    settled(folder, after_ns=SETTLED_NS + 1)
+    folder = unpack("-- a.md --\none\n", tmp_path / "w")
+    scanned(folder, after_ns=1)
+    settled(folder, after_ns=after_ns)
     forge(folder)
-    assert scanned(folder).pages[Slug("a")].digest == FORGED
+    assert scanned(folder).pages[Slug("a")].digest == digest
 
 
 def test_name_of_a_page_is_noted_with_the_text_that_it_has_now(tmp_path: Path) -> None:
@@ -102,14 +126,6 @@ def test_name_of_a_page_is_noted_with_the_text_that_it_has_now(tmp_path: Path) -
     (file,) = (tmp_path / "cache" / sources.SCANS_FOLDER).iterdir()
     noted = FolderIndex(folder, file).files["a/b.org"]
     assert noted.page == PageState(Slug("a/b"), Format.ORG, digest_of("two\n"))
-
-
-def test_file_still_too_new_at_the_end_is_read_again(tmp_path: Path) -> None:
-    folder = unpack("-- a.md --\none\n", tmp_path / "w")
-    scanned(folder, after_ns=1)
-    settled(folder, after_ns=SETTLED_NS)
-    forge(folder)
-    assert scanned(folder).pages[Slug("a")].digest == digest_of("one\n")
 
 
 def test_file_changed_in_place_during_the_build_is_seen(tmp_path: Path) -> None:
@@ -138,9 +154,6 @@ def test_large_attachment_has_the_same_digest(tmp_path: Path) -> None:
     assert state.digest == digest_of(content)
 
 
-PICTURE = "-- a.md --\none\n-- p.png --\none\n"
-
-
 def test_loose_file_is_read_when_somebody_asks_for_it(tmp_path: Path) -> None:
     """A folder may hold gigabytes that no page links to."""
     wiki = scanned(unpack(PICTURE, tmp_path / "w"))
@@ -165,22 +178,6 @@ def test_loose_file_that_is_gone_or_a_link_by_then_is_none(tmp_path: Path) -> No
     assert list(wiki.loose) == []
 
 
-def linked(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> Digest:
-    """What a build would see of the picture, which a page links to."""
-    wiki = scanned(folder, after_ns=after_ns)
-    digest = wiki.loose["p.png"].digest
-    with open_cache(folder.parent / "cache") as cache:
-        sources.settle(wiki, cache, now_ns=clock(folder, after_ns))
-    return digest
-
-
-def test_linked_file_that_was_old_enough_is_not_read_again(tmp_path: Path) -> None:
-    folder = unpack(PICTURE, tmp_path / "w")
-    linked(folder)
-    forge(folder)
-    assert linked(folder) == FORGED
-
-
 def test_linked_file_is_remembered_while_other_files_change(tmp_path: Path) -> None:
     folder = unpack(PICTURE, tmp_path / "w")
     linked(folder)
@@ -188,13 +185,6 @@ def test_linked_file_is_remembered_while_other_files_change(tmp_path: Path) -> N
     scanned(folder)
     forge(folder)
     assert linked(folder) == FORGED
-
-
-def test_linked_file_written_just_before_the_look_is_read_again(tmp_path: Path) -> None:
-    folder = unpack(PICTURE, tmp_path / "w")
-    linked(folder, after_ns=SETTLED_NS)
-    forge(folder)
-    assert linked(folder) == digest_of("one\n")
 
 
 def test_fingerprint_follows_text_format_attachments_and_owner(tmp_path: Path) -> None:
