@@ -1,16 +1,24 @@
 """The search index: what is in it, how large, and how it changes."""
 
-import json
+import base64
 import random
 import re
 import string
+import zlib
 from itertools import accumulate
 
 import pytest
 
 from tests.support.searched import SPELLINGS, searched
 from wikisync.markup.record import Section
-from wikisync.site.search import SearchDocument, assign_slots, build_shards
+from wikisync.site import search_words
+from wikisync.site.search import (
+    SearchDocument,
+    assign_slots,
+    build_shards,
+    read_documents,
+    value_of,
+)
 from wikisync.site.search_terms import POSTINGS_MAX, SHARD_BYTES_MAX
 from wikisync.site.search_words import WORD_CHARS_MAX, count_words, fold
 
@@ -21,12 +29,6 @@ def words_of(text: str) -> list[str]:
 
 def document(url: str, text: str, title: str = "", wiki: str = "") -> SearchDocument:
     return searched(url, title, Section("", "", text), wiki=wiki)
-
-
-def value_of(shard: bytes) -> object:
-    """What a shard hands to the page."""
-    call = shard.decode().removesuffix(")\n")
-    return json.loads(call.partition(",")[2])
 
 
 def postings(documents: list[SearchDocument]) -> dict[str, dict[str, str]]:
@@ -235,3 +237,69 @@ def test_half_a_character_in_a_text_does_no_harm() -> None:
 
 def test_empty_site_has_an_index() -> None:
     assert list(build_shards([])) == ["index.js"]
+
+
+# Texts behind the snippets ------------------------------------------------------------
+
+
+def raw_deflate(plain: bytes) -> str:
+    """As a browser unpacks it, whatever window the sender had."""
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return base64.b64encode(packer.compress(plain) + packer.flush()).decode()
+
+
+def test_sections_come_back() -> None:
+    sections = [Section("", "", "a b c"), Section("x", "Ä", "日本 \U00020000")]
+    kept = search_words.DocumentText.of(sections)
+    assert kept.headings == (("", ""), ("x", "Ä"))
+    assert [part.text for part in kept.sections] == ["a b c", "日本 \U00020000"]
+
+
+def test_long_section_is_cut() -> None:
+    texts = search_words.unpacked_texts(
+        search_words.packed_texts(["ab" * search_words.SECTION_CHARS_MAX, "end"])
+    )
+    assert texts == ["ab" * (search_words.SECTION_CHARS_MAX // 2), "end"]
+
+
+def test_half_a_character_is_a_question_mark() -> None:
+    assert search_words.unpacked_texts(search_words.packed_texts(["a\ud800"])) == ["a?"]
+
+
+def test_texts_are_a_third_of_what_they_were() -> None:
+    text = " ".join(f"word{number * number % 97}" for number in range(2000))
+    assert len(search_words.packed_texts([text])) < len(text) / 3
+
+
+@pytest.mark.parametrize(
+    "packed", ["", "é", "AAAA", raw_deflate(b"{}"), raw_deflate(b'["a"')]
+)
+def test_damaged_texts_are_no_texts(packed: str) -> None:
+    with pytest.raises(ValueError, match="damaged"):
+        search_words.unpacked_texts(packed)
+
+
+def test_text_that_grows_beyond_all_reason_is_damaged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    packed = search_words.packed_texts(["a" * 1000])
+    monkeypatch.setattr(search_words, "TEXT_BYTES_MAX", 1000)
+    with pytest.raises(ValueError, match="damaged"):
+        search_words.unpacked_texts(packed)
+
+
+def test_document_whose_texts_are_damaged_is_left_out() -> None:
+    entry = ["Title", "a%20b.html", "Wiki", [["", ""]], "text", 1]
+    right, short = search_words.packed_texts(["text"]), search_words.packed_texts([])
+    texts = [[right], [short], ["text"], []]
+    edited: list[object] = [7, [[1, 2, 3, 4], [], *[entry] * 4, *texts], [[1], [], []]]
+    (document,) = read_documents(edited)
+    assert (document.url, document.text.sections[0].text) == ("a b.html", "text")
+
+
+def test_document_with_more_headings_than_stand_beside_its_title_is_read() -> None:
+    sections = [Section(f"s{n}", f"Part {n}", f"text {n}") for n in range(20)]
+    shards = build_shards([searched("long.html", "Long", *sections)])
+    values = [value_of(one) for name, one in shards.items() if name[:2] == "p-"]
+    (document,) = read_documents(values)
+    assert list(document.text.sections) == sections
