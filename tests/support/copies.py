@@ -137,3 +137,10 @@ class Copies:
         """What both copies hold, which must be the same."""
         assert self.here.texts() == self.there.texts()
         return self.here.texts()
+
+
+async def rested(state: State, pages: dict[str, str]) -> Copies:
+    """Copies after their first cycles: both sides hold the pages and agreed on them."""
+    copies = Copies(state, pages)
+    await copies.rest()
+    return copies

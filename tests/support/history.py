@@ -1,6 +1,6 @@
 """A wiki that tells its newest commit, and whose history somebody rewrites."""
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, rested
 from wikisync.core.model import Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.safety import Batch, Decision
@@ -55,8 +55,7 @@ def force(copies: Told) -> None:
 
 async def worked(state: State) -> Copies:
     """A wiki with a day of work on both sides."""
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     for at, (slug, text) in enumerate({**EDITED, **NEW}.items()):
         (copies.here if at % 2 else copies.there).put(slug, text)
     await copies.rest()

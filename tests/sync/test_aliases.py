@@ -19,7 +19,8 @@ OTHERS = {f"other-{number}": f"{number}\n" for number in range(9)}
 """So many that a few pages fewer are no mass deletion."""
 
 
-async def named(state: State) -> Copies:
+@pytest.fixture
+async def copies(state: State) -> Copies:
     """A file that the service gave another name."""
     copies = Copies(state, {"other": "other\n"})
     copies.there.renames = {FILE: PAGE}
@@ -40,8 +41,7 @@ async def test_the_file_stays_as_its_writer_named_it(tmp_path: Path) -> None:
         assert path.read_text() == "edited there\n"
 
 
-async def test_edits_go_both_ways_under_either_name(state: State) -> None:
-    copies = await named(state)
+async def test_edits_go_both_ways_under_either_name(copies: Copies) -> None:
     copies.here.put(FILE, "edited here\n")
     await copies.rest()
     assert copies.there.texts()[PAGE] == "edited here\n"
@@ -50,8 +50,7 @@ async def test_edits_go_both_ways_under_either_name(state: State) -> None:
     assert copies.here.texts()[FILE] == "edited there\n"
 
 
-async def test_a_marker_line_is_found_under_the_files_name(state: State) -> None:
-    copies = await named(state)
+async def test_a_marker_line_is_found_under_the_files_name(copies: Copies) -> None:
     copies.here.put(FILE, f"{MARKER} conflict 1 of 1: here %%%%\n")
     result = await copies.rest()
     assert [(one.slug, one.reason) for one in result.held] == [
@@ -61,9 +60,8 @@ async def test_a_marker_line_is_found_under_the_files_name(state: State) -> None
 
 
 async def test_a_file_by_the_pages_own_name_is_reported_and_never_sent(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await named(state)
     copies.here.put(PAGE, "another\n")
     result = await copies.rest()
     (problem,) = result.problems
@@ -102,9 +100,8 @@ async def test_two_new_files_of_one_page_never_overwrite_each_other(
 
 
 async def test_a_second_file_that_cannot_be_read_does_not_stop_the_page(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await named(state)
     copies.here.put(PAGE, "another\n")
     copies.here.unreadable = frozenset({PAGE})
     copies.here.put(FILE, "edited\n")
@@ -123,8 +120,7 @@ async def test_a_second_file_that_is_ignored_is_no_problem(tmp_path: Path) -> No
         assert await pair.wiki_texts() == {"k-l": "edited\n"}
 
 
-async def test_the_first_file_removed_makes_the_second_the_page(state: State) -> None:
-    copies = await named(state)
+async def test_the_first_file_removed_makes_the_second_the_page(copies: Copies) -> None:
     copies.here.put(PAGE, "another\n")
     await copies.rest()
     copies.here.remove(FILE)
@@ -133,9 +129,8 @@ async def test_the_first_file_removed_makes_the_second_the_page(state: State) ->
 
 
 async def test_a_page_by_the_name_of_the_file_waits_for_the_second_file(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await named(state)
     copies.here.put(PAGE, "another\n")
     copies.there.put(FILE, "a page of its own\n")
     await copies.rest()
@@ -188,8 +183,9 @@ async def test_pages_of_a_renamed_folder_whose_disk_is_away_are_not_deleted(
         assert pair.known.aliases().keys() == set(names)
 
 
-async def test_a_new_page_by_the_name_of_the_file_gets_that_file(state: State) -> None:
-    copies = await named(state)
+async def test_a_new_page_by_the_name_of_the_file_gets_that_file(
+    copies: Copies,
+) -> None:
     copies.there.renames = {}
     copies.there.put(FILE, "a page of its own\n")
     await copies.rest()
@@ -198,9 +194,8 @@ async def test_a_new_page_by_the_name_of_the_file_gets_that_file(state: State) -
 
 
 async def test_a_page_that_comes_back_alone_gets_the_file_of_its_name(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await named(state)
     page = Page(FILE, Format.MARKDOWN, "restored\n")
     await AliasedFolder(copies.here, copies.known).write(page, expected=None)
     texts = {"other": "other\n", PAGE: "one\n", FILE: "restored\n"}
@@ -208,9 +203,8 @@ async def test_a_page_that_comes_back_alone_gets_the_file_of_its_name(
 
 
 async def test_a_page_renamed_to_the_name_of_the_file_gets_that_file(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await named(state)
     copies.there.renames = {}
     copies.there.identities = {Slug("other"): "7"}
     await copies.rest()
@@ -221,16 +215,14 @@ async def test_a_page_renamed_to_the_name_of_the_file_gets_that_file(
     assert copies.here.texts() == copies.there.texts() == texts
 
 
-async def test_the_name_is_forgotten_with_the_file(state: State) -> None:
-    copies = await named(state)
+async def test_the_name_is_forgotten_with_the_file(copies: Copies) -> None:
     copies.here.remove(FILE)
     await copies.rest()
     assert copies.known.aliases() == {}
     assert PAGE not in copies.there.pages
 
 
-async def test_a_rename_on_the_wiki_gives_the_file_that_name(state: State) -> None:
-    copies = await named(state)
+async def test_a_rename_on_the_wiki_gives_the_file_that_name(copies: Copies) -> None:
     copies.there.identities = {PAGE: "7"}
     await copies.rest()
     page = copies.there.pages.pop(PAGE)
@@ -272,9 +264,8 @@ async def test_an_edit_goes_out_after_a_rename_to_the_name_of_the_file(
 
 
 async def test_a_save_while_the_name_is_taken_over_is_decided_anew(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await named(state)
     copies.there.identities = {PAGE: "7"}
     await copies.rest()
     copies.there.put(FILE, copies.there.pages.pop(PAGE).content)
@@ -293,8 +284,9 @@ async def test_a_save_while_the_name_is_taken_over_is_decided_anew(
     assert copies.texts() == {FILE: "saved meanwhile\n", "other": "other\n"}
 
 
-async def test_a_held_page_has_its_conflict_file_beside_the_file(state: State) -> None:
-    copies = await named(state)
+async def test_a_held_page_has_its_conflict_file_beside_the_file(
+    copies: Copies,
+) -> None:
     copies.here.put(FILE, "mine\n")
     copies.there.put(PAGE, "theirs\n")
     result = await copies.rest()

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, rested
 from wikisync.core.model import Slug
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.sync.base.state import State
@@ -14,10 +14,10 @@ TEXT = "one\ntwo\nthree\n"
 PAGES = {"home": TEXT, "other": "other\n", "third": "third\n"}
 
 
-async def edited(state: State) -> Copies:
+@pytest.fixture
+async def copies(state: State) -> Copies:
     """Both pages were edited on the wiki."""
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     copies.there.put("home", TEXT + "there\n")
     copies.there.put("other", "other, there\n")
     return copies
@@ -31,8 +31,7 @@ def failing(copies: Copies, entry: str, error: Exception) -> None:
     copies.here.before = before
 
 
-async def test_a_save_after_the_scan_is_not_overwritten(state: State) -> None:
-    copies = await edited(state)
+async def test_a_save_after_the_scan_is_not_overwritten(copies: Copies) -> None:
 
     async def before(entry: str) -> None:
         if entry == "write home":
@@ -47,18 +46,16 @@ async def test_a_save_after_the_scan_is_not_overwritten(state: State) -> None:
     assert copies.texts()["home"] == "zero, here\n" + TEXT + "there\n"
 
 
-async def test_what_was_not_replaced_is_no_old_text(state: State) -> None:
+async def test_what_was_not_replaced_is_no_old_text(copies: Copies) -> None:
     """Else the guard for old windows would take the page's own text for one."""
-    copies = await edited(state)
     failing(copies, "write home", PreconditionFailed("home changed"))
     await copies.cycle()
     assert [one for one in copies.known.replaced(HOME) if one.is_written] == []
 
 
 async def test_one_file_that_cannot_be_written_does_not_stop_the_others(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await edited(state)
     batch = copies.here.write_pages
 
     async def one_refused(pages: object) -> object:
@@ -77,8 +74,7 @@ def full_disk() -> FolderError:
     return full
 
 
-async def test_a_full_disk_ends_the_cycle(state: State) -> None:
-    copies = await edited(state)
+async def test_a_full_disk_ends_the_cycle(copies: Copies) -> None:
     failing(copies, "write home", full_disk())
     with pytest.raises(FolderError, match="disk is full"):
         await copies.cycle()
@@ -88,8 +84,7 @@ async def test_a_full_disk_ends_the_cycle(state: State) -> None:
 
 
 async def test_a_removed_page_that_was_edited_meanwhile_stays(state: State) -> None:
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     copies.there.remove("home")
 
     async def before(entry: str) -> None:
@@ -106,8 +101,7 @@ async def test_a_full_disk_ends_the_cycle_before_a_page_is_removed(
     state: State,
 ) -> None:
     """A page goes to the trash first, which needs room."""
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     copies.there.remove("home")
     failing(copies, "delete home", full_disk())
     with pytest.raises(FolderError, match="disk is full"):
@@ -121,8 +115,7 @@ async def test_a_full_disk_ends_the_cycle_before_a_page_is_removed(
 async def test_a_page_that_is_gone_before_it_is_removed_is_no_problem(
     state: State,
 ) -> None:
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     copies.there.remove("home")
 
     async def before(entry: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, rested
 from tests.support.pair import Pair, paired
 from wikisync.core.model import AttachmentPath, Slug
 from wikisync.sync.base.state import State
@@ -158,10 +158,10 @@ async def test_a_push_writes_no_conflict_file(tmp_path: Path) -> None:
 # -- safety stops -----------------------------------------------------------------
 
 
-async def stopped(state: State) -> Copies:
+@pytest.fixture
+async def copies(state: State) -> Copies:
     """So many pages were deleted here that a person is asked; it is certain."""
-    copies = Copies(state, {f"page-{n:02d}": f"text {n}\n" for n in range(40)})
-    await copies.rest()
+    copies = await rested(state, {f"page-{n:02d}": f"text {n}\n" for n in range(40)})
     for number in range(10):
         copies.here.remove(f"page-{number:02d}")
     for _ in range(3):
@@ -173,8 +173,7 @@ PAGE_39 = CycleOptions(pages=frozenset({Slug("page-39")}))
 
 
 @pytest.mark.parametrize("less", [PULL, PAGE_39])
-async def test_a_yes_is_not_forgotten(state: State, less: CycleOptions) -> None:
-    copies = await stopped(state)
+async def test_a_yes_is_not_forgotten(copies: Copies, less: CycleOptions) -> None:
     copies.decide(Decision.APPROVED)
     await copies.cycle(less)
     assert len(copies.there.pages) == 40
@@ -184,9 +183,8 @@ async def test_a_yes_is_not_forgotten(state: State, less: CycleOptions) -> None:
 
 @pytest.mark.parametrize("less", [PUSH, PAGE_39])
 async def test_a_no_is_not_forgotten_nor_carried_out(
-    state: State, less: CycleOptions
+    copies: Copies, less: CycleOptions
 ) -> None:
-    copies = await stopped(state)
     copies.decide(Decision.REFUSED)
     await copies.cycle(less)
     assert len(copies.here.pages) == 30
@@ -195,16 +193,14 @@ async def test_a_no_is_not_forgotten_nor_carried_out(
 
 
 async def test_what_a_safety_stop_holds_is_told_whichever_way_is_asked_for(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await stopped(state)
     assert [len(one.members) for one in (await copies.cycle(PULL)).batches] == [10]
 
 
 async def test_what_a_safety_stop_holds_is_told_of_the_pages_asked_for(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await stopped(state)
     gone = CycleOptions(pages=frozenset({Slug("page-00")}))
     assert (await copies.cycle(PAGE_39)).batches == ()
     assert [one.id for one in (await copies.cycle(gone)).batches] == [1]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.copies import OWNER, Copies
+from tests.support.copies import OWNER, Copies, rested
 from tests.support.memory import nothing_before
 from wikisync.core.model import Slug, digest_of
 from wikisync.errors import AuthenticationFailed, Halted, Unavailable
@@ -25,16 +25,18 @@ MANY = {f"page-{number:02d}": f"text {number}\n" for number in range(40)}
 
 
 async def settled(state: State, pages: dict[str, str] | None = None) -> Copies:
-    copies = Copies(state, PAGES if pages is None else pages)
-    await copies.rest()
-    return copies
+    return await rested(state, PAGES if pages is None else pages)
+
+
+@pytest.fixture
+async def copies(state: State) -> Copies:
+    return await settled(state)
 
 
 # -- first sync --------------------------------------------------------------------
 
 
-async def test_equal_pages_are_taken_as_they_are(state: State) -> None:
-    copies = await settled(state)
+async def test_equal_pages_are_taken_as_they_are(copies: Copies) -> None:
     assert copies.here.changes == copies.there.changes == []
     assert set(copies.known.base()) == {HOME, Slug("other")}
 
@@ -125,8 +127,7 @@ async def test_a_damaged_state_is_a_first_sync(state: State) -> None:
 # -- both sides --------------------------------------------------------------------
 
 
-async def test_edits_in_different_lines_are_merged_and_pushed(state: State) -> None:
-    copies = await settled(state)
+async def test_edits_in_different_lines_are_merged_and_pushed(copies: Copies) -> None:
     copies.here.put("home", "one, here\ntwo\nthree\n")
     copies.there.put("home", "one\ntwo\nthree, there\n")
     await copies.rest()
@@ -307,16 +308,14 @@ async def test_pages_below_an_emptied_directory_come_when_that_is_refused(
     assert {f"disk/{name}" for name in names} <= copies.texts().keys()
 
 
-async def test_both_texts_inserted_at_one_place_stay(state: State) -> None:
-    copies = await settled(state)
+async def test_both_texts_inserted_at_one_place_stay(copies: Copies) -> None:
     copies.here.put("home", TEXT + "- mine\n")
     copies.there.put("home", TEXT + "- theirs\n")
     await copies.rest()
     assert copies.texts()["home"] == TEXT + "- theirs\n- mine\n"
 
 
-async def test_the_same_edit_on_both_sides_is_no_conflict(state: State) -> None:
-    copies = await settled(state)
+async def test_the_same_edit_on_both_sides_is_no_conflict(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     copies.there.put("home", "edited\n")
     result = await copies.rest()
@@ -324,8 +323,7 @@ async def test_the_same_edit_on_both_sides_is_no_conflict(state: State) -> None:
     assert copies.here.changes == copies.there.changes == []
 
 
-async def test_a_rename_here_takes_an_edit_there_along(state: State) -> None:
-    copies = await settled(state)
+async def test_a_rename_here_takes_an_edit_there_along(copies: Copies) -> None:
     copies.rename_here("home", "start")
     copies.there.put("home", "edited there\n")
     await copies.rest()
@@ -356,8 +354,7 @@ async def test_a_subtree_renamed_here_follows_page_by_page(state: State) -> None
     }
 
 
-async def test_deleted_on_both_sides_only_the_record_goes(state: State) -> None:
-    copies = await settled(state)
+async def test_deleted_on_both_sides_only_the_record_goes(copies: Copies) -> None:
     copies.here.remove("home")
     copies.there.remove("home")
     await copies.rest()
@@ -368,8 +365,7 @@ async def test_deleted_on_both_sides_only_the_record_goes(state: State) -> None:
 # -- directions and dry runs -------------------------------------------------------
 
 
-async def test_a_dry_run_changes_nothing_anywhere(state: State) -> None:
-    copies = await settled(state)
+async def test_a_dry_run_changes_nothing_anywhere(copies: Copies) -> None:
     copies.here.put("home", "mine\n")
     copies.there.put("other", "theirs\n")
     base = dict(copies.known.base())
@@ -384,17 +380,15 @@ async def test_a_dry_run_changes_nothing_anywhere(state: State) -> None:
     [(Direction.PULL, ["write other"], []), (Direction.PUSH, [], ["write home"])],
 )
 async def test_one_direction_writes_one_side(
-    state: State, direction: Direction, here: list[str], there: list[str]
+    copies: Copies, direction: Direction, here: list[str], there: list[str]
 ) -> None:
-    copies = await settled(state)
     copies.here.put("home", "mine\n")
     copies.there.put("other", "theirs\n")
     await copies.cycle(CycleOptions(direction=direction))
     assert (copies.here.changes, copies.there.changes) == (here, there)
 
 
-async def test_only_the_page_asked_for_is_carried(state: State) -> None:
-    copies = await settled(state)
+async def test_only_the_page_asked_for_is_carried(copies: Copies) -> None:
     copies.here.put("home", "mine\n")
     copies.here.put("other", "mine too\n")
     await copies.cycle(CycleOptions(pages=frozenset({HOME})))
@@ -404,8 +398,7 @@ async def test_only_the_page_asked_for_is_carried(state: State) -> None:
 # -- editors, refusals, what is told -----------------------------------------------
 
 
-async def test_an_open_page_is_pulled_when_it_is_closed(state: State) -> None:
-    copies = await settled(state)
+async def test_an_open_page_is_pulled_when_it_is_closed(copies: Copies) -> None:
     copies.there.put("home", "edited there\n")
     copies.here.busy = {HOME: ".home.md.swp"}
     await copies.cycle()
@@ -415,8 +408,7 @@ async def test_an_open_page_is_pulled_when_it_is_closed(state: State) -> None:
     assert copies.here.texts()["home"] == "edited there\n"
 
 
-async def test_a_page_open_for_ten_minutes_is_told(state: State) -> None:
-    copies = await settled(state)
+async def test_a_page_open_for_ten_minutes_is_told(copies: Copies) -> None:
     copies.there.put("home", "edited there\n")
     copies.here.busy = {HOME: ".home.md.swp"}
     await copies.cycle()
@@ -497,8 +489,7 @@ async def test_a_file_in_windows_style_keeps_its_line_ends(state: State) -> None
     assert copies.there.texts()["home"] == "one\ntwo\nthree\n"
 
 
-async def test_line_ends_alone_are_no_edit(state: State) -> None:
-    copies = await settled(state)
+async def test_line_ends_alone_are_no_edit(copies: Copies) -> None:
     copies.here.put("home", TEXT.replace("\n", "\r\n"))
     copies.there.put("other", "other")
     await copies.rest()
@@ -507,9 +498,8 @@ async def test_line_ends_alone_are_no_edit(state: State) -> None:
 
 
 async def test_a_cycle_that_failed_says_why_and_the_next_good_one_forgets_it(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
 
     async def before(entry: str) -> None:
         if entry.startswith("snapshot"):
@@ -524,8 +514,7 @@ async def test_a_cycle_that_failed_says_why_and_the_next_good_one_forgets_it(
     assert copies.known.memory.health.problem == ""
 
 
-async def test_a_refused_token_removes_nothing(state: State) -> None:
-    copies = await settled(state)
+async def test_a_refused_token_removes_nothing(copies: Copies) -> None:
 
     async def before(_entry: str) -> None:
         raise AuthenticationFailed("the token was revoked")
@@ -537,8 +526,7 @@ async def test_a_refused_token_removes_nothing(state: State) -> None:
     assert copies.here.texts() == PAGES
 
 
-async def test_each_change_is_told_in_the_log_of_the_page(state: State) -> None:
-    copies = await settled(state)
+async def test_each_change_is_told_in_the_log_of_the_page(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     await copies.rest()
     assert [event.slug for event in copies.known.events(5)] == [HOME]

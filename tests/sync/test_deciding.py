@@ -6,7 +6,7 @@ from types import MappingProxyType
 import pytest
 from msgspec.structs import replace
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, rested
 from tests.support.memory import nothing_before
 from wikisync.core.model import (
     Digest,
@@ -28,16 +28,14 @@ HOME = Slug("home")
 PAGES = {"home": "one\ntwo\n", "other": "other\n"}
 
 
-async def settled(state: State) -> Copies:
-    copies = Copies(state, PAGES)
-    await copies.rest()
-    return copies
+@pytest.fixture
+async def copies(state: State) -> Copies:
+    return await rested(state, PAGES)
 
 
 async def test_line_ends_on_one_side_and_an_edit_on_the_other_is_a_pull(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.here.put("home", "one\r\ntwo\r\n")
     copies.there.put("home", "one\ntwo\nthree\n")
     result = await copies.cycle()
@@ -46,9 +44,8 @@ async def test_line_ends_on_one_side_and_an_edit_on_the_other_is_a_pull(
 
 
 async def test_a_dry_run_takes_line_ends_as_known_and_notes_nothing(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.here.put("home", "one\r\ntwo\r\n")
     result = await copies.plan()
     assert result.plan.actions == ()
@@ -56,10 +53,9 @@ async def test_a_dry_run_takes_line_ends_as_known_and_notes_nothing(
 
 
 async def test_a_file_saved_by_a_rename_is_known_by_its_new_identity(
-    state: State,
+    copies: Copies,
 ) -> None:
     """Else the next rename of it would look like a removal and a new page."""
-    copies = await settled(state)
     copies.here.identities[HOME] = "another inode"
     await copies.rest()
     copies.rename_here("home", "start")
@@ -67,8 +63,7 @@ async def test_a_file_saved_by_a_rename_is_known_by_its_new_identity(
     assert copies.there.changes == ["move home start"]
 
 
-async def test_adopting_brings_back_what_one_side_lacks(state: State) -> None:
-    copies = await settled(state)
+async def test_adopting_brings_back_what_one_side_lacks(copies: Copies) -> None:
     copies.here.remove("home")
     copies.there.remove("other")
     await copies.cycle(CycleOptions(folder=FolderMatch.ADOPTED))
@@ -76,9 +71,8 @@ async def test_adopting_brings_back_what_one_side_lacks(state: State) -> None:
 
 
 async def test_adopting_carries_the_edits_of_pages_that_both_sides_have(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.here.remove("home")
     copies.there.put("other", "edited there\n")
     result = await copies.rest(CycleOptions(folder=FolderMatch.ADOPTED))
@@ -87,9 +81,8 @@ async def test_adopting_carries_the_edits_of_pages_that_both_sides_have(
 
 
 async def test_a_dry_run_of_adopting_tells_what_comes_back_and_forgets_nothing(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.here.remove("home")
     result = await copies.plan(CycleOptions(folder=FolderMatch.ADOPTED))
     assert [type(action) for action in result.plan.actions] == [plan.CreateLocal]
@@ -97,9 +90,8 @@ async def test_a_dry_run_of_adopting_tells_what_comes_back_and_forgets_nothing(
 
 
 async def test_a_page_that_adopting_could_not_bring_back_is_not_deleted_next(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.here.remove("home")
 
     async def fail(entry: str) -> None:
@@ -124,8 +116,7 @@ async def test_pages_only_here_are_left_where_nobody_asked_for_them(
     assert copies.there.changes == []
 
 
-async def test_only_line_breaks_that_are_missing_make_no_loop(state: State) -> None:
-    copies = await settled(state)
+async def test_only_line_breaks_that_are_missing_make_no_loop(copies: Copies) -> None:
     copies.there.put("home", "one\ntwo")
     await copies.rest()
     copies.here.put("home", "one\ntwo\nthree\n")
@@ -133,8 +124,7 @@ async def test_only_line_breaks_that_are_missing_make_no_loop(state: State) -> N
     assert copies.there.changes == ["write home"]
 
 
-async def test_a_twin_by_case_is_held_and_told(state: State) -> None:
-    copies = await settled(state)
+async def test_a_twin_by_case_is_held_and_told(copies: Copies) -> None:
     copies.here.put("Home", "another\n")
     result = await copies.rest()
     assert [(one.slug, one.reason) for one in result.held] == [
@@ -169,21 +159,18 @@ async def planned(copies: Copies) -> tuple[plan.Action, ...]:
     return (await decide_cycle(cycle, *scans)).plan.actions
 
 
-async def test_a_page_in_sync_is_sent_for_its_attachment(state: State) -> None:
-    copies = await settled(state)
+async def test_a_page_in_sync_is_sent_for_its_attachment(copies: Copies) -> None:
     text = digest_of(PAGES["home"])
     assert await planned(copies) == (plan.Push(HOME, Format.MARKDOWN, text, text),)
 
 
-async def test_an_edit_on_the_wiki_comes_before_the_attachment(state: State) -> None:
-    copies = await settled(state)
+async def test_an_edit_on_the_wiki_comes_before_the_attachment(copies: Copies) -> None:
     copies.there.put("home", "edited there\n")
     old, new = digest_of(PAGES["home"]), digest_of("edited there\n")
     assert await planned(copies) == (plan.Pull(HOME, Format.MARKDOWN, old, new),)
 
 
-async def test_a_page_with_another_format_is_sent_once_for_both(state: State) -> None:
-    copies = await settled(state)
+async def test_a_page_with_another_format_is_sent_once_for_both(copies: Copies) -> None:
     copies.here.put("home", PAGES["home"], Format.ASCIIDOC)
     text = digest_of(PAGES["home"])
     assert await planned(copies) == (plan.Push(HOME, Format.ASCIIDOC, text, text),)

@@ -12,7 +12,8 @@ from wikisync.merging.conflict import Clash, read_conflict_file
 from wikisync.sync.base.state import State
 
 
-async def held(state: State) -> Copies:
+@pytest.fixture
+async def copies(state: State) -> Copies:
     copies = Copies(state, {"home": BASE})
     copies.here.put("home", MINE)
     copies.there.put("home", THEIRS)
@@ -32,8 +33,7 @@ def save_before(copies: Copies, operation: str, text: str) -> None:
     copies.here.before = before
 
 
-async def test_a_settlement_that_is_saved_once_more_is_the_page(state: State) -> None:
-    copies = await held(state)
+async def test_a_settlement_that_is_saved_once_more_is_the_page(copies: Copies) -> None:
     again = BOTH.replace("last", "last, and more")
     copies.here.conflicts[Slug("home")] = BOTH
     save_before(copies, "remove_conflict home", again)
@@ -43,9 +43,8 @@ async def test_a_settlement_that_is_saved_once_more_is_the_page(state: State) ->
 
 
 async def test_a_settlement_that_is_saved_once_more_takes_no_edit_of_the_page_back(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await held(state)
     copies.here.conflicts[Slug("home")] = BOTH
     copies.here.put("home", MINE + "\nsaved here\n")
     save_before(copies, "remove_conflict home", BOTH.replace("Home", "House"))
@@ -54,9 +53,8 @@ async def test_a_settlement_that_is_saved_once_more_takes_no_edit_of_the_page_ba
 
 
 async def test_work_that_is_saved_as_its_file_is_brought_up_to_date_stays(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await held(state)
     copies.there.put("home", THEIRS + "\nmore\n")
     save_before(copies, "write_conflict home", BOTH)
     await copies.rest()
@@ -105,9 +103,8 @@ async def test_conflict_file_where_a_held_page_is_renamed_settles_nothing(
 
 
 async def test_what_was_thrown_away_is_in_the_log_of_a_cycle_that_failed(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await held(state)
     copies.here.conflicts[Slug("home")] += "begun\n"
     copies.here.put("home", THEIRS)
 
@@ -123,10 +120,9 @@ async def test_what_was_thrown_away_is_in_the_log_of_a_cycle_that_failed(
 
 
 async def test_conflict_file_that_comes_while_the_folder_is_scanned_stays(
-    state: State,
+    copies: Copies,
 ) -> None:
     """A person moves one beside a page that is held no more and had none left."""
-    copies = await held(state)
     copies.here.conflicts.clear()
     copies.here.put("home", THEIRS)
     scans = []
@@ -142,10 +138,9 @@ async def test_conflict_file_that_comes_while_the_folder_is_scanned_stays(
 
 
 async def test_page_that_is_saved_as_its_settlement_follows_it_keeps_that_save(
-    state: State,
+    copies: Copies,
 ) -> None:
     """Both were renamed; what is saved then is no text that was in conflict."""
-    copies = await held(state)
     copies.here.conflicts[Slug("moved")] = BOTH
     del copies.here.conflicts[Slug("home")]
     copies.rename_here("home", "moved")
@@ -198,10 +193,9 @@ async def test_conflict_file_that_comes_as_one_is_written_is_named_and_kept(
 
 
 async def test_settled_where_another_page_has_got_the_name_asks_again(
-    state: State,
+    copies: Copies,
 ) -> None:
     """Of the page that was in conflict no line is left, so nothing can be merged."""
-    copies = await held(state)
     settled = f"top\n\n{MINE}"
     copies.here.conflicts[Slug("home")] = settled
     copies.here.put("home", "another page\n")

@@ -6,7 +6,7 @@ must neither make it twice nor hold a page for it.
 
 import pytest
 
-from tests.support.copies import Copies, Died
+from tests.support.copies import Copies, Died, rested
 from wikisync.core.model import Digest, Page, Slug, Snapshot, temporary_name
 from wikisync.errors import ProtocolViolation, Rejected
 from wikisync.sync.base.state import State
@@ -16,10 +16,9 @@ HOME, FRESH = Slug("home"), Slug("fresh")
 PAGES = {"home": "one\ntwo\nthree\n", "other": "other\n"}
 
 
-async def settled(state: State) -> Copies:
-    copies = Copies(state, PAGES)
-    await copies.rest()
-    return copies
+@pytest.fixture
+async def copies(state: State) -> Copies:
+    return await rested(state, PAGES)
 
 
 def die_before(copies: Copies, operation: str) -> None:
@@ -67,8 +66,7 @@ def writes(copies: Copies) -> list[str]:
     return copies.there.changes
 
 
-async def test_an_edit_that_was_never_sent_is_planned_anew(state: State) -> None:
-    copies = await settled(state)
+async def test_an_edit_that_was_never_sent_is_planned_anew(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     die_before(copies, "write")
     await stopped(copies)
@@ -78,8 +76,7 @@ async def test_an_edit_that_was_never_sent_is_planned_anew(state: State) -> None
     assert writes(copies) == ["write home"]
 
 
-async def test_an_edit_that_came_through_is_not_sent_twice(state: State) -> None:
-    copies = await settled(state)
+async def test_an_edit_that_came_through_is_not_sent_twice(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     await lost(copies, "write")
     result = await copies.rest()
@@ -89,9 +86,8 @@ async def test_an_edit_that_came_through_is_not_sent_twice(state: State) -> None
     assert not copies.known.intents()
 
 
-async def test_an_edit_on_top_of_a_lost_answer_is_pulled(state: State) -> None:
+async def test_an_edit_on_top_of_a_lost_answer_is_pulled(copies: Copies) -> None:
     """Our text is in both, so that it cancels out."""
-    copies = await settled(state)
     copies.here.put("home", "one, here\ntwo\nthree\n")
     await lost(copies, "write")
     copies.there.put("home", "one, here\ntwo\nthree, there\n")
@@ -100,9 +96,8 @@ async def test_an_edit_on_top_of_a_lost_answer_is_pulled(state: State) -> None:
     assert not result.held
 
 
-async def test_edits_on_both_sides_of_a_lost_answer_are_merged(state: State) -> None:
+async def test_edits_on_both_sides_of_a_lost_answer_are_merged(copies: Copies) -> None:
     """Without looking, the page would be held: its own text clashes with itself."""
-    copies = await settled(state)
     copies.here.put("home", "one, here\ntwo\nthree\n")
     await lost(copies, "write")
     copies.here.put("home", "one, here and again\ntwo\nthree\n")
@@ -111,8 +106,7 @@ async def test_edits_on_both_sides_of_a_lost_answer_are_merged(state: State) -> 
     assert not result.held
 
 
-async def test_a_new_page_that_was_never_sent_is_made_once(state: State) -> None:
-    copies = await settled(state)
+async def test_a_new_page_that_was_never_sent_is_made_once(copies: Copies) -> None:
     copies.here.put("fresh", "new\n")
     die_before(copies, "write")
     await stopped(copies)
@@ -121,8 +115,7 @@ async def test_a_new_page_that_was_never_sent_is_made_once(state: State) -> None
     assert writes(copies) == ["write fresh"]
 
 
-async def test_a_new_page_that_came_through_is_adopted(state: State) -> None:
-    copies = await settled(state)
+async def test_a_new_page_that_came_through_is_adopted(copies: Copies) -> None:
     copies.here.put("fresh", "new\n")
     await lost(copies, "write")
     await copies.rest()
@@ -131,9 +124,8 @@ async def test_a_new_page_that_came_through_is_adopted(state: State) -> None:
     assert not copies.known.aliases()
 
 
-async def test_an_edit_of_a_new_page_that_came_through_is_sent(state: State) -> None:
+async def test_an_edit_of_a_new_page_that_came_through_is_sent(copies: Copies) -> None:
     """Without looking, the page would clash with its own first text."""
-    copies = await settled(state)
     copies.here.put("fresh", "new\n")
     await lost(copies, "write")
     copies.there.put("stranger", "new\n")
@@ -143,9 +135,8 @@ async def test_an_edit_of_a_new_page_that_came_through_is_sent(state: State) -> 
     assert not result.held
 
 
-async def test_a_new_page_is_found_under_the_name_it_was_given(state: State) -> None:
+async def test_a_new_page_is_found_under_the_name_it_was_given(copies: Copies) -> None:
     """The answer that was lost would have told it."""
-    copies = await settled(state)
     copies.there.renames = {Slug("My Page"): Slug("My-Page")}
     copies.here.put("My Page", "new\n")
     await lost(copies, "write")
@@ -154,9 +145,10 @@ async def test_a_new_page_is_found_under_the_name_it_was_given(state: State) -> 
     assert writes(copies) == ["write My-Page"]
 
 
-async def test_an_edit_made_while_a_new_page_is_sought_is_an_edit(state: State) -> None:
+async def test_an_edit_made_while_a_new_page_is_sought_is_an_edit(
+    copies: Copies,
+) -> None:
     """The page was found by its text, and has another one a moment later."""
-    copies = await settled(state)
     copies.here.put("fresh", "mine\n")
     await lost(copies, "write")
     page = copies.there.pages.pop(FRESH)
@@ -177,9 +169,8 @@ async def test_an_edit_made_while_a_new_page_is_sought_is_an_edit(state: State) 
 
 
 async def test_two_pages_of_one_text_are_not_taken_for_the_lost_one(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.there.renames = {FRESH: Slug("Fresh-1")}
     copies.here.put("fresh", "new\n")
     await lost(copies, "write")
@@ -190,10 +181,9 @@ async def test_two_pages_of_one_text_are_not_taken_for_the_lost_one(
 
 
 async def test_a_page_on_a_list_with_gaps_is_not_taken_for_the_lost_one(
-    state: State,
+    copies: Copies,
 ) -> None:
     """The list may lack another page of this text."""
-    copies = await settled(state)
     copies.here.put("fresh", "new\n")
     die_before(copies, "write")
     await stopped(copies)
@@ -204,10 +194,9 @@ async def test_a_page_on_a_list_with_gaps_is_not_taken_for_the_lost_one(
 
 
 async def test_a_page_with_a_file_of_its_own_is_not_taken_for_the_lost_one(
-    state: State,
+    copies: Copies,
 ) -> None:
     """The file's own text would replace the page's."""
-    copies = await settled(state)
     copies.here.put("fresh", "new\n")
     die_before(copies, "write")
     await stopped(copies)
@@ -218,8 +207,7 @@ async def test_a_page_with_a_file_of_its_own_is_not_taken_for_the_lost_one(
     assert copies.there.texts() == {**PAGES, "fresh": "new\n", "twin": "new\n"}
 
 
-async def test_a_rename_that_was_never_sent_is_planned_anew(state: State) -> None:
-    copies = await settled(state)
+async def test_a_rename_that_was_never_sent_is_planned_anew(copies: Copies) -> None:
     copies.rename_here("home", "start")
     die_before(copies, "move")
     await stopped(copies)
@@ -228,8 +216,7 @@ async def test_a_rename_that_was_never_sent_is_planned_anew(state: State) -> Non
     assert writes(copies) == ["move home start"]
 
 
-async def test_a_rename_that_came_through_is_noted(state: State) -> None:
-    copies = await settled(state)
+async def test_a_rename_that_came_through_is_noted(copies: Copies) -> None:
     copies.rename_here("home", "start")
     await lost(copies, "move")
     await copies.rest()
@@ -238,9 +225,8 @@ async def test_a_rename_that_came_through_is_noted(state: State) -> None:
     assert HOME not in copies.known.base()
 
 
-async def test_an_edit_after_a_rename_that_came_through_is_sent(state: State) -> None:
+async def test_an_edit_after_a_rename_that_came_through_is_sent(copies: Copies) -> None:
     """Without looking, two new pages of one name would clash."""
-    copies = await settled(state)
     copies.rename_here("home", "start")
     await lost(copies, "move")
     copies.here.put("start", "edited\n")
@@ -249,9 +235,8 @@ async def test_an_edit_after_a_rename_that_came_through_is_sent(state: State) ->
     assert not result.held
 
 
-async def test_a_rename_that_was_noted_is_not_noted_twice(state: State) -> None:
+async def test_a_rename_that_was_noted_is_not_noted_twice(copies: Copies) -> None:
     """The process may end between the note and forgetting the intent."""
-    copies = await settled(state)
     copies.rename_here("home", "start")
     await copies.rest()
     (page,) = (page for page in copies.known.base().values() if page.slug == "start")
@@ -263,9 +248,10 @@ async def test_a_rename_that_was_noted_is_not_noted_twice(state: State) -> None:
     assert writes(copies) == ["move home start"]
 
 
-async def test_a_strangers_page_is_not_taken_for_the_renamed_one(state: State) -> None:
+async def test_a_strangers_page_is_not_taken_for_the_renamed_one(
+    copies: Copies,
+) -> None:
     """Its text would replace that of the page here."""
-    copies = await settled(state)
     copies.rename_here("home", "start")
     die_before(copies, "move")
     await stopped(copies)
@@ -276,9 +262,8 @@ async def test_a_strangers_page_is_not_taken_for_the_renamed_one(state: State) -
     assert copies.here.texts()["start"] == PAGES["home"]
 
 
-async def test_a_page_removed_before_its_rename_was_sent_stays(state: State) -> None:
+async def test_a_page_removed_before_its_rename_was_sent_stays(copies: Copies) -> None:
     """Somebody here still works on it, under its new name."""
-    copies = await settled(state)
     copies.rename_here("home", "start")
     die_before(copies, "move")
     await stopped(copies)
@@ -287,8 +272,7 @@ async def test_a_page_removed_before_its_rename_was_sent_stays(state: State) -> 
     assert copies.texts() == {"start": PAGES["home"], "other": "other\n"}
 
 
-async def test_a_copy_on_the_wiki_is_not_taken_for_a_rename(state: State) -> None:
-    copies = await settled(state)
+async def test_a_copy_on_the_wiki_is_not_taken_for_a_rename(copies: Copies) -> None:
     copies.rename_here("home", "start")
     die_before(copies, "move")
     await stopped(copies)
@@ -298,8 +282,7 @@ async def test_a_copy_on_the_wiki_is_not_taken_for_a_rename(state: State) -> Non
     assert "home" in copies.there.texts()
 
 
-async def test_a_rename_after_a_lost_answer_is_a_rename(state: State) -> None:
-    copies = await settled(state)
+async def test_a_rename_after_a_lost_answer_is_a_rename(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     await lost(copies, "write")
     copies.rename_here("home", "start")
@@ -308,8 +291,9 @@ async def test_a_rename_after_a_lost_answer_is_a_rename(state: State) -> None:
     assert writes(copies) == ["write home", "move home start", "write start"]
 
 
-async def test_a_page_that_cannot_be_read_keeps_no_other_waiting(state: State) -> None:
-    copies = await settled(state)
+async def test_a_page_that_cannot_be_read_keeps_no_other_waiting(
+    copies: Copies,
+) -> None:
     copies.here.put("home", "edited\n")
     await lost(copies, "write")
 
@@ -325,9 +309,8 @@ async def test_a_page_that_cannot_be_read_keeps_no_other_waiting(state: State) -
 
 @pytest.mark.parametrize("came_through", [False, True])
 async def test_a_removal_whose_answer_is_lost_is_made_once(
-    state: State, came_through: bool
+    copies: Copies, came_through: bool
 ) -> None:
-    copies = await settled(state)
     copies.here.remove("home")
     await copies.cycle()
     if came_through:
@@ -340,9 +323,10 @@ async def test_a_removal_whose_answer_is_lost_is_made_once(
     assert writes(copies) == ["delete home"]
 
 
-async def test_a_page_put_back_after_a_lost_removal_is_sent_anew(state: State) -> None:
+async def test_a_page_put_back_after_a_lost_removal_is_sent_anew(
+    copies: Copies,
+) -> None:
     """Without looking, it would be gone from the wiki, and then from here."""
-    copies = await settled(state)
     copies.here.remove("home")
     await copies.cycle()
     await lost(copies, "delete")
@@ -351,9 +335,8 @@ async def test_a_page_put_back_after_a_lost_removal_is_sent_anew(state: State) -
     assert copies.texts() == PAGES
 
 
-async def test_a_page_made_anew_after_a_lost_removal_stays(state: State) -> None:
+async def test_a_page_made_anew_after_a_lost_removal_stays(copies: Copies) -> None:
     """The intent says what was removed, not that the name must stay empty."""
-    copies = await settled(state)
     copies.here.remove("home")
     await copies.cycle()
     await lost(copies, "delete")
@@ -363,9 +346,8 @@ async def test_a_page_made_anew_after_a_lost_removal_stays(state: State) -> None
 
 
 @pytest.mark.parametrize("is_written", [True, False])
-async def test_a_merge_cut_short_is_no_clash(state: State, is_written: bool) -> None:
+async def test_a_merge_cut_short_is_no_clash(copies: Copies, is_written: bool) -> None:
     """The file holds the merge, or not; the base must follow in the first case."""
-    copies = await settled(state)
     await merge_cut_short(copies, is_written=is_written)
     result = await copies.rest()
     assert copies.texts()["home"] == "one, here\ntwo\nthree, there\n"
@@ -373,10 +355,9 @@ async def test_a_merge_cut_short_is_no_clash(state: State, is_written: bool) -> 
 
 
 async def test_an_edit_on_the_wiki_after_a_merge_cut_short_is_no_clash(
-    state: State,
+    copies: Copies,
 ) -> None:
     """The file holds the wiki's words already, so that they are nobody's edit here."""
-    copies = await settled(state)
     await merge_cut_short(copies, is_written=True)
     copies.there.put("home", "one\ntwo\nthree, there and again\n")
     result = await copies.rest()
@@ -384,17 +365,15 @@ async def test_an_edit_on_the_wiki_after_a_merge_cut_short_is_no_clash(
     assert not result.held
 
 
-async def test_a_merge_cut_short_whose_file_is_gone_comes_back(state: State) -> None:
+async def test_a_merge_cut_short_whose_file_is_gone_comes_back(copies: Copies) -> None:
     """Somebody edited on the wiki what is removed here."""
-    copies = await settled(state)
     await merge_cut_short(copies, is_written=True)
     copies.here.remove("home")
     await copies.rest()
     assert copies.texts()["home"] == "one\ntwo\nthree, there\n"
 
 
-async def test_an_intent_stays_while_the_wiki_cannot_be_asked(state: State) -> None:
-    copies = await settled(state)
+async def test_an_intent_stays_while_the_wiki_cannot_be_asked(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     await lost(copies, "write")
     die_before(copies, "read")
@@ -407,8 +386,7 @@ async def test_an_intent_stays_while_the_wiki_cannot_be_asked(state: State) -> N
 
 async def cut_rename(state: State) -> Copies:
     """The process ended between the two writes, as the page had its temporary name."""
-    copies = Copies(state, {**PAGES, "home/below": "below\n"})
-    await copies.rest()
+    copies = await rested(state, {**PAGES, "home/below": "below\n"})
     copies.rename_here("home", "Home")
     copies.rename_here("home/below", "Home/below")
     die_before(copies, "move")
@@ -458,8 +436,7 @@ async def test_another_folder_takes_no_temporary_name_for_a_persons(
     state: State,
 ) -> None:
     """It waits until the one that renames has done both writes."""
-    copies = Copies(state, {**PAGES, "home/below": "below\n"})
-    await copies.rest()
+    copies = await rested(state, {**PAGES, "home/below": "below\n"})
     before = copies.here.texts()
     transient = temporary_name(HOME, Slug("Home"))
     copies.rename_there("home", transient)
@@ -474,9 +451,8 @@ async def test_another_folder_takes_no_temporary_name_for_a_persons(
 
 
 async def test_a_name_that_only_scans_like_a_temporary_one_is_a_persons(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.rename_there("home", "Home-0123abcd")
     await copies.rest()
     assert "Home-0123abcd" in copies.here.texts()

@@ -1,5 +1,7 @@
 """What a cycle keeps back: too many removals, and windows with an older text."""
 
+import pytest
+
 from tests.support.copies import Copies
 from tests.sync.test_cycle import HOME, MANY, settled
 from wikisync.sync.base.state import State
@@ -67,7 +69,8 @@ LONG = "one\ntwo\nthree\nfour\n"
 CAME = LONG + "five, from the wiki\nsix, from the wiki\n"
 
 
-async def pulled(state: State) -> Copies:
+@pytest.fixture
+async def copies(state: State) -> Copies:
     """An edit came in while an editor showed the page as it was."""
     copies = await settled(state, {"home": LONG, "other": "other\n"})
     copies.there.put("home", CAME)
@@ -75,8 +78,7 @@ async def pulled(state: State) -> Copies:
     return copies
 
 
-async def test_a_save_from_an_old_window_takes_nothing_back(state: State) -> None:
-    copies = await pulled(state)
+async def test_a_save_from_an_old_window_takes_nothing_back(copies: Copies) -> None:
     copies.here.put("home", LONG.replace("one", "one, edited"))
     await copies.rest()
     assert copies.texts()["home"] == CAME.replace("one", "one, edited")
@@ -84,24 +86,21 @@ async def test_a_save_from_an_old_window_takes_nothing_back(state: State) -> Non
     assert any("save again" in what for what in said)
 
 
-async def test_a_save_from_an_old_window_is_announced_as_one(state: State) -> None:
+async def test_a_save_from_an_old_window_is_announced_as_one(copies: Copies) -> None:
     """Nobody edited the wiki meanwhile: its edit was here before the save."""
-    copies = await pulled(state)
     copies.here.put("home", LONG.replace("two", "TWO"))
     result = await copies.plan()
     assert str(result.plan) == "merge   home: saved here over an older text"
 
 
-async def test_a_push_merges_no_save_from_an_old_window(state: State) -> None:
-    copies = await pulled(state)
+async def test_a_push_merges_no_save_from_an_old_window(copies: Copies) -> None:
     copies.here.put("home", LONG.replace("two", "TWO"))
     await copies.cycle(CycleOptions(direction=Direction.PUSH))
     assert copies.here.texts()["home"] == LONG.replace("two", "TWO")
     assert copies.there.texts()["home"] == CAME
 
 
-async def test_the_same_save_once_more_is_meant(state: State) -> None:
-    copies = await pulled(state)
+async def test_the_same_save_once_more_is_meant(copies: Copies) -> None:
     save = LONG.replace("one", "one, edited")
     copies.here.put("home", save)
     await copies.rest()
@@ -124,14 +123,12 @@ async def test_an_old_window_that_a_person_chose_is_held_no_more(state: State) -
     assert copies.texts()["home"] == save
 
 
-async def test_a_real_edit_of_a_pulled_page_is_taken_as_it_is(state: State) -> None:
-    copies = await pulled(state)
+async def test_a_real_edit_of_a_pulled_page_is_taken_as_it_is(copies: Copies) -> None:
     copies.here.put("home", CAME.replace("two", "two, edited"))
     await copies.rest()
     assert copies.texts()["home"] == CAME.replace("two", "two, edited")
 
 
-async def test_what_a_pull_replaces_is_kept(state: State) -> None:
-    copies = await pulled(state)
+async def test_what_a_pull_replaces_is_kept(copies: Copies) -> None:
     kept = copies.known.replaced(HOME)
     assert [(one.replaced, one.written) for one in kept] == [(LONG, CAME)]

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, rested
 from wikisync.core.model import LateSave, Problem, Slug, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.run.merging import take_late_save
@@ -25,8 +25,7 @@ TOLD = Problem(
 @pytest.fixture
 async def copies(state: State) -> Copies:
     """An edit came in while an editor had the page's file open."""
-    copies = Copies(state, {"home": BEFORE, "other": "other\n"})
-    await copies.rest()
+    copies = await rested(state, {"home": BEFORE, "other": "other\n"})
     copies.there.put("home", CAME)
     await copies.rest()
     return copies

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, rested
 from wikisync.core.model import Slug
 from wikisync.merging import merge as merge_module
 from wikisync.merging.diff import changes
@@ -19,8 +19,7 @@ PAGES = {"home": TEXT, "other": "other\n"}
 
 
 async def edited_both(state: State) -> Copies:
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     copies.here.put("home", TEXT.replace("one", "one, here"))
     copies.there.put("home", TEXT.replace("three", "three, there"))
     return copies
@@ -57,8 +56,7 @@ async def test_a_text_that_changed_while_it_was_decided_is_decided_anew(
 
 async def test_a_merge_finds_a_page_under_its_old_names(state: State) -> None:
     """The plan speaks of names as they are when it is a page's turn."""
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     await copies.rest()  # identities are learned by the look after
     copies.here.put("home", TEXT.replace("one", "one, here"))
     copies.there.put("home", TEXT.replace("three", "three, there"))
@@ -69,8 +67,7 @@ async def test_a_merge_finds_a_page_under_its_old_names(state: State) -> None:
 
 async def test_a_merge_finds_a_page_that_is_renamed_twice(state: State) -> None:
     """On the wiki it goes along with the page above it, and then its own way."""
-    copies = Copies(state, {"team": "team\n", "team/rules": TEXT})
-    await copies.rest()
+    copies = await rested(state, {"team": "team\n", "team/rules": TEXT})
     await copies.rest()
     copies.rename_here("team", "group")
     copies.rename_here("team/rules", "rules")

@@ -27,10 +27,14 @@ async def agreed(state: State, **pages: str) -> Copies:
     return copies
 
 
+@pytest.fixture
+async def copies(state: State) -> Copies:
+    return await agreed(state)
+
+
 async def test_edit_follows_a_page_whose_name_another_one_took_on_the_wiki(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await agreed(state)
     copies.rename_there("log", "log-2024")
     copies.there.put("log", NEW)
     copies.here.put("log", LOG + HERE)
@@ -39,9 +43,8 @@ async def test_edit_follows_a_page_whose_name_another_one_took_on_the_wiki(
 
 
 async def test_edit_on_the_wiki_follows_a_file_whose_name_another_one_took(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await agreed(state)
     copies.rename_here("log", "log-2024")
     copies.here.put("log", NEW)
     copies.there.put("log", LOG + HERE)
@@ -88,9 +91,8 @@ async def test_file_that_is_made_anew_under_another_name_is_merged_there(
     "new", [{"one": LOG + HERE, "two": LOG + HERE}, {"one": MEMO}, {"one": LOG[:60]}]
 )
 async def test_new_page_that_may_be_another_one_is_not_the_page_that_went(
-    new: dict[str, str], state: State
+    new: dict[str, str], copies: Copies
 ) -> None:
-    copies = await agreed(state)
     copies.here.remove("log")
     for slug, text in new.items():
         copies.here.put(slug, text)
@@ -131,9 +133,8 @@ async def test_page_whose_file_is_seen_is_not_another_one_of_its_text(
 
 @pytest.mark.parametrize("is_here", [False, True])
 async def test_page_that_is_edited_after_its_rename_is_known_by_its_text(
-    is_here: bool, state: State
+    is_here: bool, copies: Copies
 ) -> None:
-    copies = await agreed(state)
     copies.here.identities.clear()
     side, other = (
         (copies.here, copies.there) if is_here else (copies.there, copies.here)
@@ -147,9 +148,10 @@ async def test_page_that_is_edited_after_its_rename_is_known_by_its_text(
     assert copies.texts() == {"log": NEW, "log-2024": archive, "other": "other\n"}
 
 
-async def test_page_of_another_id_takes_no_edit_of_the_one_before(state: State) -> None:
+async def test_page_of_another_id_takes_no_edit_of_the_one_before(
+    copies: Copies,
+) -> None:
     """Its text is like the old one's: only the id tells."""
-    copies = await agreed(state)
     copies.there.identities[Slug("log")] = "7"
     await copies.rest()
     copies.there.put("log", LOG.replace("Entry 0", "Entry zero"))
@@ -162,8 +164,9 @@ async def test_page_of_another_id_takes_no_edit_of_the_one_before(state: State) 
     assert HERE not in copies.there.texts()["log"]
 
 
-async def test_page_of_the_same_id_was_rewritten_and_not_renamed(state: State) -> None:
-    copies = await agreed(state)
+async def test_page_of_the_same_id_was_rewritten_and_not_renamed(
+    copies: Copies,
+) -> None:
     copies.there.identities[Slug("log")] = "7"
     await copies.rest()
     copies.there.put("log-2024", LOG)
@@ -292,8 +295,7 @@ async def test_pages_that_changed_places_are_edits_where_nobody_else_edited(
     assert copies.texts()["log"] == MEMO
 
 
-async def test_copy_of_a_page_that_is_edited_is_no_rename(state: State) -> None:
-    copies = await agreed(state)
+async def test_copy_of_a_page_that_is_edited_is_no_rename(copies: Copies) -> None:
     copies.there.put("copy", LOG)
     copies.there.put("log", LOG.replace("Entry 0", "Entry zero"))
     copies.here.put("log", LOG + HERE)
@@ -302,9 +304,8 @@ async def test_copy_of_a_page_that_is_edited_is_no_rename(state: State) -> None:
     assert copies.texts()["copy"] == LOG
 
 
-async def test_new_page_is_held_with_the_one_whose_name_it_took(state: State) -> None:
+async def test_new_page_is_held_with_the_one_whose_name_it_took(copies: Copies) -> None:
     """The renamed one cannot get its new name, so this one cannot get the old one."""
-    copies = await agreed(state)
     copies.rename_here("log", "log-2024")
     copies.here.put("log", NEW)
     del copies.there.pages[Slug("log")]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, rested
 from tests.support.history import EDITED, PAGES, waiting, worked
 from wikisync.core.model import Slug
 from wikisync.sync.base.state import State
@@ -19,18 +19,21 @@ def put_older_copy(copies: Copies) -> None:
 
 async def pushed(state: State) -> Copies:
     """Three pages edited here and sent."""
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     for slug, text in EDITED.items():
         copies.here.put(slug, text)
     await copies.rest()
     return copies
 
 
+@pytest.fixture
+async def copies(state: State) -> Copies:
+    return await pushed(state)
+
+
 async def test_older_copy_of_the_folder_takes_nothing_back_unasked(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await pushed(state)
     put_older_copy(copies)
     for _ in range(4):
         await copies.cycle()
@@ -61,9 +64,8 @@ async def test_older_texts_go_to_the_wiki_or_the_newer_ones_come_back(
 
 
 async def test_what_the_wiki_edited_meanwhile_is_not_merged_with_an_older_copy(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await pushed(state)
     put_older_copy(copies)
     copies.there.put("page0", f"{EDITED['page0']}\nand more\n")
     await copies.cycle()
@@ -75,10 +77,9 @@ async def test_what_the_wiki_edited_meanwhile_is_not_merged_with_an_older_copy(
 
 @pytest.mark.parametrize("is_in_steps", [False, True])
 async def test_names_and_deletions_of_an_older_copy_are_part_of_it(
-    is_in_steps: bool, state: State
+    is_in_steps: bool, copies: Copies
 ) -> None:
     """Also those that come while its texts wait: rsync removes files last."""
-    copies = await pushed(state)
     copies.rename_here("page7", "page7b")
     copies.here.put("later", "made later\n")
     copies.here.put("older", "deleted long ago\n")
@@ -102,9 +103,8 @@ async def test_names_and_deletions_of_an_older_copy_are_part_of_it(
     assert copies.there.texts() == newest
 
 
-async def test_new_pages_are_no_part_of_an_older_copy(state: State) -> None:
+async def test_new_pages_are_no_part_of_an_older_copy(copies: Copies) -> None:
     """Refused with it, they would wait for another text for ever."""
-    copies = await pushed(state)
     put_older_copy(copies)
     copies.here.put("new", "new with it\n")
     await copies.cycle()
@@ -115,9 +115,8 @@ async def test_new_pages_are_no_part_of_an_older_copy(state: State) -> None:
 
 
 async def test_refused_a_page_gets_its_newer_name_and_keeps_a_new_text(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await pushed(state)
     copies.rename_here("page7", "page7b")
     await copies.rest()
     put_older_copy(copies)
@@ -129,8 +128,7 @@ async def test_refused_a_page_gets_its_newer_name_and_keeps_a_new_text(
     assert copies.texts()["page7b"] == "written on top of it\n"
 
 
-async def test_new_edits_go_on_while_an_older_copy_waits(state: State) -> None:
-    copies = await pushed(state)
+async def test_new_edits_go_on_while_an_older_copy_waits(copies: Copies) -> None:
     put_older_copy(copies)
     await copies.cycle()
     copies.here.put("page8", "edited here meanwhile\n")
@@ -145,9 +143,8 @@ async def test_new_edits_go_on_while_an_older_copy_waits(state: State) -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 async def test_a_few_texts_taken_back_by_hand_are_edits(
-    count: int, state: State
+    count: int, copies: Copies
 ) -> None:
-    copies = await pushed(state)
     back = {slug: PAGES[slug] for slug in list(EDITED)[:count]}
     for slug, text in back.items():
         copies.here.put(slug, text)
@@ -155,8 +152,7 @@ async def test_a_few_texts_taken_back_by_hand_are_edits(
     assert copies.texts() == {**PAGES, **EDITED, **back}
 
 
-async def test_texts_that_a_command_restored_are_edits(state: State) -> None:
-    copies = await pushed(state)
+async def test_texts_that_a_command_restored_are_edits(copies: Copies) -> None:
     put_older_copy(copies)
     for slug, text in EDITED.items():
         number = copies.known.remember_replaced(Slug(slug), text, PAGES[slug], 0.0)
@@ -165,8 +161,7 @@ async def test_texts_that_a_command_restored_are_edits(state: State) -> None:
     assert copies.texts() == PAGES
 
 
-async def test_undo_of_three_pages_is_asked_about_by_nobody(state: State) -> None:
-    copies = await pushed(state)
+async def test_undo_of_three_pages_is_asked_about_by_nobody(copies: Copies) -> None:
     sync = copies.known.last_sync()
     assert sync is not None
     here, there = (

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, rested
 from wikisync import errors
 from wikisync.core.model import Digest, Format, Page, Slug, digest_of
 from wikisync.sync.base.state import State
@@ -17,10 +17,9 @@ HOME = Slug("home")
 PAGES = {"home": "one\ntwo\nthree\n", "other": "other\n"}
 
 
-async def settled(state: State) -> Copies:
-    copies = Copies(state, PAGES)
-    await copies.rest()
-    return copies
+@pytest.fixture
+async def copies(state: State) -> Copies:
+    return await rested(state, PAGES)
 
 
 def answering(copies: Copies, change: dict[str, str]) -> None:
@@ -45,8 +44,7 @@ def failing(copies: Copies, operation: str, error: errors.RemoteError) -> None:
     copies.there.before = before
 
 
-async def test_an_edit_goes_to_the_wiki_once(state: State) -> None:
-    copies = await settled(state)
+async def test_an_edit_goes_to_the_wiki_once(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     await copies.rest()
     assert copies.there.changes == ["write home"]
@@ -54,10 +52,9 @@ async def test_an_edit_goes_to_the_wiki_once(state: State) -> None:
 
 
 async def test_the_next_text_is_on_its_way_before_an_answer_is_noted(
-    state: State, monkeypatch: pytest.MonkeyPatch
+    copies: Copies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The service need not wait while the base is written."""
-    copies = await settled(state)
     write, turn = copies.there.write, asyncio.Lock()
     sent: list[Slug] = []
     noted: list[bool] = []
@@ -81,10 +78,9 @@ async def test_the_next_text_is_on_its_way_before_an_answer_is_noted(
 
 
 async def test_a_page_that_changed_since_the_scan_is_not_overwritten(
-    state: State,
+    copies: Copies,
 ) -> None:
     """The read before the write: the plan was made on another text."""
-    copies = await settled(state)
     copies.here.put("home", "one, here\ntwo\nthree\n")
 
     async def before(entry: str) -> None:
@@ -104,10 +100,9 @@ async def test_a_page_that_changed_since_the_scan_is_not_overwritten(
     "change", [{"\r\n": "\n"}, {"e\u0301": "é"}], ids=["line ends", "letters"]
 )
 async def test_what_the_service_makes_of_a_text_is_no_edit(
-    state: State, change: dict[str, str]
+    copies: Copies, change: dict[str, str]
 ) -> None:
     """Both digests are noted, so nothing is sent or pulled for it again."""
-    copies = await settled(state)
     answering(copies, change)
     copies.here.put("home", "cafe\u0301\r\nedited\r\n")
     await copies.rest()
@@ -116,17 +111,15 @@ async def test_what_the_service_makes_of_a_text_is_no_edit(
     assert copies.here.changes == []
 
 
-async def test_another_text_in_the_answer_is_somebodys_edit(state: State) -> None:
+async def test_another_text_in_the_answer_is_somebodys_edit(copies: Copies) -> None:
     """It is pulled, not taken for what was agreed on."""
-    copies = await settled(state)
     answering(copies, {"edited": "edited, and corrected on the way"})
     copies.here.put("home", "edited\n")
     await copies.rest()
     assert copies.texts()["home"] == "edited, and corrected on the way\n"
 
 
-async def test_a_page_gets_the_name_that_the_service_gives(state: State) -> None:
-    copies = await settled(state)
+async def test_a_page_gets_the_name_that_the_service_gives(copies: Copies) -> None:
     copies.there.renames = {Slug("My Page"): Slug("My-Page")}
     copies.here.put("My Page", "new\n")
     await copies.rest()
@@ -135,8 +128,7 @@ async def test_a_page_gets_the_name_that_the_service_gives(state: State) -> None
     assert copies.known.aliases() == {Slug("My Page"): Slug("My-Page")}
 
 
-async def test_a_refused_page_waits_and_the_others_go_on(state: State) -> None:
-    copies = await settled(state)
+async def test_a_refused_page_waits_and_the_others_go_on(copies: Copies) -> None:
     copies.here.put("home", "too long\n")
     copies.here.put("other", "fine\n")
     failing(copies, "write home", errors.Rejected("the page is too large"))
@@ -154,8 +146,9 @@ async def test_a_rename_that_is_refused_is_told_once_and_keeps_nothing_back(
     state: State,
 ) -> None:
     """Edits of the page did not arrive, and no other page was removed."""
-    copies = Copies(state, {"home": "one\n", "home/below": "two\n", "other": "three\n"})
-    await copies.rest()
+    copies = await rested(
+        state, {"home": "one\n", "home/below": "two\n", "other": "three\n"}
+    )
     copies.rename_here("home", "Start")
     copies.rename_here("home/below", "Start/below")
     copies.here.remove("other")
@@ -173,8 +166,7 @@ async def test_a_rename_that_is_refused_is_told_once_and_keeps_nothing_back(
     assert copies.here.texts() == {"Start": "edited\n", "Start/below": "edited, too\n"}
 
 
-async def test_a_refused_page_is_sent_again_when_it_is_another(state: State) -> None:
-    copies = await settled(state)
+async def test_a_refused_page_is_sent_again_when_it_is_another(copies: Copies) -> None:
     copies.here.put("home", "too long\n")
     failing(copies, "write home", errors.Rejected("the page is too large"))
     await copies.cycle()
@@ -184,9 +176,8 @@ async def test_a_refused_page_is_sent_again_when_it_is_another(state: State) -> 
     assert copies.texts()["home"] == "short\n"
 
 
-async def test_a_refusal_is_forgotten_after_an_hour(state: State) -> None:
+async def test_a_refusal_is_forgotten_after_an_hour(copies: Copies) -> None:
     """The service may have changed its mind, or its limits."""
-    copies = await settled(state)
     copies.here.put("home", "too long\n")
     failing(copies, "write home", errors.Rejected("the page is too large"))
     await copies.cycle()
@@ -196,8 +187,7 @@ async def test_a_refusal_is_forgotten_after_an_hour(state: State) -> None:
     assert copies.texts()["home"] == "too long\n"
 
 
-async def test_a_refused_page_is_sent_again_for_who_asks(state: State) -> None:
-    copies = await settled(state)
+async def test_a_refused_page_is_sent_again_for_who_asks(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     failing(
         copies, "write home", errors.PermissionDenied("this token may not change it")
@@ -208,8 +198,7 @@ async def test_a_refused_page_is_sent_again_for_who_asks(state: State) -> None:
     assert copies.there.texts()["home"] == "edited\n"
 
 
-async def test_a_revoked_token_ends_the_cycle(state: State) -> None:
-    copies = await settled(state)
+async def test_a_revoked_token_ends_the_cycle(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     failing(copies, "write home", errors.AuthenticationFailed("the token was revoked"))
     with pytest.raises(errors.AuthenticationFailed):
@@ -218,9 +207,8 @@ async def test_a_revoked_token_ends_the_cycle(state: State) -> None:
 
 
 async def test_one_page_without_an_answer_does_not_stop_the_others(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.here.put("home", "edited\n")
     copies.here.put("other", "fine\n")
     failing(copies, "write home", errors.Unavailable("no answer"))
@@ -233,8 +221,7 @@ async def test_a_service_that_answers_no_page_is_not_asked_for_each(
     state: State,
 ) -> None:
     pages = {f"page-{number}": "text\n" for number in range(8)}
-    copies = Copies(state, pages)
-    await copies.rest()
+    copies = await rested(state, pages)
     for slug in pages:
         copies.here.put(slug, "edited\n")
     tried = []
@@ -251,8 +238,7 @@ async def test_a_service_that_answers_no_page_is_not_asked_for_each(
     assert UNAVAILABLE_MAX <= len(tried) < UNAVAILABLE_MAX + SENDS_MAX
 
 
-async def test_a_text_with_a_marker_line_is_never_sent(state: State) -> None:
-    copies = await settled(state)
+async def test_a_text_with_a_marker_line_is_never_sent(copies: Copies) -> None:
     text = "%%%% wikisync conflict 1 of 1: here %%%%\nmine\n"
     copies.here.put("home", text)
     copies.here.put("fresh", text)
@@ -265,9 +251,8 @@ async def test_a_text_with_a_marker_line_is_never_sent(state: State) -> None:
 
 
 async def test_a_removed_page_is_in_the_trash_before_it_is_removed(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.here.remove("home")
     await copies.rest()
     assert copies.texts() == {"other": "other\n"}
@@ -276,8 +261,7 @@ async def test_a_removed_page_is_in_the_trash_before_it_is_removed(
     ]
 
 
-async def test_an_edit_on_the_wiki_beats_a_removal_here(state: State) -> None:
-    copies = await settled(state)
+async def test_an_edit_on_the_wiki_beats_a_removal_here(copies: Copies) -> None:
     copies.here.remove("home")
     await copies.cycle()
     copies.there.put("home", "edited there\n")
@@ -295,8 +279,7 @@ async def test_the_format_is_sent_with_every_edit(state: State) -> None:
     assert copies.there.pages[HOME].format is Format.ASCIIDOC
 
 
-async def test_a_format_that_the_service_changes_is_told(state: State) -> None:
-    copies = await settled(state)
+async def test_a_format_that_the_service_changes_is_told(copies: Copies) -> None:
     write = copies.there.write
 
     async def as_markdown(page: Page, *, expected: object) -> Page:
@@ -309,8 +292,7 @@ async def test_a_format_that_the_service_changes_is_told(state: State) -> None:
     assert [one.code for one in result.problems] == ["format-changed"]
 
 
-async def test_the_worst_window_is_kept(state: State) -> None:
-    copies = await settled(state)
+async def test_the_worst_window_is_kept(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     copies.there.last_window_s = 0.25
     await copies.cycle()
@@ -321,9 +303,8 @@ async def test_the_worst_window_is_kept(state: State) -> None:
     assert (health.worst_window_s, health.worst_window_slug) == (0.25, HOME)
 
 
-async def test_a_text_that_something_changes_back_is_held(state: State) -> None:
+async def test_a_text_that_something_changes_back_is_held(copies: Copies) -> None:
     """Four times the same text, and each time it was another one afterwards."""
-    copies = await settled(state)
     for _ in range(5):
         copies.here.put("home", "mine\n")
         await copies.cycle()
@@ -337,10 +318,9 @@ async def test_a_text_that_something_changes_back_is_held(state: State) -> None:
 
 
 async def test_a_page_whose_times_two_machines_write_in_turn_is_held(
-    state: State,
+    copies: Copies,
 ) -> None:
     """Editors that write the time of a change at each pull would go on for ever."""
-    copies = await settled(state)
 
     def page(minute: int, text: str = "text") -> str:
         return f"---\nupdated: 2026-01-02T10:{minute:02}:00Z\n---\n{text}\n"
@@ -362,9 +342,8 @@ async def test_a_page_whose_times_two_machines_write_in_turn_is_held(
 
 
 async def test_a_text_that_its_writer_takes_back_and_saves_again_is_sent(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     for _ in range(10):
         for text in ("with a line\n", PAGES["home"]):
             copies.here.put("home", text)
@@ -374,10 +353,9 @@ async def test_a_text_that_its_writer_takes_back_and_saves_again_is_sent(
 
 
 async def test_a_removal_that_is_refused_is_held_and_its_text_kept_once(
-    state: State,
+    copies: Copies,
 ) -> None:
     """A try at every cycle would fill the trash and push other texts out of it."""
-    copies = await settled(state)
     copies.here.remove("home")
     failing(copies, "delete home", errors.PermissionDenied("this role may not delete"))
     await copies.rest()

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, rested
 from tests.support.history import (
     EDITED,
     NEW,
@@ -22,6 +22,11 @@ from wikisync.sync.base.agreements import EARLIER_MAX
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
 from wikisync.sync.decide.safety import BatchKind, Decision
+
+
+@pytest.fixture
+async def copies(state: State) -> Told:
+    return await told(state)
 
 
 def rewind(copies: Copies) -> None:
@@ -133,8 +138,7 @@ async def test_a_page_of_another_wiki_has_texts_of_its_own(state: State) -> None
 
 
 async def test_so_many_earlier_texts_of_a_page_are_known(state: State) -> None:
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     for turn in range(EARLIER_MAX + 5):
         copies.here.put("page0", f"turn {turn}\n")
         await copies.cycle()
@@ -151,9 +155,8 @@ async def test_one_page_pushed_over_by_force_is_held(state: State) -> None:
     assert (batch.kind, len(batch.members)) == (BatchKind.REWOUND, 1)
 
 
-async def test_so_is_one_below_a_page_that_is_renamed_here(state: State) -> None:
+async def test_so_is_one_below_a_page_that_is_renamed_here(copies: Told) -> None:
     """The plan has it under the name that it only gets with its parent's rename."""
-    copies = await told(state)
     copies.there.put("guide", "a guide\n")
     copies.there.put("guide/first", "older\n")
     await copies.rest()
@@ -171,17 +174,15 @@ async def test_so_is_one_below_a_page_that_is_renamed_here(state: State) -> None
     assert batch.kind is BatchKind.REWOUND
 
 
-async def test_one_page_that_a_person_reverts_is_not(state: State) -> None:
-    copies = await told(state)
+async def test_one_page_that_a_person_reverts_is_not(copies: Told) -> None:
     copies.commit()
     copies.there.put("page0", PAGES["page0"])
     await copies.rest()
     assert copies.texts() == PAGES
 
 
-async def test_nor_are_many_pages_that_a_person_reverts(state: State) -> None:
+async def test_nor_are_many_pages_that_a_person_reverts(copies: Told) -> None:
     """An undo in another folder may take back a hundred of them."""
-    copies = await told(state)
     for slug, text in EDITED.items():
         copies.there.put(slug, text)
     copies.commit()
@@ -195,10 +196,9 @@ async def test_nor_are_many_pages_that_a_person_reverts(state: State) -> None:
 
 
 async def test_a_page_that_clashes_with_the_older_text_is_held_whole(
-    state: State,
+    copies: Told,
 ) -> None:
     """A conflict file would take the wiki's removals for edits."""
-    copies = await told(state)
     force(copies)
     mine = EDITED["page0"].replace("a day", "two days")
     copies.here.put("page0", mine)
@@ -210,8 +210,7 @@ async def test_a_page_that_clashes_with_the_older_text_is_held_whole(
     assert copies.texts()["page0"] == mine
 
 
-async def test_a_conflict_that_waits_asks_once(state: State) -> None:
-    copies = await told(state)
+async def test_a_conflict_that_waits_asks_once(copies: Told) -> None:
     copies.commit()
     copies.here.put("page1", "mine\n")
     copies.there.put("page1", "theirs\n")
@@ -222,17 +221,15 @@ async def test_a_conflict_that_waits_asks_once(state: State) -> None:
     assert copies.asked() == []
 
 
-async def test_a_text_that_was_never_seen_here_is_held_too(state: State) -> None:
+async def test_a_text_that_was_never_seen_here_is_held_too(copies: Told) -> None:
     """A backup may be from between two syncs."""
-    copies = await told(state)
     copies.there.commits[-1:] = ["forced"]
     copies.there.put("page0", "a text of before\n")
     await copies.rest()
     assert waiting(copies)
 
 
-async def test_a_page_that_the_history_lacks_is_held(state: State) -> None:
-    copies = await told(state)
+async def test_a_page_that_the_history_lacks_is_held(copies: Told) -> None:
     copies.here.put("fresh", "made today\n")
     await copies.cycle()
     del copies.there.pages[Slug("fresh")]
@@ -369,8 +366,7 @@ async def test_pages_that_go_with_the_wiki_are_kept_for_good(state: State) -> No
 
 
 async def test_following_asks_once_however_many_pages_go(state: State) -> None:
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     many = {f"new{number}": f"{number}\n" for number in range(8)}
     for slug, text in {**EDITED, **many}.items():
         copies.here.put(slug, text)
@@ -400,8 +396,7 @@ async def test_without_any_history_a_revert_is_an_edit_as_ever(state: State) -> 
     assert copies.asked() == ["head"]
 
 
-async def test_a_sync_with_nothing_to_do_asks_nothing(state: State) -> None:
-    copies = await told(state)
+async def test_a_sync_with_nothing_to_do_asks_nothing(copies: Told) -> None:
     copies.asked()
     await copies.cycle()
     assert copies.asked() == []
@@ -417,8 +412,7 @@ async def test_the_first_sync_asks_once_also_where_nothing_is_told(
     assert copies.asked() == []
 
 
-async def test_a_sync_that_pulls_asks_twice(state: State) -> None:
-    copies = await told(state)
+async def test_a_sync_that_pulls_asks_twice(copies: Told) -> None:
     copies.asked()
     copies.commit()
     copies.there.put("page1", "edited\n")
@@ -426,8 +420,7 @@ async def test_a_sync_that_pulls_asks_twice(state: State) -> None:
     assert copies.asked() == ["head", "follows"]
 
 
-async def test_a_sync_that_pushes_asks_once(state: State) -> None:
-    copies = await told(state)
+async def test_a_sync_that_pushes_asks_once(copies: Told) -> None:
     copies.asked()
     copies.here.put("page1", "edited\n")
     await copies.cycle()
@@ -436,10 +429,9 @@ async def test_a_sync_that_pushes_asks_once(state: State) -> None:
 
 @pytest.mark.parametrize("is_back", [False, True])
 async def test_a_save_put_on_a_wiki_that_went_back_hides_nothing(
-    state: State, monkeypatch: pytest.MonkeyPatch, *, is_back: bool
+    copies: Told, monkeypatch: pytest.MonkeyPatch, *, is_back: bool
 ) -> None:
     """As after an outage in which a backup was restored and the saves waited."""
-    copies = await told(state)
     seen = await copies.there.snapshot()
     copies.asked()
     if is_back:

@@ -13,6 +13,11 @@ from wikisync.sync.decide.safety import BatchKind, Decision
 from wikisync.sync.run.parts import CycleOptions
 
 
+@pytest.fixture
+async def copies(state: State) -> history.Told:
+    return await history.told(state)
+
+
 def make_wait(copies: history.Told, kind: str) -> None:
     """The page is open in an editor, or its new name is another page's."""
     if kind == "open":
@@ -70,10 +75,9 @@ async def let_go(copies: history.Told) -> None:
 
 @pytest.mark.parametrize("open_s", [0.0, 600.0])
 async def test_so_is_a_page_that_is_gone_there_and_open_here(
-    open_s: float, state: State
+    open_s: float, copies: history.Told
 ) -> None:
     """Closed, it would be removed here."""
-    copies = await history.told(state)
     copies.there.put("fresh", "made today\n")
     copies.commit()
     await copies.rest()
@@ -116,10 +120,9 @@ async def test_a_page_that_waits_is_part_of_what_is_held(
 
 
 async def test_so_is_one_that_was_renamed_on_both_sides_and_is_open_here(
-    state: State,
+    copies: history.Told,
 ) -> None:
     """Its file has neither the name that is known nor the one that it gets."""
-    copies = await history.told(state)
     copies.there.identities[Slug("page1")] = "1"
     copies.there.put("page1", "newer\n")
     copies.commit()
@@ -260,10 +263,9 @@ async def test_refused_its_older_text_is_agreed_on_under_the_name_that_it_gets(
 
 @WAITS
 async def test_a_page_that_waits_is_asked_about_until_the_history_is_known(
-    kind: str, state: State
+    kind: str, copies: history.Told
 ) -> None:
     """A commit that the service names later is not noted without a question."""
-    copies = await history.told(state)
     copies.there.put("page1", "newer\n")
     copies.commit()
     await copies.rest()
@@ -304,9 +306,8 @@ async def test_approved_it_follows_the_wiki_once_it_can(
 
 @WAITS
 async def test_a_page_that_waits_and_was_edited_on_the_wiki_is_no_sign(
-    kind: str, state: State
+    kind: str, copies: history.Told
 ) -> None:
-    copies = await history.told(state)
     copies.there.put("page1", "edited there\n")
     copies.there.put("taken", "another page\n")
     copies.commit()
@@ -411,10 +412,9 @@ async def test_so_is_one_whose_earlier_name_another_file_has(state: State) -> No
 
 
 async def test_a_conflict_with_an_older_text_is_not_merged_while_others_wait(
-    state: State,
+    copies: history.Told,
 ) -> None:
     """What else was taken back in the page would go here with the merge."""
-    copies = await history.told(state)
     start = "# a\n\none\n\n# b\n\ntwo\n"
     newest = "# a\n\none more\n\n# b\n\ntwo\n\n# c\n\nnew work\n"
     before = {**history.PAGES, "page8": start}

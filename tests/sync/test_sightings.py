@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from tests.support.copies import Copies
+import pytest
+
+from tests.support.copies import Copies, rested
 from tests.support.pair import paired
 from wikisync.core.model import Slug, digest_of
 from wikisync.errors import NotFound, Unavailable
@@ -16,10 +18,9 @@ HOME = Slug("home")
 PAGES = {"home": "one\n", "other": "other\n", "third": "third\n"}
 
 
-async def settled(state: State) -> Copies:
-    copies = Copies(state, PAGES)
-    await copies.rest()
-    return copies
+@pytest.fixture
+async def copies(state: State) -> Copies:
+    return await rested(state, PAGES)
 
 
 def test_each_scan_counts_and_the_first_one_is_remembered() -> None:
@@ -38,8 +39,7 @@ def test_time_without_scans_is_not_certain() -> None:
     assert not is_certain(Sighting(2, 0.0, 3600.0), 3, 60.0)
 
 
-async def test_a_page_gone_from_the_wiki_goes_at_the_third_scan(state: State) -> None:
-    copies = await settled(state)
+async def test_a_page_gone_from_the_wiki_goes_at_the_third_scan(copies: Copies) -> None:
     copies.there.remove("home")
     first, second, third = [await copies.cycle() for _ in range(3)]
     assert (first.removed, second.removed, third.removed) == (0, 0, 1)
@@ -47,15 +47,13 @@ async def test_a_page_gone_from_the_wiki_goes_at_the_third_scan(state: State) ->
     assert [text for _, text, _ in copies.here.trash] == ["one\n"]
 
 
-async def test_a_page_gone_here_goes_at_the_second_scan(state: State) -> None:
-    copies = await settled(state)
+async def test_a_page_gone_here_goes_at_the_second_scan(copies: Copies) -> None:
     copies.here.remove("home")
     first, second = [await copies.cycle() for _ in range(2)]
     assert (first.removed, second.removed) == (0, 1)
 
 
-async def test_quick_scans_remove_nothing(state: State) -> None:
-    copies = await settled(state)
+async def test_quick_scans_remove_nothing(copies: Copies) -> None:
     copies.there.remove("home")
     for _ in range(8):
         copies.now -= 30.0  # a second from look to look
@@ -63,8 +61,7 @@ async def test_quick_scans_remove_nothing(state: State) -> None:
     assert "home" in copies.here.texts()
 
 
-async def test_a_page_that_comes_back_is_counted_anew(state: State) -> None:
-    copies = await settled(state)
+async def test_a_page_that_comes_back_is_counted_anew(copies: Copies) -> None:
     copies.there.remove("home")
     await copies.cycle()
     await copies.cycle()
@@ -76,10 +73,9 @@ async def test_a_page_that_comes_back_is_counted_anew(state: State) -> None:
 
 
 async def test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays(
-    state: State,
+    copies: Copies,
 ) -> None:
     """Half of a list looks like deletions."""
-    copies = await settled(state)
     page = copies.there.pages[HOME]
     snapshot = copies.there.snapshot
 
@@ -96,9 +92,8 @@ async def test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays(
     assert copies.here.changes == []
 
 
-async def test_a_wiki_that_denies_everything_is_not_believed(state: State) -> None:
+async def test_a_wiki_that_denies_everything_is_not_believed(copies: Copies) -> None:
     """The control read: a page on the list must answer."""
-    copies = await settled(state)
     copies.there.remove("home")
 
     async def before(entry: str) -> None:
@@ -111,8 +106,7 @@ async def test_a_wiki_that_denies_everything_is_not_believed(state: State) -> No
     assert copies.here.changes == []
 
 
-async def test_no_answer_is_no_denial(state: State) -> None:
-    copies = await settled(state)
+async def test_no_answer_is_no_denial(copies: Copies) -> None:
     copies.there.remove("home")
 
     async def before(entry: str) -> None:
@@ -125,8 +119,7 @@ async def test_no_answer_is_no_denial(state: State) -> None:
     assert copies.here.changes == []
 
 
-async def test_an_incomplete_scan_counts_for_nothing(state: State) -> None:
-    copies = await settled(state)
+async def test_an_incomplete_scan_counts_for_nothing(copies: Copies) -> None:
     copies.there.remove("home")
     copies.there.is_complete = False
     for _ in range(6):
@@ -135,8 +128,7 @@ async def test_an_incomplete_scan_counts_for_nothing(state: State) -> None:
     assert copies.known.sightings(Side.REMOTE) == {}
 
 
-async def test_a_scan_a_part_of_the_folder_counts_for_nothing(state: State) -> None:
-    copies = await settled(state)
+async def test_a_scan_a_part_of_the_folder_counts_for_nothing(copies: Copies) -> None:
     copies.here.remove("home")
     copies.here.is_complete = False
     for _ in range(4):
@@ -144,17 +136,15 @@ async def test_a_scan_a_part_of_the_folder_counts_for_nothing(state: State) -> N
     assert copies.there.changes == []
 
 
-async def test_an_ignored_page_is_deleted_nowhere(state: State) -> None:
+async def test_an_ignored_page_is_deleted_nowhere(copies: Copies) -> None:
     """Its file is gone from the look, not from the disk."""
-    copies = await settled(state)
     copies.here.remove("home")
     copies.here.ignored = frozenset({HOME})
     await copies.rest()
     assert "home" in copies.there.texts()
 
 
-async def test_nothing_is_removed_in_a_cycle_with_an_error(state: State) -> None:
-    copies = await settled(state)
+async def test_nothing_is_removed_in_a_cycle_with_an_error(copies: Copies) -> None:
     at_once = CycleOptions(
         patience=Patience(
             remote_scans=1, remote_span_s=0.0, local_scans=1, local_span_s=0.0
@@ -175,8 +165,7 @@ async def test_nothing_is_removed_in_a_cycle_with_an_error(state: State) -> None
     assert (await copies.cycle(at_once)).removed == 1
 
 
-async def test_an_edit_here_beats_a_removal_on_the_wiki(state: State) -> None:
-    copies = await settled(state)
+async def test_an_edit_here_beats_a_removal_on_the_wiki(copies: Copies) -> None:
     copies.there.remove("home")
     await copies.cycle()
     copies.here.put("home", "edited\n")
@@ -185,10 +174,9 @@ async def test_an_edit_here_beats_a_removal_on_the_wiki(state: State) -> None:
 
 
 async def test_a_page_that_may_be_a_new_one_that_cannot_be_read_stays(
-    state: State,
+    copies: Copies,
 ) -> None:
     """It was renamed, and saved in another encoding, between two looks."""
-    copies = await settled(state)
     await copies.here.move(HOME, Slug("start"), expected=digest_of("one\n"))
     copies.here.unreadable = frozenset({Slug("start")})
     for _ in range(4):
@@ -204,9 +192,8 @@ async def test_a_page_that_may_be_a_new_one_that_cannot_be_read_stays(
 
 
 async def test_so_does_one_that_the_wiki_s_list_lacked_at_that_scan(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     await copies.here.move(HOME, Slug("start"), expected=digest_of("one\n"))
     copies.here.unreadable = frozenset({Slug("start")})
     page = copies.there.pages.pop(HOME)
@@ -222,9 +209,8 @@ async def test_so_does_one_that_the_wiki_s_list_lacked_at_that_scan(
 
 
 async def test_a_page_renamed_on_the_wiki_to_what_cannot_be_read_stays_here(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.there.remove("home")
     copies.there.put("start", "one\n")
     copies.there.unreadable = frozenset({Slug("start")})
@@ -237,9 +223,8 @@ async def test_a_page_renamed_on_the_wiki_to_what_cannot_be_read_stays_here(
 
 
 async def test_a_page_that_could_not_be_read_before_keeps_no_removal_back(
-    state: State,
+    copies: Copies,
 ) -> None:
-    copies = await settled(state)
     copies.here.put("strange", "strange\n")
     copies.here.unreadable = frozenset({Slug("strange")})
     await copies.cycle()

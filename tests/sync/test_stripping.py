@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.copies import Copies
+from tests.support.copies import rested
 from tests.support.pair import paired
 from tests.support.quirks import Quirk
 from wikisync.core.model import Digest, Format, Page
@@ -18,8 +18,7 @@ MARKDOWN = frozenset({Format.MARKDOWN})
 
 async def test_front_matter_removed_on_the_wiki_is_removed_here(state: State) -> None:
     """Also where no other page has any: nothing tells of a service that strips it."""
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     copies.there.put("notes", "# Notes\n")
     await copies.rest()
     assert copies.texts()["notes"] == "# Notes\n"
@@ -29,8 +28,7 @@ async def test_front_matter_removed_on_the_wiki_is_removed_here(state: State) ->
 async def test_front_matter_removed_on_the_wiki_stays_removed_with_the_next_edit(
     state: State,
 ) -> None:
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     copies.there.put("notes", "# Notes\n")
     await copies.rest()
     copies.here.put("notes", "# Notes\n\nmore\n")
@@ -75,8 +73,7 @@ async def test_a_page_that_shows_its_own_proves_that_it_no_longer_strips(
 
 
 async def test_a_new_page_that_shows_its_own_proves_it_too(state: State) -> None:
-    copies = Copies(state, {"plain": "# Plain\n"})
-    await copies.rest()
+    copies = await rested(state, {"plain": "# Plain\n"})
     known = Capabilities(strips_front_matter_of=MARKDOWN)
     copies.known.remember(capabilities=known)
     copies.there.put("notes", PAGES["notes"])
@@ -88,8 +85,7 @@ async def test_one_answer_without_it_is_no_proof(
     state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may show the edit of somebody else, so the page is read once more."""
-    copies = Copies(state, {"notes": "# Notes\n"})
-    await copies.rest()
+    copies = await rested(state, {"notes": "# Notes\n"})
     write = copies.there.write
 
     async def answer_without(page: Page, *, expected: Digest | None) -> Page:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.copies import OWNER, Copies, Died
+from tests.support.copies import OWNER, Copies, Died, rested
 from wikisync.core.model import Digest, Format, Slug
 from wikisync.errors import Unavailable
 from wikisync.sync.base.history import Step
@@ -39,13 +39,17 @@ async def undo(copies: Copies) -> dict[str, str]:
 
 
 async def in_sync(state: State) -> Copies:
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     # what has changed once is known by more than its name
     for text in ("another guide\n", PAGES["guide"]):
         copies.here.put("guide", text)
         await copies.rest()
     return copies
+
+
+@pytest.fixture
+async def copies(state: State) -> Copies:
+    return await in_sync(state)
 
 
 def edit_here(copies: Copies) -> None:
@@ -127,9 +131,8 @@ CHANGES: list[Change] = [
 
 @pytest.mark.parametrize("change", CHANGES)
 async def test_an_undo_is_taken_back_by_the_next_one(
-    change: Change, state: State
+    change: Change, copies: Copies
 ) -> None:
-    copies = await in_sync(state)
     change(copies)
     await copies.rest()
     after = copies.texts()
@@ -142,8 +145,7 @@ async def test_an_undo_is_taken_back_by_the_next_one(
         assert (await copies.cycle()).is_quiet
 
 
-async def test_a_format_comes_back_too(state: State) -> None:
-    copies = await in_sync(state)
+async def test_a_format_comes_back_too(copies: Copies) -> None:
     format_here(copies)
     await copies.rest()
     await undo(copies)
@@ -152,9 +154,8 @@ async def test_a_format_comes_back_too(state: State) -> None:
 
 @pytest.mark.parametrize("change", [edit_here, edit_there])
 async def test_a_text_that_was_taken_back_can_be_saved_again(
-    change: Change, state: State
+    change: Change, copies: Copies
 ) -> None:
-    copies = await in_sync(state)
     change(copies)
     await copies.rest()
     text = copies.texts()["home"]
@@ -164,9 +165,8 @@ async def test_a_text_that_was_taken_back_can_be_saved_again(
     assert copies.texts()["home"] == text
 
 
-async def test_of_a_merge_the_wikis_text_stays(state: State) -> None:
+async def test_of_a_merge_the_wikis_text_stays(copies: Copies) -> None:
     """It was there before this sync; what was saved here is kept."""
-    copies = await in_sync(state)
     edit_here(copies)
     edit_there(copies)
     mine, theirs = copies.here.texts()["home"], copies.there.texts()["home"]
@@ -180,8 +180,7 @@ async def test_of_a_merge_the_wikis_text_stays(state: State) -> None:
     assert copies.texts()["home"] == merged
 
 
-async def test_of_a_settled_conflict_the_wikis_text_stays(state: State) -> None:
-    copies = await in_sync(state)
+async def test_of_a_settled_conflict_the_wikis_text_stays(copies: Copies) -> None:
     copies.here.put("guide", "mine\n")
     copies.there.put("guide", "theirs\n")
     await copies.rest()
@@ -193,8 +192,9 @@ async def test_of_a_settled_conflict_the_wikis_text_stays(state: State) -> None:
     assert copies.here.conflicts == {}
 
 
-async def test_no_safety_stop_asks_about_what_a_person_takes_back(state: State) -> None:
-    copies = await in_sync(state)
+async def test_no_safety_stop_asks_about_what_a_person_takes_back(
+    copies: Copies,
+) -> None:
     create_there(copies)
     await copies.rest()
     await undo(copies)
@@ -209,8 +209,7 @@ async def test_no_safety_stop_asks_about_what_a_person_takes_back(state: State) 
 
 
 @pytest.mark.parametrize("is_here", [True, False])
-async def test_a_newer_edit_stays_and_is_named(is_here: bool, state: State) -> None:
-    copies = await in_sync(state)
+async def test_a_newer_edit_stays_and_is_named(is_here: bool, copies: Copies) -> None:
     edit_there(copies)
     copies.there.put("guide", "other\n")
     await copies.rest()
@@ -224,10 +223,9 @@ async def test_a_newer_edit_stays_and_is_named(is_here: bool, state: State) -> N
 
 @pytest.mark.parametrize("is_here", [True, False])
 async def test_so_does_one_that_is_carried_over_before_the_undo_is_done(
-    is_here: bool, state: State
+    is_here: bool, copies: Copies
 ) -> None:
     """A rename takes two cycles, and the edit is agreed on after the first one."""
-    copies = await in_sync(state)
     all_at_once(copies)
     await copies.rest()
     side = copies.here if is_here else copies.there
@@ -243,8 +241,7 @@ async def test_so_does_one_that_is_carried_over_before_the_undo_is_done(
     }
 
 
-async def test_a_page_made_anew_stays_and_is_named(state: State) -> None:
-    copies = await in_sync(state)
+async def test_a_page_made_anew_stays_and_is_named(copies: Copies) -> None:
     delete_here(copies)
     await copies.rest()
     copies.there.put("guide", "another guide\n")
@@ -254,8 +251,7 @@ async def test_a_page_made_anew_stays_and_is_named(state: State) -> None:
     assert copies.texts()["guide"] == "another guide\n"
 
 
-async def test_a_name_that_another_page_has_stays_with_it(state: State) -> None:
-    copies = await in_sync(state)
+async def test_a_name_that_another_page_has_stays_with_it(copies: Copies) -> None:
     rename_here(copies)
     await copies.rest()
     copies.here.put("guide", "another guide\n")
@@ -265,8 +261,7 @@ async def test_a_name_that_another_page_has_stays_with_it(state: State) -> None:
     assert copies.texts()["manual"] == PAGES["guide"]
 
 
-async def test_an_open_page_stays_and_is_named(state: State) -> None:
-    copies = await in_sync(state)
+async def test_an_open_page_stays_and_is_named(copies: Copies) -> None:
     edit_there(copies)
     await copies.rest()
     copies.here.busy = {Slug("home"): "vim"}
@@ -284,8 +279,7 @@ def steps(copies: Copies) -> set[tuple[str, str]]:
 
 async def test_pages_that_both_sides_had_are_no_steps(state: State) -> None:
     """Or an undo of the first sync would empty both sides."""
-    copies = Copies(state, PAGES)
-    await copies.rest()
+    copies = await rested(state, PAGES)
     assert steps(copies) == set()
     for copy in (copies.here, copies.there):
         copy.put("both", "the same\n")
@@ -307,8 +301,7 @@ async def test_what_a_first_sync_carries_over_is_no_step(state: State) -> None:
     assert steps(copies) == {("", slug) for slug in MANY}
 
 
-async def test_a_sync_with_nothing_to_do_is_not_the_last_one(state: State) -> None:
-    copies = await in_sync(state)
+async def test_a_sync_with_nothing_to_do_is_not_the_last_one(copies: Copies) -> None:
     edit_there(copies)
     await copies.rest()
     for _ in range(3):
@@ -316,8 +309,7 @@ async def test_a_sync_with_nothing_to_do_is_not_the_last_one(state: State) -> No
     assert steps(copies) == {("home", "home")}
 
 
-async def test_each_sync_is_taken_back_by_itself(state: State) -> None:
-    copies = await in_sync(state)
+async def test_each_sync_is_taken_back_by_itself(copies: Copies) -> None:
     edit_there(copies)
     await copies.rest()
     before = copies.texts()
@@ -328,9 +320,8 @@ async def test_each_sync_is_taken_back_by_itself(state: State) -> None:
     assert copies.texts() == before
 
 
-async def test_a_deletion_is_of_the_sync_that_removes_the_page(state: State) -> None:
+async def test_a_deletion_is_of_the_sync_that_removes_the_page(copies: Copies) -> None:
     """While it waits, other syncs end: an undo takes none of their edits back."""
-    copies = await in_sync(state)
     delete_here(copies)
     copies.there.put("home", "from a colleague\n")
     assert (await copies.cycle()).next_scan_s is not None
@@ -343,8 +334,7 @@ async def test_a_deletion_is_of_the_sync_that_removes_the_page(state: State) -> 
     assert copies.texts() == {**before, "home": "from a colleague\n"}
 
 
-async def test_a_run_that_waits_for_a_deletion_is_one_sync(state: State) -> None:
-    copies = await in_sync(state)
+async def test_a_run_that_waits_for_a_deletion_is_one_sync(copies: Copies) -> None:
     delete_here(copies)
     edit_there(copies)
     await copies.cycle(CycleOptions(waits=True))
@@ -352,9 +342,8 @@ async def test_a_run_that_waits_for_a_deletion_is_one_sync(state: State) -> None
     assert steps(copies) == {("home", "home"), ("guide", "")}
 
 
-async def test_a_cycle_that_fails_ends_its_sync(state: State) -> None:
+async def test_a_cycle_that_fails_ends_its_sync(copies: Copies) -> None:
     """What comes after an outage is not taken back with what was before it."""
-    copies = await in_sync(state)
     edit_here(copies)
     edit_there(copies)
     assert (await copies.cycle()).has_more
@@ -371,8 +360,7 @@ async def test_a_cycle_that_fails_ends_its_sync(state: State) -> None:
     assert merged["home"] != PAGES["home"]
 
 
-async def test_a_page_that_came_and_went_in_one_sync_is_no_step(state: State) -> None:
-    copies = await in_sync(state)
+async def test_a_page_that_came_and_went_in_one_sync_is_no_step(copies: Copies) -> None:
     known = copies.known
     known.begin_sync(copies.now)
     base = known.base()[Slug("home")]
@@ -385,8 +373,7 @@ async def test_a_page_that_came_and_went_in_one_sync_is_no_step(state: State) ->
     assert step == Step(Slug(""), Slug("home"), base.format, PAGES["home"], Digest(""))
 
 
-async def test_renames_of_pages_that_are_left_are_told(state: State) -> None:
-    copies = await in_sync(state)
+async def test_renames_of_pages_that_are_left_are_told(copies: Copies) -> None:
     all_at_once(copies)
     await copies.rest()
     assert copies.known.renames() == {"guide": "manual"}
@@ -463,8 +450,7 @@ async def nothing(_entry: str) -> None:
     """Let every operation pass."""
 
 
-async def test_a_service_that_is_away_delays_it(state: State) -> None:
-    copies = await in_sync(state)
+async def test_a_service_that_is_away_delays_it(copies: Copies) -> None:
     edit_there(copies)
     await copies.rest()
     assert await prepare(copies) == {}
