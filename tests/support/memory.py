@@ -83,6 +83,15 @@ class MemoryReplica:
         written = {"write", "move", "delete"}
         return [entry for entry in self.log if entry.split()[0] in written]
 
+    def fail(self, operation: str, error: BaseException) -> None:
+        """Let an operation fail from now on: ``read home``, or each ``read``."""
+
+        async def before(entry: str) -> None:
+            if operation in {entry, entry.partition(" ")[0]}:
+                raise error
+
+        self.before = before
+
     def put(
         self, slug: str, text: str, page_format: model.Format = model.Format.MARKDOWN
     ) -> None:

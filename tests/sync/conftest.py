@@ -11,13 +11,13 @@ from wikisync.sync.base.state import State, WikiState
 
 
 @pytest.fixture
-def state_path(tmp_path: Path) -> Path:
+def path(tmp_path: Path) -> Path:
     return tmp_path / "state.db"
 
 
 @pytest.fixture
-def state(state_path: Path) -> Iterator[State]:
-    with State.open(state_path) as opened:
+def state(path: Path) -> Iterator[State]:
+    with State.open(path) as opened:
         yield opened
 
 

@@ -37,36 +37,36 @@ def reopened(path: Path) -> dict[Slug, BasePage]:
         return dict(state.wiki(WikiOwner("project", "docs/handbook")).base())
 
 
-def test_identities_and_size_are_remembered(known: WikiState, state_path: Path) -> None:
+def test_identities_and_size_are_remembered(known: WikiState, path: Path) -> None:
     one = agreed("a")
     page = replace(one.page, local_identity="fd:12", remote_identity="77", size=4)
     known.record([ledger.Agreed(page, one.zlib, one.mentions)])
     assert known.base() == {A: page}
-    assert reopened(state_path) == {A: page}
+    assert reopened(path) == {A: page}
 
 
-def test_renamed_page_keeps_its_text(known: WikiState, state_path: Path) -> None:
+def test_renamed_page_keeps_its_text(known: WikiState, path: Path) -> None:
     known.record([agreed("a", "A")])
     assert known.base()
     known.record(renamed={A: B})
     assert texts(known) == {B: "A"}
     assert known.base()[B].slug == B
-    assert reopened(state_path) == known.base()
+    assert reopened(path) == known.base()
 
 
-def test_pages_may_swap_names(known: WikiState, state_path: Path) -> None:
+def test_pages_may_swap_names(known: WikiState, path: Path) -> None:
     known.record([agreed("a", "A"), agreed("b", "B")])
     assert known.base()
     known.record(renamed={A: B, B: A})
     assert texts(known) == {A: "B", B: "A"}
-    assert reopened(state_path) == known.base()
+    assert reopened(path) == known.base()
 
 
-def test_names_may_go_round(known: WikiState, state_path: Path) -> None:
+def test_names_may_go_round(known: WikiState, path: Path) -> None:
     known.record([agreed("a", "A"), agreed("b", "B"), agreed("c", "C")])
     known.record(renamed={A: B, B: C, C: A})
     assert texts(known) == {A: "C", B: "A", C: "B"}
-    assert reopened(state_path) == known.base()
+    assert reopened(path) == known.base()
 
 
 def test_rename_comes_before_drop_and_write(known: WikiState) -> None:
@@ -76,23 +76,21 @@ def test_rename_comes_before_drop_and_write(known: WikiState) -> None:
     assert texts(known) == {A: "new", B: "B"}
 
 
-def test_rename_onto_a_record_takes_its_place(
-    known: WikiState, state_path: Path
-) -> None:
+def test_rename_onto_a_record_takes_its_place(known: WikiState, path: Path) -> None:
     known.record([agreed("a", "A"), agreed("b", "B")])
     assert known.base()
     known.record(renamed={A: B})
     assert texts(known) == {B: "A"}
-    assert reopened(state_path) == known.base()
+    assert reopened(path) == known.base()
 
 
 def test_rename_of_an_unknown_page_takes_nobodys_place(
-    known: WikiState, state_path: Path
+    known: WikiState, path: Path
 ) -> None:
     known.record([agreed("b", "B")])
     known.record(renamed={A: B})
     assert texts(known) == {B: "B"}
-    assert reopened(state_path) == known.base()
+    assert reopened(path) == known.base()
 
 
 def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
@@ -137,13 +135,13 @@ def test_base_that_somebody_holds_stays_as_it_was(known: WikiState) -> None:
 
 
 def test_what_another_process_wrote_is_read_anew_by_the_next_cycle(
-    known: WikiState, state_path: Path
+    known: WikiState, path: Path
 ) -> None:
     """A watch has the base in memory while a command changes it."""
     known.record([agreed("a")])
     assert known.base()
     assert not known.aliases()
-    with State.open(state_path, is_held=False) as other:
+    with State.open(path, is_held=False) as other:
         command = other.wiki(WikiOwner("project", "docs/handbook"))
         command.refresh([replace(command.base()[A], local_identity="another file")])
         command.record_alias(Slug("A a"), A)
@@ -218,11 +216,11 @@ def test_upload_is_known_by_its_content(known: WikiState) -> None:
     assert known.upload_of(later) == PICTURE
 
 
-def test_uploads_of_a_page_follow_it(known: WikiState, state_path: Path) -> None:
+def test_uploads_of_a_page_follow_it(known: WikiState, path: Path) -> None:
     page = replace(agreed("a").page, uploads=(PICTURE, OTHER))
     known.record([ledger.Agreed.of(page, "a")])
     known.record(renamed={A: B})
-    assert reopened(state_path)[B].uploads == (PICTURE, OTHER)
+    assert reopened(path)[B].uploads == (PICTURE, OTHER)
 
 
 def test_earlier_text_of_a_page_with_uploads_is_known_as_either_side_had_it(

@@ -23,16 +23,7 @@ async def copies(state: State) -> Copies:
     return copies
 
 
-def failing(copies: Copies, entry: str, error: Exception) -> None:
-    async def before(now: str) -> None:
-        if now == entry:
-            raise error
-
-    copies.here.before = before
-
-
 async def test_a_save_after_the_scan_is_not_overwritten(copies: Copies) -> None:
-
     async def before(entry: str) -> None:
         if entry == "write home":
             copies.here.before = copies.there.before
@@ -48,7 +39,7 @@ async def test_a_save_after_the_scan_is_not_overwritten(copies: Copies) -> None:
 
 async def test_what_was_not_replaced_is_no_old_text(copies: Copies) -> None:
     """Else the guard for old windows would take the page's own text for one."""
-    failing(copies, "write home", PreconditionFailed("home changed"))
+    copies.here.fail("write home", PreconditionFailed("home changed"))
     await copies.cycle()
     assert [one for one in copies.known.replaced(HOME) if one.is_written] == []
 
@@ -75,7 +66,7 @@ def full_disk() -> FolderError:
 
 
 async def test_a_full_disk_ends_the_cycle(copies: Copies) -> None:
-    failing(copies, "write home", full_disk())
+    copies.here.fail("write home", full_disk())
     with pytest.raises(FolderError, match="disk is full"):
         await copies.cycle()
     copies.here.before = copies.there.before
@@ -103,7 +94,7 @@ async def test_a_full_disk_ends_the_cycle_before_a_page_is_removed(
     """A page goes to the trash first, which needs room."""
     copies = await rested(state, PAGES)
     copies.there.remove("home")
-    failing(copies, "delete home", full_disk())
+    copies.here.fail("delete home", full_disk())
     with pytest.raises(FolderError, match="disk is full"):
         await copies.rest()
     assert copies.here.texts() == PAGES
@@ -136,7 +127,7 @@ async def test_a_rename_whose_name_was_just_taken_is_decided_anew(state: State) 
     page = copies.there.pages.pop(HOME)
     copies.there.put("start", page.content)
     copies.there.identities = {Slug("start"): "7"}
-    failing(copies, "move home start", PreconditionFailed("start exists"))
+    copies.here.fail("move home start", PreconditionFailed("start exists"))
     result = await copies.cycle()
     assert result.has_more
     copies.here.before = copies.there.before
@@ -153,6 +144,6 @@ async def test_what_follows_a_rename_that_failed_waits(state: State) -> None:
     copies.there.pages.pop(HOME)
     copies.there.put("start", TEXT + "there\n")
     copies.there.identities = {Slug("start"): "7"}
-    failing(copies, "move home start", FolderError("the folder is read-only"))
+    copies.here.fail("move home start", FolderError("the folder is read-only"))
     await copies.cycle()
     assert "start" not in copies.here.texts()

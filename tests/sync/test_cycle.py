@@ -501,11 +501,7 @@ async def test_a_cycle_that_failed_says_why_and_the_next_good_one_forgets_it(
     copies: Copies,
 ) -> None:
 
-    async def before(entry: str) -> None:
-        if entry.startswith("snapshot"):
-            raise Unavailable("the service is away")
-
-    copies.there.before = before
+    copies.there.fail("snapshot", Unavailable("the service is away"))
     with pytest.raises(Unavailable):
         await copies.cycle()
     assert copies.known.memory.health.problem == "the service is away"
@@ -515,7 +511,6 @@ async def test_a_cycle_that_failed_says_why_and_the_next_good_one_forgets_it(
 
 
 async def test_a_refused_token_removes_nothing(copies: Copies) -> None:
-
     async def before(_entry: str) -> None:
         raise AuthenticationFailed("the token was revoked")
 

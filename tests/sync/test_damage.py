@@ -32,11 +32,6 @@ DAMAGE = {
 }
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "state.db"
-
-
 def run_on(path: Path, statement: str) -> None:
     """Change a state behind its back."""
     with closing(sqlite3.connect(path)) as connection, connection:

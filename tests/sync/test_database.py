@@ -86,9 +86,9 @@ def test_process_killed_in_a_batch_leaves_all_of_it_or_nothing(tmp_path: Path) -
     assert whole == ({"a": "new", "b": "O"}, 1, 0)
 
 
-def test_every_write_waits_for_the_disk(state_path: Path) -> None:
+def test_every_write_waits_for_the_disk(path: Path) -> None:
     """WAL alone would lose the last writes when the power goes."""
-    with State.open(state_path) as state:
+    with State.open(path) as state:
         assert state._database.rows("PRAGMA synchronous") == [(2,)]
 
 

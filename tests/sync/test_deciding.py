@@ -94,11 +94,7 @@ async def test_a_page_that_adopting_could_not_bring_back_is_not_deleted_next(
 ) -> None:
     copies.here.remove("home")
 
-    async def fail(entry: str) -> None:
-        if entry == "write home":
-            raise FolderError("cannot write home: the disk is full")
-
-    copies.here.before = fail
+    copies.here.fail("write home", FolderError("cannot write home: the disk is full"))
     with pytest.raises(FolderError):
         await copies.cycle(CycleOptions(folder=FolderMatch.ADOPTED))
     copies.here.before = nothing_before

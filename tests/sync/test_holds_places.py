@@ -164,11 +164,7 @@ async def test_conflict_file_that_cannot_be_removed_keeps_no_other_page_back(
     copies.here.put("other", "edited\n")
     calm = copies.here.before
 
-    async def before(entry: str) -> None:
-        if entry == "remove_conflict home":
-            raise error
-
-    copies.here.before = before
+    copies.here.fail("remove_conflict home", error)
     result = await copies.cycle()
     assert [one.code for one in result.problems] == codes
     assert copies.there.texts()["other"] == "edited\n"

@@ -166,11 +166,7 @@ async def test_conflict_file_in_the_place_of_another_is_named_before_it_goes(
     copies.there.put("home", THEIRS)
     copies.here.conflicts[Slug("home")] = "another's\n"
 
-    async def before(entry: str) -> None:
-        if entry == "write_conflict home":
-            raise Died
-
-    copies.here.before = before
+    copies.here.fail("write_conflict home", Died())
     with contextlib.suppress(Died):
         await copies.cycle()
     events = copies.known.events(5, Slug("home"))

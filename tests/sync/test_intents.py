@@ -21,16 +21,6 @@ async def copies(state: State) -> Copies:
     return await rested(state, PAGES)
 
 
-def die_before(copies: Copies, operation: str) -> None:
-    """The process ends as the call is about to be sent."""
-
-    async def before(entry: str) -> None:
-        if entry.split(maxsplit=1)[0] == operation:
-            raise Died
-
-    copies.there.before = before
-
-
 async def stopped(copies: Copies) -> None:
     """A cycle that ends with the process, and the next process."""
     with pytest.raises(Died):
@@ -68,7 +58,7 @@ def writes(copies: Copies) -> list[str]:
 
 async def test_an_edit_that_was_never_sent_is_planned_anew(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
-    die_before(copies, "write")
+    copies.there.fail("write", Died())
     await stopped(copies)
     assert [one.operation for one in copies.known.intents()] == [WriteKind.REPLACE]
     await copies.rest()
@@ -108,7 +98,7 @@ async def test_edits_on_both_sides_of_a_lost_answer_are_merged(copies: Copies) -
 
 async def test_a_new_page_that_was_never_sent_is_made_once(copies: Copies) -> None:
     copies.here.put("fresh", "new\n")
-    die_before(copies, "write")
+    copies.there.fail("write", Died())
     await stopped(copies)
     await copies.rest()
     assert copies.texts()["fresh"] == "new\n"
@@ -185,7 +175,7 @@ async def test_a_page_on_a_list_with_gaps_is_not_taken_for_the_lost_one(
 ) -> None:
     """The list may lack another page of this text."""
     copies.here.put("fresh", "new\n")
-    die_before(copies, "write")
+    copies.there.fail("write", Died())
     await stopped(copies)
     copies.there.put("stranger", "new\n")
     copies.there.is_complete = False
@@ -198,7 +188,7 @@ async def test_a_page_with_a_file_of_its_own_is_not_taken_for_the_lost_one(
 ) -> None:
     """The file's own text would replace the page's."""
     copies.here.put("fresh", "new\n")
-    die_before(copies, "write")
+    copies.there.fail("write", Died())
     await stopped(copies)
     copies.here.put("twin", "another text\n")
     copies.there.put("twin", "new\n")
@@ -209,7 +199,7 @@ async def test_a_page_with_a_file_of_its_own_is_not_taken_for_the_lost_one(
 
 async def test_a_rename_that_was_never_sent_is_planned_anew(copies: Copies) -> None:
     copies.rename_here("home", "start")
-    die_before(copies, "move")
+    copies.there.fail("move", Died())
     await stopped(copies)
     await copies.rest()
     assert copies.texts() == {"start": PAGES["home"], "other": "other\n"}
@@ -253,7 +243,7 @@ async def test_a_strangers_page_is_not_taken_for_the_renamed_one(
 ) -> None:
     """Its text would replace that of the page here."""
     copies.rename_here("home", "start")
-    die_before(copies, "move")
+    copies.there.fail("move", Died())
     await stopped(copies)
     copies.there.remove("home")
     copies.there.put("start", "a stranger's\n")
@@ -265,7 +255,7 @@ async def test_a_strangers_page_is_not_taken_for_the_renamed_one(
 async def test_a_page_removed_before_its_rename_was_sent_stays(copies: Copies) -> None:
     """Somebody here still works on it, under its new name."""
     copies.rename_here("home", "start")
-    die_before(copies, "move")
+    copies.there.fail("move", Died())
     await stopped(copies)
     copies.there.remove("home")
     await copies.rest()
@@ -274,7 +264,7 @@ async def test_a_page_removed_before_its_rename_was_sent_stays(copies: Copies) -
 
 async def test_a_copy_on_the_wiki_is_not_taken_for_a_rename(copies: Copies) -> None:
     copies.rename_here("home", "start")
-    die_before(copies, "move")
+    copies.there.fail("move", Died())
     await stopped(copies)
     copies.there.put("start", PAGES["home"])
     result = await copies.rest()
@@ -297,11 +287,7 @@ async def test_a_page_that_cannot_be_read_keeps_no_other_waiting(
     copies.here.put("home", "edited\n")
     await lost(copies, "write")
 
-    async def garble(entry: str) -> None:
-        if entry == "read home":
-            raise ProtocolViolation("no page, but a web page")
-
-    copies.there.before = garble
+    copies.there.fail("read home", ProtocolViolation("no page, but a web page"))
     copies.here.put("other", "edited too\n")
     await copies.cycle()
     assert copies.there.texts()["other"] == "edited too\n"
@@ -316,7 +302,7 @@ async def test_a_removal_whose_answer_is_lost_is_made_once(
     if came_through:
         await lost(copies, "delete")
     else:
-        die_before(copies, "delete")
+        copies.there.fail("delete", Died())
         await stopped(copies)
     await copies.rest()
     assert copies.texts() == {"other": "other\n"}
@@ -376,7 +362,7 @@ async def test_a_merge_cut_short_whose_file_is_gone_comes_back(copies: Copies) -
 async def test_an_intent_stays_while_the_wiki_cannot_be_asked(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     await lost(copies, "write")
-    die_before(copies, "read")
+    copies.there.fail("read", Died())
     await stopped(copies)
     assert len(copies.known.intents()) == 1
 
@@ -389,7 +375,7 @@ async def cut_rename(state: State) -> Copies:
     copies = await rested(state, {**PAGES, "home/below": "below\n"})
     copies.rename_here("home", "Home")
     copies.rename_here("home/below", "Home/below")
-    die_before(copies, "move")
+    copies.there.fail("move", Died())
     await stopped(copies)
     transient = temporary_name(HOME, Slug("Home"))
     copies.rename_there("home", transient)

@@ -21,9 +21,9 @@ NOW = 1_800_000_000.0
 
 
 @pytest.fixture
-def elsewhere(known: WikiState, state_path: Path) -> Iterator[WikiState]:
+def elsewhere(known: WikiState, path: Path) -> Iterator[WikiState]:
     """What another process finds."""
-    with State.open(state_path, is_held=False) as state:
+    with State.open(path, is_held=False) as state:
         found = state.wiki(OWNER)
         assert found.number == known.number
         yield found
@@ -128,12 +128,12 @@ def test_many_questions_are_one_to_the_file(
     assert sum(query.startswith("SELECT") for query in asked) == 4
 
 
-def test_dry_run_leaves_the_file_as_it_is(known: WikiState, state_path: Path) -> None:
+def test_dry_run_leaves_the_file_as_it_is(known: WikiState, path: Path) -> None:
     known.remember(head="1")
-    with State.copy(state_path, is_live=True) as copy:
+    with State.copy(path, is_live=True) as copy:
         copy.wiki(OWNER).remember(head="2")
         copy.wiki(OWNER).record([agreed(HOME)])
-    with closing(sqlite3.connect(state_path)) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT head FROM wiki").fetchall() == [('"1"',)]
         assert not connection.execute("SELECT * FROM page").fetchall()
 

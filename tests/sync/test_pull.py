@@ -4,7 +4,7 @@ import asyncio
 import errno
 import inspect
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,12 +74,6 @@ class Pair:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Iterator[State]:
-    with State.open(tmp_path / "state.db") as opened:
-        yield opened
-
-
-@pytest.fixture
 def pair(state: State) -> Pair:
     return Pair(state, MemoryReplica({"home": "H", "dir/a": "A", "b": "B"}))
 
@@ -125,11 +119,7 @@ async def test_problems_of_both_replicas_are_told(pair: Pair) -> None:
 
 
 async def test_page_that_cannot_be_read_is_a_problem_of_its_own(pair: Pair) -> None:
-    async def refuse(entry: str) -> None:
-        if entry == "read b":
-            raise errors.ProtocolViolation("page b is cut")
-
-    pair.remote.before = refuse
+    pair.remote.fail("read b", errors.ProtocolViolation("page b is cut"))
     result = await pair.pull()
     assert set(pair.local.pages) == {"home", "dir/a"}
     assert codes(result) == [("page-unreadable", "b")]
@@ -138,21 +128,13 @@ async def test_page_that_cannot_be_read_is_a_problem_of_its_own(pair: Pair) -> N
 async def test_service_that_is_gone_ends_the_cycle(state: State) -> None:
     pair = Pair(state, wiki_of(200))
 
-    async def fail(entry: str) -> None:
-        if entry.startswith("read "):
-            raise errors.Unavailable(f"no answer: {entry}")
-
-    pair.remote.before = fail
+    pair.remote.fail("read", errors.Unavailable("no answer"))
     with pytest.raises(errors.Unavailable):
         await pair.pull()
 
 
 async def test_refused_token_ends_the_cycle_at_once(pair: Pair) -> None:
-    async def fail(entry: str) -> None:
-        if entry.startswith("read "):
-            raise errors.AuthenticationFailed("the token was revoked")
-
-    pair.remote.before = fail
+    pair.remote.fail("read", errors.AuthenticationFailed("the token was revoked"))
     with pytest.raises(errors.AuthenticationFailed):
         await pair.pull()
 
@@ -279,11 +261,10 @@ async def test_attachments_are_not_asked_for_one_by_one_when_the_service_is_gone
 
 
 async def test_attachment_that_cannot_be_stored_is_a_problem(pictured: Pair) -> None:
-    async def refuse(entry: str) -> None:
-        if entry.startswith("write_attachment "):
-            raise errors.FolderError("cannot write it: a folder exists at this path")
-
-    pictured.local.before = refuse
+    pictured.local.fail(
+        "write_attachment",
+        errors.FolderError("cannot write it: a folder exists at this path"),
+    )
     assert codes(await pictured.pull()) == [("attachment-unwritable", PICTURE)]
 
 

@@ -36,14 +36,6 @@ def answering(copies: Copies, change: dict[str, str]) -> None:
     copies.there.write = changed  # type: ignore[method-assign]
 
 
-def failing(copies: Copies, operation: str, error: errors.RemoteError) -> None:
-    async def before(entry: str) -> None:
-        if entry == operation:
-            raise error
-
-    copies.there.before = before
-
-
 async def test_an_edit_goes_to_the_wiki_once(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
     await copies.rest()
@@ -131,7 +123,7 @@ async def test_a_page_gets_the_name_that_the_service_gives(copies: Copies) -> No
 async def test_a_refused_page_waits_and_the_others_go_on(copies: Copies) -> None:
     copies.here.put("home", "too long\n")
     copies.here.put("other", "fine\n")
-    failing(copies, "write home", errors.Rejected("the page is too large"))
+    copies.there.fail("write home", errors.Rejected("the page is too large"))
     first = await copies.cycle()
     second = await copies.cycle()
     assert copies.there.texts()["other"] == "fine\n"
@@ -152,7 +144,7 @@ async def test_a_rename_that_is_refused_is_told_once_and_keeps_nothing_back(
     copies.rename_here("home", "Start")
     copies.rename_here("home/below", "Start/below")
     copies.here.remove("other")
-    failing(copies, "move home Start", errors.Rejected("the title is reserved"))
+    copies.there.fail("move home Start", errors.Rejected("the title is reserved"))
     first = await copies.cycle()
     await copies.rest()
     copies.here.put("Start", "edited\n")
@@ -168,7 +160,7 @@ async def test_a_rename_that_is_refused_is_told_once_and_keeps_nothing_back(
 
 async def test_a_refused_page_is_sent_again_when_it_is_another(copies: Copies) -> None:
     copies.here.put("home", "too long\n")
-    failing(copies, "write home", errors.Rejected("the page is too large"))
+    copies.there.fail("write home", errors.Rejected("the page is too large"))
     await copies.cycle()
     copies.there.before = copies.here.before
     copies.here.put("home", "short\n")
@@ -179,7 +171,7 @@ async def test_a_refused_page_is_sent_again_when_it_is_another(copies: Copies) -
 async def test_a_refusal_is_forgotten_after_an_hour(copies: Copies) -> None:
     """The service may have changed its mind, or its limits."""
     copies.here.put("home", "too long\n")
-    failing(copies, "write home", errors.Rejected("the page is too large"))
+    copies.there.fail("write home", errors.Rejected("the page is too large"))
     await copies.cycle()
     copies.there.before = copies.here.before
     copies.now += 3600
@@ -189,8 +181,8 @@ async def test_a_refusal_is_forgotten_after_an_hour(copies: Copies) -> None:
 
 async def test_a_refused_page_is_sent_again_for_who_asks(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
-    failing(
-        copies, "write home", errors.PermissionDenied("this token may not change it")
+    copies.there.fail(
+        "write home", errors.PermissionDenied("this token may not change it")
     )
     await copies.cycle()
     copies.there.before = copies.here.before
@@ -200,7 +192,9 @@ async def test_a_refused_page_is_sent_again_for_who_asks(copies: Copies) -> None
 
 async def test_a_revoked_token_ends_the_cycle(copies: Copies) -> None:
     copies.here.put("home", "edited\n")
-    failing(copies, "write home", errors.AuthenticationFailed("the token was revoked"))
+    copies.there.fail(
+        "write home", errors.AuthenticationFailed("the token was revoked")
+    )
     with pytest.raises(errors.AuthenticationFailed):
         await copies.cycle()
     assert copies.known.memory.health.problem == "the token was revoked"
@@ -211,7 +205,7 @@ async def test_one_page_without_an_answer_does_not_stop_the_others(
 ) -> None:
     copies.here.put("home", "edited\n")
     copies.here.put("other", "fine\n")
-    failing(copies, "write home", errors.Unavailable("no answer"))
+    copies.there.fail("write home", errors.Unavailable("no answer"))
     result = await copies.cycle()
     assert result.pushed == 1
     assert copies.there.texts()["other"] == "fine\n"
@@ -357,7 +351,9 @@ async def test_a_removal_that_is_refused_is_held_and_its_text_kept_once(
 ) -> None:
     """A try at every cycle would fill the trash and push other texts out of it."""
     copies.here.remove("home")
-    failing(copies, "delete home", errors.PermissionDenied("this role may not delete"))
+    copies.there.fail(
+        "delete home", errors.PermissionDenied("this role may not delete")
+    )
     await copies.rest()
     for _ in range(3):
         result = await copies.cycle()

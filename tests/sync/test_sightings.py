@@ -96,11 +96,7 @@ async def test_a_wiki_that_denies_everything_is_not_believed(copies: Copies) -> 
     """The control read: a page on the list must answer."""
     copies.there.remove("home")
 
-    async def before(entry: str) -> None:
-        if entry.startswith("read"):
-            raise NotFound("404 for everything")
-
-    copies.there.before = before
+    copies.there.fail("read", NotFound("404 for everything"))
     for _ in range(6):
         await copies.cycle()
     assert copies.here.changes == []
@@ -109,11 +105,7 @@ async def test_a_wiki_that_denies_everything_is_not_believed(copies: Copies) -> 
 async def test_no_answer_is_no_denial(copies: Copies) -> None:
     copies.there.remove("home")
 
-    async def before(entry: str) -> None:
-        if entry == "read home":
-            raise Unavailable("no answer")
-
-    copies.there.before = before
+    copies.there.fail("read home", Unavailable("no answer"))
     for _ in range(6):
         await copies.cycle()
     assert copies.here.changes == []
@@ -153,11 +145,7 @@ async def test_nothing_is_removed_in_a_cycle_with_an_error(copies: Copies) -> No
     copies.there.remove("home")
     copies.here.put("other", "edited\n")
 
-    async def before(entry: str) -> None:
-        if entry == "write other":
-            raise Unavailable("no answer")
-
-    copies.there.before = before
+    copies.there.fail("write other", Unavailable("no answer"))
     result = await copies.cycle(at_once)
     assert not result.removed
     assert not result.has_more

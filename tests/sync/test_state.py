@@ -1,5 +1,4 @@
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -27,59 +26,43 @@ def agreed(slug: str, text: str, *, remote: str = "") -> Agreed:
     return Agreed.of(page, text)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "state.db"
-
-
-@pytest.fixture
-def state(path: Path) -> Iterator[State]:
-    with State.open(path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def wiki(state: State) -> WikiState:
-    return state.wiki(OWNER)
-
-
-def test_page_is_remembered_with_both_digests_and_its_text(wiki: WikiState) -> None:
+def test_page_is_remembered_with_both_digests_and_its_text(known: WikiState) -> None:
     one = agreed("home", "text\r\n", remote="text\n")
-    wiki.record([one])
-    assert wiki.base() == {HOME: one.page}
-    assert wiki.text(HOME) == "text\r\n"
-    assert wiki.remote_pages() == {
+    known.record([one])
+    assert known.base() == {HOME: one.page}
+    assert known.text(HOME) == "text\r\n"
+    assert known.remote_pages() == {
         HOME: model.PageState(HOME, model.Format.ORG, model.digest_of("text\n"))
     }
 
 
-def test_states_of_the_wiki_follow_each_change(wiki: WikiState) -> None:
+def test_states_of_the_wiki_follow_each_change(known: WikiState) -> None:
     """Those of pages that did not change are handed on."""
     other = model.Slug("other")
 
     def is_of_the_base() -> bool:
-        shown = {slug: page.remote_state for slug, page in wiki.base().items()}
-        return wiki.remote_pages() == shown
+        shown = {slug: page.remote_state for slug, page in known.base().items()}
+        return known.remote_pages() == shown
 
     def record_in_vain() -> None:
-        with wiki.together():
-            wiki.record([agreed("third", "cc")])
+        with known.together():
+            known.record([agreed("third", "cc")])
             assert is_of_the_base()
             raise RuntimeError
 
-    wiki.record([agreed("home", "a"), agreed("other", "b"), agreed("third", "c")])
-    before = wiki.remote_pages()
-    wiki.record([agreed("home", "aa")])
+    known.record([agreed("home", "a"), agreed("other", "b"), agreed("third", "c")])
+    before = known.remote_pages()
+    known.record([agreed("home", "aa")])
     assert is_of_the_base()
-    assert wiki.remote_pages()[other] is before[other]
-    wiki.record(renamed={HOME: other, other: HOME})
+    assert known.remote_pages()[other] is before[other]
+    known.record(renamed={HOME: other, other: HOME})
     assert is_of_the_base()
-    wiki.record([agreed("other", "bb")], dropped=[HOME])
+    known.record([agreed("other", "bb")], dropped=[HOME])
     assert is_of_the_base()
-    before = wiki.remote_pages()
+    before = known.remote_pages()
     with pytest.raises(RuntimeError):
         record_in_vain()
-    assert wiki.remote_pages() == before
+    assert known.remote_pages() == before
     assert is_of_the_base()
 
 
@@ -90,24 +73,24 @@ def test_state_survives_closing(path: Path) -> None:
         assert second.wiki(OWNER).text(HOME) == "text"
 
 
-def test_text_that_is_not_unicode_is_remembered_too(wiki: WikiState) -> None:
-    wiki.record([agreed("home", "half \ud83d")])
-    assert wiki.text(HOME) == "half \ud83d"
+def test_text_that_is_not_unicode_is_remembered_too(known: WikiState) -> None:
+    known.record([agreed("home", "half \ud83d")])
+    assert known.text(HOME) == "half \ud83d"
 
 
-def test_dropped_page_is_forgotten(wiki: WikiState) -> None:
-    wiki.record([agreed("home", "a"), agreed("other", "b")])
-    wiki.record(dropped=[HOME])
-    assert set(wiki.base()) == {"other"}
-    assert wiki.text(HOME) is None
+def test_dropped_page_is_forgotten(known: WikiState) -> None:
+    known.record([agreed("home", "a"), agreed("other", "b")])
+    known.record(dropped=[HOME])
+    assert set(known.base()) == {"other"}
+    assert known.text(HOME) is None
 
 
-def test_batch_is_recorded_whole_or_not_at_all(wiki: WikiState) -> None:
-    wiki.record([agreed("home", "old")])
+def test_batch_is_recorded_whole_or_not_at_all(known: WikiState) -> None:
+    known.record([agreed("home", "old")])
     broken = Agreed(agreed("x", "x").page, None, "")  # type: ignore[arg-type]
     with pytest.raises(StateError):
-        wiki.record([agreed("home", "new"), broken])
-    assert wiki.text(HOME) == "old"
+        known.record([agreed("home", "new"), broken])
+    assert known.text(HOME) == "old"
 
 
 def test_wikis_of_one_workspace_do_not_mix(state: State) -> None:
@@ -118,72 +101,72 @@ def test_wikis_of_one_workspace_do_not_mix(state: State) -> None:
     assert group.text(HOME) == "group"
 
 
-def test_mentions_are_those_of_the_pages_there_are(wiki: WikiState) -> None:
-    wiki.record([agreed("home", f"![p]({PICTURE})"), agreed("b", f"{FOLDER}/b.png")])
-    assert wiki.mentions() == (f"{FOLDER}/b.png", PICTURE)
-    wiki.record(dropped=[model.Slug("b")])
-    assert wiki.mentions() == (PICTURE,)
+def test_mentions_are_those_of_the_pages_there_are(known: WikiState) -> None:
+    known.record([agreed("home", f"![p]({PICTURE})"), agreed("b", f"{FOLDER}/b.png")])
+    assert known.mentions() == (f"{FOLDER}/b.png", PICTURE)
+    known.record(dropped=[model.Slug("b")])
+    assert known.mentions() == (PICTURE,)
 
 
-def test_attachments_are_remembered(wiki: WikiState) -> None:
+def test_attachments_are_remembered(known: WikiState) -> None:
     changed = model.LooseFile(PICTURE, model.Digest("b" * 64), 7)
     gone = FetchedFile(OTHER, model.Digest("a" * 64), None)
     picture = FetchedFile(PICTURE, model.Digest("a" * 64), changed)
-    wiki.record_attachments([picture, gone])
-    assert wiki.attachments() == {PICTURE: picture, OTHER: gone}
+    known.record_attachments([picture, gone])
+    assert known.attachments() == {PICTURE: picture, OTHER: gone}
 
 
 def test_mark_of_the_wiki_holds_but_for_pages_that_the_base_has_otherwise(
-    wiki: WikiState,
+    known: WikiState,
 ) -> None:
     """Or a wiki that went back to an old state would be taken for the new one."""
-    wiki.record([agreed("old", "text"), agreed("gone", "text")])
-    wiki.remember(remote_tag='W/"1"', remote_again=frozenset({model.Slug("waits")}))
-    wiki.record([agreed("home", "text")])
-    assert wiki.memory.remote_tag == 'W/"1"'
-    assert wiki.memory.remote_again == {"waits", "home"}
-    wiki.record(
+    known.record([agreed("old", "text"), agreed("gone", "text")])
+    known.remember(remote_tag='W/"1"', remote_again=frozenset({model.Slug("waits")}))
+    known.record([agreed("home", "text")])
+    assert known.memory.remote_tag == 'W/"1"'
+    assert known.memory.remote_again == {"waits", "home"}
+    known.record(
         dropped=[model.Slug("gone")], renamed={model.Slug("old"): model.Slug("new")}
     )
-    assert wiki.memory.remote_again == {"waits", "home", "gone", "old", "new"}
+    assert known.memory.remote_again == {"waits", "home", "gone", "old", "new"}
 
 
 def test_mark_of_the_wiki_ends_where_it_would_stand_for_little(
-    wiki: WikiState, monkeypatch: pytest.MonkeyPatch
+    known: WikiState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agreements, "PAGES_AGAIN_MAX", 1)
-    wiki.remember(remote_tag="mark")
-    wiki.record([agreed("home", "text")])
-    assert wiki.memory.remote_tag
-    wiki.record([agreed("other", "text")])
-    assert not wiki.memory.remote_tag
+    known.remember(remote_tag="mark")
+    known.record([agreed("home", "text")])
+    assert known.memory.remote_tag
+    known.record([agreed("other", "text")])
+    assert not known.memory.remote_tag
 
 
-def test_pages_of_no_mark_are_not_noted(wiki: WikiState) -> None:
-    wiki.record([agreed("home", "text")])
-    assert not wiki.memory.remote_again
+def test_pages_of_no_mark_are_not_noted(known: WikiState) -> None:
+    known.record([agreed("home", "text")])
+    assert not known.memory.remote_again
 
 
-def test_first_id_is_noted_and_another_one_is_another_wiki(wiki: WikiState) -> None:
-    assert wiki.is_same_wiki("6")
-    assert wiki.is_same_wiki("7")  # nothing was agreed on with the first one
-    wiki.record([agreed("home", "text")])
-    assert wiki.is_same_wiki("7")
-    assert not wiki.is_same_wiki("8")
+def test_first_id_is_noted_and_another_one_is_another_wiki(known: WikiState) -> None:
+    assert known.is_same_wiki("6")
+    assert known.is_same_wiki("7")  # nothing was agreed on with the first one
+    known.record([agreed("home", "text")])
+    assert known.is_same_wiki("7")
+    assert not known.is_same_wiki("8")
 
 
 def test_what_is_begun_anew_knows_nothing_of_the_old_wiki_but_its_journal(
-    state: State, wiki: WikiState
+    state: State, known: WikiState
 ) -> None:
-    wiki.is_same_wiki("7")
-    wiki.remember(left_out=None)
-    wiki.note_done(1.0, HOME, "pulled")
-    wiki.record([agreed("home", "text")])
-    wiki.record_attachments([FetchedFile(PICTURE, model.Digest("a" * 64), None)])
-    wiki.remember(remote_tag="mark")
-    wiki.remember(troubles=(model.Problem("page-unwritable", "home", "read-only"),))
-    assert wiki.base()
-    assert wiki.memory.troubles
+    known.is_same_wiki("7")
+    known.remember(left_out=None)
+    known.note_done(1.0, HOME, "pulled")
+    known.record([agreed("home", "text")])
+    known.record_attachments([FetchedFile(PICTURE, model.Digest("a" * 64), None)])
+    known.remember(remote_tag="mark")
+    known.remember(troubles=(model.Problem("page-unwritable", "home", "read-only"),))
+    assert known.base()
+    assert known.memory.troubles
     other = state.begin_anew(OWNER)
     assert state.wiki(OWNER) is other
     assert not other.memory.troubles
