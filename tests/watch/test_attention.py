@@ -156,6 +156,22 @@ async def test_page_that_is_refused_calls_a_person_once_also_by_the_next_watch(
 
 
 @pytest.mark.slow
+async def test_what_was_refused_is_sent_again_when_a_person_asks(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    """As after a project that was archived: nothing here changed."""
+    service.quirks = {Quirk.SMALL_LIMITS}
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_sync()
+        watch.save("large", "x" * 70_000)
+        await watch.until(waits(watch, "large: the service rejected it"))
+        service.quirks = set()
+        (watch.root / ".wikisync" / "ask").touch()
+        await watch.until(is_well(watch))
+        assert await watch.wiki_text("large") == "x" * 70_000
+
+
+@pytest.mark.slow
 async def test_file_that_is_no_text_needs_a_person(
     service: EmbeddedService, tmp_path: Path
 ) -> None:

@@ -167,6 +167,7 @@ class Watch:
                 if names
             )
             self._say(f"{wiki.name}: {words}")
+            self._relinked.add(wiki.name)
             if self._site is not None:
                 self._site.change()
         self._renames |= {
@@ -174,8 +175,6 @@ class Watch:
             for one in result.plan.actions
             if isinstance(one, MoveRemote) and len(self._renames) < RENAMES_MAX
         }
-        if not outcome.is_quiet:
-            self._relinked.add(wiki.name)
         is_anew = self.opened.is_adopting or self.opened.is_shared
         if is_anew and all(one.synced.results for one in self._wikis.values()):
             self.opened.note_adopted()
@@ -356,12 +355,16 @@ class Watch:
             await asyncio.sleep(ASK_SCAN_S)
             try:
                 now = status_at(path), self.opened.state.seen_writes()
+                if now == before:
+                    continue
+                for wiki in self._wikis.values():
+                    # a person knows better: what was refused is sent again, too
+                    self.opened.known(wiki.section).remember(refusals={})
             except errors.StateError:
                 continue  # the cycles meet it, too, and say so
-            if now != before:
-                before = now
-                self._budget.forget()
-                self.runner.retry()
+            before = now
+            self._budget.forget()
+            self.runner.retry()
 
     async def _watch_folders(self) -> None:
         """Ask for a cycle of the wiki below whose folder something happened."""
@@ -385,11 +388,9 @@ class Watch:
                     names = [name for name in names if name not in locks]
                     if hint.is_everything or names or root in hint.paths:
                         self._see_files(names)
-                        is_known = bool(names) and not hint.is_everything
+                        known = None if hint.is_everything else names or None
                         self.runner.request_cycle(
-                            wiki.name,
-                            runner.ScanScope.FOLDER,
-                            names if is_known else None,
+                            wiki.name, runner.ScanScope.FOLDER, known
                         )
 
     def _see_files(self, names: Sequence[str]) -> None:
