@@ -21,7 +21,13 @@ from collections.abc import Container, Iterator, Sequence
 from html import unescape
 from urllib.parse import unquote
 
-from wikisync.core.model import AttachmentPath, Slug, in_form_c, split_extension
+from wikisync.core.model import (
+    AttachmentPath,
+    Slug,
+    in_form_c,
+    joined_path,
+    split_extension,
+)
 
 MENTIONS_MAX = 10_000
 """Attachments found in one page; a hostile page ends here."""
@@ -190,22 +196,9 @@ def ways_lead_to(slug: Slug, ways: Sequence[str]) -> Iterator[str]:
     folder = slug.rpartition("/")[0]
     for way in ways:
         for start in {"" if way.startswith("/") else folder, ""}:
-            path = _joined(start, in_form_c(way))
+            path = joined_path(start, in_form_c(way))
             if path:
                 yield path
-
-
-def _joined(folder: str, way: str) -> str:
-    """A way from a folder; empty where it leads out of the wiki."""
-    parts = folder.split("/") if folder else []
-    for part in way.split("/"):
-        if part == "..":
-            if not parts:
-                return ""
-            parts.pop()
-        elif part not in {"", "."}:
-            parts.append(part)
-    return "/".join(parts)
 
 
 def unmet_mentions(

@@ -112,6 +112,23 @@ def folders_above(path: NameT) -> Iterator[NameT]:
         yield path
 
 
+def joined_path(folder: str, way: str) -> str | None:
+    """Where a way from a folder leads, both of a wiki; None where it leads out of it.
+
+    Empty for the top of the wiki; also a way that begins with ``/`` starts at the
+    folder.
+    """
+    parts = folder.split("/") if folder else []
+    for part in way.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts)
+
+
 def is_named(slug: Slug, names: Container[str]) -> bool:
     """Whether a page is among names; one that ends with ``/`` is a folder's.
 

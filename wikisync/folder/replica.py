@@ -47,6 +47,7 @@ from wikisync.core.model import (
     Snapshot,
     digest_of,
     in_form_c,
+    joined_path,
     split_extension,
 )
 from wikisync.core.system.parallel import finish_in_thread
@@ -570,13 +571,7 @@ def _resolved(slug: Slug, target: LinkTarget) -> str | None:
     way = target.path
     if not way or "\0" in way or "\\" in way:
         return None
-    is_from_root = target.is_wikilink or way.startswith("/")
-    parts = [] if is_from_root else path_of(slug, Format.MARKDOWN).split("/")[:-1]
-    for part in way.split("/"):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in {"", "."}:
-            parts.append(part)
-    return "/".join(parts) or None
+    if target.is_wikilink or way.startswith("/"):
+        return joined_path("", way) or None
+    folder = path_of(slug, Format.MARKDOWN).rpartition("/")[0]
+    return joined_path(folder, way) or None

@@ -29,7 +29,7 @@ from msgspec import Struct
 from wikisync.core.layout import LIMBO_FOLDER, TEMPORARY_FOLDER, TRASH_FOLDER
 from wikisync.core.model import Digest
 from wikisync.core.system.libc import NotSupported, rename_to_free, sync_disk
-from wikisync.core.system.private import FILE_MODE, FOLDER_MODE
+from wikisync.core.system.private import FOLDER_MODE
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import disk, safe_open
 from wikisync.folder.attributes import inherit_access, inherit_owner, keep_attributes
@@ -52,18 +52,12 @@ WriteResult = FolderError | PreconditionFailed | None
 """What was wrong with one file; None where it is written."""
 
 
-class Modes(NamedTuple):
-    """The most that anybody may do with files and folders; the umask takes more."""
-
-    file: int
-    folder: int
-
-
-PERSONS = Modes(0o777, 0o777)
+# the most that anybody may do with files and folders; the umask takes more
+PERSONS = 0o777
 """A person's own, as any editor makes them."""
-OWNERS = Modes(0o755, 0o755)
+OWNERS = 0o755
 """For all to read and this user to write: what is obeyed, like ``wikisync.toml``."""
-PRIVATE = Modes(FILE_MODE, FOLDER_MODE)
+PRIVATE = FOLDER_MODE
 """For this user alone."""
 
 
@@ -85,7 +79,7 @@ def write_atomically(
     *,
     expected: Expected = ANYTHING,
     temporary: Path | None = None,
-    modes: Modes = PERSONS,
+    modes: int = PERSONS,
 ) -> None:
     """Write one file below an existing folder, and folders on the way, or nothing."""
     with FolderWriter(root, temporary=temporary, modes=modes) as writer:
@@ -152,7 +146,7 @@ class FolderWriter:
         temporary: Path | None = None,
         limbo: Limbo | None = None,
         trash: Trash | None = None,
-        modes: Modes = PERSONS,
+        modes: int = PERSONS,
     ) -> None:
         self._path = root
         self._given_temporary = temporary
@@ -199,7 +193,7 @@ class FolderWriter:
             # limbo is a person's and which is ours.
             if batch:
                 batch.seal()
-            with safe_open.Folders(self._root, mode=self._modes.folder) as folders:
+            with safe_open.Folders(self._root, mode=self._modes) as folders:
                 for index, file in zip(order, staged, strict=True):
                     try:
                         self._give_name(file, writes[index], folders)
@@ -254,7 +248,7 @@ class FolderWriter:
         *target_parts, target_name = safe_open.split_path(target)
         with (
             safe_open.Folders(self._root) as old,
-            safe_open.Folders(self._root, mode=self._modes.folder) as new,
+            safe_open.Folders(self._root, mode=self._modes) as new,
         ):
             source = _Name(_opened_parent(old, parts, path), name, path)
             goal = _Name(new.open(target_parts, makes=True), target_name, target)
@@ -291,7 +285,7 @@ class FolderWriter:
                 safe_open.Folders(self._root) as folders,
                 safe_open.opened_file(folders, path) as old,
             ):
-                keep_attributes(old, descriptor, path, mode_max=self._modes.file)
+                keep_attributes(old, descriptor, path, mode_max=self._modes)
         except FileNotFoundError as exc:
             raise PreconditionFailed(f"{path} is gone") from exc
         except OSError as exc:
@@ -325,7 +319,7 @@ class FolderWriter:
         name = f"{len(self._staged)}-{os.urandom(4).hex()}"
         try:
             descriptor = os.open(
-                name, NEW_FILE, 0o666 & self._modes.file, dir_fd=self._temporary
+                name, NEW_FILE, 0o666 & self._modes, dir_fd=self._temporary
             )
         except OSError as exc:
             raise safe_open.folder_error("write", path, exc) from exc
@@ -342,7 +336,7 @@ class FolderWriter:
             status = check_expected(parent, name, path, expected)
             # At this point the name had what the caller expects: a text (``status``),
             # or nothing.  Each branch below holds if that changed since.
-            if self._modes is not PRIVATE and not staged.has_attributes:
+            if self._modes != PRIVATE and not staged.has_attributes:
                 self._set_attributes(staged, write, parent, is_new=status is None)
             if staged.batch is not None:
                 # a save in between comes out of the swap, and goes back in
@@ -380,8 +374,8 @@ class FolderWriter:
                     safe_open.Folders(self._root) as folders,
                     safe_open.opened_file(folders, like) as old,
                 ):
-                    keep_attributes(old, new, write.path, mode_max=self._modes.file)
-            elif self._modes is PERSONS:
+                    keep_attributes(old, new, write.path, mode_max=self._modes)
+            elif self._modes == PERSONS:
                 inherit_owner(parent, new)
                 inherit_access(parent, new)
                 self._give_back(new, write)
@@ -401,7 +395,7 @@ class FolderWriter:
             )
             # an earlier text may be a small part of the last one
             if 2 * len(before & now) >= min(len(before), len(now)):
-                keep_attributes(old, new, path, mode_max=self._modes.file)
+                keep_attributes(old, new, path, mode_max=self._modes)
 
     def _fsync(self, count: int, one_by_one: Callable[[], None]) -> None:
         try:
