@@ -49,8 +49,16 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 @pytest.fixture
+def scanned(desk: Desk) -> Desk:
+    """One with a page, which a process has scanned."""
+    desk.save("one\n")
+    desk.scan()
+    return desk
+
+
+@pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Paths of the page files that were read."""
+    """Paths of the page files that are read from now on."""
     found: list[str] = []
 
     def noted(content: bytes, path: str) -> str | Problem:
@@ -82,23 +90,19 @@ def test_the_next_process_reads_no_file_that_stayed_as_it_was(
 
 
 def test_a_file_of_the_same_size_and_time_is_read_when_it_was_saved_since(
-    desk: Desk,
+    scanned: Desk,
 ) -> None:
-    desk.save("one\n")
-    desk.scan()
-    times = (desk.root / "home.md").stat()
-    desk.save("two\n")
-    os.utime(desk.root / "home.md", ns=(times.st_atime_ns, times.st_mtime_ns))
+    times = (scanned.root / "home.md").stat()
+    scanned.save("two\n")
+    os.utime(scanned.root / "home.md", ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    assert desk.scan() == {"home": digest_of("two\n")}
+    assert scanned.scan() == {"home": digest_of("two\n")}
 
 
-def test_a_file_that_is_gone_is_no_page(desk: Desk) -> None:
-    desk.save("one\n")
-    desk.scan()
-    (desk.root / "home.md").unlink()
+def test_a_file_that_is_gone_is_no_page(scanned: Desk) -> None:
+    (scanned.root / "home.md").unlink()
 
-    assert desk.scan() == {}
+    assert scanned.scan() == {}
 
 
 def test_a_file_that_was_just_saved_is_not_kept(
@@ -116,83 +120,67 @@ def test_a_file_that_was_just_saved_is_not_kept(
 
 
 def test_all_files_are_read_when_none_was_for_so_long(
-    desk: Desk, reads: list[str]
+    scanned: Desk, reads: list[str]
 ) -> None:
-    desk.save("one\n")
-    desk.scan()
-    reads.clear()
-    desk.now += READ_ALL_S - 1
-    desk.scan()
+    scanned.now += READ_ALL_S - 1
+    scanned.scan()
     assert reads == []
-    desk.now += 1
-    desk.scan()
+    scanned.now += 1
+    scanned.scan()
     assert reads == ["home.md"]
-    desk.scan()
+    scanned.scan()
     assert reads == ["home.md"]
 
 
 def test_a_clock_that_was_set_back_makes_all_files_be_read(
-    desk: Desk, reads: list[str]
+    scanned: Desk, reads: list[str]
 ) -> None:
-    desk.save("one\n")
-    desk.scan()
-    reads.clear()
-    desk.now -= 1
+    scanned.now -= 1
 
-    desk.scan()
+    scanned.scan()
 
     assert reads == ["home.md"]
 
 
 def test_nothing_is_believed_after_the_machine_started_anew(
-    desk: Desk, reads: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scanned: Desk, reads: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A loss of power can leave a file's times with another text."""
-    desk.save("one\n")
-    desk.scan()
-    reads.clear()
     boot = tmp_path / "boot"
     boot.write_text("another start\n")
     monkeypatch.setattr(index_module, "_BOOT", boot)
 
-    desk.scan()
+    scanned.scan()
 
     assert reads == ["home.md"]
 
 
-def test_nothing_is_believed_of_another_folder(desk: Desk, tmp_path: Path) -> None:
-    desk.save("one\n")
-    desk.scan()
+def test_nothing_is_believed_of_another_folder(scanned: Desk, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
 
-    assert FolderIndex(desk.root, desk.file).files
-    assert not FolderIndex(other, desk.file).files
+    assert FolderIndex(scanned.root, scanned.file).files
+    assert not FolderIndex(other, scanned.file).files
 
 
-def test_a_kept_scan_with_one_damaged_byte_is_not_believed(desk: Desk) -> None:
-    desk.save("one\n")
-    desk.scan()
-    whole = desk.file.read_bytes()
+def test_a_kept_scan_with_one_damaged_byte_is_not_believed(scanned: Desk) -> None:
+    whole = scanned.file.read_bytes()
 
     def is_believed_with_damage(place: int) -> bool:
         damaged = bytes([whole[place] ^ 0x80])
-        desk.file.write_bytes(whole[:place] + damaged + whole[place + 1 :])
-        return bool(FolderIndex(desk.root, desk.file).files)
+        scanned.file.write_bytes(whole[:place] + damaged + whole[place + 1 :])
+        return bool(FolderIndex(scanned.root, scanned.file).files)
 
     assert not any(map(is_believed_with_damage, range(len(whole))))
 
 
 def test_nothing_is_believed_of_another_version(
-    desk: Desk, reads: list[str], monkeypatch: pytest.MonkeyPatch
+    scanned: Desk, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may take files for other pages."""
-    desk.save("one\n")
-    desk.scan()
-    reads.clear()
     monkeypatch.setattr(index_module, "__version__", "9.9.9")
 
-    desk.scan()
+    scanned.scan()
 
     assert reads == ["home.md"]
 
@@ -201,16 +189,14 @@ def test_nothing_is_believed_of_another_version(
     "content", [b"", b"no look at all", b"\x96\x01", b"\x96\x02\xa0\x00\x00\x00\x90"]
 )
 def test_a_file_that_is_no_kept_scan_is_made_anew(
-    desk: Desk, reads: list[str], content: bytes
+    scanned: Desk, reads: list[str], content: bytes
 ) -> None:
-    desk.save("one\n")
-    desk.scan()
-    desk.file.write_bytes(content)
+    scanned.file.write_bytes(content)
 
-    assert desk.scan() == {"home": digest_of("one\n")}
+    assert scanned.scan() == {"home": digest_of("one\n")}
 
     reads.clear()
-    desk.scan()
+    scanned.scan()
     assert reads == []
 
 
@@ -222,14 +208,12 @@ def test_a_place_that_cannot_be_written_costs_only_time(desk: Desk) -> None:
     assert desk.scan() == {"home": digest_of("one\n")}
 
 
-def test_a_scan_that_found_all_as_it_was_writes_nothing(desk: Desk) -> None:
-    desk.save("one\n")
-    desk.scan()
-    kept = desk.file.stat()
-    desk.scan()
-    assert desk.file.stat().st_ino == kept.st_ino
-    assert desk.file.stat().st_mtime_ns == kept.st_mtime_ns
-    assert [file.name for file in desk.file.parent.iterdir()] == ["wiki"]
+def test_a_scan_that_found_all_as_it_was_writes_nothing(scanned: Desk) -> None:
+    kept = scanned.file.stat()
+    scanned.scan()
+    assert scanned.file.stat().st_ino == kept.st_ino
+    assert scanned.file.stat().st_mtime_ns == kept.st_mtime_ns
+    assert [file.name for file in scanned.file.parent.iterdir()] == ["wiki"]
 
 
 PICTURE = AttachmentPath(f"uploads/{'0' * 32}/red.png")

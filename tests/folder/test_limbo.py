@@ -27,13 +27,17 @@ def room(tmp_path: Path) -> Room:
 
 
 def at_swap(
-    monkeypatch: pytest.MonkeyPatch, *saves: Callable[[], object], after: bool = False
+    room: Room,
+    monkeypatch: pytest.MonkeyPatch,
+    *saves: Callable[[], object],
+    after: bool = False,
 ) -> list[str]:
     """Do one thing before, or after, each swap of names; the last ones plainly.
 
     Returns:
         The names that were swapped, which grow with each swap.
     """
+    room.limbo.can_swap = True
     waiting = list(saves)
     swapped: list[str] = []
 
@@ -91,8 +95,7 @@ def test_permissions_of_the_page_are_kept(room: Room) -> None:
 def test_text_saved_right_before_the_swap_goes_back_in(
     room: Room, monkeypatch: pytest.MonkeyPatch, save: Callable[[Path, bytes], object]
 ) -> None:
-    room.limbo.can_swap = True
-    at_swap(monkeypatch, partial(save, room.page, SAVED))
+    at_swap(room, monkeypatch, partial(save, room.page, SAVED))
     with pytest.raises(PreconditionFailed, match=r"home\.md was changed"):
         room.replace()
     assert room.page.read_bytes() == SAVED
@@ -106,9 +109,8 @@ def test_text_saved_over_ours_while_another_goes_back_stays_in_the_page(
     room: Room, monkeypatch: pytest.MonkeyPatch, save: Callable[[Path, bytes], object]
 ) -> None:
     """The newest save is in the page, the one before it is a late save."""
-    room.limbo.can_swap = True
     first = partial(save_by_rename, room.page, SAVED)
-    swapped = at_swap(monkeypatch, first, partial(save, room.page, b"newest\n"))
+    swapped = at_swap(room, monkeypatch, first, partial(save, room.page, b"newest\n"))
     with pytest.raises(PreconditionFailed):
         room.replace()
     assert len(swapped) == 3
@@ -121,9 +123,8 @@ def test_save_of_the_very_text_that_was_put_in_stays_in_the_page(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It looks like ours, and is the newest all the same."""
-    room.limbo.can_swap = True
     first = partial(save_by_rename, room.page, SAVED)
-    at_swap(monkeypatch, first, partial(save_by_rename, room.page, NEW))
+    at_swap(room, monkeypatch, first, partial(save_by_rename, room.page, NEW))
     with pytest.raises(PreconditionFailed):
         room.replace()
     assert room.page.read_bytes() == NEW
@@ -134,13 +135,12 @@ def test_save_of_the_very_text_that_was_put_in_stays_in_the_page(
 def test_program_that_never_stops_saving_loses_nothing(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.limbo.can_swap = True
     numbers = iter(range(1000))
 
     def save() -> None:
         save_by_rename(room.page, b"save %d\n" % next(numbers))
 
-    at_swap(monkeypatch, *[save] * 1000)
+    at_swap(room, monkeypatch, *[save] * 1000)
     with pytest.raises(PreconditionFailed):
         room.replace()
     last = next(numbers) - 1
@@ -152,8 +152,7 @@ def test_program_that_never_stops_saving_loses_nothing(
 def test_page_removed_while_a_save_goes_back_is_there_again(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.limbo.can_swap = True
-    at_swap(monkeypatch, lambda: room.page.write_bytes(SAVED), room.page.unlink)
+    at_swap(room, monkeypatch, lambda: room.page.write_bytes(SAVED), room.page.unlink)
     with pytest.raises(PreconditionFailed):
         room.replace()
     assert room.page.read_bytes() == SAVED
@@ -162,8 +161,7 @@ def test_page_removed_while_a_save_goes_back_is_there_again(
 def test_page_removed_right_before_the_swap_is_not_made_again(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.limbo.can_swap = True
-    at_swap(monkeypatch, room.page.unlink)
+    at_swap(room, monkeypatch, room.page.unlink)
     with pytest.raises(PreconditionFailed, match=r"home\.md is gone"):
         room.replace()
     assert list(room.root.iterdir()) == []
@@ -173,7 +171,6 @@ def test_page_removed_right_before_the_swap_is_not_made_again(
 def test_link_put_in_the_pages_place_goes_back_in(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.limbo.can_swap = True
     outside = room.private.parent / "outside"
     outside.write_bytes(OLD)
 
@@ -181,7 +178,7 @@ def test_link_put_in_the_pages_place_goes_back_in(
         room.page.unlink()
         room.page.symlink_to(outside)
 
-    at_swap(monkeypatch, link)
+    at_swap(room, monkeypatch, link)
     with pytest.raises(PreconditionFailed):
         room.replace()
     assert room.page.is_symlink()
@@ -191,14 +188,13 @@ def test_link_put_in_the_pages_place_goes_back_in(
 def test_folder_put_in_the_pages_place_goes_back_in(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.limbo.can_swap = True
 
     def folder() -> None:
         room.page.unlink()
         room.page.mkdir()
         (room.page / "inner").write_bytes(SAVED)
 
-    at_swap(monkeypatch, folder)
+    at_swap(room, monkeypatch, folder)
     with pytest.raises(PreconditionFailed):
         room.replace()
     assert (room.page / "inner").read_bytes() == SAVED
@@ -304,8 +300,7 @@ def test_text_that_cannot_come_back_from_a_removal_is_a_late_save(
 def test_crash_at_the_swap_leaves_one_text_and_no_late_save(
     room: Room, monkeypatch: pytest.MonkeyPatch, *, after: bool
 ) -> None:
-    room.limbo.can_swap = True
-    at_swap(monkeypatch, partial(crash, monkeypatch), after=after)
+    at_swap(room, monkeypatch, partial(crash, monkeypatch), after=after)
     with pytest.raises(Crash):
         room.replace()
     assert room.page.read_bytes() == (NEW if after else OLD)
@@ -350,14 +345,13 @@ def test_half_written_file_of_a_crash_is_no_late_save(
 def test_record_is_on_the_disk_before_any_name_is_touched(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.limbo.can_swap = True
     seen: list[object] = []
 
     def scan() -> None:
         (record,) = (room.private / "limbo").glob("*.json")
         seen.append(list(json.loads(record.read_text()).values()))
 
-    at_swap(monkeypatch, scan)
+    at_swap(room, monkeypatch, scan)
     room.replace()
     assert seen == [[["home.md", digest_of(OLD), digest_of(NEW)]]]
 
@@ -365,7 +359,6 @@ def test_record_is_on_the_disk_before_any_name_is_touched(
 def test_text_and_record_are_brought_to_the_disk_before_any_name_is_touched(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.limbo.can_swap = True
     fsync, synced = os.fsync, []
 
     def note(descriptor: int) -> None:
@@ -374,7 +367,7 @@ def test_text_and_record_are_brought_to_the_disk_before_any_name_is_touched(
 
     seen: list[list[str]] = []
     monkeypatch.setattr(os, "fsync", note)
-    at_swap(monkeypatch, lambda: seen.append(list(synced)))
+    at_swap(room, monkeypatch, lambda: seen.append(list(synced)))
     room.replace()
     ((text, record, folder),) = seen
     assert text.endswith("-0")

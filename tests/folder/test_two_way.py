@@ -68,6 +68,12 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
+@pytest.fixture
+def patient(tmp_path: Path) -> Desk:
+    """One that waits until files that were just saved are left alone."""
+    return Desk(tmp_path, settle_s=0.3)
+
+
 def page(slug: str, text: str) -> Page:
     return Page(Slug(slug), Format.MARKDOWN, text)
 
@@ -155,100 +161,95 @@ async def test_page_that_goes_while_vim_tries_the_folder_is_busy(desk: Desk) -> 
 # -- settling ------------------------------------------------------------------------
 
 
-async def test_scan_waits_for_a_file_that_was_just_saved(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, settle_s=0.3)
-    desk.put("home.md")
-    assert set((await desk.replica.snapshot()).pages) == {"home"}
-    assert len(desk.waits) == 1
-    assert 0 < desk.waits[0] <= 0.3
-    await desk.replica.snapshot()
-    assert len(desk.waits) == 1
+async def test_scan_waits_for_a_file_that_was_just_saved(patient: Desk) -> None:
+    patient.put("home.md")
+    assert set((await patient.replica.snapshot()).pages) == {"home"}
+    assert len(patient.waits) == 1
+    assert 0 < patient.waits[0] <= 0.3
+    await patient.replica.snapshot()
+    assert len(patient.waits) == 1
 
 
-async def test_file_that_was_scanned_already_is_not_waited_for(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, settle_s=0.3)
-    desk.put("home.md")
-    await desk.replica.snapshot()
-    desk.waits.clear()
-    desk.passed_s = 0.0
-    assert (await desk.replica.snapshot()).pages
-    assert desk.waits == []
+async def test_file_that_was_scanned_already_is_not_waited_for(patient: Desk) -> None:
+    patient.put("home.md")
+    await patient.replica.snapshot()
+    patient.waits.clear()
+    patient.passed_s = 0.0
+    assert (await patient.replica.snapshot()).pages
+    assert patient.waits == []
 
 
-async def test_clock_that_was_set_back_holds_no_scan_up(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, settle_s=0.3)
-    desk.put("home.md")
+async def test_clock_that_was_set_back_holds_no_scan_up(patient: Desk) -> None:
+    patient.put("home.md")
 
     async def sleep_while_clock_is_set_back(seconds: float) -> None:
-        desk.waits.append(seconds)
-        desk.passed_s -= 3600
+        patient.waits.append(seconds)
+        patient.passed_s -= 3600
 
-    desk.replica = FolderReplica(
-        desk.root, settle_s=0.3, clock=desk.now, sleep=sleep_while_clock_is_set_back
+    patient.replica = FolderReplica(
+        patient.root,
+        settle_s=0.3,
+        clock=patient.now,
+        sleep=sleep_while_clock_is_set_back,
     )
-    assert (await desk.replica.snapshot()).pages
-    assert sum(desk.waits) <= 2.0
+    assert (await patient.replica.snapshot()).pages
+    assert sum(patient.waits) <= 2.0
 
 
-async def test_scan_waits_longer_for_an_empty_file(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, settle_s=0.3)
-    desk.put("home.md", "")
-    await desk.replica.snapshot()
-    assert 1.5 < sum(desk.waits) <= 2.0
+async def test_scan_waits_longer_for_an_empty_file(patient: Desk) -> None:
+    patient.put("home.md", "")
+    await patient.replica.snapshot()
+    assert 1.5 < sum(patient.waits) <= 2.0
 
 
-async def test_scan_waits_longer_for_a_file_that_lost_half(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, settle_s=0.3)
-    file = desk.put("home.md", "x" * 100)
-    await desk.replica.snapshot()
-    desk.waits.clear()
-    desk.passed_s = 0.0
+async def test_scan_waits_longer_for_a_file_that_lost_half(patient: Desk) -> None:
+    file = patient.put("home.md", "x" * 100)
+    await patient.replica.snapshot()
+    patient.waits.clear()
+    patient.passed_s = 0.0
     file.write_text("x" * 49)
-    await desk.replica.snapshot()
-    assert 1.5 < sum(desk.waits) <= 2.0
+    await patient.replica.snapshot()
+    assert 1.5 < sum(patient.waits) <= 2.0
 
 
 async def test_scan_waits_no_longer_for_a_file_that_changes_all_the_time(
-    tmp_path: Path,
+    patient: Desk,
 ) -> None:
-    desk = Desk(tmp_path, settle_s=0.3)
-    file = desk.put("home.md", "0")
+    file = patient.put("home.md", "0")
 
     async def save_and_sleep(seconds: float) -> None:
-        desk.waits.append(seconds)
+        patient.waits.append(seconds)
         text = file.read_text() + "x"
         file.write_text(text)
-        desk.passed_s += seconds
+        patient.passed_s += seconds
 
-    desk.replica = FolderReplica(
-        desk.root, settle_s=10.0, clock=desk.now, sleep=save_and_sleep
+    patient.replica = FolderReplica(
+        patient.root, settle_s=10.0, clock=patient.now, sleep=save_and_sleep
     )
-    assert (await desk.replica.snapshot()).pages[HOME]
-    assert 1.9 < sum(desk.waits) < 2.1
+    assert (await patient.replica.snapshot()).pages[HOME]
+    assert 1.9 < sum(patient.waits) < 2.1
 
 
-async def test_our_own_writes_are_not_waited_for(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, settle_s=0.3)
-    await desk.replica.write(page("home", "old"), expected=None)
-    await desk.replica.write(page("home", "new"), expected=OLD)
-    await desk.replica.write(page("b", "old"), expected=None)
-    await desk.replica.move(Slug("b"), Slug("c"), expected=OLD)
-    seen = await desk.replica.snapshot()
+async def test_our_own_writes_are_not_waited_for(patient: Desk) -> None:
+    await patient.replica.write(page("home", "old"), expected=None)
+    await patient.replica.write(page("home", "new"), expected=OLD)
+    await patient.replica.write(page("b", "old"), expected=None)
+    await patient.replica.move(Slug("b"), Slug("c"), expected=OLD)
+    seen = await patient.replica.snapshot()
     assert set(seen.pages) == {"home", "c"}
-    assert desk.waits == []
+    assert patient.waits == []
 
 
-async def test_other_coroutines_go_on_while_a_scan_waits(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, settle_s=0.3)
-    desk.put("home.md")
+async def test_other_coroutines_go_on_while_a_scan_waits(patient: Desk) -> None:
+    patient.put("home.md")
     asleep, wake = asyncio.Event(), asyncio.Event()
 
     async def sleep(seconds: float) -> None:
         asleep.set()
         await wake.wait()
-        await desk.sleep(seconds)
+        await patient.sleep(seconds)
 
-    replica = FolderReplica(desk.root, settle_s=0.3, clock=desk.now, sleep=sleep)
+    replica = FolderReplica(patient.root, settle_s=0.3, clock=patient.now, sleep=sleep)
     async with asyncio.TaskGroup() as group:
         scanning = group.create_task(replica.snapshot())
         await asleep.wait()

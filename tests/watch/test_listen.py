@@ -21,6 +21,7 @@ from wikisync.watch.listen import BODY_BYTES_MAX
 
 pytestmark = pytest.mark.slow
 SECRET = "open sesame"
+HEADERS = {"X-Gitlab-Token": SECRET}
 EVENT = {
     "object_kind": "wiki_page",
     "project": {"path_with_namespace": OWNER.full_path},
@@ -101,19 +102,17 @@ RUBBISH = [b"", b"rubbish", b"[]", b"{}", b"\xff\xfe", b"[" * 100_000]
 @pytest.mark.asyncio(loop_scope="module")
 async def test_rubbish_is_refused_as_such(asked: Asked) -> None:
     _, url, session = asked
-    headers = {"X-Gitlab-Token": SECRET}
     for body in (*RUBBISH, b'{"object_kind": 1}'):
-        answer = await session.post(f"{url}/hook", data=body, headers=headers)
+        answer = await session.post(f"{url}/hook", data=body, headers=HEADERS)
         assert answer.status == 400, body[:20]
 
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_ten_megabytes_are_not_taken(asked: Asked) -> None:
     _, url, session = asked
-    headers = {"X-Gitlab-Token": SECRET}
     body = io.BytesIO(b" " * (10 * BODY_BYTES_MAX))
     try:
-        answer = await session.post(f"{url}/hook", data=body, headers=headers)
+        answer = await session.post(f"{url}/hook", data=body, headers=HEADERS)
         status = answer.status
     except aiohttp.ClientError:
         status = 413  # it hung up before all was sent
@@ -134,9 +133,7 @@ async def test_webhook_of_another_project_asks_for_nothing(asked: Asked) -> None
     _, url, session = asked
     project = {"path_with_namespace": "docs/other"}
     answer = await session.post(
-        f"{url}/hook",
-        json={**EVENT, "project": project},
-        headers={"X-Gitlab-Token": SECRET},
+        f"{url}/hook", json={**EVENT, "project": project}, headers=HEADERS
     )
     assert answer.status == 202
     assert await answer.text() == "nothing of ours\n"
@@ -146,12 +143,11 @@ async def test_thousand_webhooks_are_a_few_cycles(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with answering(service, tmp_path / "ws") as (watch, url, session):
-        headers = {"X-Gitlab-Token": SECRET}
 
         async def tell() -> None:
             for _ in range(50):
                 async with session.post(
-                    f"{url}/hook", json=EVENT, headers=headers
+                    f"{url}/hook", json=EVENT, headers=HEADERS
                 ) as answer:
                     assert answer.status == 202
 
@@ -231,8 +227,7 @@ async def test_conflict_says_who_wrote_the_wikis_text(
         }
         await watch.until(lambda: "wikis" in watch.health)
         cycles = watch.health["wikis"][0]["cycles"]
-        headers = {"X-Gitlab-Token": SECRET}
-        await session.post(f"{url}/hook", json=event, headers=headers)
+        await session.post(f"{url}/hook", json=event, headers=HEADERS)
         await watch.until(lambda: watch.health["wikis"][0]["cycles"] > cycles)
         await service.add_pages(OWNER, {"home": text})
         watch.save("home", "my text\n")
