@@ -15,7 +15,7 @@ import pytest
 import wikisync
 from tests.cli.test_preview import previewing, wait_for_page
 from tests.cli.test_serve import serving, url_line
-from tests.service.test_render_pool import job_of
+from tests.service.test_rendering import job_of
 from tests.support.agreed import write_config
 from tests.support.git_http import git_server
 from tests.support.planting import PLANTED, Trap
@@ -27,7 +27,7 @@ from wikisync.markup.record import AsciidocEngine, MarkupOptions
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.import_fetch import fetch_repository
-from wikisync.service.render_pool import RenderPool
+from wikisync.service.rendering import RenderPool
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import Imports, Rendering
 from wikisync.site.preview.editor import Editor

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.wire import Wire, http, json_answer
+from tests.api.wire import Wire, json_answer
 from wikisync.api.client import Client
 from wikisync.api.projects import Projects
 from wikisync.errors import FolderError, UsageError
@@ -73,16 +73,6 @@ async def test_upload_is_read_piece_by_piece_and_told_of(
     assert max(watcher.steps) < len(PICTURE)
 
 
-async def test_upload_begins_anew_after_a_pause(
-    projects: Projects, wire: Wire, picture: Path
-) -> None:
-    wire.will(http(429, Retry_After="1"), json_answer(UPLOADED, 201))
-
-    await projects.upload_file(7, picture)
-
-    assert [PICTURE in request.body for request in wire.requests] == [True, True]
-
-
 async def test_bytes_need_a_name(projects: Projects, wire: Wire) -> None:
     wire.will(json_answer(UPLOADED, 201))
 
@@ -99,15 +89,6 @@ async def test_name_that_cannot_be_printed_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match="without a printable name"):
         await projects.upload_file(7, b"text", name)
-
-    assert wire.requests == []
-
-
-async def test_file_that_is_not_there_is_named(
-    projects: Projects, wire: Wire, tmp_path: Path
-) -> None:
-    with pytest.raises(FolderError, match=r"cannot read .*gone\.png: No such file"):
-        await projects.upload_file(7, tmp_path / "gone.png")
 
     assert wire.requests == []
 

@@ -301,15 +301,6 @@ async def test_an_upload_of_bytes(wired_wiki: Wiki, wire: Wire) -> None:
     assert b'name="branch"' not in wire.requests[0].body
 
 
-async def test_an_upload_answered_without_its_place_is_an_error(
-    wired_wiki: Wiki, wire: Wire
-) -> None:
-    wire.will(json_answer({"file_name": "x.bin"}, 201))
-
-    with pytest.raises(ProtocolViolation, match="missing required field `file_path`"):
-        await wired_wiki.upload_attachment(b"x", "x.bin")
-
-
 async def test_an_upload_of_a_missing_file_names_it(
     wired_wiki: Wiki, wire: Wire, tmp_path: Path
 ) -> None:

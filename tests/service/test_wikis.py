@@ -1,7 +1,6 @@
 """The wiki operations over HTTP: statuses, texts, order, names, commits."""
 
 import asyncio
-from typing import Any
 
 import pygit2
 import pytest
@@ -16,64 +15,6 @@ async def last_commit(service: EmbeddedService, owner: WikiOwner) -> pygit2.Comm
     wiki = await service.wiki(owner)
     repository = pygit2.Repository(str(wiki.repository.path))
     return repository.revparse_single("main").peel(pygit2.Commit)
-
-
-# who may do what
-
-STATUSES: list[tuple[str, AccessLevel | None, dict[str, Any], tuple[int, ...]]] = [
-    # caller and project, level, state; list, get, create, edit, delete
-    ("anonymous", None, {}, (404, 404, 404, 404, 404)),
-    ("reader", None, {"visibility": "public"}, (200, 200, 403, 403, 403)),
-    ("stranger", AccessLevel.NONE, {}, (404, 404, 404, 404, 404)),
-    (
-        "visitor",
-        AccessLevel.NONE,
-        {"visibility": "internal"},
-        (200, 200, 403, 403, 403),
-    ),
-    ("guest", AccessLevel.GUEST, {}, (200, 200, 403, 403, 403)),
-    ("planner", AccessLevel.PLANNER, {}, (200, 200, 201, 200, 204)),
-    ("reporter", AccessLevel.REPORTER, {}, (200, 200, 403, 403, 403)),
-    ("developer", AccessLevel.DEVELOPER, {}, (200, 200, 201, 200, 403)),
-    ("maintainer", AccessLevel.MAINTAINER, {}, (200, 200, 201, 200, 204)),
-    ("owner", AccessLevel.OWNER, {}, (200, 200, 201, 200, 204)),
-    ("archivist", AccessLevel.OWNER, {"is_archived": True}, (200, 200, 403, 403, 403)),
-    (
-        "closer",
-        AccessLevel.OWNER,
-        {"wiki_access_level": "disabled"},
-        (403, 403, 403, 403, 403),
-    ),
-    (
-        "passer-by",
-        AccessLevel.NONE,
-        {"visibility": "public", "wiki_access_level": "private"},
-        (403, 403, 403, 403, 403),
-    ),
-]
-
-
-async def test_status_follows_role_and_state(
-    service: EmbeddedService, api: Api
-) -> None:
-    for caller, level, state, statuses in STATUSES:
-        number = await service.add_project(f"docs/{caller}", {"home": "x"}, **state)
-        token = None if level is None else await service.add_user(caller)
-        if level:
-            await service.add_member(f"docs/{caller}", caller, level)
-        person, wiki = api.as_user(token), f"/api/v4/projects/{number}/wikis"
-
-        answers = [
-            await person.get(wiki),
-            await person.get(f"{wiki}/home"),
-            await person.post(wiki, json={"title": "new", "content": "n"}),
-            await person.put(f"{wiki}/home", json={"content": "y"}),
-            await person.delete(f"{wiki}/home"),
-        ]
-
-        assert tuple(answer.status for answer in answers) == statuses, (caller, state)
-        texts = {answer.json["message"] for answer in answers if answer.status >= 400}
-        assert texts <= {"404 Project Not Found", "403 Forbidden"}
 
 
 async def test_level_is_inherited_from_the_group_above(

@@ -20,7 +20,7 @@ from wikisync.service.committing import DEFAULT_BRANCH
 from wikisync.service.git_process import GitRunner
 from wikisync.service.hooks import Deliveries
 from wikisync.service.projects.tables import note_write
-from wikisync.service.render_pool import RenderPool
+from wikisync.service.rendering import RenderPool
 from wikisync.service.repository import WikiRepository, WikiStorage
 from wikisync.service.settings import Limits, Settings
 from wikisync.service.tables import Tables

@@ -25,7 +25,7 @@ from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.hooks import Action, WikiEvent
 from wikisync.service.page_ids import moves_of_rename, update_page_ids
 from wikisync.service.pages import ShownPage, encode_list, full_list, shown_page
-from wikisync.service.render_pool import RenderJob
+from wikisync.service.rendering import RenderJob
 from wikisync.service.repository import WikiStorage
 from wikisync.service.rows import Project
 from wikisync.service.tree import PageFile, WikiTree
