@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from service import fill
 
 if TYPE_CHECKING:
-    from wikisync.api.listing import Listing
+    from wikisync.api.client import Listing
     from wikisync.contract.project_schema import ProjectRecord
 
 

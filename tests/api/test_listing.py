@@ -6,9 +6,8 @@ import pytest
 
 from tests.api.conftest import SERVICE
 from tests.support.network import PlayedNetwork
-from wikisync.api.client import Client
+from wikisync.api.client import Client, Listing, next_query, total_of
 from wikisync.api.exchange import Purpose, Request
-from wikisync.api.listing import Listing, next_query, total_of
 from wikisync.contract.schema import UserRecord
 from wikisync.errors import ProtocolViolation, Rejected
 

@@ -8,8 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.service import EmbeddedService
-from wikisync.api.client import Client
-from wikisync.api.listing import Listing
+from wikisync.api.client import Client, Listing
 from wikisync.api.projects import Projects
 from wikisync.api.settings import ClientSettings
 from wikisync.contract.project_schema import ProjectRecord

@@ -9,8 +9,7 @@ Public is what ``__all__`` names, loaded when it is asked for, and ``blocking``
 """
 
 PUBLIC = {
-    "wikisync.api.client": ["Client"],
-    "wikisync.api.listing": ["Listing"],
+    "wikisync.api.client": ["Client", "Listing"],
     "wikisync.api.projects": ["Deletion", "Projects", "Toggle"],
     "wikisync.api.settings": ["ClientSettings"],
     "wikisync.api.wikis": ["PageList", "Wiki"],

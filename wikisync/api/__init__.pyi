@@ -1,7 +1,7 @@
 """Written by ``make stubs``."""
 from wikisync.api import blocking as blocking
 from wikisync.api.client import Client as Client
-from wikisync.api.listing import Listing as Listing
+from wikisync.api.client import Listing as Listing
 from wikisync.api.projects import Deletion as Deletion
 from wikisync.api.projects import Projects as Projects
 from wikisync.api.projects import Toggle as Toggle

@@ -11,8 +11,7 @@ from collections.abc import AsyncIterator, Coroutine
 from functools import wraps
 from typing import Any, Self, TypeVar
 
-from wikisync.api.client import Client
-from wikisync.api.listing import Listing
+from wikisync.api.client import Client, Listing
 from wikisync.api.projects import Projects
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import WikiOwner

@@ -19,9 +19,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.api.client import Client, Id
+from wikisync.api.client import Client, Id, Listing
 from wikisync.api.exchange import About, Request, decode, fields_of, query_of
-from wikisync.api.listing import Listing
 from wikisync.api.upload import upload_form
 from wikisync.contract import project_schema
 from wikisync.contract.parameters import parameters_of, rules_of

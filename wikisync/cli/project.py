@@ -12,8 +12,7 @@ from typing import Any
 
 import click
 
-from wikisync.api.client import Client
-from wikisync.api.listing import Listing
+from wikisync.api.client import Client, Listing
 from wikisync.api.projects import Deletion, Projects, Toggle
 from wikisync.cli import service_command
 from wikisync.cli.attributes import parameter_options, read_values

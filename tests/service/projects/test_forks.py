@@ -8,7 +8,8 @@ import aiohttp
 import pygit2
 
 from tests.service.conftest import Api
-from tests.support.service import EmbeddedService
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.service import jobs
 
 PROJECTS = "/api/v4/projects"
 
@@ -273,18 +274,21 @@ async def test_project_that_lets_nobody_fork_seems_to_have_no_fork(
     assert (answer.status, answer.json) == (404, {"message": "404 Not Found"})
 
 
-async def test_unfinished_fork_goes_on_at_the_next_start(tmp_path: Path) -> None:
-    from tests.support.service import embedded_service
-
+async def test_unfinished_forks_go_on_at_the_next_start(tmp_path: Path) -> None:
+    """Those that were under way, and one that had to wait for them."""
     async with embedded_service(tmp_path) as service, aiohttp.ClientSession() as http:
         project = await source(service)
         service.service.import_gate = asyncio.Event()
         api = Api(http, service.url, service.token)
-        made = (await api.post(f"{PROJECTS}/{project}/fork")).json
+        names = [f"fork-{number}" for number in range(jobs.IMPORTS_AT_ONCE + 1)]
+        for name in names:
+            asked = {"name": name, "path": name}
+            await api.post(f"{PROJECTS}/{project}/fork", json=asked)
 
     async with embedded_service(tmp_path) as service, aiohttp.ClientSession() as http:
         await service.wait_for_imports()
         api = Api(http, service.url, service.token)
-        done = (await api.get(f"{PROJECTS}/{made['id']}")).json
+        done = [(await api.get(f"{PROJECTS}/root%2F{name}")).json for name in names]
 
-    assert (done["import_status"], done["empty_repo"]) == ("finished", False)
+    assert {one["import_status"] for one in done} == {"finished"}
+    assert not any(one["empty_repo"] for one in done)
