@@ -184,58 +184,15 @@ def test_both_engines_give_the_same_structure(name: str) -> None:
     assert differing <= set(KNOWN_PARITY)
 
 
-@pytest.mark.parametrize("case", SERVICE_CASES, ids=lambda case: case["source"])
-def test_both_engines_agree_on_the_dialect(case: dict[str, str]) -> None:
-    source = case["source"]
-    is_equal = shape(to_html(source)) == shape(to_html(source, "comrak"))
-    assert is_equal is (source not in KNOWN_PARITY)
-
-
 # -- work, not time ---------------------------------------------------------------
 
 HOSTILE = [
-    "[a",
-    "![a",
-    "[a](",
-    "[[a",
-    "[[a|",
-    "[a](b c",
-    "$a",
-    "$`a",
-    "$$a ",
-    "$a\\",
-    "a@b",
-    "a.b@c.",
-    "http://a",
-    "http://(",
-    "www.a_",
-    "://",
-    "http://a;&",
-    "> ",
-    ">>>\n",
-    ">>> [!note]\n",
-    "> [!note]\n",
-    "- [ ] ",
-    "- [x] a\n",
-    "a\n: b\n",
-    "a\n\n: b\n\n",
-    "[^a]",
-    "[^a]: b\n\n",
-    "*a **b ",
-    "**a *",
-    "~a ~~b ",
-    "`a``b```",
-    "<!--",
-    "<a ",
-    "<a b='",
-    "<?",
-    "<![CDATA[",
-    "&a",
-    "\\",
-    "|a",
-    "{+ a",
-    ":a:",
-    "**字！",
+    *("[a", "![a", "[a](", "[[a", "[[a|", "[a](b c", "$a", "$`a", "$$a ", "$a\\"),
+    *("a@b", "a.b@c.", "http://a", "http://(", "www.a_", "://", "http://a;&", "> "),
+    *(">>>\n", ">>> [!note]\n", "> [!note]\n", "- [ ] ", "- [x] a\n", "a\n: b\n"),
+    *("a\n\n: b\n\n", "[^a]", "[^a]: b\n\n", "*a **b ", "**a *", "~a ~~b ", "`a``b```"),
+    *("<!--", "<a ", "<a b='", "<?", "<![CDATA[", "&a", "\\", "|a", "{+ a", ":a:"),
+    *("**字！",),
 ]
 
 

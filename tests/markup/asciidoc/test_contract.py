@@ -132,6 +132,7 @@ def test_characters_of_all_scripts_come_through(engine: Engine) -> None:
         ":x: {file}\n\ninclude::{x}[]",
         ":docinfo: shared\n:stylesheet: {file}\n\nx",
         "image::{file}[opts=inline]",
+        "a,b\n\n[format=csv]\n,===\ninclude::{file}[]\n,===",
         ":data-uri:\n\nimage::{file}[]",
     ],
 )

@@ -3,57 +3,24 @@ import pytest
 from wikisync.markup.asciidoc import engine as includes
 
 NUMBERS = "one\ntwo\nthree\nfour\nfive"
-TAGGED = "\n".join(
-    (
-        "outside",
-        "// tag::a[]",
-        "in a",
-        "// tag::b[]",
-        "in b",
-        "// end::b[]",
-        "# end::a[]",
-        "# tag::c[]",
-        "in c",
-        "# end::c[]",
-        "after",
-    )
-)
-
-
-def request(
-    target: str, *, depth: int = 0, includer: str = ""
-) -> includes.IncludeRequest:
-    return includes.IncludeRequest(target, includer, depth, None, None)
-
-
-def test_target_is_looked_up_and_its_text_given() -> None:
-    inclusion = includes.Inclusion({"part.adoc": "text"}.get)
-    assert inclusion.resolve(request("part.adoc")).text == "text"
-
-
-def test_missing_target_has_no_text() -> None:
-    inclusion = includes.Inclusion({"part.adoc": "text"}.get)
-    assert inclusion.resolve(request("other.adoc")).text is None
-
-
-def test_depth_is_limited() -> None:
-    inclusion = includes.Inclusion(lambda _: "text")
-    assert inclusion.resolve(request("a", depth=includes.DEPTH_MAX - 1)).text == "text"
-    assert inclusion.resolve(request("a", depth=includes.DEPTH_MAX)).text is None
-
-
-def test_count_is_limited() -> None:
-    inclusion = includes.Inclusion(lambda _: "text")
-    answers = [
-        inclusion.resolve(request("a")).text for _ in range(includes.COUNT_MAX + 1)
-    ]
-    assert answers == ["text"] * includes.COUNT_MAX + [None]
+TAGGED = """outside
+// tag::a[]
+in a
+// tag::b[]
+in b
+// end::b[]
+# end::a[]
+# tag::c[]
+in c
+# end::c[]
+after"""
 
 
 def test_characters_of_all_includes_are_limited() -> None:
     half = "x" * (includes.CHARACTERS_MAX // 2)
     inclusion = includes.Inclusion(lambda _: half)
-    answers = [inclusion.resolve(request("a")).text is None for _ in range(3)]
+    request = includes.IncludeRequest("a", "", 0, None, None)
+    answers = [inclusion.resolve(request).text is None for _ in range(3)]
     assert answers == [False, False, True]
 
 

@@ -106,20 +106,14 @@ def test_line_that_is_not_there_is_not_marked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text"),
+    "attributes",
     [
-        (
-            Format.ASCIIDOC,
-            "[source,ruby,linenums,start=5,highlight=2..3]\n----\na\nb\nc\n----",
-        ),
-        (
-            Format.ASCIIDOC,
-            "[%linenums,ruby,start=5,highlight=2;3]\n----\na\nb\nc\n----",
-        ),
+        "source,ruby,linenums,start=5,highlight=2..3",
+        "%linenums,ruby,start=5,highlight=2;3",
     ],
 )
-def test_lines_of_asciidoc_are_numbered_and_marked(kind: Format, text: str) -> None:
-    html = rendered(text, kind)
+def test_lines_of_asciidoc_are_numbered_and_marked(attributes: str) -> None:
+    html = rendered(f"[{attributes}]\n----\na\nb\nc\n----", Format.ASCIIDOC)
     assert numbers(html) == ["5", "6", "7"]
     assert marked(html) == ["b", "c"]
 

@@ -177,10 +177,6 @@ def test_box_is_named_by_its_state_and_text(text: str, label: str) -> None:
     assert f' aria-label="{label}">' in render(text).html
 
 
-def test_third_state_is_struck() -> None:
-    assert "<s>never</s>" in render("- [~] never\n").html
-
-
 def test_footnotes_can_be_found_and_left() -> None:
     page = render("a[^1]\n\n[^1]: n\n")
     assert '<section class="footnotes" role="doc-endnotes"' in page.html
@@ -243,12 +239,10 @@ def test_code_with_markup_inside_keeps_it() -> None:
     assert "a <b>c</b>" in page.html
 
 
-@pytest.mark.parametrize(
-    ("language", "tool"), [("puml", "plantuml"), ("plantuml", "plantuml")]
-)
-def test_diagram_is_kept_as_source(language: str, tool: str) -> None:
+@pytest.mark.parametrize("language", ["puml", "plantuml"])
+def test_diagram_is_kept_as_source(language: str) -> None:
     page = render(f"```{language}\nA-->B\n```\n")
-    assert f'<pre class="{tool}" tabindex="0">A--&gt;B\n</pre>' in page.html
+    assert '<pre class="plantuml" tabindex="0">A--&gt;B\n</pre>' in page.html
 
 
 def test_diagram_of_another_tool_names_it() -> None:
@@ -275,18 +269,9 @@ def test_formula_can_stay_source() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        (r"a \nosuchcommand{x}", 'Unknown command "\\nosuchcommand", at character 2'),
-        ("a" * 11_000, "it has more than 10000 characters"),
-        (r"\frac{", "but reached end of input, at character 6"),
-    ],
-)
-def test_formula_that_cannot_be_read_stays_source_and_says_why(
-    source: str, reason: str
-) -> None:
-    page = render(f"$`{source}`$ and $`{source}`$")
+def test_formula_that_cannot_be_read_stays_source_and_says_why() -> None:
+    reason = 'Unknown command "\\nosuchcommand", at character 2'
+    page = render(r"$`a \nosuchcommand{x}`$ and $`a \nosuchcommand{x}`$")
     assert "<math" not in page.html
     assert escape(reason) in page.html
     assert "<code" in page.html
@@ -369,11 +354,6 @@ def test_marks_of_escapes_are_gone() -> None:
 
 
 # -- the other formats ------------------------------------------------------------
-
-
-def test_every_format_passes_the_same_filters() -> None:
-    page = render("= Title\n\n {+ a +} :tada: {pic}[gone]\n", Format.RDOC)
-    assert page.toc[0].id == "title"
 
 
 def address_of_issue(page_format: Format) -> str:

@@ -158,27 +158,7 @@ def test_marks_and_links_in_a_line(source: str, expected: str) -> None:
     assert html_of(source) == f"<p>{expected}</p>\n"
 
 
-MARKERS = [
-    "=",
-    "-",
-    "*",
-    "+",
-    "_",
-    "[",
-    "]",
-    "{",
-    "}",
-    "<",
-    ">",
-    "\\",
-    ":",
-    ".",
-    "`",
-    "'",
-    '"',
-    "#",
-    "|",
-]
+MARKERS = list("=-*+_[]{}<>\\:.`'\"#|")
 SNIPPETS = (
     ["a[b", "*x*", "<b>", "</b>", "<b></i>", "{a}[", "{a}[b", "-_a", "rdoc-ref:x"]
     + ["http:", "www.", ">>>\n", "* ", "1. ", "a:: ", "[a] ", "[a]\n", "a  \n", "== \n"]
