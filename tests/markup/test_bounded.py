@@ -241,15 +241,6 @@ def pid_of(parser: BoundedParser) -> int:
     return process.pid
 
 
-def test_worker_outlives_an_interrupt_at_the_keyboard(parser: BoundedParser) -> None:
-    parser.parse(PAGE)
-    assert parser._workers[0]._process is not None
-    before = parser._workers[0]._process.pid
-    os.kill(before, signal.SIGINT)
-    assert parser.parse(PAGE) == parse_page(PAGE)
-    assert parser._workers[0]._process.pid == before
-
-
 def test_machine_without_processes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "wikisync.core.system.processes.sys.executable", "/nowhere/python"

@@ -1,7 +1,6 @@
 """AsciiDoc as the service shows it; the real engine in its real process."""
 
 import re
-import signal
 from collections.abc import Mapping
 from contextlib import closing
 
@@ -138,20 +137,6 @@ def test_nested_include_is_seen_from_the_page_that_holds_it() -> None:
     assert "<p>found</p>" in html_with("include::sub/a.adoc[]", pages)
 
 
-def test_error_inside_the_include_reaches_the_caller_and_the_next_page_is_right() -> (
-    None
-):
-    class Lost(Exception):
-        pass
-
-    def include(_target: str) -> str | None:
-        raise Lost
-
-    with pytest.raises(Lost):
-        to_html("include::a.adoc[]", ParseContext(Slug("home"), include=include))
-    assert html_of("text") == '<div class="paragraph"><p>text</p></div>'
-
-
 def test_nothing_of_a_page_is_left_for_the_next() -> None:
     html_of(":mine: secret\n:idprefix: other-\n\n{counter:n} {counter:n} [[spot]]x")
     html = html_of("{mine} {counter:n} <<spot>>\n\n== Head")
@@ -176,16 +161,6 @@ def test_page_that_nests_too_deeply_is_an_error_and_the_next_is_right() -> None:
 
 def test_engine_is_one_for_the_process() -> None:
     assert shared_engine() is shared_engine()
-
-
-def test_interrupt_from_the_terminal_leaves_the_page_alone() -> None:
-    with closing(choose_engine("quickjs")) as engine:
-        engine.render("x", SERVICE_ATTRIBUTES, include_nothing)
-        process = engine._worker._process
-        assert process is not None
-        process.send_signal(signal.SIGINT)
-        engine.render("y", SERVICE_ATTRIBUTES, include_nothing)
-        assert engine._worker._process is process
 
 
 PARTIAL = {"../partials/p.adoc": "part", "../../other/partials/q.adoc": "of another"}

@@ -56,10 +56,6 @@ def test_answer_of_the_worker_is_the_html(engine: Engine) -> None:
     assert ask(engine, "a 日本語 page") == "a 日本語 page"
 
 
-def test_worker_is_kept_from_page_to_page(engine: Engine) -> None:
-    assert ask(engine, "pid") == ask(engine, "pid")
-
-
 def test_page_over_its_time_is_named_and_the_next_one_goes_on(engine: Engine) -> None:
     first = ask(engine, "pid")
     with pytest.raises(LimitExceeded, match=r"longer than 0\.3 s of proc") as caught:
@@ -90,7 +86,6 @@ def test_worker_that_does_not_answer_is_ended_by_the_clock() -> None:
     ("command", "reason"),
     [
         ("die", "ended without an answer"),
-        ("half", "ended without an answer"),
         ("garbage", "cannot be read"),
         ("huge", "is over"),
         ("nothing", "empty answer"),
@@ -158,11 +153,6 @@ def test_worker_that_ends_at_start_names_the_next_step() -> None:
     with pytest.raises(RenderError, match="does not start") as caught:
         ask(engine, "x")
     assert "reinstall" in str(caught.value.hint)
-
-
-def test_worker_knows_no_token(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WIKISYNC_TOKEN", "glpat-EXAMPLE")
-    assert ask(engine, "token") == "none"
 
 
 def test_threads_get_their_own_answers(engine: Engine) -> None:

@@ -388,34 +388,20 @@ def test_notes_without_a_name_get_numbers_that_are_free() -> None:
     assert 'href="#fnr.3">3</a></sup> y</p></div>' in html
 
 
-def test_formulas_can_be_off() -> None:
-    source = "#+OPTIONS: tex:nil\n$x$ \\(y\\)\n\n\\begin{math}\nz\n\\end{math}"
-    html = html_of(source)
-    assert html.startswith("<p>$x$ \\(y\\)</p><p>\\begin{math}")
-
-
-def test_macro_that_stands_for_html_is_html() -> None:
-    source = "#+MACRO: big #+HTML: <big>$1</big>\n{{{big(a)}}}"
-    assert html_of(source) == "<p><big>a</big></p>"
-
-
-def test_macro_that_runs_a_program_stays_as_written() -> None:
-    html = html_of("#+MACRO: v (eval (shell))\n#+MACRO: w ok\n{{{v}}} {{{w}}}")
-    assert html == "<p>{{{v}}} ok</p>"
-
-
-def test_headings_are_numbered_only_where_the_service_does() -> None:
-    assert html_of("#+OPTIONS: num:3\n* A") == "<h1>A</h1>"
-    assert html_of("#+OPTIONS: num:t\n* A") == "<h1>1 A</h1>"
-
-
-def test_scripts_and_entities_can_be_off() -> None:
-    source = "#+OPTIONS: ^:nil e:nil\na_{b} \\alpha"
-    assert html_of(source) == "<p>a_{b} \\alpha</p>"
-
-
-def test_breaks_of_lines_can_be_kept() -> None:
-    assert html_of("#+OPTIONS: \\n:t\na\nb") == "<p>a<br>b</p>"
+@pytest.mark.parametrize(
+    ("settings", "text", "html"),
+    [
+        ("OPTIONS: tex:nil", "$x$ \\(y\\)", "<p>$x$ \\(y\\)</p>"),
+        ("OPTIONS: tex:nil", "\\begin{math}\nz", "<p>\\begin{math}\nz</p>"),
+        ("OPTIONS: ^:nil e:nil", "a_{b} \\alpha", "<p>a_{b} \\alpha</p>"),
+        ("OPTIONS: \\n:t", "a\nb", "<p>a<br>b</p>"),
+        ("OPTIONS: num:3", "* A", "<h1>A</h1>"),
+        ("MACRO: b #+HTML: <big>$1</big>", "{{{b(a)}}}", "<p><big>a</big></p>"),
+        ("MACRO: v (eval (shell))", "{{{v}}}", "<p>{{{v}}}</p>"),
+    ],
+)
+def test_setting_of_the_page_is_followed(settings: str, text: str, html: str) -> None:
+    assert html_of(f"#+{settings}\n{text}") == html
 
 
 def test_abbreviation_of_a_link_is_written_out() -> None:
