@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 from xml.parsers import expat
 
-from msgspec import Struct
-
 from wikisync.markup.links import IGNORED_BY_BROWSERS
-from wikisync.markup.tokens import escape
+from wikisync.markup.tokens import NotDrawn, escape
 
 if TYPE_CHECKING:
     from merman import MermanEngine
@@ -44,12 +42,6 @@ ALT_CHARS_MAX = 1_000
 
 DRAWING = "\0drawing\0"
 """Begins what a page asks its include for a drawing; no page can write it."""
-
-
-class NotDrawn(Struct, frozen=True):
-    """A diagram that stays source."""
-
-    reason: str
 
 
 @functools.cache

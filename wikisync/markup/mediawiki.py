@@ -116,7 +116,8 @@ class _Page:
                     continue
                 body = "" if is_empty else source[at:end]
                 count = body.count("\n")
-                parts.append(self._tag(tag, found[2] or "", body, line + 1, count))
+                converted = self._tag(tag, found[2] or "", body, line + 1)
+                parts.append(self.keep(converted, count))
                 line += count
                 if not is_empty:
                     at = source.find(">", end) + 1 or len(source)
@@ -131,41 +132,41 @@ class _Page:
         self.lose(line + 1, f"template {name[:80]}")
         return self.keep(_code(" ".join(text.split())), text.count("\n"))
 
-    def _tag(self, tag: str, attributes: str, body: str, line: int, lines: int) -> str:
+    def _tag(self, tag: str, attributes: str, body: str, line: int) -> str:
         match tag:
             case "":  # a comment
-                return self.keep("", lines)
+                return ""
             case "nowiki":
-                return self.keep(re.sub(r"([*_`\[\]<>#|\\])", r"\\\1", body), lines)
+                return re.sub(r"([*_`\[\]<>#|\\])", r"\\\1", body)
             case "pre" | "syntaxhighlight" | "source":
                 language = LANGUAGE.search(attributes)
                 is_inline = "\n" not in body and "inline" in attributes
                 block = _code(body.strip()) if is_inline else None
                 named = language[1] if language else ""
-                return self.keep(block or _fenced(body, named), lines)
+                return block or _fenced(body, named)
             case "code":
-                return self.keep(_code(body), lines)
+                return _code(body)
             case "math":
-                return self.keep(f"$`{' '.join(body.split())}`$", lines)
+                return f"$`{' '.join(body.split())}`$"
             case "ref":
-                return self._note(attributes, body, line, lines)
-        return self._gallery(body, line, lines)
+                return self._note(attributes, body, line)
+        return self._gallery(body, line)
 
-    def _note(self, attributes: str, body: str, line: int, lines: int) -> str:
+    def _note(self, attributes: str, body: str, line: int) -> str:
         named = NAME.search(attributes)
         given = next(filter(None, named.groups()), "") if named else ""
         key = re.sub(r"\W+", "-", given) or str(len(self.notes) + 1)
         if body.strip():
             self.notes[key] = self.put_back(self.inline(body, line))
-        return self.keep(f"[^{key}]", lines)
+        return f"[^{key}]"
 
-    def _gallery(self, body: str, line: int, lines: int) -> str:
+    def _gallery(self, body: str, line: int) -> str:
         shown = []
         for row in filter(None, map(str.strip, body.split("\n"))):
             name, _, caption = row.partition("|")
             name = name if ":" in name else f"File:{name}"
             shown.append(self._link(name.strip(), caption, line))
-        return self.keep("\n\n" + "\n\n".join(shown) + "\n\n", lines)
+        return "\n\n" + "\n\n".join(shown) + "\n\n"
 
     # -- lines ---------------------------------------------------------------------
 

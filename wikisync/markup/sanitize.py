@@ -148,9 +148,7 @@ def sanitize_tokens(
 
 
 def cleaned_tokens(
-    html: str,
-    page_format: Format = Format.MARKDOWN,
-    dropped: list[Dropped] | None = None,
+    html: str, page_format: Format, dropped: list[Dropped] | None = None
 ) -> Document:
     """The same by the sanitiser, whatever the HTML is."""
     clean = cleaner(is_markdown=page_format is Format.MARKDOWN).clean

@@ -187,6 +187,12 @@ class Document:
         return tuple(parts), tuple(refs)
 
 
+class NotDrawn(Struct, frozen=True):
+    """Why a formula or diagram stays source."""
+
+    reason: str
+
+
 class Draft(Struct):
     """The tokens of one page and what the filters have learned about it."""
 

@@ -236,9 +236,7 @@ def highlight(code: str, language: str) -> str | None:
     name = ALIASES.get(language.lower(), language.lower())
     if name == "text" or len(code) > CODE_CHARS_MAX or BETWEEN_TEXTS in code:
         return None
-    if lexer_of(name) is None:
-        return None
-    return highlighted(code, name)
+    return highlighted(code, name) if lexer_of(name) else None
 
 
 @functools.lru_cache(maxsize=256)

@@ -15,9 +15,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from msgspec import Struct
-
-from wikisync.markup.tokens import Draft, escape
+from wikisync.markup.tokens import Draft, NotDrawn, escape
 
 if TYPE_CHECKING:
     from math_core import LatexToMathML
@@ -48,7 +46,7 @@ def filter_math(draft: Draft) -> None:
                 html = source_html(source, is_display=is_display)
             else:
                 formula = to_mathml(source, is_display=is_display)
-                if isinstance(formula, Refused):
+                if isinstance(formula, NotDrawn):
                     refused.append(f"{source[:FORMULA_CHARS_SHOWN]}: {formula.reason}")
                     html = source_html(source, formula.reason, is_display=is_display)
                 else:
@@ -203,19 +201,13 @@ CLASS_OF_STYLE = {
 COLOUR = re.compile(r"color: ?(#[0-9A-Fa-f]{6})")
 
 
-class Refused(Struct, frozen=True):
-    """No converter reads a formula."""
-
-    reason: str
-
-
 @functools.lru_cache(maxsize=1024)
-def to_mathml(source: str, *, is_display: bool) -> str | Refused:
+def to_mathml(source: str, *, is_display: bool) -> str | NotDrawn:
     """MathML of a formula, or why there is none: math-core's reason and position."""
     most = SHORT_CHARS_MAX if DEFINES.search(source) else FORMULA_CHARS_MAX
     if len(source) > most:
-        return Refused(f"it has more than {most} characters")
-    refused = Refused(f"more than {OPENINGS_MAX} of its brackets are not closed")
+        return NotDrawn(f"it has more than {most} characters")
+    refused = NotDrawn(f"more than {OPENINGS_MAX} of its brackets are not closed")
     # the last one is as it was written, and so is the position in its reason
     for spelling in dict.fromkeys((respelled(source, is_display=is_display), source)):
         if is_quick(spelling):
@@ -270,7 +262,7 @@ def respelled(source: str, *, is_display: bool) -> str:
     return source
 
 
-def by_math_core(source: str, *, is_display: bool) -> str | Refused:
+def by_math_core(source: str, *, is_display: bool) -> str | NotDrawn:
     """What the first converter gives, or what it refuses and where."""
     from math_core import LatexError
 
@@ -278,13 +270,13 @@ def by_math_core(source: str, *, is_display: bool) -> str | Refused:
         mathml = math_core().convert_with_local_state(source, displaystyle=is_display)
     except LatexError as error:
         position, _, said = str(error).partition(": ")
-        return Refused(f"{said.rstrip('.')}, at character {position}")
+        return NotDrawn(f"{said.rstrip('.')}, at character {position}")
     try:
         return written(element_of(mathml))
     except ElementTree.ParseError as error:
-        return Refused(f"its MathML cannot be read: {error}")
+        return NotDrawn(f"its MathML cannot be read: {error}")
     except RecursionError:
-        return Refused("it is nested too deeply")
+        return NotDrawn("it is nested too deeply")
 
 
 @functools.cache

@@ -8,6 +8,7 @@ costs one pass.
 import bisect
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from html import unescape
 from html.entities import name2codepoint
 
@@ -229,9 +230,7 @@ class _Scan:
         if BRACKET.search(target):
             return None
 
-        def render(text: str) -> str:
-            return self._inline.html_of(text, self._depth + 1, is_in_link=True)
-
+        render = partial(self._inline.html_of, depth=self._depth + 1, is_in_link=True)
         settings = self._inline.settings
         html = link_html(target, label or None, settings, render, self._is_in_link)
         return html, end + 2
