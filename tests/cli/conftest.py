@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import clashing, cloned, proxy, run, service
+from tests.support.commands import clashing, cloned, proxy, run, run_alone, service
 from tests.support.kept_reader import kept_reader
 
-__all__ = ["clashing", "cloned", "kept_reader", "proxy", "run", "service"]
+__all__ = ["clashing", "cloned", "kept_reader", "proxy", "run", "run_alone", "service"]
 
 
 @pytest.fixture

@@ -20,10 +20,10 @@ def pages(tmp_path: Path) -> Path:
 
 
 async def test_a_folder_becomes_files_and_no_site(
-    run: Run, pages: Path, tmp_path: Path
+    run_alone: Run, pages: Path, tmp_path: Path
 ) -> None:
     book, single = tmp_path / "book.epub", tmp_path / "book.html"
-    ran = await run("build", pages, "--epub", book, "--single", single)
+    ran = await run_alone("build", pages, "--epub", book, "--single", single)
     assert ran.code == 0
     assert ran.out.splitlines()[0].startswith("2 pages: 2 files written")
     assert ran.out.splitlines()[1:] == [str(single), str(book)]
@@ -34,11 +34,11 @@ async def test_a_folder_becomes_files_and_no_site(
 
 
 async def test_a_site_and_a_file_are_made_at_once(
-    run: Run, pages: Path, tmp_path: Path
+    run_alone: Run, pages: Path, tmp_path: Path
 ) -> None:
     site, single = tmp_path / "site", tmp_path / "start.html"
     words = ("build", pages, "-o", site, "--single", single, "--only", "guide")
-    ran = await run(*words, "--json")
+    ran = await run_alone(*words, "--json")
     told = json.loads(ran.out)
     assert (told["index"], told["books"]) == (str(site / "index.html"), [str(single)])
     assert (site / "index.html").exists()
@@ -58,29 +58,29 @@ async def test_an_export_becomes_a_file_without_a_site(
 
 @pytest.mark.parametrize("words", [["--only", "guide"], ["--pdf-engine", "chromium"]])
 async def test_options_of_files_need_a_file(
-    run: Run, pages: Path, words: list[str]
+    run_alone: Run, pages: Path, words: list[str]
 ) -> None:
-    ran = await run("build", pages, *words)
+    ran = await run_alone("build", pages, *words)
     assert ran.code == 2
     assert "is for --single, --pdf and --epub" in ran.err
 
 
-async def test_an_export_needs_a_folder_or_a_file(run: Run) -> None:
-    ran = await run("export", "https://gitlab.example.com", *NAMED)
+async def test_an_export_needs_a_folder_or_a_file(run_alone: Run) -> None:
+    ran = await run_alone("export", "https://gitlab.example.com", *NAMED)
     assert ran.code == 2
     assert "name a folder with -o" in ran.err
 
 
 async def test_a_file_in_no_folder_is_refused_before_the_service_is_asked(
-    run: Run, tmp_path: Path
+    run_alone: Run, tmp_path: Path
 ) -> None:
     file = tmp_path / "none/book.epub"
-    ran = await run("export", "http://127.0.0.1:9", *NAMED, "--epub", file)
+    ran = await run_alone("export", "http://127.0.0.1:9", *NAMED, "--epub", file)
     assert ran.code == 2
     assert f"there is no folder {file.parent}" in ran.err
 
 
-async def test_a_file_inside_the_wiki_is_refused(run: Run, pages: Path) -> None:
-    ran = await run("build", pages, "--single", pages / "all.html")
+async def test_a_file_inside_the_wiki_is_refused(run_alone: Run, pages: Path) -> None:
+    ran = await run_alone("build", pages, "--single", pages / "all.html")
     assert ran.code == 1
     assert "is inside the folder of the wiki" in ran.err

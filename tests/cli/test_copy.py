@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Ran, Run, run, service
+from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.workspaces import HANDBOOK
 from wikisync.core.model import WikiOwner
-
-__all__ = ["run", "service"]
 
 HASH = "0123456789abcdef0123456789abcdef"
 NEW = WikiOwner("project", "team/manual")

@@ -1,6 +1,5 @@
 import difflib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,9 +10,13 @@ from wikisync.workspace.status import BOLD, GREEN, RED, unified
 
 
 async def test_difference_leads_from_the_wiki_to_here(cloned: Cloned) -> None:
+    """And changes nothing."""
     cloned.write("guide.md", "a long guide\n")
+    before = cloned.files()
     ran = await cloned.run("diff")
     assert ran.code == 0
+    assert cloned.files() == before
+    assert (await cloned.run("status")).out.startswith("handbook: 4 pages, 1 not in")
     assert ran.out == (
         "--- handbook/guide on the wiki\n+++ handbook/guide here\n"
         "@@ -1 +1 @@\n-a guide\n+a long guide\n"
@@ -53,16 +56,6 @@ async def test_base_asks_no_service(cloned: Cloned) -> None:
     assert "-one\n" in ran.out
 
 
-@pytest.mark.parametrize("words", [[], ["--base"]])
-async def test_page_that_is_nowhere_is_a_wrong_argument(
-    cloned: Cloned, words: list[str]
-) -> None:
-    ran = await cloned.run("diff", "gide", *words)
-    assert ran.code == 2
-    assert "handbook/gide: there is no such page, here or on the wiki" in ran.err
-    assert "no differences" not in ran.err
-
-
 async def test_nothing_different_is_said(cloned: Cloned) -> None:
     ran = await cloned.run("diff")
     assert (ran.code, ran.out, ran.err) == (0, "", "no differences\n")
@@ -76,14 +69,6 @@ async def test_json_has_both_texts(cloned: Cloned) -> None:
         PAGES["guide"],
         "mine\n",
     )
-
-
-async def test_diff_changes_nothing(cloned: Cloned) -> None:
-    cloned.write("guide.md", "mine\n")
-    before = cloned.files()
-    await cloned.run("diff")
-    assert cloned.files() == before
-    assert (await cloned.run("status")).out.startswith("handbook: 4 pages, 1 not in")
 
 
 # -- the text ----------------------------------------------------------------------

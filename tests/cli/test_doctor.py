@@ -35,7 +35,12 @@ def graded(ran: Ran, grade: str) -> list[str]:
 
 
 async def test_healthy_workspace_has_nothing_to_scan(cloned: Cloned) -> None:
+    """And doctor leaves nothing behind."""
+    await cloned.run("doctor")
+    before = sorted(str(path) for path in cloned.root.rglob("*"))
     ran = await cloned.run("doctor")
+    assert sorted(str(path) for path in cloned.root.rglob("*")) == before
+    assert not list(cloned.root.rglob("*probe*"))
     assert (graded(ran, "look"), graded(ran, "wrong")) == ([], [])
     assert ran.code == 0
     fine = "\n".join(graded(ran, "fine"))
@@ -44,14 +49,6 @@ async def test_healthy_workspace_has_nothing_to_scan(cloned: Cloned) -> None:
     assert "handbook: 4 pages here" in fine
     assert "0 texts in the trash" in fine
     assert "the marker belongs to this workspace" in fine
-
-
-async def test_doctor_leaves_nothing_behind(cloned: Cloned) -> None:
-    await cloned.run("doctor")
-    before = sorted(str(path) for path in cloned.root.rglob("*"))
-    await cloned.run("doctor")
-    assert sorted(str(path) for path in cloned.root.rglob("*")) == before
-    assert not list(cloned.root.rglob("*probe*"))
 
 
 async def test_dead_token_is_wrong_and_says_what_to_do(cloned: Cloned) -> None:

@@ -297,11 +297,13 @@ async def test_own_templates_stand_in_front_of_the_theme(
 # -- odd pages ---------------------------------------------------------------------
 
 
-async def test_unknown_format_is_shown_as_text_and_told(run: Run, site: Path) -> None:
+async def test_unknown_format_is_shown_as_text_and_told(
+    run_alone: Run, site: Path
+) -> None:
     async with odd_service() as wire:
         page = {"slug": "home", "format": "typst", "content": "= A title"}
         wire.will(json_answer([page]))
-        ran = await run("export", wire.url, *NAMED, "-o", site)
+        ran = await run_alone("export", wire.url, *NAMED, "-o", site)
     assert ran.code == 3
     assert "home: has the unknown format typst" in ran.err
     assert "= A title" in (site / "index.html").read_text()

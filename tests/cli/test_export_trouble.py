@@ -26,11 +26,11 @@ async def handbook(service: EmbeddedService) -> EmbeddedService:
 # -- the service -------------------------------------------------------------------
 
 
-async def test_wrong_url_is_told_as_one(run: Run, site: Path) -> None:
+async def test_wrong_url_is_told_as_one(run_alone: Run, site: Path) -> None:
     async with listening_wire() as wire:
         wire.repeats = True
         wire.will(http(200, b"<html>Welcome to nginx</html>", "text/html"))
-        ran = await run("export", wire.url, *NAMED, "-o", site)
+        ran = await run_alone("export", wire.url, *NAMED, "-o", site)
     assert ran.code == 1
     assert "this is not a GitLab-compatible API" in ran.err
     assert wire.url in ran.err
@@ -39,9 +39,9 @@ async def test_wrong_url_is_told_as_one(run: Run, site: Path) -> None:
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://example.com", "http://"])
 async def test_url_that_cannot_be_one_is_a_usage_error(
-    run: Run, site: Path, url: str
+    run_alone: Run, site: Path, url: str
 ) -> None:
-    ran = await run("export", url, *NAMED, "-o", site)
+    ran = await run_alone("export", url, *NAMED, "-o", site)
     assert ran.code == 2
     assert "hint:" in ran.err
 
@@ -128,11 +128,13 @@ async def test_output_that_cannot_be_written_is_named(
 
 
 async def test_output_is_checked_before_anything_is_read(
-    run: Run, tmp_path: Path
+    run_alone: Run, tmp_path: Path
 ) -> None:
     """Ten minutes of reading must not end in a folder that cannot be used."""
     (tmp_path / "file").write_text("")
-    ran = await run("export", "http://127.0.0.1:1", *NAMED, "-o", tmp_path / "file")
+    ran = await run_alone(
+        "export", "http://127.0.0.1:1", *NAMED, "-o", tmp_path / "file"
+    )
     assert "is not a folder" in ran.err
 
 
@@ -208,9 +210,9 @@ async def test_output_with_a_name_that_is_too_long_is_an_error(
     ],
 )
 async def test_theme_is_checked_before_anything_is_read(
-    run: Run, site: Path, words: tuple[str, ...], message: str
+    run_alone: Run, site: Path, words: tuple[str, ...], message: str
 ) -> None:
-    ran = await run("export", "http://127.0.0.1:1", *NAMED, "-o", site, *words)
+    ran = await run_alone("export", "http://127.0.0.1:1", *NAMED, "-o", site, *words)
     assert message in ran.err
     assert "127.0.0.1" not in ran.err
     assert not site.exists()

@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.commands import Run, run, service
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK
 from wikisync.cli.main import main
 from wikisync.errors import ExitCode
-
-__all__ = ["run", "service"]
 
 Import = Callable[..., tuple[int, dict[str, str], list[tuple[str, int, str]]]]
 VAULT = {

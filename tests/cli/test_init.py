@@ -352,8 +352,10 @@ async def test_secret_in_a_pasted_address_is_not_repeated(
 
 
 @pytest.mark.parametrize("url", ["", "x/-/y", "://", "http://", "https:///-/a"])
-async def test_what_is_no_address_is_told(run: Run, workspace: Path, url: str) -> None:
-    ran = await run("init", workspace, "--url", url, "--all")
+async def test_what_is_no_address_is_told(
+    run_alone: Run, workspace: Path, url: str
+) -> None:
+    ran = await run_alone("init", workspace, "--url", url, "--all")
     assert ran.code == 2
     assert "hint:" in ran.err
 
@@ -370,13 +372,13 @@ async def test_secret_in_the_address_of_a_page_is_kept_nowhere(
 
 @pytest.mark.parametrize("status", [200, 404])
 async def test_website_that_is_no_service_never_sees_the_token(
-    run: Run, workspace: Path, status: int
+    run_alone: Run, workspace: Path, status: int
 ) -> None:
     async with listening_wire() as wire:
         wire.repeats = True
         wire.will(http(status, b"<h1>Hello</h1>", "text/html"))
         named = ("--url", wire.url, "--project", "docs/handbook")
-        ran = await run("init", workspace, *named)
+        ran = await run_alone("init", workspace, *named)
     assert ran.code == 2
     assert f"{wire.url} does not answer as a GitLab-compatible service" in ran.err
     assert set(wire.tokens) == {None}
@@ -384,9 +386,9 @@ async def test_website_that_is_no_service_never_sees_the_token(
 
 
 async def test_service_that_cannot_be_reached_is_told(
-    run: Run, workspace: Path
+    run_alone: Run, workspace: Path
 ) -> None:
-    ran = await run(
+    ran = await run_alone(
         "init", workspace, "--url", "http://127.0.0.1:1", "--project", "a/b"
     )
     assert ran.code == 1

@@ -145,7 +145,7 @@ async def test_a_link_that_cannot_be_changed_is_named(cloned: Cloned) -> None:
 
 
 async def test_what_a_page_includes_is_found_under_the_new_name(
-    run: Run, tmp_path: Path
+    run_alone: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "team").mkdir()
     for name in ("part.adoc", "team/part.adoc", "team/note.md"):
@@ -156,7 +156,7 @@ async def test_what_a_page_includes_is_found_under_the_new_name(
     )
     (tmp_path / "team" / "one.adoc").write_text("include::part.adoc[]\n")
     (tmp_path / "team" / "two.md").write_text("::include{file=note.md}\n")
-    ran = await run("mv", "team", "people/all", "-C", tmp_path)
+    ran = await run_alone("mv", "team", "people/all", "-C", tmp_path)
     assert ran.code == 0
     assert "start.adoc: 2 links" in ran.out
     assert (tmp_path / "start.adoc").read_text() == (
@@ -164,46 +164,52 @@ async def test_what_a_page_includes_is_found_under_the_new_name(
         "include::people/all/part.adoc[]\n----\n"
         "\ninclude::part.adoc[]\n\n\\include::team/part.adoc[]\n"
     )
-    ran = await run("mv", "people/all/part", "piece", "-C", tmp_path)
+    ran = await run_alone("mv", "people/all/part", "piece", "-C", tmp_path)
     assert ran.code == 0
     one = (tmp_path / "people" / "all" / "one.adoc").read_text()
     assert one == "include::../../piece.adoc[]\n"
-    ran = await run("mv", "people/all/two", "two", "-C", tmp_path)
+    ran = await run_alone("mv", "people/all/two", "two", "-C", tmp_path)
     assert ran.code == 0
     assert (tmp_path / "two.md").read_text() == "::include{file=people/all/note.md}\n"
 
 
-async def test_a_picture_is_found_from_the_new_folder(run: Run, tmp_path: Path) -> None:
+async def test_a_picture_is_found_from_the_new_folder(
+    run_alone: Run, tmp_path: Path
+) -> None:
     uploads = tmp_path / "uploads" / "0a1b"
     uploads.mkdir(parents=True)
     (uploads / "red.png").write_bytes(b"x")
     (tmp_path / "team").mkdir()
     page = "![a](../uploads/0a1b/red.png) ![b](uploads/0a1b/red.png)\n"
     (tmp_path / "team" / "one.md").write_text(page)
-    ran = await run("mv", "team/one", "people/all/one", "-C", tmp_path)
+    ran = await run_alone("mv", "team/one", "people/all/one", "-C", tmp_path)
     assert ran.code == 0
     assert (tmp_path / "people" / "all" / "one.md").read_text() == (
         "![a](../../uploads/0a1b/red.png) ![b](uploads/0a1b/red.png)\n"
     )
 
 
-async def test_a_name_of_an_ignored_file_is_taken(run: Run, tmp_path: Path) -> None:
+async def test_a_name_of_an_ignored_file_is_taken(
+    run_alone: Run, tmp_path: Path
+) -> None:
     (tmp_path / ".wikisyncignore").write_text("draft.md\n")
     (tmp_path / "draft.md").write_text("Draft\n")
     (tmp_path / "one.md").write_text("One\n")
     (tmp_path / "two.md").write_text("[one](one.md)\n")
-    ran = await run("mv", "one.md", "draft", "-C", tmp_path)
+    ran = await run_alone("mv", "one.md", "draft", "-C", tmp_path)
     assert ran.code == 2
     assert "draft.md exists already" in ran.err
     assert (tmp_path / "two.md").read_text() == "[one](one.md)\n"
 
 
-async def test_a_folder_without_a_workspace_is_a_wiki(run: Run, tmp_path: Path) -> None:
+async def test_a_folder_without_a_workspace_is_a_wiki(
+    run_alone: Run, tmp_path: Path
+) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "one.md").write_text("One\n")
     (folder / "two.md").write_text("[one](one)\n")
-    ran = await run("mv", "one.md", "first", "-C", folder)
+    ran = await run_alone("mv", "one.md", "first", "-C", folder)
     assert ran.code == 0
     assert (folder / "two.md").read_text() == "[one](first)\n"
 

@@ -107,10 +107,12 @@ async def test_cache_of_an_export(
     assert open_to_others(tmp_path / "cache" / "wikisync") == []
 
 
-async def test_cache_of_a_plain_folder(run: Run, tmp_path: Path) -> None:
+async def test_cache_of_a_plain_folder(run_alone: Run, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "home.md").write_text("# hello\n")
-    assert (await run("build", tmp_path / "notes", "-o", tmp_path / "site")).code == 0
+    assert (
+        await run_alone("build", tmp_path / "notes", "-o", tmp_path / "site")
+    ).code == 0
     assert open_to_others(tmp_path / "cache" / "wikisync") == []
 
 

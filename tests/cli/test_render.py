@@ -91,12 +91,19 @@ def test_file_that_cannot_be_read_is_reported_and_the_others_go_on(
 
 
 @pytest.mark.usefixtures("wiki")
-def test_file_that_does_not_exist_is_a_wrong_argument(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["gone.md"], "error: there is no file or folder gone.md"),
+        (["--format", "nope"], "'nope' is not one of"),
+    ],
+)
+def test_wrong_argument_is_told_before_anything_is_rendered(
+    capsys: pytest.CaptureFixture[str], words: list[str], told: str
 ) -> None:
-    assert main(["render", "home.md", "gone.md"]) == 2
+    assert main(["render", "home.md", *words]) == 2
     captured = capsys.readouterr()
-    assert "error: there is no file or folder gone.md" in captured.err
+    assert told in captured.err
     assert captured.out == ""
 
 
@@ -116,13 +123,6 @@ def test_format_given_by_hand_wins_over_the_name(
 ) -> None:
     assert main(["render", "notes.xyz", "--format", "markdown"]) == 0
     assert capsys.readouterr().out == "<p>x</p>\n"
-
-
-def test_unknown_format_is_an_error_of_usage(
-    wiki: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["render", str(wiki / "home.md"), "--format", "nope"]) == 2
-    assert "'nope' is not one of" in capsys.readouterr().err
 
 
 def test_folder_without_pages_is_an_error(

@@ -52,12 +52,6 @@ async def test_many_pages_are_settled_at_once(cloned: Cloned) -> None:
     assert {name: (await cloned.wiki())[name] for name in both} == both
 
 
-async def test_page_that_is_nowhere_is_a_wrong_argument(cloned: Cloned) -> None:
-    ran = await cloned.run("resolve", "gide", "--mine")
-    assert ran.code == 2
-    assert "handbook/gide: there is no such page, here or on the wiki" in ran.err
-
-
 async def test_text_that_resolve_replaced_can_be_had_again(clashing: Cloned) -> None:
     await clashing.run("resolve", "handbook/home", "--wiki")
     ran = await clashing.run("restore", "handbook/home")

@@ -15,15 +15,10 @@ async def pull(cloned: Cloned, *texts: str) -> None:
         await cloned.run("sync")
 
 
-async def test_list_of_a_page_that_is_nowhere_is_a_wrong_argument(
-    cloned: Cloned,
-) -> None:
+async def test_list_of_a_new_page_says_that_nothing_is_saved(cloned: Cloned) -> None:
     cloned.write("new.md", "new\n")
     new = await cloned.run("restore", "new", "--list")
     assert "no earlier text of this page is saved here" in new.err
-    ran = await cloned.run("restore", "gide", "--list")
-    assert ran.code == 2
-    assert "handbook/gide: there is no such page, here or on the wiki" in ran.err
 
 
 async def test_page_removed_by_a_sync_comes_back_and_goes_to_the_wiki(

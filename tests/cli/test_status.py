@@ -500,9 +500,14 @@ async def test_name_that_no_page_has_is_a_usage_error(
         assert "is not the name of a page" in ran.err
 
 
-async def test_log_of_a_page_without_a_name_is_a_usage_error(cloned: Cloned) -> None:
-    ran = await cloned.run("log", "")
-    assert ran.code == 2
+async def test_page_that_is_nowhere_is_a_usage_error(cloned: Cloned) -> None:
+    told = "handbook/gide: there is no such page, here or on the wiki"
+    commands = ["log", "diff", "diff --base", "resolve --mine", "restore --list"]
+    for command in commands:
+        ran = await cloned.run(*command.split(), "gide")
+        assert (ran.code, told in ran.err) == (2, True), command
+        assert "no differences" not in ran.err
+    assert (await cloned.run("log", "")).code == 2
 
 
 async def test_wiki_that_was_not_asked_is_said_to_be_so_because_of_another(

@@ -39,13 +39,6 @@ def test_options_are_a_table_with_what_they_may_be(
     assert captured.err.startswith("default: ")
 
 
-def test_unknown_theme_is_told_with_the_nearest(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["theme", "show", "plian"]) == ExitCode.USAGE
-    assert "did you mean 'plain'?" in capsys.readouterr().err
-
-
 def test_contract_for_theme_authors_is_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -153,16 +146,20 @@ def test_dry_run_of_a_new_theme_writes_nothing(
     assert not (tmp_path / "ours").exists()
 
 
-def test_new_theme_extends_only_what_comes_along(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["show", "plian"], ExitCode.USAGE, "did you mean 'plain'?"),
+        (["new", "/proc/ours"], ExitCode.FAILED, "cannot write /proc/ours"),
+        (
+            ["new", "ours", "--extends", "../evil"],
+            ExitCode.USAGE,
+            "available themes: default, plain",
+        ),
+    ],
+)
+def test_what_cannot_be_is_told(
+    capsys: pytest.CaptureFixture[str], words: list[str], code: ExitCode, told: str
 ) -> None:
-    code = main(["theme", "new", str(tmp_path / "ours"), "--extends", "../evil"])
-    assert code == ExitCode.USAGE
-    assert "available themes: default, plain" in capsys.readouterr().err
-
-
-def test_place_that_cannot_be_written_is_told(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["theme", "new", "/proc/ours"]) == ExitCode.FAILED
-    assert "cannot write /proc/ours" in capsys.readouterr().err
+    assert main(["theme", *words]) == code
+    assert told in capsys.readouterr().err

@@ -41,9 +41,8 @@ async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
         yield running
 
 
-@pytest.fixture
-def run(
-    service: EmbeddedService,
+def runner(
+    token: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -53,7 +52,7 @@ def run(
     One-way commands look as often as they should for missing pages, but do not wait.
     """
     monkeypatch.setattr("wikisync.workspace.cloning.REMOTE_SPAN_S", 0.0)
-    monkeypatch.setenv("WIKISYNC_TOKEN", service.token)
+    monkeypatch.setenv("WIKISYNC_TOKEN", token)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     async def call(*words: str | Path) -> Ran:
@@ -63,6 +62,24 @@ def run(
         return Ran(code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def run(
+    service: EmbeddedService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    return runner(service.token, tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Where no service is needed."""
+    return runner("glpat-EXAMPLE", tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture
