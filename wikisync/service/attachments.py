@@ -14,7 +14,7 @@ from wikisync.contract.schema import AttachmentLink, AttachmentRecord
 from wikisync.core.model import split_extension
 from wikisync.service import answers
 from wikisync.service.access import Operation, Verdict
-from wikisync.service.call import Call, Caller, Owner, judge
+from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.editing import CommitPlan
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, is_regular
@@ -78,7 +78,7 @@ async def readable_owner(call: Call, caller: Caller) -> Owner | None:
     )
     if owner is None:
         return None
-    verdict = judge(call.service, owner, caller, Operation.READ)
+    verdict = call.judge_wiki(owner, caller, Operation.READ)
     return owner if verdict is Verdict.ALLOWED else None
 
 

@@ -234,19 +234,17 @@ class Call(Struct, frozen=True):
         """The wiki named in the path, if the caller may do this to it."""
         caller = await self.caller()
         owner = await self.owner(caller)
-        verdict = judge(self.service, owner, caller, operation)
+        verdict = self.judge_wiki(owner, caller, operation)
         answers.refuse(verdict, self.kind.capitalize())
         return caller, owner, self.service.wiki(self.kind, owner.id)
 
-
-def judge(
-    service: Service, owner: Owner, caller: Caller, operation: access.Operation
-) -> access.Verdict:
-    """Whether the caller may do the operation on the owner's wiki."""
-    level, membership = service.settings.profile.delete_level, owner.membership
-    return access.judge_wiki(
-        owner.door, membership(caller.user), operation, delete_level=level
-    )
+    def judge_wiki(
+        self, owner: Owner, caller: Caller, operation: access.Operation
+    ) -> access.Verdict:
+        """Whether the caller may do the operation on the owner's wiki."""
+        membership = owner.membership(caller.user)
+        level = self.service.settings.profile.delete_level
+        return access.judge_wiki(owner.door, membership, operation, delete_level=level)
 
 
 def find_secret(headers: Mapping[str, str], raw: Mapping[str, object]) -> str | None:

@@ -12,7 +12,7 @@ from wikisync.contract.schema import BlobRecord
 from wikisync.core.model import OwnerKind
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.answers import Refusal
-from wikisync.service.call import Call, Caller, Owner, judge
+from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.listing import ProjectQuery, find_project_ids, read_projects
 from wikisync.service.pages import decode_text
 from wikisync.service.projects.reading import answer_part
@@ -39,7 +39,8 @@ async def search_wikis(call: Call) -> web.Response:
     found: list[BlobRecord] = []
     left = limits.searched_bytes_max if wanted else 0
     for owner in await _owners(call, caller, kind):
-        if judge(call.service, owner, caller, Operation.READ) is not Verdict.ALLOWED:
+        verdict = call.judge_wiki(owner, caller, Operation.READ)
+        if verdict is not Verdict.ALLOWED:
             continue
         wiki = call.service.wiki(owner.kind, owner.id)
         tree = await wiki.tree()
