@@ -99,11 +99,9 @@ class WikiHistory:
         """The newest commit; None for some minutes where git does not say it."""
         if self._client.now() < self._due_at:
             return None
-        retry_s, head, self._can_filter = GIT_RETRY_S, None, False
+        retry_s, head, can_filter = GIT_RETRY_S, None, False
         try:
-            head, self._can_filter = await _advertised(
-                self._client, self._owner, waits=False
-            )
+            head, can_filter = await _advertised(self._client, self._owner, waits=False)
         except NoRepository:
             pass
         except errors.RateLimited as error:
@@ -112,6 +110,7 @@ class WikiHistory:
             retry_s = min(asked_s, self._client.settings.limit_wait_max_s)
         if head is None:
             self._due_at = self._client.now() + retry_s
+        self._can_filter = can_filter
         return head
 
     async def follows(self, head: str, earlier: str) -> bool | None:
@@ -521,6 +520,3 @@ def _no_git(owner: WikiOwner, url: str, reason: str) -> NoRepository:
         url=url,
         hint=SCOPE_HINT,
     )
-
-
-log = logging.getLogger(__name__)
