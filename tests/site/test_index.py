@@ -9,6 +9,8 @@ from tests.site.sites import wiki_source
 from tests.support.archive import unpack
 from wikisync.core.messages import SilentProgress
 from wikisync.core.model import Slug
+from wikisync.markup.record import MarkupOptions
+from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.crosslinks import WikiTable, service_address
 from wikisync.site.facts import IndexedWiki
@@ -49,7 +51,9 @@ class Bench:
     def _new_indexer(self) -> Indexer:
         addresses = site_addresses([self._scan()], SiteOptions("Docs"))
         table = WikiTable([service_address(self._source)], addresses)
-        return Indexer(self._cache, table, SilentProgress())
+        return Indexer(
+            self._cache, table, SilentProgress(), MarkupOptions(), Attempts()
+        )
 
     def again(self) -> IndexedWiki:
         """The wiki indexed with what is known of it, and from the cache alone."""

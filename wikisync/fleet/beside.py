@@ -81,7 +81,7 @@ def addresses_beside(
         way = f"{ups}{inside}/"
         slugs, paths = map(Slug, names[::2]), (way + path for path in names[1::2])
         found = dict(zip(slugs, paths, strict=True))
-        known = WikiAddresses(way, way + INDEX_PAGE, found, {}, names=hash_of(found))
+        known = WikiAddresses(way, found, {}, names=hash_of(found))
         for kind in ("", "groups/"):
             yield f"{_base(row)}{kind}{inside}", known
 

@@ -135,7 +135,6 @@ class WikiAddresses(Struct, frozen=True):
     """Output paths of one wiki's pages, attachments and loose files."""
 
     prefix: str
-    home: str
     pages: Mapping[Slug, str]
     attachments: Mapping[AttachmentPath, str]
     problems: tuple[Problem, ...] = ()
@@ -164,7 +163,7 @@ class WikiAddresses(Struct, frozen=True):
         return f"{folder}/{file_name(path.rpartition('/')[2])}"
 
 
-NO_ADDRESSES = WikiAddresses("", "", {}, {})
+NO_ADDRESSES = WikiAddresses("", {}, {})
 NO_NAMES: Mapping[Any, str] = MappingProxyType({})
 
 
@@ -201,7 +200,7 @@ def assign_addresses(
         for path in attachments
     }
     page_paths = {
-        slug: claims.home
+        slug: prefix + INDEX_PAGE
         if slug == home
         else claims.claim(slug, page_path(prefix, slug))
         for slug in slugs
@@ -210,7 +209,7 @@ def assign_addresses(
     settled = settle_redirects(redirects, index.find_page)
     problems = (*claims.problems, *settled.problems)
     return WikiAddresses(
-        *(prefix, claims.home, page_paths, attachment_paths, problems),
+        *(prefix, page_paths, attachment_paths, problems),
         names=names,
         sources={
             slug: path
@@ -247,10 +246,9 @@ class _Claims:
     """The paths of one wiki that are taken, as a careless file system sees them."""
 
     def __init__(self, prefix: str) -> None:
-        self.home = prefix + INDEX_PAGE
         self.problems: list[Problem] = []
         self._prefix = prefix
-        self._files = {_fold(self.home)}
+        self._files = {_fold(prefix + INDEX_PAGE)}
         self._folders: set[str] = set()
         if not prefix:
             self._files |= {_fold(name) for name in ROOT_FILES}

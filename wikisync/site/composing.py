@@ -65,6 +65,6 @@ def search_documents(
 ) -> Iterator[SearchDocument]:
     """All that the search index takes."""
     return (
-        search_document(key, indexer.searched(key.key))
+        search_document(key, indexer.cache.body("words", key.key))
         for key in search_keys(composers)
     )

@@ -31,7 +31,7 @@ from wikisync.markup.source import clean_source, shown_as_source
 from wikisync.site import reading as readings
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.attempts import Attempts
-from wikisync.site.bodies import Bodies, Place
+from wikisync.site.bodies import Place
 from wikisync.site.cache import Cache, cache_failed
 from wikisync.site.crosslinks import SiteLinks, WikiTable, changed_names, leading_to
 from wikisync.site.facts import (
@@ -79,14 +79,15 @@ class Indexer:
         cache: Cache,
         table: WikiTable,
         progress: Progress,
-        options: MarkupOptions | None = None,
-        attempts: Attempts | None = None,
+        options: MarkupOptions,
+        attempts: Attempts,
     ) -> None:
-        self._cache = cache
+        self.cache = cache
+        """Has what is known of pages, by the keys in their facts."""
         self.table = table
-        self._options = options or MarkupOptions()
+        self._options = options
         self._progress = progress
-        self._attempts = attempts or Attempts()
+        self._attempts = attempts
         self.kroki = Kroki(self._options.kroki, cache.folder)
         self._slow: list[SourcePage] = []
         self._program = hash_of(program_fingerprint(), PARSED_VERSION, self._options)
@@ -123,7 +124,7 @@ class Indexer:
                 parsed[slug] = last.parsed_key, last.parsed
             elif slug not in kept and (not is_same or chosen is None or slug in chosen):
                 keys[slug] = self._parsed_key(page, page.digest, options)
-        self._cache.read_ahead("parsed", keys.values())
+        self.cache.read_ahead("parsed", keys.values())
         unknown = []
         self._progress.advance(len(scanned.pages) - len(keys))
         for slug, key in keys.items():
@@ -207,7 +208,7 @@ class Indexer:
 
     def parsed_page(self, page: IndexedPage) -> ParsedPage:
         """Phase A of a page without its texts, from the cache."""
-        return _PARSED_PAGES.decode(self._cache.body("parsed", page.parsed_key))
+        return _PARSED_PAGES.decode(self.cache.body("parsed", page.parsed_key))
 
     def parsed_texts(
         self, scanned: ScannedWiki, slug: Slug, texts: Iterable[str]
@@ -217,11 +218,7 @@ class Indexer:
         pages = [Page(slug, Format.MARKDOWN, text) for text in texts]
         wishes = [Wish(page, options, aim=self._aim()) for page in pages]
         places = [reading.parsed for reading in bounded_reader().make_all(wishes)]
-        return [_PARSED_PAGES.decode(self._cache.bodies.read(one)) for one in places]
-
-    def searched(self, text_key: bytes) -> bytes:
-        """The packed ``SearchedBody`` of a page, from the cache."""
-        return self._cache.body("words", text_key)
+        return [_PARSED_PAGES.decode(self.cache.bodies.read(one)) for one in places]
 
     def forget(self, number: int) -> None:
         """Let go of what is in memory of a wiki; the next look at it takes longer."""
@@ -230,22 +227,13 @@ class Indexer:
 
     def view(self, page: IndexedPage) -> PageView:
         """What a template shows of a page, from the cache."""
-        return VIEWS.decode(self._cache.body("finished", page.finished_key))
-
-    @property
-    def bodies(self) -> Bodies:
-        """The texts to which places lead."""
-        return self._cache.bodies
-
-    def view_place(self, page: IndexedPage) -> Place:
-        """Its place among the bodies of the cache."""
-        return self._cache.place("finished", page.finished_key)
+        return VIEWS.decode(self.cache.body("finished", page.finished_key))
 
     def sweep(
         self, count: int, pages: Callable[[], Iterable[IndexedPage]], site: int = 0
     ) -> None:
         """Let go of texts that none of so many pages of a site has any more."""
-        sweep = partial(self._cache.sweep, site=site)
+        sweep = partial(self.cache.sweep, site=site)
         sweep("parsed", count, lambda: (page.parsed_key for page in pages()))
         sweep("words", count, lambda: (page.parsed.text_key for page in pages()))
         sweep("finished", count, lambda: (page.finished_key for page in pages()))
@@ -271,7 +259,7 @@ class Indexer:
         self, page: SourcePage, key: bytes, texts: Includes, *, is_chosen: bool = True
     ) -> ParsedFacts | None:
         """A page's facts without parsing it; None where it has to be."""
-        stored = self._cache.facts("parsed", key)
+        stored = self.cache.facts("parsed", key)
         if stored is None:
             return None
         known = _PARSED_FACTS.decode(stored)
@@ -297,11 +285,11 @@ class Indexer:
                 scanned.folders,
                 scanned.loose.names,
             )
-            aim = self._aim(*self._cache.bodies.add(pickle.dumps(own)))
+            aim = self._aim(*self.cache.bodies.add(pickle.dumps(own)))
         return self._parse_all(pages, texts, aim)
 
     def _aim(self, links: Place = b"") -> bytes:
-        bodies = os.fsencode(self._cache.bodies.path.absolute())
+        bodies = os.fsencode(self.cache.bodies.path.absolute())
         return msgspec.msgpack.encode(readings.Aim(bodies, links))
 
     def _parse_all(
@@ -359,7 +347,7 @@ class Indexer:
             made = bounded_reader().make_all(wishes)
         for reading in made:
             if reading.unkept:
-                raise cache_failed(self._cache.folder, reading.unkept)
+                raise cache_failed(self.cache.folder, reading.unkept)
         return [
             _Attempt(
                 one.page,
@@ -404,8 +392,8 @@ class Indexer:
             tags=reading.tags,
         )
         packed = msgspec.msgpack.encode(facts)
-        self._cache.store("parsed", made.key, packed, reading.parsed)
-        self._cache.store("words", facts.text_key, b"", reading.searched)
+        self.cache.store("parsed", made.key, packed, reading.parsed)
+        self.cache.store("words", facts.text_key, b"", reading.searched)
         return made.key, facts
 
     def _options_for(self, scanned: ScannedWiki) -> MarkupOptions:
@@ -458,13 +446,13 @@ class Indexer:
             if reading is not None and known is not None:
                 facts, view = known, reading.view
             else:
-                body = _PARSED_PAGES.decode(self._cache.body("parsed", parsed_key))
+                body = _PARSED_PAGES.decode(self.cache.body("parsed", parsed_key))
                 facts, html = readings.finished(
                     *(body, links, ids, self._site),
                     lambda: clean_source(PageText.all_of(scanned, [page])[0].text),
                 )
-                view = self._cache.bodies.add(html)[0]
-            self._cache.store("finished", key, msgspec.msgpack.encode(facts), view)
+                view = self.cache.bodies.add(html)[0]
+            self.cache.store("finished", key, msgspec.msgpack.encode(facts), view)
         self._right[number][slug] = facts
         if last is not None and last.parsed is parsed and last.finished is facts:
             return last
@@ -475,7 +463,7 @@ class Indexer:
     ) -> FinishedFacts | None:
         if last is not None and last.finished_key == key:
             facts = last.finished
-        elif (stored := self._cache.facts("finished", key)) is not None:
+        elif (stored := self.cache.facts("finished", key)) is not None:
             facts = _FINISHED_FACTS.decode(stored)
         else:
             return None

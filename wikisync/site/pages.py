@@ -372,12 +372,13 @@ class WikiPages:
     ) -> PageJob:
         """A page to be rendered."""
         page, path = self.wiki.pages[slug], self.urls[slug]
-        view, beside = self._indexer.view_place(page), self._beside(slug, path)
+        view = self._indexer.cache.place("finished", page.finished_key)
+        beside = self._beside(slug, path)
         return PageJob(slug, path, shown, view, beside, source=source)
 
     def template_context(self, slug: Slug, shown: bytes) -> dict[str, object]:
         """Everything that ``page.html`` sees."""
-        job, bodies = self.job(slug, shown), self._indexer.bodies
+        job, bodies = self.job(slug, shown), self._indexer.cache.bodies
         return self.wiki_frame.template_context(self._site, job, bodies)
 
     def frame(self, slug: Slug, at: str) -> dict[str, object]:

@@ -24,7 +24,7 @@ from wikisync.markup.record import ParsedPage
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.source import clean_source
 from wikisync.site import titles
-from wikisync.site.addresses import WikiAddresses
+from wikisync.site.addresses import NO_ADDRESSES, WikiAddresses
 from wikisync.site.bodies import NO_PLACE, Bodies, Place
 from wikisync.site.crosslinks import LooseStates, PageUrls, SiteLinks, WikiTable
 from wikisync.site.facts import BrokenRef, FinishedFacts, PageView
@@ -158,7 +158,7 @@ class _OwnTable(WikiTable):
     """A table that knows the addresses of one wiki alone."""
 
     def __init__(self, own: OwnLinks) -> None:
-        addresses = [WikiAddresses("", "", {}, {})] * len(own.web_urls)
+        addresses = [NO_ADDRESSES] * len(own.web_urls)
         addresses[own.number] = own.addresses
         loose = [LooseStates(own.loose, _unknown)] * len(own.web_urls)
         super().__init__(own.web_urls, addresses, loose)
