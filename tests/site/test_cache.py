@@ -31,16 +31,13 @@ def store(cache: Cache, body: bytes, key: bytes = b"k") -> None:
     cache.store("parsed", key, b"facts", *cache.bodies.add(body))
 
 
-def test_rows_and_notes_are_there_in_the_next_build(tmp_path: Path) -> None:
+def test_rows_are_there_in_the_next_build(tmp_path: Path) -> None:
     with open_cache(tmp_path / "new" / "cache") as cache:
         store(cache, b"body")
-        cache.note(b"n", b"value")
     with open_cache(tmp_path / "new" / "cache") as cache:
         assert cache.facts("parsed", b"k") == b"facts"
         assert cache.body("parsed", b"k") == b"body"
-        assert cache.state(b"n") == b"value"
         assert cache.facts("finished", b"k") is None
-        assert cache.state(b"m") is None
         store(cache, b"other", b"l")
         assert cache.facts("parsed", b"l") == b"facts"
 
@@ -48,7 +45,6 @@ def test_rows_and_notes_are_there_in_the_next_build(tmp_path: Path) -> None:
 def stored_row(folder: Path) -> None:
     with open_cache(folder) as cache:
         store(cache, b"body")
-        cache.note(b"n", b"value")
 
 
 def bodies_of(folder: Path) -> Path:
@@ -72,35 +68,23 @@ def test_work_of_an_interrupted_build_is_kept(tmp_path: Path) -> None:
 
 def test_file_that_is_no_database_is_replaced(tmp_path: Path) -> None:
     (tmp_path / CACHE_NAME).write_bytes(b"x" * 5000)
-    with open_cache(tmp_path) as cache:
-        cache.note(b"n", b"value")
-        assert cache.state(b"n") == b"value"
+    assert with_cache(tmp_path, stored_body) == b"made anew"
 
 
 DAMAGE = {
-    "a note": "UPDATE state SET value = x'0102030405'",
-    "a row": "UPDATE parsed SET value = x'0102030405'",
-    "a value of another kind": "UPDATE parsed SET value = 'text'",
+    "a value": "value = x'0102030405'",
+    "a value of another kind": "value = 'text'",
+    "the value of another row": "key = CAST('q' AS BLOB)",
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_value_that_was_never_stored_is_none(tmp_path: Path, damage: str) -> None:
     stored_row(tmp_path)
-    run_on(tmp_path, damage)
+    run_on(tmp_path, f"UPDATE parsed SET {damage}")
 
     with open_cache(tmp_path) as cache:
-        is_note_there = cache.state(b"n") == b"value"
-        is_row_there = cache.facts("parsed", b"k") == b"facts"
-
-    assert is_note_there != is_row_there
-
-
-def test_value_of_another_row_is_none(tmp_path: Path) -> None:
-    stored_row(tmp_path)
-    run_on(tmp_path, "UPDATE parsed SET key = CAST('q' AS BLOB)")
-
-    with open_cache(tmp_path) as cache:
+        assert cache.facts("parsed", b"k") is None
         assert cache.facts("parsed", b"q") is None
 
 
@@ -119,9 +103,15 @@ def test_body_that_was_never_stored_is_made_anew(tmp_path: Path) -> None:
     assert with_cache(tmp_path, stored_body) == b"made anew"
 
 
-def test_file_of_bodies_that_is_gone_is_made_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_named", [True, False])
+def test_file_of_bodies_that_is_gone_is_made_anew(
+    tmp_path: Path, *, is_named: bool
+) -> None:
     stored_row(tmp_path)
-    bodies_of(tmp_path).unlink()
+    if is_named:
+        bodies_of(tmp_path).unlink()
+    else:
+        run_on(tmp_path, "UPDATE state SET value = x'0102030405'")
 
     assert with_cache(tmp_path, stored_body) == b"made anew"
 
@@ -152,11 +142,10 @@ def test_damage_is_told_to_who_does_not_begin_anew(tmp_path: Path) -> None:
 
 
 def test_cache_of_another_version_is_emptied(tmp_path: Path) -> None:
-    with open_cache(tmp_path) as cache:
-        cache.note(b"n", b"value")
+    stored_row(tmp_path)
     run_on(tmp_path, "PRAGMA user_version = 99")
     with open_cache(tmp_path) as cache:
-        assert cache.state(b"n") is None
+        assert cache.facts("parsed", b"k") is None
 
 
 def test_sweep_keeps_what_is_used_once_the_rest_is_much(tmp_path: Path) -> None:

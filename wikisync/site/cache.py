@@ -4,8 +4,8 @@ Both are safe to delete.
 
 They hold two kinds of things.  Rendered pages and the words of pages are addressed by
 a hash of all that they were made from, so a row is right or it is not found; a checksum
-tells where the disk changed it.  A row has the place of its text (``bodies``).  State
-is what the last build saw in a folder, and what it left in an output (``LastBuild``).
+tells where the disk changed it.  A row has the place of its text (``bodies``).  The
+others are what the last build left in an output (``LastBuild``).
 A file that is damaged, or written by another version, is thrown away; a row that is
 damaged is one that is not there, as far as nobody counts on it yet.
 
@@ -41,6 +41,7 @@ BODIES_NAME = "site-{}.bodies"
 """A new file gets a new name, so that no process goes on with the old one."""
 BESIDE = "site-*"
 BODIES = b"bodies"
+"""The key of the name of the file that rows lead to now."""
 CACHE_VERSION = 11
 WAIT_S = 10
 ROWS_PER_READ = 500
@@ -143,17 +144,6 @@ class Cache:
         """The key of a folder as seen from the cache's: both can move together."""
         seen = os.path.relpath(place, self.folder)
         return b"%b:%b" % (kind.encode(), os.fsencode(seen))
-
-    def state(self, key: bytes) -> bytes | None:
-        """What the last build noted under this key."""
-        with contextlib.suppress(_RowDamaged):
-            return self._value("state", key)
-        return None
-
-    def note(self, key: bytes, value: bytes) -> None:
-        """Note something for the next build."""
-        row = (key, summed(key, value))
-        self._connection.execute("REPLACE INTO state VALUES (?, ?)", row)
 
     def rows(self, statement: str, *values: object) -> list[Any]:
         """What a statement gives."""
@@ -267,7 +257,10 @@ class Cache:
 
     def _opened_bodies(self) -> Bodies:
         """The file of bodies that the state names, and no other one; or a new one."""
-        name = os.fsdecode(self.state(BODIES) or b"")
+        noted = None
+        with contextlib.suppress(_RowDamaged):
+            noted = self._value("state", BODIES)
+        name = os.fsdecode(noted or b"")
         for path in self.folder.glob(BESIDE):
             if path.name != name:
                 path.unlink(missing_ok=True)
@@ -282,7 +275,8 @@ class Cache:
     def _new_bodies(self) -> Bodies:
         path = self.folder / BODIES_NAME.format(os.urandom(8).hex())
         make_private_file(path)
-        self.note(BODIES, os.fsencode(path.name))
+        row = BODIES, summed(BODIES, os.fsencode(path.name))
+        self._connection.execute("REPLACE INTO state VALUES (?, ?)", row)
         return Bodies(path)
 
     def _value(self, table: str, key: bytes) -> bytes | None:
