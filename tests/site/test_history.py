@@ -42,13 +42,23 @@ def history(folder: Path) -> None:
     )
 
 
-@pytest.fixture
-def dated(studio: Studio) -> Studio:
-    """A wiki with a history, built."""
-    history(studio.add("-- draft.md --\nnot in git\n", visibility="public"))
-    (studio.sources[0].folder / "draft.md").unlink()
+def with_history(studio: Studio) -> Studio:
+    """The studio with a wiki that has a history, built."""
+    history(studio.add("", visibility="public"))
     studio.build()
     return studio
+
+
+@pytest.fixture
+def dated(studio: Studio) -> Studio:
+    """A wiki with a history, for a test that changes it."""
+    return with_history(studio)
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Studio:
+    """The same, built once; tests only look at it."""
+    return with_history(Studio(tmp_path_factory.mktemp("history")))
 
 
 def footer(studio: Studio, path: str) -> str:
@@ -57,10 +67,10 @@ def footer(studio: Studio, path: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", text[: text.index("</footer>")]))
 
 
-def test_page_says_who_changed_it_when(dated: Studio) -> None:
-    assert "Last changed on 3 February 2026 by Bob" in footer(dated, "index.html")
-    assert "Created on 2 January 2026" in footer(dated, "index.html")
-    assert '<time datetime="2026-02-03T10:00:00Z"' in dated.read("index.html")
+def test_page_says_who_changed_it_when(seen: Studio) -> None:
+    assert "Last changed on 3 February 2026 by Bob" in footer(seen, "index.html")
+    assert "Created on 2 January 2026" in footer(seen, "index.html")
+    assert '<time datetime="2026-02-03T10:00:00Z"' in seen.read("index.html")
 
 
 def test_page_of_one_version_says_its_day_once(dated: Studio) -> None:
@@ -72,14 +82,14 @@ def test_page_of_one_version_says_its_day_once(dated: Studio) -> None:
     assert "Created" not in shown
 
 
-def test_renamed_page_keeps_its_history(dated: Studio) -> None:
-    shown = footer(dated, "work/plan.html")
+def test_renamed_page_keeps_its_history(seen: Studio) -> None:
+    shown = footer(seen, "work/plan.html")
     assert "Last changed on 4 March 2026 by Ada Lovelace" in shown
     assert "Created on 2 January 2026" in shown
 
 
-def test_address_of_a_person_is_nowhere(dated: Studio) -> None:
-    whole = b"".join(dated.files().values())
+def test_address_of_a_person_is_nowhere(seen: Studio) -> None:
+    whole = b"".join(seen.files().values())
     assert b"example.com" not in whole.replace(b"gitlab.example.com", b"")
     assert b"eve" in whole
 
@@ -99,8 +109,8 @@ def test_page_that_no_commit_has_bears_no_date(dated: Studio) -> None:
     assert "<time" not in dated.read("new.html")
 
 
-def test_list_of_changes_has_one_line_for_a_rename(dated: Studio) -> None:
-    article = dated.article("-/changes.html")
+def test_list_of_changes_has_one_line_for_a_rename(seen: Studio) -> None:
+    article = seen.article("-/changes.html")
     lines = [
         re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", one)).strip()
         for one in re.findall(r"<li>(.*?)</li>", article, re.DOTALL)
@@ -125,11 +135,11 @@ def test_landing_page_lists_a_changed_page_once(studio: Studio) -> None:
     assert changes.count(">old</span>") == 1
 
 
-def test_versions_show_the_words_that_changed(dated: Studio) -> None:
-    shown = dated.read("-/history/index.html")
+def test_versions_show_the_words_that_changed(seen: Studio) -> None:
+    shown = seen.read("-/history/index.html")
     assert "The <del>quick</del><ins>slow &lt;b&gt;</ins> brown fox." in shown
     assert 'href="../../index.html"' in shown
-    assert '<a href="-/history/index.html">History</a>' in dated.read("index.html")
+    assert '<a href="-/history/index.html">History</a>' in seen.read("index.html")
 
 
 def test_history_that_is_cut_says_since_when_it_is_known(dated: Studio) -> None:
@@ -212,8 +222,8 @@ def test_commit_of_what_was_there_dates_the_page(dated: Studio) -> None:
     assert dated.files() == dated.clean_build()
 
 
-def test_nothing_is_written_again_where_nothing_changed(dated: Studio) -> None:
-    assert dated.build().written == 0
+def test_nothing_is_written_again_where_nothing_changed(seen: Studio) -> None:
+    assert seen.build().written == 0
 
 
 def test_what_syncs_saw_is_named_so(studio: Studio) -> None:

@@ -19,35 +19,33 @@ x
 """
 
 
-def test_sidebar_stands_in_place_of_the_tree(studio: Studio) -> None:
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Studio:
+    """A wiki with a sidebar, built once; tests only look at it."""
+    studio = Studio(tmp_path_factory.mktemp("sidebar"))
     studio.add(SIDEBAR)
-    studio.build()
-    page = studio.read("b/two.html")
+    assert studio.build().pages == 4
+    return studio
+
+
+def test_sidebar_stands_in_place_of_the_tree(beside: Studio) -> None:
+    page = beside.read("b/two.html")
     nav = page[page.index('<nav class="site-nav"') : page.index("</nav>")]
     assert '<a aria-current="page" href="two.html">' in nav
     assert 'href="../a.html"' in nav
     assert "c.html" not in nav
 
 
-def test_sidebar_gives_the_reading_order(studio: Studio) -> None:
-    studio.add(SIDEBAR)
-    studio.build()
-    page = studio.read("b/two.html")
+def test_sidebar_gives_the_reading_order(beside: Studio) -> None:
+    page = beside.read("b/two.html")
     assert '<a class="next" rel="next" href="../a.html">' in page
     assert 'rel="prev"' not in page
 
 
-def test_sidebar_is_no_page_of_lists_and_makes_no_orphans(studio: Studio) -> None:
-    studio.add(SIDEBAR)
-    assert studio.build().pages == 4
-    assert "_sidebar" not in studio.read("-/all.html")
-    assert [orphan["slug"] for orphan in studio.report()["orphans"]] == ["c"]
-
-
-def test_sidebar_is_no_backlink(studio: Studio) -> None:
-    studio.add(SIDEBAR)
-    studio.build()
-    assert "backlinks" not in studio.read("a.html")
+def test_sidebar_is_in_no_list_and_its_links_make_no_backlinks(beside: Studio) -> None:
+    assert "_sidebar" not in beside.read("-/all.html")
+    assert [orphan["slug"] for orphan in beside.report()["orphans"]] == ["c"]
+    assert "backlinks" not in beside.read("a.html")
 
 
 def test_sidebar_that_outweighs_the_pages_gives_way_to_the_tree(studio: Studio) -> None:

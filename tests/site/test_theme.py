@@ -161,11 +161,6 @@ def test_text_is_escaped_and_content_is_not() -> None:
     assert "<h2 id='one'>One</h2>" in page
 
 
-def test_text_of_a_page_is_never_a_template() -> None:
-    page = render(load_theme("default"), content="{{ site.title }}{% raw %}")
-    assert "{{ site.title }}{% raw %}" in page
-
-
 @pytest.mark.parametrize(
     ("expression", "lang", "expected"),
     [

@@ -58,7 +58,7 @@ class Recorder:
 class Includes:
     """Texts of one wiki that its pages may include: pages and text attachments."""
 
-    def __init__(self, scanned: ScannedWiki, kroki: Kroki | None = None) -> None:
+    def __init__(self, scanned: ScannedWiki, kroki: Kroki) -> None:
         self.scanned = scanned
         self._kroki = kroki
         self._pages = {**scanned.pages, **scanned.templates}
@@ -74,7 +74,7 @@ class Includes:
         """What a page gets, from its folder or the root; a diagram is drawn."""
         wanted = wanted_drawing(target)
         if wanted is not None:
-            return self._kroki.drawing(slug, *wanted) if self._kroki else None
+            return self._kroki.drawing(slug, *wanted)
         for folder in (slug.rpartition("/")[0], ""):
             path = normal_path(posixpath.join(folder, target.lstrip("/")))
             file = self._file(path) if path else None

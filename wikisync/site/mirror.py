@@ -121,9 +121,9 @@ _DATES = msgpack_decoder(dict[model.Slug, PageDates])
 class Mirror:
     """The store of one export, which alone writes it."""
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._connection = connection
+        self._connection = connection = _connected(folder / STORE)
         rows = connection.execute(
             "SELECT name, number, activity, tag, read_at, count FROM wiki"
         )
@@ -272,15 +272,14 @@ class Mirror:
 @contextlib.contextmanager
 def open_mirror(folder: Path) -> Iterator[Mirror]:
     """The store in a folder that the caller holds; raises ``FolderError``."""
-    path = folder / STORE
     try:
         try:
-            mirror = Mirror(folder, _connected(path))
+            mirror = Mirror(folder)
         except sqlite3.OperationalError:
             raise  # a full disk is no damage
         except _DAMAGE:
             _remove(folder)
-            mirror = Mirror(folder, _connected(path))
+            mirror = Mirror(folder)
         try:
             yield mirror
         finally:

@@ -46,6 +46,8 @@ CHROMIUMS = (
 )
 PRINT_SECONDS_MAX = 900.0
 """By the clock, for one run of an engine."""
+SOURCE = "book.html"
+"""What is printed, in the folder of the PDF."""
 PAGES_AT_ONCE = 50
 """Of the wiki, that Chromium prints; its start costs as much as 20 of them."""
 _DATE = re.compile(rb"D:\d{14}[+-]\d\d'\d\d'")
@@ -73,10 +75,8 @@ def write_pdf(book: Book, target: Path, engine: PdfEngine) -> tuple[Problem, ...
             book.start(f"numbering {target.name}")
             _print_by_weasyprint(book, made, numbers)
         elif not _print_in_pieces(book, program, made):
-            write_print(book, folder / "book.html")
-            _print_by_chromium(
-                program, folder / "book.html", made, "--generate-pdf-document-outline"
-            )
+            write_print(book, folder / SOURCE)
+            _print_by_chromium(program, made, "--generate-pdf-document-outline")
             notes = (Problem("no-page-numbers", target.name, *_NO_NUMBERS),)
         with written_whole(target) as file:
             # the same pages are the same bytes
@@ -114,7 +114,7 @@ def find_engine(engine: PdfEngine) -> str | None:
 
 def _print_in_pieces(book: Book, program: str, target: Path) -> bool:
     """Print some pages at a time; whether the PDFs have the form that can be joined."""
-    source = target.with_name("book.html")
+    source = target.with_name(SOURCE)
     pieces: dict[int, tuple[Path, Collection[str]]] = {}
     """PDFs, each with the ids in it that stand for those of others."""
 
@@ -123,7 +123,7 @@ def _print_in_pieces(book: Book, program: str, target: Path) -> bool:
     ) -> tuple[PrintedPdf, PrintDocument]:
         document = write_print(book, source, parts, before, numbers)
         made = target.with_name(f"{number}.pdf")
-        _print_by_chromium(program, source, made)
+        _print_by_chromium(program, made)
         pieces[number] = made, document.elsewhere
         return PrintedPdf(made.read_bytes()), document
 
@@ -150,7 +150,8 @@ def _print_in_pieces(book: Book, program: str, target: Path) -> bool:
     return True
 
 
-def _print_by_chromium(program: str, source: Path, target: Path, *flags: str) -> None:
+def _print_by_chromium(program: str, target: Path, *flags: str) -> None:
+    source = target.with_name(SOURCE)
     target.unlink(missing_ok=True)
     words = [
         program,
@@ -206,7 +207,7 @@ def _print_by_weasyprint(
     """Print, and give the page on which each id is."""
     import weasyprint
 
-    source = target.with_name("book.html")
+    source = target.with_name(SOURCE)
     write_print(book, source, numbers=numbers)
     inside = f"{source.parent.as_uri()}/"
 
