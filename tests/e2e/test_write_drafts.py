@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.author import DRAFTS, GUIDE, Author, held, second_window, writing
+from tests.support.browser import unchecked_visit
 from tests.support.preview import HASH, Desk
 from wikisync.core.model import REDIRECTS_PATH
 from wikisync.site.preview.server import PreviewOptions
@@ -199,15 +200,27 @@ async def test_a_conflict_of_the_sync_is_settled_in_the_page(
 ) -> None:
     conflict = desk.root / "handbook" / "guide.conflict.md"
     mark = "%%%% wikisync conflict 1 of 1:"
-    conflict.write_text(
+    shown = (
         f"# Guide\n{mark} on the wiki %%%%\nTheirs.\n{mark} here %%%%\nMine.\n"
         f"{mark} end %%%%\n"
     )
-    async with writing(chromium, desk) as author:
+    conflict.write_text(shown)
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        author = Author(visit.page, reader.preview.url, desk.root / "handbook")
         await author.page.goto(author.url + "guide.html")
         await author.button("Edit").click()
         await author.button("Take the wiki's").click()
+        # it is another one by now, and what a person wrote for it is not lost
+        conflict.write_text(shown.replace("Mine", "Mine of vim"))
         await author.button("Use these texts").click()
+        dialog = author.dialog("The conflict is not settled")
+        text = dialog.get_by_role("textbox", name="Your text")
+        assert await text.input_value() == "# Guide\nTheirs.\n"
+        conflict.write_text(shown)
+        await author.button("Try again").click()
         await author.said("The conflict is settled")
     assert conflict.read_text() == "# Guide\nTheirs.\n"
 
@@ -314,7 +327,11 @@ async def test_a_duplicated_tab_has_a_draft_of_its_own(
 async def test_a_text_that_the_browser_cannot_keep_is_not_left(
     chromium: Browser, desk: Desk
 ) -> None:
-    async with writing(chromium, desk) as author:
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        author = Author(visit.page, reader.preview.url, desk.root / "handbook")
         await author.edit()
         await author.page.evaluate("""() => {
             Storage.prototype.setItem = () => { throw new DOMException("full"); };
@@ -324,6 +341,15 @@ async def test_a_text_that_the_browser_cannot_keep_is_not_left(
         await author.button("Close the editor").click()
         await author.button("Keep it in this browser").click()
         await author.source.get_by_text("Nowhere yet.").wait_for()
+        await author.source.evaluate("""(it) => {
+            const clipboardData = new DataTransfer();
+            clipboardData.setData("text/plain", "a line\\n".repeat(160_000));
+            it.dispatchEvent(new ClipboardEvent("paste", { clipboardData }));
+        }""")
+        await author.save()
+        refused = "guide.md would have more than 1024 KiB; divide the page"
+        await author.said(f"Not saved: {refused}. This browser has no room")
+        await author.page.keyboard.press("Control+z")
         async with author.page.expect_event("dialog") as asked:
             await author.page.evaluate("setTimeout(() => location.assign('/'))")
         question = await asked.value

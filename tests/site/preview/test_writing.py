@@ -262,6 +262,22 @@ async def test_a_template_of_the_wiki_begins_a_page(desk: Desk) -> None:
     assert (desk.root / "handbook" / "monday.md").read_text() == "# Minutes\n"
 
 
+@pytest.mark.parametrize("name", ["latin", "gone"])
+async def test_a_template_that_cannot_be_read_begins_no_page(
+    desk: Desk, name: str
+) -> None:
+    folder = desk.root / "handbook" / "templates"
+    folder.mkdir()
+    (folder / "latin.md").write_bytes(b"# Caf\xe9\n")
+    async with writing(desk) as writer:
+        status, said = await writer.ask(
+            "create", at="monday.html", template=f"templates/{name}"
+        )
+    assert (status, said["hint"]) == (404, "mend its file, or begin with an empty page")
+    assert f"templates/{name}" in said["message"]
+    assert not (desk.root / "handbook" / "monday.md").exists()
+
+
 async def test_a_page_that_is_there_is_not_begun_again(desk: Desk) -> None:
     async with writing(desk) as writer:
         status, said = await writer.ask("create", at="index.html", name="guide")

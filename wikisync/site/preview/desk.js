@@ -198,12 +198,18 @@ export class Desk {
 	// The two texts of a conflict --------------------------------------------------------
 
 	async conflict(at = this.own.at) {
+		const { make } = this;
 		const { parts, seen } = await this.ask("clash", { at });
 		if (!parts.length) return this.say("This page has no conflict any more.");
 		const text = await this.settled(parts, "here", "on the wiki");
 		if (text === null) return this.say("The conflict is kept; nothing was changed.");
-		const { said } = await this.ask("settle", { at, text, seen });
-		this.say(`The conflict is settled; ${said}.`);
+		for (;;) {
+			const { said, message, hint } = await this.ask("settle", { at, text, seen }).catch((refusal) => refusal);
+			if (said) return this.say(`The conflict is settled; ${said}.`);
+			const inside = [message, hint, "Nothing was changed. Your text, to copy:"].filter(Boolean).map((textContent) => make("p", { textContent }));
+			const answer = await this.dialog("The conflict is not settled", [...inside, make("textarea", { value: text, readOnly: true, ariaLabel: "Your text" })], { again: "Try again" });
+			if (!answer) return this.say(`The conflict is kept: ${message}.`, true);
+		}
 	}
 
 	// The text that settles a page in parts: mine, the other's and what they become.

@@ -471,12 +471,16 @@ def said(status: int, message: str, hint: str = "") -> web.Response:
 
 def _beginning_of(page: WritablePage, template: str) -> str:
     """The text that a new page begins with."""
-    source = page.wiki.templates.get(Slug(template)) if template else None
-    if source is not None:
-        content = page.wiki.read(source.path, source.digest) or b""
-        return content.decode("utf-8", "replace")
-    title = page.slug.rpartition("/")[2].replace("-", " ")
-    return f"{HEADINGS[page.format]}{title}\n\n"
+    if not template:
+        title = page.slug.rpartition("/")[2].replace("-", " ")
+        return f"{HEADINGS[page.format]}{title}\n\n"
+    source = page.wiki.templates.get(Slug(template))
+    content = page.wiki.read(source.path, source.digest) if source else None
+    with suppress(UnicodeDecodeError):
+        if content is not None:
+            return content.decode("utf-8")
+    message = f"the template {template} cannot be read as UTF-8 text"
+    raise errors.NotFound(message, hint="mend its file, or begin with an empty page")
 
 
 def _id_of(page: WritablePage, path: str) -> str:

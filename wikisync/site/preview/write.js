@@ -302,7 +302,7 @@ class Editor extends Desk {
 		this.saveButton.disabled = !this.isDirty;
 		// also of one who types without a rest; a big one takes as long as a frame
 		const [wait, rest] = this.view.state.doc.length > BIG ? [REST_MS, globalThis.requestIdleCallback] : [KEEP_MS];
-		this.keeping ??= setTimeout(() => (rest ? rest(() => this.keep(), { timeout: REST_MS }) : this.keep()), wait);
+		this.keeping ??= setTimeout(() => (rest ? rest(() => this.keeping && this.keep(), { timeout: REST_MS }) : this.keep()), wait);
 		if (this.isDue) return;
 		this.isDue = true;
 		this.render(Math.min(Math.max(this.took, RENDER_MS), REST_MS));
@@ -595,10 +595,11 @@ class Editor extends Desk {
 			await this.wrote(written, text);
 		} catch (refusal) {
 			isRefused = true;
-			this.say(`Not saved: ${refusal.message}${refusal.hint ? `; ${refusal.hint}` : ""}`, true);
+			const rest = this.keep() ? "" : ". This browser has no room for the text either: copy it before you leave the page";
+			this.say(`Not saved: ${refusal.message}${refusal.hint ? `; ${refusal.hint}` : ""}${rest}`, true);
 		}
 		this.isSaving = false;
-		this.keep();
+		if (!isRefused) this.keep();
 		this.saveButton.disabled = !this.isDirty;
 		this.view.focus();
 		// it was saved again, with what was typed or not, before the answer came
@@ -807,7 +808,7 @@ class Editor extends Desk {
 				const url = await new Promise((done, failed) => {
 					const reader = new FileReader();
 					reader.onload = () => done(reader.result);
-					reader.onerror = () => failed({ message: "the file cannot be read" });
+					reader.onerror = () => failed({ message: "it cannot be read; of a folder, add the files" });
 					reader.readAsDataURL(file);
 				});
 				const kept = await this.ask("file", { name: file.name || "picture.png", content: url.slice(url.indexOf(",") + 1) });
