@@ -164,11 +164,7 @@ async def test_sync_leaves_out_what_is_excluded(cloned: Three) -> None:
     assert rule.met == 0
     status = await cloned.run("status", "--json")
     assert [wiki["folder"] for wiki in status.json["wikis"]] == ["p1", "p3"]
-
-
-async def test_excluding_every_wiki_is_refused(cloned: Three) -> None:
-    words = [word for name in NAMES for word in ("--exclude", name)]
-    ran = await cloned.run("sync", *words)
+    ran = await cloned.run("sync", "--exclude", "p1", "--exclude", "p3")
     assert ran.code == 2
     assert "every wiki of the workspace is excluded" in ran.err
 

@@ -10,13 +10,9 @@ from wikisync.workspace.status import BOLD, GREEN, RED, unified
 
 
 async def test_difference_leads_from_the_wiki_to_here(cloned: Cloned) -> None:
-    """And changes nothing."""
     cloned.write("guide.md", "a long guide\n")
-    before = cloned.files()
     ran = await cloned.run("diff")
     assert ran.code == 0
-    assert cloned.files() == before
-    assert (await cloned.run("status")).out.startswith("handbook: 4 pages, 1 not in")
     assert ran.out == (
         "--- handbook/guide on the wiki\n+++ handbook/guide here\n"
         "@@ -1 +1 @@\n-a guide\n+a long guide\n"

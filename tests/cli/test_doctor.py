@@ -35,12 +35,7 @@ def graded(ran: Ran, grade: str) -> list[str]:
 
 
 async def test_healthy_workspace_has_nothing_to_scan(cloned: Cloned) -> None:
-    """And doctor leaves nothing behind."""
-    await cloned.run("doctor")
-    before = sorted(str(path) for path in cloned.root.rglob("*"))
     ran = await cloned.run("doctor")
-    assert sorted(str(path) for path in cloned.root.rglob("*")) == before
-    assert not list(cloned.root.rglob("*probe*"))
     assert (graded(ran, "look"), graded(ran, "wrong")) == ([], [])
     assert ran.code == 0
     fine = "\n".join(graded(ran, "fine"))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agreed import write_config
 from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.watching import make_workspace
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import WikiOwner
@@ -34,13 +34,7 @@ async def proxy(service: EmbeddedService) -> AsyncIterator[BendingProxy]:
 @pytest.fixture
 async def root(proxy: BendingProxy, tmp_path: Path) -> Path:
     """A workspace that was never synced."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    write_config(
-        folder,
-        f'[service]\nurl = "{proxy.url}"\n[[wiki]]\nproject = "{PROJECT.full_path}"\n',
-    )
-    return folder
+    return make_workspace(tmp_path / "work", proxy.url)
 
 
 async def synced(proxy: BendingProxy, run: Run, root: Path) -> int:

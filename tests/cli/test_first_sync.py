@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agreed import agree_to, write_config
+from tests.support.agreed import agree_to
 from tests.support.bending import bending_proxy
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.watching import make_workspace
 from tests.support.workspaces import Cloned
 from wikisync.api.client import Client
 from wikisync.errors import Unavailable
@@ -46,13 +47,8 @@ async def first(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
     """A folder and a wiki that have never met."""
     pages = {"home": f"![p]({PICTURE})\n", "guide": "a guide\n"}
     await service.add_project("docs/handbook", pages)
-    root = tmp_path / "wikis"
-    root.mkdir()
-    write_config(
-        root,
-        f'[service]\nurl = "{service.url}"\n\n[[wiki]]\nproject = "docs/handbook"\n'
-        'folder = "handbook"\n\n[sync]\nsettle_ms = 50\n',
-    )
+    quick = "[sync]\nsettle_ms = 50\n"
+    root = make_workspace(tmp_path / "wikis", service.url, more=quick)
     found = Cloned(service, root, run)
     found.write("here.md", "only here\n")
     return found

@@ -108,15 +108,6 @@ async def test_a_file_that_cannot_be_read_is_reported_once(cloned: Cloned) -> No
     assert ran.out.startswith("handbook: 4 pages, 1 not in sync, 1 problem, last good")
 
 
-async def test_status_changes_nothing(cloned: Cloned) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n", "home": "theirs\n"})
-    (cloned.folder / "team/rules.md").unlink()
-    before, wiki = cloned.files(), await cloned.wiki()
-    await cloned.run("status")
-    assert (cloned.files(), await cloned.wiki()) == (before, wiki)
-
-
 async def test_held_page_is_told_with_the_way_out(cloned: Cloned) -> None:
     await cloned.clash()
     for words in (("status",), ("status", "--offline")):

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agreed import write_config
 from tests.support.commands import Run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
+from tests.support.watching import make_workspace
 from tests.support.workspaces import FILES, PAGES, Cloned
 from wikisync.core.model import WikiOwner
 
@@ -209,13 +209,8 @@ async def test_links_to_renamed_pages_are_not_spoken_of_where_none_was_renamed(
 async def first(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
     """A folder and a wiki that have never met."""
     await service.add_project("docs/handbook", {"home": "there\n", "same": "same\n"})
-    root = tmp_path / "wikis"
-    root.mkdir()
-    write_config(
-        root,
-        f'[service]\nurl = "{service.url}"\n\n[[wiki]]\nproject = "docs/handbook"\n'
-        'folder = "handbook"\n\n[sync]\nsettle_ms = 50\n',
-    )
+    quick = "[sync]\nsettle_ms = 50\n"
+    root = make_workspace(tmp_path / "wikis", service.url, more=quick)
     found = Cloned(service, root, run)
     found.write("same.md", "same\n")
     found.write("here.md", "only here\n")

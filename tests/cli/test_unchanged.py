@@ -9,7 +9,7 @@ import pytest
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.watching import make_workspace
-from tests.support.workspaces import Cloned, clone_handbook
+from tests.support.workspaces import Cloned
 
 ONLY_SCAN = [
     ("status",),
@@ -37,27 +37,27 @@ def seen(root: Path) -> dict[str, tuple[int, int, bytes]]:
 
 
 @pytest.fixture
-async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+async def cloned(cloned: Cloned) -> Cloned:
     """Both sides have edits, a clash, removals, new pages and a picture."""
-    found = await clone_handbook(service, run, tmp_path / "wikis")
-    found.write("guide.md", "mine\n")
-    await found.edit({"guide": "theirs\n", "old": "old\n"})
-    await found.run("sync")
-    found.write("home.md", "mine\n\ntwo\n\nthree\n![p](p.png)\n")
-    found.write("p.png", "a picture\n")
-    found.write("new page.md", "new\n")
-    (found.folder / "team/rules.md").unlink()
-    await found.edit({"home": "one\n\ntwo\n\ntheirs\n", "Added": "a\n"})
-    await found.remove("old")
-    return found
+    cloned.write("guide.md", "mine\n")
+    await cloned.edit({"guide": "theirs\n", "old": "old\n"})
+    await cloned.run("sync")
+    cloned.write("home.md", "mine\n\ntwo\n\nthree\n![p](p.png)\n")
+    cloned.write("p.png", "a picture\n")
+    cloned.write("new page.md", "new\n")
+    (cloned.folder / "team/rules.md").unlink()
+    await cloned.edit({"home": "one\n\ntwo\n\ntheirs\n", "Added": "a\n"})
+    await cloned.remove("old")
+    return cloned
 
 
 async def test_a_command_that_only_scans_changes_nothing(cloned: Cloned) -> None:
-    before = seen(cloned.root)
+    before, wiki = seen(cloned.root), await cloned.wiki()
     for words in [*ONLY_SCAN, ("restore", "handbook/home", "--list")]:
         ran = await cloned.run(*words)
         assert ran.code in {0, 3}, ran.err
         assert seen(cloned.root) == before, words
+    assert await cloned.wiki() == wiki
 
 
 async def test_a_check_writes_its_cache_alone(cloned: Cloned, run: Run) -> None:
