@@ -88,6 +88,12 @@ class Copies:
             self.known.remember(left_out=None)
         return await self._run(self.state, options)
 
+    async def cycles(self, count: int) -> CycleResult:
+        """So many cycles, and what the last one found."""
+        for _ in range(count):
+            result = await self.cycle()
+        return result
+
     async def plan(self, options: CycleOptions | None = None) -> CycleResult:
         """What a cycle would do."""
         self.now += STEP_S

@@ -15,6 +15,12 @@ def waiting(copies: Copies) -> list[Batch]:
     return [b for b in copies.known.memory.batches if b.decision is Decision.WAITING]
 
 
+def asked_about(copies: Copies) -> list[Slug]:
+    """The pages of the one batch that waits."""
+    (batch,) = waiting(copies)
+    return [member.slug for member in batch.members]
+
+
 class Told(Copies):
     """Copies whose wiki tells its newest commit."""
 
@@ -24,6 +30,11 @@ class Told(Copies):
         self.there.commits.append(name)
         self.there.committed[name] = self.there.texts()
         return name
+
+    def push_over(self) -> None:
+        """Somebody puts what the wiki has now in the place of the last commit."""
+        self.there.commits[-1:] = ["forced"]
+        self.there.committed["forced"] = self.there.texts()
 
     def asked(self) -> list[str]:
         """What was asked about the history since this was asked last."""
@@ -48,9 +59,8 @@ async def told(state: State) -> Told:
 
 def force(copies: Told) -> None:
     """Somebody takes the last commit back by force."""
-    copies.there.commits[-1:] = ["forced"]
     copies.there.put("page0", PAGES["page0"])
-    copies.there.committed["forced"] = copies.there.texts()
+    copies.push_over()
 
 
 async def worked(state: State) -> Copies:
@@ -77,14 +87,12 @@ async def rename_taken_back(state: State, text: str, *, in_the_way: str = "") ->
     copies.there.commits[-1:] = ["forced"]
     if in_the_way:
         copies.here.put("page8", in_the_way)
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     return copies
 
 
 async def forced(state: State) -> Told:
     copies = await told(state)
     force(copies)
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     return copies

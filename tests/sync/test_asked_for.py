@@ -164,8 +164,7 @@ async def copies(state: State) -> Copies:
     copies = await rested(state, {f"page-{n:02d}": f"text {n}\n" for n in range(40)})
     for number in range(10):
         copies.here.remove(f"page-{number:02d}")
-    for _ in range(3):
-        await copies.cycle()
+    await copies.cycles(3)
     return copies
 
 

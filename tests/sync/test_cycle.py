@@ -139,8 +139,7 @@ async def test_pages_removed_one_after_the_other_are_asked_about(state: State) -
     copies = await settled(state, MANY)
     for slug in list(MANY)[:12]:
         del copies.here.pages[Slug(slug)]
-        for _ in range(3):
-            await copies.cycle()
+        await copies.cycles(3)
     gone = MANY.keys() - copies.there.texts().keys()
     assert len(gone) == 4
     assert [b.decision for b in copies.known.memory.batches] == [Decision.WAITING]
@@ -150,8 +149,7 @@ async def test_pages_removed_over_hours_are_not_asked_about(state: State) -> Non
     copies = await settled(state, MANY)
     for slug in list(MANY)[:6]:
         del copies.here.pages[Slug(slug)]
-        for _ in range(3):
-            await copies.cycle()
+        await copies.cycles(3)
         copies.now += 3600
     assert len(copies.there.texts()) == len(MANY) - 6
 
@@ -161,8 +159,7 @@ async def test_pages_of_a_directory_that_is_left_empty_wait(state: State) -> Non
     for number in range(3):
         del copies.here.pages[Slug(f"disk/{number}")]
     copies.here.left_empty = frozenset(Slug(f"disk/{n}") for n in range(3))
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     assert "disk/0" in copies.there.texts()
     (batch,) = copies.known.memory.batches
     assert batch.kind is BatchKind.EMPTIED
@@ -178,8 +175,7 @@ async def test_nothing_is_written_below_a_directory_that_is_left_empty(
     copies.there.put("disk/new", "new there\n")
     names = ("0", "1", "2", "3", "new")
     copies.here.left_empty = frozenset(Slug(f"disk/{name}") for name in names)
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     assert not [slug for slug in copies.here.texts() if slug.startswith("disk/")]
     copies.here.left_empty = frozenset()
     for page in away:
@@ -200,8 +196,7 @@ async def test_held_pages_of_a_directory_that_is_left_empty_are_not_settled(
     assert len((await copies.rest()).held) == 3
     away = [copies.here.pages.pop(Slug(f"disk/{number}")) for number in range(3)]
     copies.here.left_empty = frozenset(page.slug for page in away)
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     copies.here.left_empty = frozenset()
     for page in away:
         copies.here.put(page.slug, page.content)
@@ -218,8 +213,7 @@ async def test_a_disk_stays_away_though_its_pages_go_on_the_wiki(state: State) -
     copies.here.left_empty = frozenset(Slug(f"disk/{n}") for n in range(3))
     await copies.cycle()
     copies.there.remove("disk/0")
-    for _ in range(6):
-        await copies.cycle()
+    await copies.cycles(6)
     assert {"disk/1", "disk/2"} <= copies.there.texts().keys()
 
 
@@ -256,8 +250,7 @@ async def test_no_file_is_renamed_into_a_directory_that_is_left_empty(
     known[Slug("disk/moved")] = known.pop(Slug("page-39"))
     copies.there.put("disk/moved", text)
     copies.here.put("page-39", mine)
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     assert copies.here.texts()["page-39"] == mine
     bring_disk(copies)
     await copies.rest()
@@ -269,8 +262,7 @@ async def test_rename_into_an_emptied_directory_comes_when_that_is_refused(
 ) -> None:
     copies = await disk_away(state, "moved")
     copies.rename_there("page-39", "disk/moved")
-    for _ in range(3):
-        await copies.cycle()
+    await copies.cycles(3)
     copies.decide(Decision.REFUSED)
     await copies.rest()
     assert copies.texts()["disk/moved"] == MANY["page-39"]
@@ -284,8 +276,7 @@ async def test_a_disk_stays_away_though_somebody_saves_in_its_place(
     copies.here.put("disk/mine", "mine\n")
     copies.here.left_empty = frozenset()
     copies.there.put("disk/0", "x\nedited there\n")
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     assert "disk/0" not in copies.here.texts()
     bring_disk(copies)
     await copies.rest()
@@ -301,8 +292,7 @@ async def test_pages_below_an_emptied_directory_come_when_that_is_refused(
     copies.there.put("disk/new", "new there\n")
     names = ("0", "1", "2", "new")
     copies.here.left_empty = frozenset(Slug(f"disk/{name}") for name in names)
-    for _ in range(3):
-        await copies.cycle()
+    await copies.cycles(3)
     copies.decide(Decision.REFUSED)
     await copies.rest()
     assert {f"disk/{name}" for name in names} <= copies.texts().keys()

@@ -427,8 +427,7 @@ async def test_another_folder_takes_no_temporary_name_for_a_persons(
     transient = temporary_name(HOME, Slug("Home"))
     copies.rename_there("home", transient)
     copies.rename_there("home/below", f"{transient}/below")
-    for _ in range(2):
-        await copies.cycle()
+    await copies.cycles(2)
     assert copies.here.texts() == before
     copies.rename_there(transient, "Home")
     copies.rename_there(f"{transient}/below", "Home/below")
@@ -456,8 +455,7 @@ async def test_a_rename_whose_names_are_both_taken_keeps_no_other_page_back(
         raise Rejected(f"{target} for {slug} with {expected}: taken")
 
     monkeypatch.setattr(copies.there, "move", refuse)
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     transient = temporary_name(HOME, Slug("Home"))
     assert copies.texts() == {
         transient: PAGES["home"],

@@ -20,8 +20,7 @@ async def emptied(state: State) -> Copies:
 async def test_many_absences_wait_for_a_yes_and_edits_go_on(state: State) -> None:
     copies = await emptied(state)
     copies.here.put("page-39", "edited\n")
-    for _ in range(5):
-        result = await copies.cycle()
+    result = await copies.cycles(5)
     assert len(copies.here.pages) == len(MANY)
     assert copies.there.texts()["page-39"] == "edited\n"
     (batch,) = result.batches
@@ -30,8 +29,7 @@ async def test_many_absences_wait_for_a_yes_and_edits_go_on(state: State) -> Non
 
 async def test_an_approved_batch_is_carried_out(state: State) -> None:
     copies = await emptied(state)
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     copies.decide(Decision.APPROVED)
     await copies.rest()
     assert len(copies.texts()) == len(MANY) - 10
@@ -41,8 +39,7 @@ async def test_an_approved_batch_is_carried_out(state: State) -> None:
 async def test_an_empty_folder_deletes_no_page_on_the_wiki(state: State) -> None:
     copies = await settled(state, MANY)
     copies.here.pages.clear()
-    for _ in range(5):
-        result = await copies.cycle()
+    result = await copies.cycles(5)
     assert len(copies.there.pages) == len(MANY)
     assert len(result.batches) == 1
 

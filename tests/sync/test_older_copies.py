@@ -35,8 +35,7 @@ async def test_older_copy_of_the_folder_takes_nothing_back_unasked(
     copies: Copies,
 ) -> None:
     put_older_copy(copies)
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     assert copies.there.texts() == {**PAGES, **EDITED}
     (batch,) = waiting(copies)
     assert batch.kind is BatchKind.REWOUND_THERE

@@ -355,8 +355,7 @@ async def test_a_removal_that_is_refused_is_held_and_its_text_kept_once(
         "delete home", errors.PermissionDenied("this role may not delete")
     )
     await copies.rest()
-    for _ in range(3):
-        result = await copies.cycle()
+    result = await copies.cycles(3)
     assert [(one.slug, one.reason) for one in result.held] == [
         (HOME, HoldReason.REFUSED)
     ]

@@ -40,8 +40,7 @@ def rewind(copies: Copies) -> None:
 async def rewound(state: State) -> Copies:
     copies = await worked(state)
     rewind(copies)
-    for _ in range(8):
-        await copies.cycle()
+    await copies.cycles(8)
     return copies
 
 
@@ -167,8 +166,7 @@ async def test_so_is_one_below_a_page_that_is_renamed_here(copies: Told) -> None
     copies.there.put("guide/first", "older\n")
     copies.here.remove("guide")
     copies.here.put("notes", "a guide\n")
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     assert "newer\n" in copies.here.texts().values()
     (batch,) = waiting(copies)
     assert batch.kind is BatchKind.REWOUND
@@ -216,8 +214,7 @@ async def test_a_conflict_that_waits_asks_once(copies: Told) -> None:
     copies.there.put("page1", "theirs\n")
     await copies.rest()
     copies.asked()
-    for _ in range(2):
-        await copies.cycle()
+    await copies.cycles(2)
     assert copies.asked() == []
 
 
@@ -234,8 +231,7 @@ async def test_a_page_that_the_history_lacks_is_held(copies: Told) -> None:
     await copies.cycle()
     del copies.there.pages[Slug("fresh")]
     copies.there.commits[-1:] = ["forced"]
-    for _ in range(6):
-        await copies.cycle()
+    await copies.cycles(6)
     assert waiting(copies)
     copies.decide(Decision.REFUSED)
     await copies.rest()
@@ -308,8 +304,7 @@ async def test_refused_a_page_waits_for_its_newer_name_with_both_names_told(
     copies = await rename_taken_back(state, PAGES["page8"])
     copies.there.put("Renamed", "of another case\n")
     copies.decide(Decision.REFUSED)
-    for _ in range(3):
-        result = await copies.cycle()
+    result = await copies.cycles(3)
     assert ("page8", "renamed") in {(one.slug, one.detail) for one in result.held}
     copies.there.remove("Renamed")
     await copies.rest()
@@ -354,8 +349,7 @@ async def test_following_the_wiki_loses_no_text_for_good(state: State) -> None:
 async def test_pages_that_go_with_the_wiki_are_kept_for_good(state: State) -> None:
     copies = await worked(state)
     rewind(copies)
-    for _ in range(8):
-        await copies.cycle()
+    await copies.cycles(8)
     copies.decide(Decision.APPROVED)
     await copies.rest()
     copies.here.put("page2", "the next sync\n")

@@ -40,8 +40,7 @@ async def waited(
     await copies.rest()
     copies.there.put("page1", older)
     copies.there.put("taken", "another page\n")
-    copies.there.commits[-1:] = ["forced"]
-    copies.there.committed["forced"] = copies.there.texts()
+    copies.push_over()
     make_wait(copies, kind)
     await send_another(copies)
     return copies
@@ -69,8 +68,7 @@ async def let_go(copies: history.Told) -> None:
         copies.there.remove("taken")
         copies.here.conflicts.clear()
         copies.commit()
-    for _ in range(8):
-        await copies.cycle()
+    await copies.cycles(8)
 
 
 @pytest.mark.parametrize("open_s", [0.0, 600.0])
@@ -82,16 +80,13 @@ async def test_so_is_a_page_that_is_gone_there_and_open_here(
     copies.commit()
     await copies.rest()
     copies.there.remove("fresh")
-    copies.there.commits[-1:] = ["forced"]
-    copies.there.committed["forced"] = copies.there.texts()
+    copies.push_over()
     copies.here.busy[Slug("fresh")] = "fresh.md.lock"
     copies.here.put("page2", "sent meanwhile\n")
-    for _ in range(3):
-        await copies.cycle()
+    await copies.cycles(3)
     copies.now += open_s
     await copies.cycle()
-    (batch,) = history.waiting(copies)
-    assert [member.slug for member in batch.members] == ["fresh"]
+    assert history.asked_about(copies) == ["fresh"]
     copies.decide(Decision.REFUSED)
     copies.here.busy.clear()
     await copies.rest()
@@ -130,13 +125,11 @@ async def test_so_is_one_that_was_renamed_on_both_sides_and_is_open_here(
     copies.rename_there("page1", "theirs")
     copies.there.identities[Slug("theirs")] = copies.there.identities.pop(Slug("page1"))
     copies.there.put("theirs", history.PAGES["page1"])
-    copies.there.commits[-1:] = ["forced"]
-    copies.there.committed["forced"] = copies.there.texts()
+    copies.push_over()
     copies.rename_here("page1", "mine")
     copies.here.busy[Slug("mine")] = "mine.md.lock"
     await send_another(copies)
-    (batch,) = history.waiting(copies)
-    assert [member.slug for member in batch.members] == ["theirs"]
+    assert history.asked_about(copies) == ["theirs"]
     copies.decide(Decision.REFUSED)
     await copies.cycle()
     await let_go(copies)
@@ -285,8 +278,7 @@ async def test_a_page_that_waits_is_asked_about_until_the_history_is_known(
     copies.there.before = tell
     await copies.cycle()
     await copies.cycle()
-    (batch,) = history.waiting(copies)
-    assert [member.slug for member in batch.members] == ["page1"]
+    assert history.asked_about(copies) == ["page1"]
 
 
 @WAITS
@@ -295,8 +287,7 @@ async def test_approved_it_follows_the_wiki_once_it_can(
 ) -> None:
     copies = await waited(state, kind)
     copies.decide(Decision.APPROVED)
-    for _ in range(2):
-        await copies.cycle()
+    await copies.cycles(2)
     assert not copies.known.memory.batches
     await let_go(copies)
     assert not history.waiting(copies)
@@ -312,8 +303,7 @@ async def test_a_page_that_waits_and_was_edited_on_the_wiki_is_no_sign(
     copies.there.put("taken", "another page\n")
     copies.commit()
     make_wait(copies, kind)
-    for _ in range(3):
-        await copies.cycle()
+    await copies.cycles(3)
     await let_go(copies)
     assert not copies.known.memory.batches
     name = "page1" if kind == "open" else "taken"
@@ -340,8 +330,7 @@ async def test_a_page_whose_conflict_file_shows_its_earlier_text_is_no_sign(
     """A person is asked about it already."""
     copies = await in_conflict(state)
     copies.here.put("page2", "sent, and in no commit yet\n")
-    for _ in range(3):
-        await copies.cycle()
+    await copies.cycles(3)
     assert copies.there.texts()["page2"] == "sent, and in no commit yet\n"
     assert not copies.known.memory.batches
 
@@ -352,22 +341,19 @@ async def test_it_stays_in_conflict_while_another_is_taken_back(state: State) ->
     copies.commit()
     await copies.rest()
     copies.there.put("page2", history.PAGES["page2"])
-    copies.there.commits[-1:] = ["forced"]
-    copies.there.committed["forced"] = copies.there.texts()
+    copies.push_over()
     plan = (await copies.cycle()).plan
     assert [(one.slug, one.reason) for one in plan.held] == [
         ("page1", HoldReason.EDITED_BOTH)
     ]
-    (batch,) = history.waiting(copies)
-    assert [member.slug for member in batch.members] == ["page2"]
+    assert history.asked_about(copies) == ["page2"]
 
 
 async def test_it_is_held_once_nothing_of_it_is_edited_here(state: State) -> None:
     """Nobody is asked by its conflict file any more."""
     copies = await in_conflict(state)
     copies.here.put("page1", "newer\n")
-    copies.there.commits[-1:] = ["forced"]
-    copies.there.committed["forced"] = copies.there.texts()
+    copies.push_over()
     await copies.cycle()
     assert copies.here.texts()["page1"] == "newer\n"
     assert history.waiting(copies)
@@ -400,13 +386,11 @@ async def test_held_pages_are_no_sign_without_any_history(state: State) -> None:
 async def test_so_is_one_whose_earlier_name_another_file_has(state: State) -> None:
     text = history.PAGES["page8"] + "more\n"
     copies = await history.rename_taken_back(state, text, in_the_way="another\n")
-    (batch,) = history.waiting(copies)
-    assert [member.slug for member in batch.members] == ["page8"]
+    assert history.asked_about(copies) == ["page8"]
     copies.decide(Decision.REFUSED)
     await copies.cycle()
     copies.here.remove("page8")
-    for _ in range(8):
-        await copies.cycle()
+    await copies.cycles(8)
     assert not history.waiting(copies)
     assert text in copies.texts().values()
 
@@ -435,8 +419,7 @@ async def test_a_conflict_with_an_older_text_is_not_merged_while_others_wait(
     copies.there.commits = [*commits[:-1], "forced"]
     copies.there.committed["forced"] = copies.there.texts()
     copies.here.put("page8", newest.replace("one more", "one"))
-    for _ in range(3):
-        await copies.cycle()
+    await copies.cycles(3)
     assert "new work" in copies.here.texts()["page8"]
     copies.decide(Decision.REFUSED)
     await copies.rest()

@@ -97,8 +97,7 @@ async def test_a_wiki_that_denies_everything_is_not_believed(copies: Copies) -> 
     copies.there.remove("home")
 
     copies.there.fail("read", NotFound("404 for everything"))
-    for _ in range(6):
-        await copies.cycle()
+    await copies.cycles(6)
     assert copies.here.changes == []
 
 
@@ -106,16 +105,14 @@ async def test_no_answer_is_no_denial(copies: Copies) -> None:
     copies.there.remove("home")
 
     copies.there.fail("read home", Unavailable("no answer"))
-    for _ in range(6):
-        await copies.cycle()
+    await copies.cycles(6)
     assert copies.here.changes == []
 
 
 async def test_an_incomplete_scan_counts_for_nothing(copies: Copies) -> None:
     copies.there.remove("home")
     copies.there.is_complete = False
-    for _ in range(6):
-        await copies.cycle()
+    await copies.cycles(6)
     assert copies.here.changes == []
     assert copies.known.sightings(Side.REMOTE) == {}
 
@@ -123,8 +120,7 @@ async def test_an_incomplete_scan_counts_for_nothing(copies: Copies) -> None:
 async def test_a_scan_a_part_of_the_folder_counts_for_nothing(copies: Copies) -> None:
     copies.here.remove("home")
     copies.here.is_complete = False
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     assert copies.there.changes == []
 
 
@@ -167,8 +163,7 @@ async def test_a_page_that_may_be_a_new_one_that_cannot_be_read_stays(
     """It was renamed, and saved in another encoding, between two looks."""
     await copies.here.move(HOME, Slug("start"), expected=digest_of("one\n"))
     copies.here.unreadable = frozenset({Slug("start")})
-    for _ in range(4):
-        result = await copies.cycle()
+    result = await copies.cycles(4)
     assert [(one.slug, one.reason) for one in result.plan.skipped] == [
         (HOME, SkipReason.MAY_BE_UNREAD),
         (Slug("start"), SkipReason.UNREADABLE_HERE),
@@ -188,8 +183,7 @@ async def test_so_does_one_that_the_wiki_s_list_lacked_at_that_scan(
     copies.there.is_complete = False
     await copies.cycle()
     copies.there.pages[HOME], copies.there.is_complete = page, True
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     assert "home" in copies.there.texts()
     copies.here.unreadable = frozenset()
     await copies.rest()
@@ -202,8 +196,7 @@ async def test_a_page_renamed_on_the_wiki_to_what_cannot_be_read_stays_here(
     copies.there.remove("home")
     copies.there.put("start", "one\n")
     copies.there.unreadable = frozenset({Slug("start")})
-    for _ in range(4):
-        await copies.cycle()
+    await copies.cycles(4)
     assert "home" in copies.here.texts()
     copies.there.unreadable = frozenset()
     await copies.rest()

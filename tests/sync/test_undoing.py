@@ -304,8 +304,7 @@ async def test_what_a_first_sync_carries_over_is_no_step(state: State) -> None:
 async def test_a_sync_with_nothing_to_do_is_not_the_last_one(copies: Copies) -> None:
     edit_there(copies)
     await copies.rest()
-    for _ in range(3):
-        await copies.cycle()
+    await copies.cycles(3)
     assert steps(copies) == {("home", "home")}
 
 
