@@ -537,8 +537,8 @@ class PublishedSite:
             options,
             cache=folders.cache_folder(shown, "site", os.environ),
             keep=config.site.keep,
-            bucket=folders.bucket_of(shown, config, os.environ),
-            after=folders.after_command(shown, config, os.environ),
+            bucket=folders.bucket_of(shown, config),
+            after=folders.after_command(shown, config),
         )
         if published.is_switched:
             log.info("the site %s is up to date", config.site.output)

@@ -364,8 +364,8 @@ def build(
             options,
             cache=cache,
             keep=config.site.keep if config else KEEP_DEFAULT,
-            bucket=bucket_of(shown, config, os.environ),
-            after=after_command(shown, config, os.environ),
+            bucket=bucket_of(shown, config),
+            after=after_command(shown, config),
             may_leave=may_leave,
             progress=progress,
         )
@@ -375,23 +375,19 @@ def build(
     return Built(index, report, problems, books, published.is_switched)
 
 
-def after_command(
-    shown: ShownFolder, config: Config | None, environment: Mapping[str, str]
-) -> AfterCommand | None:
+def after_command(shown: ShownFolder, config: Config | None) -> AfterCommand | None:
     """The command of ``[site] after``, agreed to; it runs without the token."""
     if config is None or shown.workspace is None or not config.site.after:
         return None
-    refuse_unagreed(shown.workspace, config, environment, keys={"site.after"})
-    return AfterCommand(config.site.after, shown.workspace, environment)
+    refuse_unagreed(shown.workspace, config, os.environ, keys={"site.after"})
+    return AfterCommand(config.site.after, shown.workspace, os.environ)
 
 
-def bucket_of(
-    shown: ShownFolder, config: Config | None, environment: Mapping[str, str]
-) -> str:
+def bucket_of(shown: ShownFolder, config: Config | None) -> str:
     """The address in ``[site] bucket``, agreed to; empty for none."""
     if config is None or shown.workspace is None or not config.site.bucket:
         return ""
-    refuse_unagreed(shown.workspace, config, environment, keys={"site.bucket"})
+    refuse_unagreed(shown.workspace, config, os.environ, keys={"site.bucket"})
     return config.site.bucket
 
 

@@ -198,8 +198,7 @@ async def undo(
                 await runner.run_to_rest()
             work.synced.failure = runner.wikis[work.name].failure
         credentials.messages.problems(say_attention(opened, [work.synced]))
-        pages, there = work.undone, planned.there
-        return Undo(section, folder, sync, there, pages, work.synced)
+        return Undo(section, folder, sync, planned.there, work.undone, work.synced)
 
 
 class _UndoneSync(WikiCycles):

@@ -176,14 +176,15 @@ def _kept_back(moves: Sequence[Move], busy: Collection[Slug]) -> Set[Move]:
 
 def without_creates(plan: Plan, slugs: Collection[Slug]) -> Plan:
     """The same plan, without these pages put on the wiki, where they never were."""
+    return plan.map(
+        lambda a: Skip(a.slug, SkipReason.NOT_ASKED) if _is_new(a, slugs) else a
+    )
 
-    def ask(action: Action) -> Action:
-        is_new = isinstance(action, CreateRemote) and action.notice is None
-        if is_new and action.slug in slugs:
-            return Skip(action.slug, SkipReason.NOT_ASKED)
-        return action
 
-    return plan.map(ask)
+def _is_new(action: Action, slugs: Collection[Slug]) -> bool:
+    """Whether it puts one of these pages on the wiki that never was there."""
+    is_first = isinstance(action, CreateRemote) and action.notice is None
+    return is_first and action.slug in slugs
 
 
 def without_copies(plan: Plan, copies: Collection[Slug]) -> Plan:
@@ -200,8 +201,7 @@ def without_copies(plan: Plan, copies: Collection[Slug]) -> Plan:
     def leave(action: Action) -> Action | None:
         if isinstance(action, Move):
             return Skip(action.target, SkipReason.COPY) if action in left else action
-        is_new = isinstance(action, CreateRemote) and action.notice is None
-        if is_new and action.slug in copies:
+        if _is_new(action, copies):
             return Skip(action.slug, SkipReason.COPY)
         return None if action.slug in lost else action
 

@@ -374,9 +374,7 @@ class _Run:
         if mentions or files:
             is_whole &= await pull.MissingFiles(self._cycle, mentions, files).fetch()
         self._state.remember(files_at=head if is_whole else "")
-        if self._cycle.linked is not None:
-            sent = {one.slug for one in decided.plan.sends}
-            note_unmet(self._cycle, self._cycle.linked.unmet, sent, files or {})
+        note_unmet(self._cycle, decided.plan.sends, files or {})
 
     def _mentions(self, decided: Decided) -> Sequence[model.AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for or saved."""

@@ -10,7 +10,7 @@ line broke off: the wiki shows whether the call came through (``docs/sync.md``
 import asyncio
 import logging
 import unicodedata
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from typing import assert_never
@@ -556,14 +556,12 @@ async def _held(cycle: Cycle, slug: model.Slug) -> model.Page | None:
 
 
 def note_unmet(
-    cycle: Cycle,
-    unmet: Mapping[model.Slug, Sequence[str]],
-    sent: Collection[model.Slug],
-    files: Collection[str],
+    cycle: Cycle, sends: Sequence[plan.Send], files: Collection[str]
 ) -> None:
     """Report links of pages that were sent, which lead to nothing here or there."""
-    base = cycle.state.base()
-    asked = {slug: unmet[slug] for slug in unmet.keys() & sent & base.keys()}
+    base, unmet = cycle.state.base(), cycle.linked.unmet if cycle.linked else {}
+    sent = {one.slug for one in sends} & base.keys()
+    asked = {slug: unmet[slug] for slug in unmet.keys() & sent}
     if not any(asked.values()):
         return
     pages = (f"{slug}{base[slug].format.extensions[0]}" for slug in base)
