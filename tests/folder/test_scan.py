@@ -85,7 +85,7 @@ def test_attachments_are_listed_apart(tmp_path: Path) -> None:
 def test_what_is_ignored_is_ignored_without_a_word(tmp_path: Path) -> None:
     put(tmp_path, ".git/x.md", ".wikisync/tmp/y.md", "._b.md", "c.part")
     put(tmp_path, "uploads/0a/.DS_Store", "wikisync.toml", "a/.secret", "a/Thumbs.db")
-    assert scan_pages(tmp_path) == ScannedFolder(pages=())
+    assert scan_pages(tmp_path) == ScannedFolder()
 
 
 @pytest.mark.parametrize(
@@ -104,15 +104,15 @@ def test_text_that_is_no_page_for_its_name_is_told_beside_the_problems(
     put(tmp_path, path)
     scanned = scan_pages(tmp_path)
     assert [(one.code, one.subject) for one in scanned.left_out] == [(code, subject)]
-    assert (scanned.pages, scanned.problems) == ((), ())
+    assert (scanned.pages, scanned.problems) == ((), [])
     (line,) = [one.hint.rpartition(": ")[2] for one in scanned.left_out]
     patterns, _ = parse_patterns(line)
-    assert scan_pages(tmp_path, patterns).left_out == ()
+    assert scan_pages(tmp_path, patterns).left_out == []
 
 
 def test_attachment_that_is_a_text_is_no_page(tmp_path: Path) -> None:
     put(tmp_path, f"uploads/{'0a' * 16}/notes.md")
-    assert scan_pages(tmp_path).left_out == ()
+    assert scan_pages(tmp_path).left_out == []
 
 
 def test_folders_of_programs_are_left_out_and_told_once_for_each_name(
@@ -136,7 +136,7 @@ def test_folders_of_programs_are_left_out_and_told_once_for_each_name(
     for sign, found in (("", slugs(scanned)), ("!", ["@eaDir/d", "a/@eaDir/b/c"])):
         patterns, _ = parse_patterns(f"{sign}**/@eaDir/\n{sign}/logseq/bak/")
         again = scan_pages(tmp_path, patterns)
-        assert (again.left_out, slugs(again)[: len(found)]) == ((), found)
+        assert (again.left_out, slugs(again)[: len(found)]) == ([], found)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_folder_in_the_place_of_a_page_is_told(tmp_path: Path) -> None:
     scanned = scan_pages(tmp_path)
     assert codes(scanned) == [("folder-in-place", "guide.md")]
     assert {"guide.md", "notes.md"} <= scanned.hidden.keys()
-    assert scanned.in_place == ("notes.md",)
+    assert scanned.in_place == ["notes.md"]
 
 
 @pytest.mark.parametrize("name", ["guide.conflict.md", "uploads/guide.md"])

@@ -148,7 +148,7 @@ class PageFolder:
             problems=tuple(problems),
             is_complete=scanned.is_complete,
             unreadable=frozenset(unreadable),
-            ignored=scanned.ignored,
+            ignored=frozenset(scanned.ignored),
             busy=_busy_pages(scanned, pages, were),
             copies=scanned.copies,
             likely_copies=scanned.likely_copies,

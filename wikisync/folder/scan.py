@@ -50,41 +50,41 @@ class ListedFile(NamedTuple):
     status: FileStatus
 
 
-class ScannedFolder(Struct, frozen=True, dict=True):
-    """What is in a wiki's folder."""
+class ScannedFolder(Struct):
+    """What is in a wiki's folder; filled while it is scanned, and read from then on."""
 
-    pages: tuple[ListedFile, ...]
+    pages: tuple[ListedFile, ...] = ()
     """In the order of their paths' bytes; one for each slug."""
-    attachments: Mapping[AttachmentPath, FileStatus] = field(default_factory=dict)
+    attachments: dict[AttachmentPath, FileStatus] = field(default_factory=dict)
     """Files below ``uploads``, as the disk lists them."""
     loose: frozenset[str] = frozenset()
     """Paths of all other files, which a page may link to."""
-    problems: tuple[Problem, ...] = ()
-    duplicates: frozenset[Slug] = frozenset()
+    problems: list[Problem] = field(default_factory=list)
+    duplicates: set[Slug] = field(default_factory=set)
     """Slugs that more than one file stands for; the first is in ``pages``."""
     is_complete: bool = True
     """False when a folder could not be read."""
-    locks: Mapping[str, str] = field(default_factory=dict)
+    locks: dict[str, str] = field(default_factory=dict)
     """Path of a file to the lock file that says that it is open in an editor."""
-    backups: Mapping[str, str] = field(default_factory=dict)
+    backups: dict[str, str] = field(default_factory=dict)
     """Path of a file to a backup of it that was made a moment ago."""
-    write_tests: frozenset[str] = frozenset()
+    write_tests: set[str] = field(default_factory=set)
     """Folders in which vim is about to save, ``""`` for the top."""
-    hidden: Mapping[str, str] = field(default_factory=dict)
+    hidden: dict[str, str] = field(default_factory=dict)
     """Paths at or below which pages may be that this scan did not see, each with the
     code of its problem."""
-    ignored: frozenset[Slug] = frozenset()
+    ignored: set[Slug] = field(default_factory=set)
     """Pages that have a file which the patterns ignore."""
-    in_place: tuple[str, ...] = ()
+    in_place: list[str] = field(default_factory=list)
     """Folders with pages below them that have the name of a page's file."""
-    copies: Mapping[Slug, Problem] = field(default_factory=dict)
+    copies: dict[Slug, Problem] = field(default_factory=dict)
     """Pages by names that other programs give to copies, with what is said of each."""
-    likely_copies: Mapping[Slug, Mapping[Slug, Problem]] = field(default_factory=dict)
+    likely_copies: dict[Slug, dict[Slug, Problem]] = field(default_factory=dict)
     """The same of those that are copies if they are like one of these pages."""
-    elsewhere: Mapping[str, Problem] = field(default_factory=dict)
+    elsewhere: dict[str, Problem] = field(default_factory=dict)
     """Pages and other paths for which stubs may stand, with what is said of each that
     the wiki has or links to."""
-    left_out: tuple[Problem, ...] = ()
+    left_out: list[Problem] = field(default_factory=list)
     """Files that would be pages but for their names or places, and are none."""
 
 
@@ -128,16 +128,10 @@ class _Scan:
         self._silent = silent
         self._patterns = patterns
         self._known = known
+        self._found = ScannedFolder()
         self._pages: list[ListedFile] = []
-        self._attachments: dict[AttachmentPath, FileStatus] = {}
+        """All of them, also several for one slug."""
         self._loose: list[str] = []
-        self._problems: list[Problem] = []
-        self._is_complete = True
-        self._locks: dict[str, str] = {}
-        self._backups: dict[str, str] = {}
-        self._write_tests: set[str] = set()
-        self._hidden: dict[str, str] = {}
-        self._ignored: set[Slug] = set()
         self._named_as_pages: list[str] = []
         """Folders with the name of a page's file."""
         self._may_be_copies: dict[str, Slug] = {}
@@ -145,8 +139,6 @@ class _Scan:
         self._stubs: dict[str, ignore.Stub] = {}
         self._of_programs: dict[tuple[str, str], list[str]] = {}
         """Folders of programs, by their name and who makes them."""
-        self._elsewhere: dict[str, Problem] = {}
-        self._left_out: list[Problem] = []
 
     def scan_into(self, root: int) -> None:
         """Walk through everything below an open folder.
@@ -197,83 +189,66 @@ class _Scan:
             *_, above, name = ("", *path.split("/"))
             who = ignore.folder_maker(name) or ignore.folder_maker(f"{above}/{name}")
             if who and not self._patterns.takes_back(path, is_folder=True):
-                self._hidden[path] = "folder-left-out"
+                self._found.hidden[path] = "folder-left-out"
                 if not self._silent.is_ignored(path, is_folder=True):
                     known = self._of_programs.setdefault((name, who), [])
                     known.append(path_text(path))
                 continue
             found.append(path)
             if _page_at(path) is not None:
-                self._hidden[path] = "folder-in-place"
+                self._found.hidden[path] = "folder-in-place"
                 self._named_as_pages.append(path)
         return found
 
     def result(self) -> ScannedFolder:
         """Everything seen, in order."""
-        first: dict[Slug, ListedFile] = {}
-        duplicates: set[Slug] = set()
+        found, first = self._found, dict[Slug, ListedFile]()
         # the order of code points is that of their bytes in UTF-8
         for page in sorted(self._pages, key=attrgetter("path")):
             if first.setdefault(page.slug, page) is not page:
-                duplicates.add(page.slug)
-                self._problems.append(_duplicate(page, first[page.slug]))
+                found.duplicates.add(page.slug)
+                found.problems.append(_duplicate(page, first[page.slug]))
+        found.pages, found.loose = tuple(first.values()), frozenset(self._loose)
+        found.ignored -= first.keys()
         # folders called as a page is, with pages below; others are a mistake
-        found: list[str] = []
         for folder in self._named_as_pages:
             if any(page.path.startswith(f"{folder}/") for page in self._pages):
-                found.append(folder)
+                found.in_place.append(folder)
             else:
-                self._problems.append(_problem("folder-in-place", folder))
-        in_place = tuple(sorted(found))
+                found.problems.append(_problem("folder-in-place", folder))
+        found.in_place.sort()
         if self._stubs:
             self._see_what_is_missing()
-        copies, likely_copies = self._find_copies()
+        self._find_copies()
         for (_, who), paths in self._of_programs.items():
-            self._left_out.append(folder_of_program(sorted(paths), who))
-        return ScannedFolder(
-            pages=tuple(first.values()),
-            attachments=self._attachments,
-            loose=frozenset(self._loose),
-            problems=tuple(self._problems),
-            duplicates=frozenset(duplicates),
-            is_complete=self._is_complete,
-            locks=self._locks,
-            backups=self._backups,
-            write_tests=frozenset(self._write_tests),
-            hidden=self._hidden,
-            ignored=frozenset(self._ignored - first.keys()),
-            in_place=in_place,
-            copies=copies,
-            likely_copies=likely_copies,
-            elsewhere=self._elsewhere,
-            left_out=tuple(self._left_out),
-        )
+            found.left_out.append(folder_of_program(sorted(paths), who))
+        return found
 
     def _see_what_is_missing(self) -> None:
         """A file for which a stub stands, and which is not there itself."""
-        there = {*(page.path for page in self._pages), *self._attachments, *self._loose}
+        there = {
+            *(page.path for page in self._pages),
+            *self._found.attachments,
+            *self._loose,
+        }
         for path, stub in self._stubs.items():
             folder, slash, name = path.rpartition("/")
             paths = [folder + slash + one for one in stub.names]
             if there.isdisjoint(paths):
-                self._hidden[paths[0]] = "file-elsewhere"
+                self._found.hidden[paths[0]] = "file-elsewhere"
                 # a person who leaves stubs out does not delete what they stand for
                 if not any(map(self._patterns.is_ignored, (path, paths[0]))):
                     problem = kept_elsewhere(path_text(paths[0]), name, stub.who)
                     page = _page_at(paths[0])
                     if len(paths) == 1 and page is not None:
-                        self._problems.append(problem)
+                        self._found.problems.append(problem)
                     else:
-                        self._elsewhere[page[0] if page else paths[0]] = problem
+                        self._found.elsewhere[page[0] if page else paths[0]] = problem
 
-    def _find_copies(
-        self,
-    ) -> tuple[dict[Slug, Problem], dict[Slug, dict[Slug, Problem]]]:
+    def _find_copies(self) -> None:
         """Pages by names that other programs give to copies, and those that may be."""
-        copies: dict[Slug, Problem] = {}
-        likely: dict[Slug, dict[Slug, Problem]] = {}
         there = {(page.slug, page.format) for page in self._pages}
-        there.update(page for path in self._hidden if (page := _page_at(path)))
+        there.update(page for path in self._found.hidden if (page := _page_at(path)))
         for path, slug in self._may_be_copies.items():
             if self._patterns.takes_back(path):
                 continue
@@ -285,11 +260,11 @@ class _Scan:
                 # by their pages, for two names can differ in the form of Unicode alone
                 original = parse_path(folder + slash + stem + name[len(split[0]) :])
                 if not stem or (is_sure and original in there):
-                    copies[slug] = copy
+                    self._found.copies[slug] = copy
                     break
                 if original is not None:
-                    likely.setdefault(slug, {})[original[0]] = copy
-        return copies, likely
+                    likely = self._found.likely_copies.setdefault(slug, {})
+                    likely[original[0]] = copy
 
     def _see_files(self, descriptor: int, folder: str) -> list[str]:
         """See what is in a folder; gives the folders in it that are not ignored."""
@@ -311,9 +286,9 @@ class _Scan:
                     elif _is_ignored(entry):
                         self._see_trace(folder, entry)
                     elif entry.is_symlink():
-                        self._hidden[path] = "link-ignored"
+                        self._found.hidden[path] = "link-ignored"
                         if _is_ours(path) and not self._patterns.is_ignored(path):
-                            self._problems.append(_problem("link-ignored", path))
+                            self._found.problems.append(_problem("link-ignored", path))
                     elif entry.is_dir(follow_symlinks=False):
                         folders.append(path)
                     elif is_file:
@@ -327,13 +302,13 @@ class _Scan:
     def _see_trace(self, folder: str, entry: os.DirEntry[str]) -> None:
         way = f"{folder}/" if folder else ""
         if entry.name == ignore.WRITE_TEST:
-            self._write_tests.add(folder)
+            self._found.write_tests.add(folder)
         elif (name := ignore.locked_name(entry.name)) is not None:
-            self._locks[way + name] = way + entry.name
+            self._found.locks[way + name] = way + entry.name
         elif (name := ignore.backed_up_name(entry.name)) is not None and _is_recent(
             entry
         ):
-            self._backups[way + name] = way + entry.name
+            self._found.backups[way + name] = way + entry.name
         elif name is None and entry.is_file(follow_symlinks=False):
             self._leave_out(way + entry.name, ignored_page)
 
@@ -341,7 +316,7 @@ class _Scan:
         """What is said of a file, if anything, unless a person ignored it."""
         problem = said(path_text(path))
         if problem is not None and not self._patterns.is_ignored(path):
-            self._left_out.append(problem)
+            self._found.left_out.append(problem)
 
     def _see_page(
         self, path: str, slug: Slug, page_format: Format, entry: os.DirEntry[str]
@@ -353,13 +328,13 @@ class _Scan:
         if not stat.S_ISREG(status.st_mode):
             self._see_no_file(path)
         elif is_dataless(status):
-            self._hidden[path] = "file-elsewhere"
+            self._found.hidden[path] = "file-elsewhere"
             if not self._patterns.is_ignored(path):
-                self._problems.append(_problem("file-elsewhere", path))
+                self._found.problems.append(_problem("file-elsewhere", path))
         elif self._patterns and self._patterns.is_ignored(path):
-            self._ignored.add(slug)
+            self._found.ignored.add(slug)
         elif entry.name[0].isspace() and _is_blank(entry.name):
-            self._problems.append(_blank(path))
+            self._found.problems.append(_blank(path))
         else:
             if ignore.may_be_copy(entry.name):
                 self._may_be_copies[path] = slug
@@ -368,34 +343,34 @@ class _Scan:
             )
 
     def _see_no_file(self, path: str) -> None:
-        self._hidden[path] = "no-regular-file"
+        self._found.hidden[path] = "no-regular-file"
         if parse_path(path) and not self._patterns.is_ignored(path):
-            self._problems.append(_problem("no-regular-file", path))
+            self._found.problems.append(_problem("no-regular-file", path))
 
     def _see_other(self, path: str, entry: os.DirEntry[str]) -> None:
         if self._patterns.is_ignored(path):
             return
         if not path.startswith(ignore.UPLOADS + "/"):
             if split_extension(path) is not None:
-                self._problems.append(_problem("name-not-text", path))
+                self._found.problems.append(_problem("name-not-text", path))
             elif path != ignore.CONFIG_FILE:
                 self._loose.append(path)
             return
         safe = attachment_path(path)
         if safe is None:
-            self._problems.append(_problem("attachment-name", path))
+            self._found.problems.append(_problem("attachment-name", path))
             return
         try:
-            self._attachments[safe] = status_of(entry.stat(follow_symlinks=False))
+            self._found.attachments[safe] = status_of(entry.stat(follow_symlinks=False))
         except FileNotFoundError:
             return
         if not is_fetched(path):
             self._leave_out(path, page_in_uploads)
 
     def _miss(self, folder: str, error: FolderError) -> None:
-        self._is_complete = False
-        self._hidden[folder] = "folder-unreadable"
-        self._problems.append(
+        self._found.is_complete = False
+        self._found.hidden[folder] = "folder-unreadable"
+        self._found.problems.append(
             Problem(
                 "folder-unreadable",
                 path_text(folder) or ".",
