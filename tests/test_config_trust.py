@@ -61,20 +61,13 @@ def test_configuration_of_somebody_else_is_refused(
     assert not is_obeyed(root)
 
 
+@pytest.mark.parametrize("given", ["wikisync.toml", "other.toml"])
 @needs_root
-def test_link_of_somebody_else_to_an_own_file_is_refused(root: Path) -> None:
+def test_link_or_its_file_of_somebody_else_is_refused(root: Path, given: str) -> None:
     (root / "wikisync.toml").rename(root / "other.toml")
     (root / "wikisync.toml").symlink_to("other.toml")
     assert is_obeyed(root)
-    give(root / "wikisync.toml")
-    assert not is_obeyed(root)
-
-
-@needs_root
-def test_link_to_a_file_of_somebody_else_is_refused(root: Path) -> None:
-    (root / "wikisync.toml").rename(root / "other.toml")
-    (root / "wikisync.toml").symlink_to("other.toml")
-    give(root / "other.toml")
+    give(root / given)
     assert not is_obeyed(root)
 
 

@@ -104,30 +104,28 @@ def test_text_saved_right_before_the_swap_goes_back_in(
     assert room.files() == []
 
 
-@pytest.mark.parametrize("save", [Path.write_bytes, save_by_rename])
+@pytest.mark.parametrize(
+    ("save", "newest"),
+    [
+        (Path.write_bytes, b"newest\n"),
+        (save_by_rename, b"newest\n"),
+        # the very text that was put in looks like ours
+        (save_by_rename, NEW),
+    ],
+)
 def test_text_saved_over_ours_while_another_goes_back_stays_in_the_page(
-    room: Room, monkeypatch: pytest.MonkeyPatch, save: Callable[[Path, bytes], object]
+    room: Room,
+    monkeypatch: pytest.MonkeyPatch,
+    save: Callable[[Path, bytes], object],
+    newest: bytes,
 ) -> None:
     """The newest save is in the page, the one before it is a late save."""
     first = partial(save_by_rename, room.page, SAVED)
-    swapped = at_swap(room, monkeypatch, first, partial(save, room.page, b"newest\n"))
+    swapped = at_swap(room, monkeypatch, first, partial(save, room.page, newest))
     with pytest.raises(PreconditionFailed):
         room.replace()
     assert len(swapped) == 3
-    assert room.page.read_bytes() == b"newest\n"
-    room.wait()
-    assert room.late() == [SAVED]
-
-
-def test_save_of_the_very_text_that_was_put_in_stays_in_the_page(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It looks like ours, and is the newest all the same."""
-    first = partial(save_by_rename, room.page, SAVED)
-    at_swap(room, monkeypatch, first, partial(save_by_rename, room.page, NEW))
-    with pytest.raises(PreconditionFailed):
-        room.replace()
-    assert room.page.read_bytes() == NEW
+    assert room.page.read_bytes() == newest
     room.wait()
     assert room.late() == [SAVED]
 
@@ -466,22 +464,13 @@ def test_edited_page_stays_on_a_disk_that_cannot_swap(
     assert room.files() == []
 
 
+@pytest.mark.parametrize("has_second_name", [False, True])
 def test_late_save_is_found_on_a_disk_that_cannot_swap(
-    room: Room, monkeypatch: pytest.MonkeyPatch
+    room: Room, monkeypatch: pytest.MonkeyPatch, *, has_second_name: bool
 ) -> None:
     monkeypatch.setattr(limbo_module, "swap_names", no_swap)
-    with room.page.open("r+b") as editor:
-        room.replace()
-        editor.write(SAVED)
-    room.wait()
-    assert room.late() == [SAVED]
-
-
-def test_late_save_is_found_where_the_page_had_a_second_name(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limbo_module, "swap_names", no_swap)
-    os.link(room.page, room.private / "a person's own link")
+    if has_second_name:
+        os.link(room.page, room.private / "a person's own link")
     with room.page.open("r+b") as editor:
         room.replace()
         editor.write(SAVED)

@@ -44,10 +44,13 @@ def states(disk: Disk) -> Iterator[State]:
     return disk.cuts()
 
 
-def test_a_replaced_page_is_old_or_new(place: Path, writing: Writing) -> None:
+def test_a_replaced_page_is_old_or_new_and_new_when_the_write_is_done(
+    place: Path, writing: Writing
+) -> None:
     with recorded(place) as disk, writing() as writer:
         writer.write_many([FileWrite("home.md", NEW, digest_of(OLD))])
     assert {state.get(HOME) for state in states(disk)} == {OLD, NEW}
+    assert {state.get(HOME) for state in disk._states(disk.calls)} == {NEW}
 
 
 def test_a_new_page_is_whole_or_not_there(place: Path, writing: Writing) -> None:
@@ -69,12 +72,6 @@ def test_many_pages_at_once_are_old_or_new(place: Path, writing: Writing) -> Non
     for state in states(disk):
         found = {state.get(f"wiki/page-{number}.md") for number in range(12)}
         assert found <= {OLD, NEW}
-
-
-def test_when_the_write_is_done_the_page_is_new(place: Path, writing: Writing) -> None:
-    with recorded(place) as disk, writing() as writer:
-        writer.write_many([FileWrite("home.md", NEW, digest_of(OLD))])
-    assert {state.get(HOME) for state in disk._states(disk.calls)} == {NEW}
 
 
 def test_a_removed_page_is_in_the_folder_or_in_the_trash(place: Path) -> None:

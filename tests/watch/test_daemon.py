@@ -79,7 +79,6 @@ async def test_edit_on_the_wiki_is_taken_within_twenty_seconds_at_any_time(
     watch: Watch, idle_s: float
 ) -> None:
     """Also after hours in which nothing happened, with what a look takes."""
-
     for work in watch.works:
         work.takes_s = 1.0
     await watch.at(idle_s)
@@ -98,7 +97,6 @@ async def test_large_wiki_is_not_scanned_all_the_time_while_it_is_edited(
     watch: Watch,
 ) -> None:
     """Each of its own pushes moves the wiki, and the next hint makes it look."""
-
     _small, large = watch.works
     large.takes_s = 0.25
     await watch.at(60)
@@ -137,7 +135,6 @@ async def test_wiki_that_moved_before_the_first_hint_is_scanned_again(
     watch: Watch,
 ) -> None:
     """Otherwise its edits would wait for the next whole look."""
-
     await watch.at(20)
     assert watch.works[0].scopes == [ScanScope.EVERYTHING, ScanScope.WIKI]
 
@@ -261,7 +258,6 @@ async def test_slow_wiki_keeps_no_other_waiting(watch: Watch) -> None:
 @watched(*(f"busy-{number}" for number in range(8)), "quiet")
 async def test_busy_wikis_and_quiet_ones_take_turns(watch: Watch) -> None:
     """Whoever waits longest is next, however often the others are asked."""
-
     for work in watch.works:
         work.takes_s = 1.0
     await watch.at(20)

@@ -90,7 +90,6 @@ async def test_list_that_lacks_a_wiki_which_moved_is_trusted_for_none(
     watch: Watch,
 ) -> None:
     """Q14: on some versions edits do not count as activity."""
-
     edited, other = watch.works
     watch.listed.is_still = True
     await watch.at(700)
@@ -109,7 +108,6 @@ async def test_list_that_lacks_a_wiki_which_moved_is_trusted_for_none(
 @watched("edited", "other", is_listed=True)
 async def test_list_that_is_a_little_late_is_trusted_on(watch: Watch) -> None:
     """The service notes a push by git in the background."""
-
     edited, other = watch.works
     await watch.at(700)
     seen = len(other.hints)
@@ -127,7 +125,6 @@ async def test_mark_of_another_kind_is_no_move_that_the_list_lacks(
     watch: Watch,
 ) -> None:
     """Git is refused for a while, and the project's activity is the mark."""
-
     edited, other = watch.works
     watch.listed.is_still = True
     await watch.at(700)

@@ -164,7 +164,6 @@ async def test_wiki_that_fails_while_the_service_answers_is_its_own_trouble(
     watch: Watch, error: Exception, condition: Condition
 ) -> None:
     """The service is never away, and the others are carried as promptly as ever."""
-
     ill, well = watch.works
     ill.failure = error
     for second in range(1200):
@@ -327,7 +326,6 @@ async def test_wiki_whose_cycle_hangs_is_not_called_in_sync_until_it_ends(
     watch: Watch,
 ) -> None:
     """A service that takes a request and is silent is offline only after minutes."""
-
     await watch.at(10)
     watch.works[0].takes_s = 100.0
     watch.runner.request_cycle("docs", ScanScope.FOLDER)
@@ -386,7 +384,6 @@ async def test_since_when_a_wiki_fails_is_known_until_it_goes_well(
     watch: Watch,
 ) -> None:
     """Whichever of its errors came last: that is how long a person waits already."""
-
     await watch.at(10)
     watch.works[0].failure = FolderError("gone")
     watch.runner.request_cycle()
