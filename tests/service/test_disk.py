@@ -106,6 +106,7 @@ class SmallService:
 
     url: str
     token: str
+    disk: Path
 
     def ask(
         self, method: str, path: str, body: object = None, *, file: bytes = b""
@@ -165,7 +166,8 @@ def small(tmp_path: Path) -> Iterator[SmallService]:
         token, url = re.search(r"glpat-\S+", said), re.search(r"http://\S+", said)
         assert token, said
         assert url, said
-        service = SmallService(url[0], token[0])
+        disk = Path(f"/proc/{process.pid}/root{data}")
+        service = SmallService(url[0], token[0], disk)
         assert service.ask("POST", "/projects", {"name": "p"})[0] == 201
         home = {"title": "home", "content": "one\n"}
         assert service.ask("POST", "/projects/1/wikis", home)[0] == 201
@@ -193,6 +195,27 @@ def test_full_disk_is_507_on_every_way_to_write(small: SmallService) -> None:
     assert statuses <= {201, 507}
     assert 507 in statuses
     assert small.ask("GET", f"{wikis}/home")[1]["content"] == "one\n"  # type: ignore[index]
+
+
+def test_edit_that_was_answered_is_there_whatever_room_is_left(
+    small: SmallService,
+) -> None:
+    """Git's library says nothing where the branch alone could not be written."""
+    home, rest = "/projects/1/wikis/home", small.disk / "rest"
+    statuses: set[int] = set()
+    for blocks in range(12):
+        rest.unlink(missing_ok=True)
+        disk = os.statvfs(small.disk)
+        with rest.open("wb") as file:
+            size = (disk.f_bavail - blocks) * disk.f_frsize
+            os.posix_fallocate(file.fileno(), 0, size)
+        for number in range(3):
+            text = f"{blocks}, {number}\n"
+            status, said = small.ask("PUT", home, {"content": text})
+            shown = small.ask("GET", home)[1]["content"]  # type: ignore[index]
+            assert shown == text if status == 200 else (status, said) == (507, FULL)
+            statuses.add(status)
+    assert statuses == {200, 507}
 
 
 async def test_push_to_a_full_disk_is_refused_and_changes_nothing(

@@ -83,9 +83,7 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
             hint = "wait until it finishes, or stop it"
             if WATCH in holder:
                 message = f"{holder.removeprefix(': ')} in {what}"
-                hint = (
-                    "it syncs by itself; to sync now: touch .wikisync/ask; or stop it"
-                )
+                hint = "it syncs by itself; at once: touch .wikisync/ask; or stop it"
             raise FolderError(message, hint=hint) from exc
         except OSError as exc:
             raise folder_error("lock", str(private), exc) from exc

@@ -41,12 +41,9 @@ def commit_change(
     repository: pygit2.Repository, change: CommitPlan, author: Author, branch: str
 ) -> None:
     """Commit a change to a branch, maybe a new one; GitRefused, OSError of the disk."""
-    reference = f"refs/heads/{branch}"
-    tip = tip_of(repository, branch) or tip_of(
-        repository,
-        str(repository.lookup_reference("HEAD").target).removeprefix("refs/heads/"),
-    )
-    is_new_branch = reference not in repository.references
+    known, reference = tip_of(repository, branch), f"refs/heads/{branch}"
+    head = str(repository.lookup_reference("HEAD").target)
+    tip = known or tip_of(repository, head.removeprefix("refs/heads/"))
     try:
         edits = _edits(repository, change)
         before = tree_of(repository, tip) if tip else None
@@ -54,21 +51,24 @@ def commit_change(
         if tree is None:
             with _writing(repository):
                 tree = repository.TreeBuilder().write().raw
-        if tree == before and not is_new_branch:
+        if tree == before and known:
             return
         signature = signature_of(author)
         # git refuses when the branch no longer points at the parent
         with _writing(repository, refusal=_MOVED):
             commit = repository.create_commit(
-                None if is_new_branch else reference,
+                reference if known else None,
                 signature,
                 signature,
                 change.message,
                 pygit2.Oid(raw=tree),
                 [tip] if tip else [],
             )
-        if is_new_branch:
+        if not known:
             repository.references.create(reference, commit)
+        if tip_of(repository, branch) != str(commit):
+            # the library says nothing where a full disk keeps the branch as it was
+            raise disk_error(ValueError("branch not written"), repository.path, 0)
     except (pygit2.GitError, ValueError, TreeMissing, OSError) as error:
         if disk_refusal(error):
             raise

@@ -339,8 +339,7 @@ class Watch:
         wikis: list[Mapping[str, object]] = []
         for wiki in self._wikis.values():
             status = await scan(self.opened, wiki.section, None)
-            status = replace(status, wiki_notes=wiki.synced.notes)
-            wikis.append(status_as_json(status))
+            wikis.append(status_as_json(replace(status, wiki_notes=wiki.synced.notes)))
         health = self.report.health()
         wikis = [
             {**one, **run} for one, run in zip(wikis, health["wikis"], strict=True)
