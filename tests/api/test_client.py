@@ -251,17 +251,6 @@ async def test_a_part_of_a_list_is_repeated_alone(
     assert len(time.slept) == 1
 
 
-async def test_a_list_that_is_an_object_is_an_error(
-    client: Client, network: PlayedNetwork
-) -> None:
-    network.get(PROJECTS, payload={"message": "odd"})
-
-    with pytest.raises(
-        errors.ProtocolViolation, match="expected `array`, got `object`"
-    ):
-        await numbers(client)
-
-
 async def test_what_belongs_to_a_group_is_listed_with_its_subgroups(
     client: Client, network: PlayedNetwork
 ) -> None:

@@ -76,16 +76,6 @@ async def test_parameters_of_a_write_may_be_in_the_query(
     assert (status, project["description"]) == (200, "new")
 
 
-async def test_form_of_a_hash(raw: Raw, handbook: str) -> None:
-    path = handbook.replace("/", "%2F")
-    form = {"container_expiration_policy_attributes[keep_n]": "5"}
-
-    status, project = await raw("PUT", f"/projects/{path}", data=form)
-
-    assert status == 200
-    assert project["container_expiration_policy"]["keep_n"] == 5
-
-
 async def test_packed_bodies_are_read(raw: Raw, handbook: str) -> None:
     path = handbook.replace("/", "%2F")
 

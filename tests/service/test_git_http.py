@@ -232,15 +232,6 @@ async def test_push_options_are_taken_and_ignored(api: Api, copy: Path) -> None:
     assert deleted.code == 0, deleted.err
 
 
-async def test_push_of_nothing_is_no_activity(api: Api, copy: Path) -> None:
-    active = await last_activity(api)
-
-    ran = await run_git("push", folder=copy)
-
-    assert ran.code == 0
-    assert await last_activity(api) == active
-
-
 async def test_push_to_another_branch_changes_no_page_and_is_no_activity(
     handbook: EmbeddedService, api: Api, copy: Path
 ) -> None:

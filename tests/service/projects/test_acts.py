@@ -516,23 +516,3 @@ async def test_upload_is_kept_and_read_by_its_address(
     }
     assert api_read.body == web_read.body == content
     assert (hidden.status, absent.status) == (404, 404)
-
-
-async def test_upload_over_the_limit_is_refused(
-    service: EmbeddedService, api: Api
-) -> None:
-    await book(service)
-    service.set_limits(attachment_bytes_max=10)
-    form = aiohttp.FormData()
-    form.add_field("file", b"x" * 11, filename="a.txt")
-
-    large = await api.post(f"{BOOK}/uploads", data=form)
-    none = await api.post(f"{BOOK}/uploads", data={"file": "text"})
-    missing = await api.post(f"{BOOK}/uploads", data={"other": "text"})
-
-    assert (large.status, large.json) == (
-        413,
-        {"message": "413 Request Entity Too Large"},
-    )
-    assert (none.status, none.json) == (400, {"error": "file is invalid"})
-    assert (missing.status, missing.json) == (400, {"error": "file is missing"})

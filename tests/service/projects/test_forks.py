@@ -191,20 +191,6 @@ async def test_visibility_of_a_fork_is_lowered_to_what_may_be(
         assert (made.status, made.json["visibility"]) == (201, becomes), number
 
 
-async def test_second_fork_needs_only_another_name_and_path(
-    service: EmbeddedService, api: Api
-) -> None:
-    project = await source(service)
-    other = {"path": "other", "name": "Other"}
-
-    first = await api.post(f"{PROJECTS}/{project}/fork", json={"path": "first"})
-    second = await api.post(f"{PROJECTS}/{project}/fork", json=other)
-
-    assert (first.json["path"], first.json["name"]) == ("first", "source")
-    assert (second.json["path"], second.json["name"]) == ("other", "Other")
-    assert second.json["forked_from_project"]["id"] == project
-
-
 async def test_number_of_a_namespace_wins_over_its_path(
     service: EmbeddedService, api: Api
 ) -> None:
