@@ -19,6 +19,7 @@ from wikisync.sync.decide.ledger import Health
 from wikisync.sync.run.pull import STALE_SAVE
 from wikisync.workspace.status import WikiStatus, notes
 
+STATUS = (("status",), ("status", "--offline"))
 LATELY = r"(just now|\d+ seconds? ago)"
 
 
@@ -110,7 +111,7 @@ async def test_a_file_that_cannot_be_read_is_reported_once(cloned: Cloned) -> No
 
 async def test_held_page_is_told_with_the_way_out(cloned: Cloned) -> None:
     await cloned.clash()
-    for words in (("status",), ("status", "--offline")):
+    for words in STATUS:
         ran = await cloned.run(*words)
         assert ran.code == 3
         assert "1 held" in ran.out
@@ -124,7 +125,7 @@ async def test_settled_conflict_file_is_told_as_such(cloned: Cloned) -> None:
     note = cloned.read("guide.conflict.md").splitlines(keepends=True)[0]
     for text in ("ours\n", f"{note}ours\n"):
         cloned.write("guide.conflict.md", text)
-        for words in (("status",), ("status", "--offline")):
+        for words in STATUS:
             ran = await cloned.run(*words)
             assert ran.code == 0
             assert "guide: its conflict file is resolved; the next sync" in ran.out
@@ -137,7 +138,7 @@ async def test_what_a_safety_stop_holds_is_told_and_is_exit_code_4(
 ) -> None:
     cloned.service.quirks = {Quirk.EMPTY_LIST}
     await cloned.run("sync")
-    for words in (("status",), ("status", "--offline")):
+    for words in STATUS:
         ran = await cloned.run(*words)
         assert ran.code == 4
         assert "4 of 4 pages would be removed here" in ran.out
@@ -156,27 +157,28 @@ async def test_conflict_file_with_a_block_left_is_not_settled(cloned: Cloned) ->
     )
 
 
-@pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
 async def test_conflict_file_that_is_no_text_is_told_beside_everything_else(
-    cloned: Cloned, words: tuple[str, ...]
+    cloned: Cloned,
 ) -> None:
     await cloned.clash()
     (cloned.folder / "guide.conflict.md").write_bytes(b"\xff\xfe")
     cloned.write("home.md", "mine\n")
-    ran = await cloned.run(*words)
-    assert ran.code == 3
-    assert "handbook: 4 pages, 1 not in sync, 1 held" in ran.out
-    assert "home: edited here" in ran.out
-    assert "guide: edited here and on the wiki: guide.conflict.md: is not" in ran.out
-    assert (
-        "save it as UTF-8; or run (--mine or --wiki keep one text): wikisync"
-        " resolve" in ran.out
-    )
+    for words in STATUS:
+        ran = await cloned.run(*words)
+        assert ran.code == 3
+        assert "handbook: 4 pages, 1 not in sync, 1 held" in ran.out
+        assert "home: edited here" in ran.out
+        assert (
+            "guide: edited here and on the wiki: guide.conflict.md: is not" in ran.out
+        )
+        assert (
+            "save it as UTF-8; or run (--mine or --wiki keep one text): wikisync"
+            " resolve" in ran.out
+        )
 
 
-@pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
 async def test_what_is_in_the_place_of_a_conflict_file_is_told_with_the_next_step(
-    cloned: Cloned, words: tuple[str, ...]
+    cloned: Cloned,
 ) -> None:
     await cloned.clash()
     place = cloned.folder / "guide.conflict.md"
@@ -190,10 +192,12 @@ async def test_what_is_in_the_place_of_a_conflict_file_is_told_with_the_next_ste
     ran = await cloned.run("sync")
     assert f"handbook/{told}" in ran.err
     assert f"handbook/{told}" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
-    assert f"  {told}" in (await cloned.run(*words)).out
+    for words in STATUS:
+        assert f"  {told}" in (await cloned.run(*words)).out
     place.rmdir()
-    ran = await cloned.run(*words)
-    assert "its conflict file could not be written; see what wikisync sync" in ran.out
+    told = "its conflict file could not be written; see what wikisync sync"
+    for words in STATUS:
+        assert told in (await cloned.run(*words)).out
 
 
 async def test_hidden_conflict_file_is_not_asked_for(cloned: Cloned) -> None:
@@ -411,9 +415,8 @@ async def test_clone_that_missed_a_file_is_no_good_sync(
     assert "last good sync never" in (await run("status", "-C", root)).out
 
 
-@pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
 async def test_page_refused_for_want_of_rights_is_told_what_to_do(
-    cloned: Cloned, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing that could be written into the file would help."""
     token = await cloned.service.add_user("ann")
@@ -421,18 +424,18 @@ async def test_page_refused_for_want_of_rights_is_told_what_to_do(
     monkeypatch.setenv("WIKISYNC_TOKEN", token)
     cloned.write("guide.md", "mine\n")
     await cloned.run("sync")
-    ran = await cloned.run(*words)
-    assert ran.code == 3
-    assert "this token may not change it" in ran.out
-    assert "Developer" in ran.out
-    assert "wikisync retries when the file changes, on `wikisync sync`" in ran.out
-    assert "change the file or its name" not in ran.out
-    assert "the next sync" not in ran.out
+    for words in STATUS:
+        ran = await cloned.run(*words)
+        assert ran.code == 3
+        assert "this token may not change it" in ran.out
+        assert "Developer" in ran.out
+        assert "wikisync retries when the file changes, on `wikisync sync`" in ran.out
+        assert "change the file or its name" not in ran.out
+        assert "the next sync" not in ran.out
 
 
-@pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
 async def test_page_refused_long_ago_is_still_one_that_was_refused(
-    cloned: Cloned, words: tuple[str, ...]
+    cloned: Cloned,
 ) -> None:
     """It is tried again by then, which mends nothing yet."""
     cloned.service.quirks = {Quirk.SMALL_LIMITS}
@@ -442,10 +445,11 @@ async def test_page_refused_long_ago_is_still_one_that_was_refused(
         known = state.wiki(HANDBOOK)
         said = known.memory.refusals[Slug("guide")]
         known.record_refusal(Slug("guide"), said.local, said.message, said.at - 4000)
-    ran = await cloned.run(*words)
-    assert ran.code == 3
-    assert "  guide: edited here; the next sync tries again\n" in ran.out
-    assert "  guide: cannot edit page guide" in ran.out
+    for words in STATUS:
+        ran = await cloned.run(*words)
+        assert ran.code == 3
+        assert "  guide: edited here; the next sync tries again\n" in ran.out
+        assert "  guide: cannot edit page guide" in ran.out
 
 
 async def test_save_over_what_its_window_did_not_show_is_told_for_a_day(
