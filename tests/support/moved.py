@@ -5,6 +5,7 @@ from tests.support.commands import Ran
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK, PAGES, Cloned, age_sightings
 from wikisync.core.model import WikiOwner
+from wikisync.service import jobs
 
 GUIDE = WikiOwner("project", "docs/guide")
 STRANGE = WikiOwner("project", "docs/strange")
@@ -16,6 +17,15 @@ async def rename(cloned: Cloned, path: str = "guide") -> None:
         "project", "edit", cloned.service.url, "docs/handbook", "--path", path
     )
     assert ran.code == 0, ran.err
+
+
+async def delete(cloned: Cloned) -> None:
+    """Somebody deletes the project, and the service keeps none of it."""
+    cloned.service.set_deletion(delay_days=0)
+    url = cloned.service.url
+    ran = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
+    assert ran.code == 0, ran.err
+    await jobs.purge(cloned.service.running)
 
 
 async def put_another_there(cloned: Cloned, pages: dict[str, str]) -> int:

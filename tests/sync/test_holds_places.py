@@ -39,6 +39,12 @@ def forget_conflict(pair: Pair) -> None:
     pair.known.drop_conflict_file(Slug("home"))
 
 
+def take_place(pair: Pair, put: Callable[[Path], None]) -> None:
+    """Something else comes where the conflict file was."""
+    clash.conflict_file_of(pair).unlink()
+    put(clash.conflict_file_of(pair))
+
+
 def scans_of(pair: Pair) -> tuple[int, list[str]]:
     """What is in the place of the conflict file, and beside the wiki's folder."""
     mode = clash.conflict_file_of(pair).lstat().st_mode
@@ -51,8 +57,7 @@ async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
     pair: Pair, put: Callable[[Path], None], forget: Callable[[Pair], None]
 ) -> None:
     """A problem would keep every removal back, for as long as it is there."""
-    clash.conflict_file_of(pair).unlink()
-    put(clash.conflict_file_of(pair))
+    take_place(pair, put)
     forget(pair)
     before = scans_of(pair)
     pair.remove("other")
@@ -69,8 +74,7 @@ async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
 async def test_once_its_place_is_free_it_is_written(
     pair: Pair, put: Callable[[Path], None]
 ) -> None:
-    clash.conflict_file_of(pair).unlink()
-    put(clash.conflict_file_of(pair))
+    take_place(pair, put)
     await pair.rest()
     clash.conflict_file_of(pair).rename(pair.root / "away")
     result = await pair.rest()
@@ -80,8 +84,7 @@ async def test_once_its_place_is_free_it_is_written(
 
 async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> None:
     """Nobody was shown what clashes; it may be what the link led to."""
-    clash.conflict_file_of(pair).unlink()
-    put_link(clash.conflict_file_of(pair))
+    take_place(pair, put_link)
     await pair.rest()
     clash.conflict_file_of(pair).unlink()
     clash.conflict_file_of(pair).write_text("some notes\n")
@@ -96,8 +99,7 @@ async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> No
 async def test_page_without_a_conflict_file_is_settled_and_all_is_quiet(
     pair: Pair, put: Callable[[Path], None]
 ) -> None:
-    clash.conflict_file_of(pair).unlink()
-    put(clash.conflict_file_of(pair))
+    take_place(pair, put)
     await pair.rest()
     before = scans_of(pair)
     pair.save("home", clash.THEIRS)
@@ -111,8 +113,7 @@ async def test_page_without_a_conflict_file_is_settled_and_all_is_quiet(
 async def test_page_that_is_renamed_has_its_conflict_file_there(
     pair: Pair, put: Callable[[Path], None]
 ) -> None:
-    clash.conflict_file_of(pair).unlink()
-    put(clash.conflict_file_of(pair))
+    take_place(pair, put)
     await pair.rest()
     before = scans_of(pair)
     clash.rename_here(pair)

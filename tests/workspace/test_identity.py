@@ -14,6 +14,7 @@ from tests.support.moved import (
     assert_all_is_carried,
     change_both_sides,
     configure,
+    delete,
     give_id_to_a_stranger,
     put_another_there,
     rename,
@@ -27,7 +28,6 @@ from wikisync.api.client import Client
 from wikisync.config import WikiSection
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.errors import Halted
-from wikisync.service import jobs
 from wikisync.service.projects import tables as project_tables
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Agreed
@@ -110,11 +110,7 @@ async def test_attention_and_status_tell_of_the_other_project(cloned: Cloned) ->
 
 async def test_project_made_anew_is_another_one(cloned: Cloned) -> None:
     without_id(cloned)
-    cloned.service.set_deletion(delay_days=0)
-    url = cloned.service.url
-    gone = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
-    assert gone.code == 0, gone.err
-    await jobs.purge(cloned.service.running)
+    await delete(cloned)
     await cloned.service.add_project("docs/handbook", PAGES)
 
     ran = await cloned.run("sync", "--adopt", "push")

@@ -14,7 +14,6 @@ from tests.support import moved
 from tests.support.bending import Asked, BendingProxy, bending_proxy
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, Cloned
-from wikisync.service import jobs
 from wikisync.workspace.identity import LOCATED_S
 
 
@@ -122,11 +121,7 @@ async def test_a_project_renamed_since_is_followed_and_told(located: Proxied) ->
 
 async def test_a_project_deleted_since_is_told_as_ever(located: Proxied) -> None:
     cloned = located.cloned
-    cloned.service.set_deletion(delay_days=0)
-    url = cloned.service.url
-    gone = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
-    assert gone.code == 0, gone.err
-    await jobs.purge(cloned.service.running)
+    await moved.delete(cloned)
     once = await cloned.run("sync")
     with cloned.state() as state:
         state.remember("located project docs/handbook", "")
