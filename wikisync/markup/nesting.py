@@ -16,6 +16,8 @@ import re
 from collections.abc import Container
 from typing import NamedTuple
 
+from msgspec import Struct
+
 TAGS_UNCOUNTED_MAX = 1_000
 """A page with fewer tags than that cannot be deep enough to cost anything."""
 DEPTH_MAX = 200
@@ -323,15 +325,12 @@ def comment_end(html: str, position: int) -> int:
     return found.end() if found else len(html)
 
 
-class Element:
-    """A start tag that the parser has read."""
+class Element(Struct, eq=False):
+    """A start tag that the parser has read; no other one is equal to it."""
 
-    __slots__ = ("is_open", "name", "tag")
-
-    def __init__(self, name: str, tag: str) -> None:
-        self.name = name
-        self.tag = tag
-        self.is_open = True
+    name: str
+    tag: str
+    is_open: bool = True
 
 
 class Nest:

@@ -276,38 +276,22 @@ def cleaner(*, is_markdown: bool) -> nh3.Cleaner:
         tags=set(tags),
         clean_content_tags=set(DROPPED_WITH_CONTENT),
         attributes=attributes,
-        attribute_filter=markdown_attribute if is_markdown else document_attribute,
+        attribute_filter=functools.partial(kept_attribute, is_markdown=is_markdown),
         strip_comments=True,
         link_rel=None,
         url_schemes=set(LINK_SCHEMES),
     )
 
 
-def markdown_attribute(tag: str, name: str, value: str) -> str | None:
-    """The value to keep for an attribute of a markdown page, or None."""
+def kept_attribute(tag: str, name: str, value: str, *, is_markdown: bool) -> str | None:
+    """The value to keep for an attribute of a page by its list, or None."""
     if name == "class":
-        return allowed_classes(value, MARKDOWN_CLASSES.get(tag, frozenset()))
-    if name == "id":
-        is_heading = tag in HEADINGS and HEADING_ID.fullmatch(value)
-        is_footnote = tag in {"a", "li"} and FOOTNOTE_ID.fullmatch(value)
-        return value if is_heading or is_footnote else None
-    return common_attribute(tag, name, value)
-
-
-def document_attribute(tag: str, name: str, value: str) -> str | None:
-    """The value to keep for an attribute of a page in another format, or None."""
-    if name == "class":
+        allowed = MARKDOWN_CLASSES.get(tag, frozenset())
         return allowed_classes(
-            value, DOCUMENT_CLASSES | MARKDOWN_CLASSES.get(tag, frozenset())
+            value, allowed if is_markdown else DOCUMENT_CLASSES | allowed
         )
     if name == "id":
-        is_known = DOCUMENT_ID.fullmatch(value) or FOOTNOTE_ID.fullmatch(value)
-        return value if is_known else None
-    return common_attribute(tag, name, value)
-
-
-def common_attribute(tag: str, name: str, value: str) -> str | None:
-    """Rules for the attributes that both lists treat alike."""
+        return value if is_allowed_id(tag, value, is_markdown=is_markdown) else None
     if name == "style":
         found = CELL_STYLE.search(value)
         return f"text-align: {found[1]}" if found else None
@@ -320,6 +304,16 @@ def common_attribute(tag: str, name: str, value: str) -> str | None:
     if name == "type" and tag == "input":
         return value if value == "checkbox" else None
     return value
+
+
+def is_allowed_id(tag: str, value: str, *, is_markdown: bool) -> bool:
+    """Whether an element may have an id: of markdown only headings and footnotes."""
+    is_footnote = FOOTNOTE_ID.fullmatch(value) is not None
+    if not is_markdown:
+        return is_footnote or DOCUMENT_ID.fullmatch(value) is not None
+    if tag in HEADINGS:
+        return HEADING_ID.fullmatch(value) is not None
+    return is_footnote and tag in {"a", "li"}
 
 
 def allowed_classes(value: str, allowed: frozenset[str]) -> str | None:

@@ -83,22 +83,22 @@ def to_html(source: str, context: ParseContext) -> str:
     return TAG.sub(mark_ids, html) if " id=" in html else html
 
 
-class Antora:
+class Antora(Struct, frozen=True):
     """Addresses of a page in a folder of Antora, ``modules/name/pages``.
 
     ``xref:page.adoc[]`` starts at ``pages`` of the module, ``image::x.png[]`` at
     ``images``, ``include::partial$x.adoc[]`` at ``partials``.
     """
 
-    def __init__(self, context: ParseContext, modules: str, module: str) -> None:
-        self._context = context
-        self._modules = modules
-        self._module = module
+    context: ParseContext
+    modules: str
+    """Folder of all modules, with a slash at its end."""
+    module: str
 
     def include(self, target: str) -> str | None:
         """The text of a page or file, whose path may begin with its family."""
         name = target.rpartition("/")[2]
-        return self._context.include(self._path(name, "") or target)
+        return self.context.include(self._path(name, "") or target)
 
     def address(self, found: re.Match[str]) -> str:
         """A link or picture as it is seen from the page."""
@@ -114,9 +114,9 @@ class Antora:
         found = RESOURCE.fullmatch(name)
         if found is None or not (found["family"] or family):
             return None
-        module = found["module"] or self._module
-        folder = f"{self._modules}{module}/{found['family'] or family}s"
-        page_folder = posixpath.dirname(self._context.slug)
+        module = found["module"] or self.module
+        folder = f"{self.modules}{module}/{found['family'] or family}s"
+        page_folder = posixpath.dirname(self.context.slug)
         if found["path"].startswith("."):
             folder = page_folder
         return posixpath.relpath(posixpath.join(folder, found["path"]), page_folder)
