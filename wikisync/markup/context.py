@@ -26,6 +26,8 @@ r"""Characters that keep a mark where a backslash escapes them, so that ``\#1`` 
 reference; any other, as in ``@john\_doe``, is text like the one around it."""
 
 SIGN = "data-sign"
+ID_PREFIX = "user-content-"
+"""Ids that begin so are those that the sanitiser lets through; filters take it off."""
 
 Include = Callable[[str], str | None]
 """A target as the page names it to the text of that page or text attachment of

@@ -29,6 +29,7 @@ from wikisync.core.model import (
     in_form_c,
     split_extension,
 )
+from wikisync.markup.context import ID_PREFIX
 from wikisync.markup.record import LinkKind, LinkResult, ParsedPage
 
 UPLOADS = "uploads/"
@@ -47,7 +48,6 @@ URL = re.compile(
 )
 LEADING_DOTS = re.compile(r"(?:\.\.?/?)*")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-ID_PREFIX = "user-content-"
 THEME_ID = re.compile(r"site[A-Z]")
 PLAIN_PATH = re.compile(r"[A-Za-z0-9_-]++(?:/[A-Za-z0-9_-]++)*+").fullmatch
 """A path that starts at the wiki's root by every rule; most links are no more."""

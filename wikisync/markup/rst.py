@@ -17,7 +17,7 @@ from docutils.utils import SystemMessage
 
 from wikisync.core.packaged import packaged_rows
 from wikisync.errors import RenderError
-from wikisync.markup.context import ParseContext
+from wikisync.markup.context import ID_PREFIX, ParseContext
 from wikisync.markup.tokens import escape
 
 SOURCE_CHARACTERS_MAX = 256 << 10
@@ -25,7 +25,6 @@ MARKS_IN_PARAGRAPH_MAX = 2000
 """docutils takes the square of it: 2,000 cost a quarter of a second."""
 MARKS = re.compile(r"[_|`:*\]]")
 TABLE_STARTS = ("|", "+", "=")
-ID_PREFIX = "user-content-"
 HEADING_LEVELS_MAX = 6
 REPORT_WARNINGS = 2
 REPORT_NOTHING = 5

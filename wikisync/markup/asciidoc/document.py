@@ -20,12 +20,12 @@ from wikisync.core.system.processes import python_worker
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc import engine
 from wikisync.markup.asciidoc.engine import Engine
-from wikisync.markup.context import ParseContext
+from wikisync.markup.context import ID_PREFIX, ParseContext
 from wikisync.markup.record import AsciidocEngine
 
 SERVICE_ATTRIBUTES: Mapping[str, str] = {
     "showtitle": "",
-    "idprefix": "user-content-",
+    "idprefix": ID_PREFIX,
     "idseparator": "-",
     "env": "gitlab",
     "env-gitlab": "",
@@ -39,7 +39,6 @@ The service sets ``sectanchors`` too; our headings get their anchors from the
 filter that all formats share.
 """
 
-ID_PREFIX = "user-content-"
 BOX_OPEN = '<input type="checkbox" class="task-list-item-checkbox" disabled>'
 BOX_CHECKED = BOX_OPEN.replace(" disabled", " disabled checked")
 CHECK = re.compile(

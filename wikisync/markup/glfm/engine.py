@@ -1,25 +1,30 @@
 """markdown-it-py with the rules of the dialect, as one function from text to HTML."""
 
+# ruff: noqa: ARG002 - the renderer's base class calls every rule with the same four
+
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import mdurl
 from markdown_it import MarkdownIt
-from markdown_it.common.utils import normalizeReference
+from markdown_it.common.utils import escapeHtml, normalizeReference, unescapeAll
 from markdown_it.parser_block import ParserBlock
-from markdown_it.rules_block import StateBlock, lheading, paragraph, reference
+from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
 from msgspec import Struct
 
+from wikisync.markup.context import MARKED_ESCAPES
 from wikisync.markup.glfm import inline, leaves
 from wikisync.markup.glfm.autolink import bare_email, bare_url, bare_www, bracketed
-from wikisync.markup.glfm.block import CODE_INDENT, LAZY_SPACES, GlfmBlock, GlfmState
+from wikisync.markup.glfm.block import LAZY_SPACES, GlfmBlock
 from wikisync.markup.glfm.footnote import RENDERED, definition, mention, move_to_end
 from wikisync.markup.glfm.lists import description, find_tasks, list_block, render_box
 from wikisync.markup.glfm.quotes import alert, blockquote, fenced_quote
-from wikisync.markup.glfm.renderer import GlfmRenderer, rule
+from wikisync.markup.tokens import escape
 
 # -- white space in blocks -------------------------------------------------------
 
@@ -90,68 +95,98 @@ def show_spaces(state: StateCore) -> None:
     }
 
 
-# -- definitions of links at the beginning of a paragraph ------------------------
+# -- HTML in the shape of the service's own parser --------------------------------
 
 
-def definitions(
-    state: StateBlock, start_line: int, end_line: int, silent: bool
-) -> bool:
-    """All definitions that a paragraph begins with, and what is left of it."""
-    assert isinstance(state, GlfmState)
-    position = state.bMarks[start_line] + state.tShift[start_line]
-    if state.src[position : position + 1] != "[" or state.is_code_block(start_line):
-        return False
-    state.has_odd_dashes = False
-    stop = paragraph_end(state, start_line, end_line)
-    if stop < end_line and is_taken(state, stop, end_line):
-        return False
-    line, line_max = start_line, state.lineMax
-    state.lineMax = stop  # the library's rule reads no further than this
-    while line < stop and reference(state, line, stop, silent):
-        if silent:
-            break
-        line = state.line
-        if line < stop and state.spaces_before(line):
-            break  # white space is text
-    state.lineMax = line_max
-    if line == start_line or silent:
-        return line > start_line
-    if line < stop or (line < end_line and leaves.is_underline(state, line)):
-        count = state.sCount[line]
-        state.sCount[line] = state.blkIndent  # it is no code, however far it stands
-        if not lheading(state, line, end_line, False):
-            paragraph(state, line, end_line, False)
-        state.sCount[line] = count
-    return True
+ALIGN = "text-align:"
+SPACES = " \t\n\x0b\x0c\r"
+TEXT_TYPES = frozenset(
+    {"text", "code_inline", "text_special", "escaped", "math_inline"}
+)
 
 
-def paragraph_end(state: StateBlock, start_line: int, end_line: int) -> int:
-    """The line behind a paragraph, which is its underline if it has one."""
-    parent, state.parentType = state.parentType, "paragraph"
-    rules = state.md.block.ruler.getRules("paragraph")
-    line = start_line + 1
-    while line < end_line and not state.isEmpty(line):
-        is_lazy = (
-            state.sCount[line] < 0
-            or state.sCount[line] - state.blkIndent >= CODE_INDENT
-        )
-        if not is_lazy and (
-            leaves.is_underline(state, line)
-            or any(rule(state, line, end_line, True) for rule in rules)
+def rule(render: Callable[[Sequence[Token], int], str]) -> Callable[..., str]:
+    """A rule of the library's renderer that needs the tokens alone."""
+    return lambda _self, tokens, idx, _options, _env: render(tokens, idx)
+
+
+class GlfmRenderer(RendererHTML):
+    """markdown-it's renderer where the service's HTML differs.
+
+    Method names are token types; the base class calls them by name.
+    """
+
+    s_open = rule(lambda _tokens, _idx: "<del>")
+    s_close = rule(lambda _tokens, _idx: "</del>")
+    th_open = td_open = rule(lambda tokens, idx: cell(tokens[idx]))
+
+    def text(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """Text; most of it holds nothing to escape."""
+        return escapeHtml(tokens[idx].content)
+
+    def renderToken(  # noqa: N802 - overridden
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """A tag; the end tag is most often all there is to say."""
+        token = tokens[idx]
+        # code has no tags around its content
+        if (
+            token.hidden
+            and token.nesting == -1
+            and idx + 1 < len(tokens)
+            and tokens[idx + 1].nesting == 0
         ):
-            break
-        line += 1
-    state.parentType = parent
-    return line
+            return "\n"
+        if token.nesting == -1 and not token.attrs and not token.hidden:
+            return f"</{token.tag}>\n" if token.block else f"</{token.tag}>"
+        return super().renderToken(tokens, idx, options, env)
+
+    def fence(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """A code block; language and the rest of its info as attributes."""
+        token = tokens[idx]
+        info = unescapeAll(token.info).strip(SPACES)
+        words = re.split(f"[{SPACES}]+", info, maxsplit=1) if info else ()
+        attributes = f' lang="{escape(words[0])}"' if words else ""
+        if words and words[0] == "math":
+            attributes += ' data-math-style="display"'
+        elif len(words) > 1 and words[1].strip():
+            attributes += f' data-meta="{escape(words[1].strip())}"'
+        return f"<pre{attributes}><code>{escape(token.content)}</code></pre>\n"
+
+    def escaped(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """A character behind a backslash, which keeps some from being a reference."""
+        character = tokens[idx].content
+        if character not in MARKED_ESCAPES:
+            return escape(character)
+        return f"<span data-escaped-char>{escape(character)}</span>"
+
+    def renderInlineAsText(  # noqa: N802 - overridden
+        self, tokens: Sequence[Token] | None, options: OptionsDict, env: EnvType
+    ) -> str:
+        """Alternative text of a picture."""
+        out: list[str] = []
+        for token in tokens or ():
+            if token.type in TEXT_TYPES:
+                out.append(token.content)
+            elif token.type in {"softbreak", "hardbreak"}:
+                out.append(" ")
+            elif token.type == "image":
+                out.append(self.renderInlineAsText(token.children, options, env))
+        return "".join(out)
 
 
-def is_taken(state: StateBlock, line: int, end_line: int) -> bool:
-    """Whether a line makes the paragraph right above it a term, or begins a table."""
-    parent, state.parentType = state.parentType, "paragraph"
-    found = description(state, line, end_line, True)
-    found = found or leaves.pipe_table(state, line, end_line, True)
-    state.parentType = parent
-    return found
+def cell(token: Token) -> str:
+    """Start tag of a table cell, with its alignment as an attribute."""
+    style = str(token.attrs.get("style", ""))
+    if style.startswith(ALIGN):
+        return f'<{token.tag} align="{escape(style.removeprefix(ALIGN))}">'
+    return f"<{token.tag}>"
 
 
 # -- the engine -------------------------------------------------------------------
@@ -223,7 +258,7 @@ BLOCK = (
     Rule("alert", alert, "before", "blockquote", _ALL),
     Rule("fenced_quote", fenced_quote, "before", "alert", _ALL),
     Rule("html_block", leaves.html, ends=_QUOTE),
-    Rule("reference", definitions),
+    Rule("reference", leaves.definitions),
     # a paragraph that it ends is the term
     Rule("description", description, "before", "pipe_table", _TEXT),
     Rule("footnote_def", definition, "before", "reference", _QUOTE),

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from wikisync.markup.context import ID_PREFIX
 from wikisync.markup.tokens import escape_marks as escape
 
 NUL = "\0"
@@ -336,9 +337,6 @@ class Typography:
 #
 # Brackets and spaces are found in lists made once, so that a line of ten thousand
 # brackets costs one pass.
-
-ID_PREFIX = "user-content-"
-"""The sanitiser's list lets ids through that begin so; the filters take it off."""
 
 LABEL_CHARACTERS_MAX = 200
 START = re.compile(
