@@ -128,7 +128,8 @@ def math_code(state: StateInline, silent: bool) -> bool:
 def last_of(sign: str, state: StateInline, end: int) -> int:
     """Position of the last such sign before ``end``, or -1; searched for once.
 
-    It is kept beside what ``skipToken`` remembers, whose keys are positions.
+    It is kept beside what ``skipToken`` remembers, whose keys are positions; those here
+    are negative, odd for signs of one character and even for those of two.
     """
     key = -2 * end - len(sign)
     known = state.cache.get(key)
