@@ -13,7 +13,7 @@ import os
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 
 import msgspec
 from msgspec import Struct
@@ -138,7 +138,7 @@ class Indexer:
             self._progress.advance()
         headings = {slug: page.parsed.ids for slug, page in kept.items()}
         links = SiteLinks(number, self.table, headings, scanned.folders)
-        ids = readings.ids_of(headings, links)
+        ids = _ids_of(headings, links)
         done = dict(kept)
         for made in self._read_all(number, unknown, texts):
             page, slug = made.page, made.page.slug
@@ -489,3 +489,17 @@ class _Attempt(Struct, frozen=True):
 def _is_same(last: IndexedPage, page: SourcePage) -> bool:
     parsed = last.parsed
     return last.source == page and not parsed.includes and not parsed.problems
+
+
+def _ids_of(headings: Mapping[Slug, frozenset[str]], links: SiteLinks) -> readings.Ids:
+    """Hashes of the ids of pages, each made when asked for; names of Org too."""
+
+    @cache
+    def digest(slug: Slug) -> bytes:
+        if slug.startswith("id:"):
+            return (links.page_of_id(slug) or "").encode("utf-8", "surrogatepass")
+        if slug not in headings:
+            return b""
+        return hash_of(sorted(headings[slug]))
+
+    return digest

@@ -1,4 +1,4 @@
-"""What leads from a page of a wiki to the others: the tree, or a sidebar.  Pure.
+"""What leads from a page of a wiki to the others: the tree, or a sidebar.
 
 A slug's folders are the tree; a page that is also a folder is one node.  No page
 ever gets the whole tree: only the open branch, and of long levels a window

@@ -10,7 +10,7 @@ import hashlib
 import os
 import pickle
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,7 +28,6 @@ from wikisync.site.addresses import NO_ADDRESSES, WikiAddresses
 from wikisync.site.bodies import NO_PLACE, Bodies, Place
 from wikisync.site.crosslinks import LooseStates, PageUrls, SiteLinks, WikiTable
 from wikisync.site.facts import BrokenRef, FinishedFacts, PageView
-from wikisync.site.fingerprint import hash_of
 from wikisync.site.search import SearchedBody
 from wikisync.site.search_words import DocumentText, document_words, packed_words
 
@@ -221,20 +220,6 @@ def finished(
         names_files=any(path.startswith("/") for path in asked),
     )
     return facts, view
-
-
-def ids_of(headings: Mapping[Slug, frozenset[str]], links: SiteLinks) -> Ids:
-    """Hashes of the ids of pages, each made when asked for; names of Org too."""
-
-    @cache
-    def digest(slug: Slug) -> bytes:
-        if slug.startswith("id:"):
-            return (links.page_of_id(slug) or "").encode("utf-8", "surrogatepass")
-        if slug not in headings:
-            return b""
-        return hash_of(sorted(headings[slug]))
-
-    return digest
 
 
 def has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
