@@ -49,7 +49,7 @@ URL = re.compile(
 LEADING_DOTS = re.compile(r"(?:\.\.?/?)*")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 THEME_ID = re.compile(r"site[A-Z]")
-PLAIN_PATH = re.compile(r"[A-Za-z0-9_-]++(?:/[A-Za-z0-9_-]++)*+").fullmatch
+PLAIN_PATH = re.compile(r"[A-Za-z0-9_-]++(?>(?:/[A-Za-z0-9_-]++)*)").fullmatch
 """A path that starts at the wiki's root by every rule; most links are no more."""
 
 
@@ -391,10 +391,10 @@ STEPS_MAX = 50
 NAME_CHARS_SHOWN = 100
 
 _QUOTED = json_decoder(str)
-_QUOTES = r""" "(?:[^"\\]++|\\.)*+" | '(?:[^']++|\'\')*+' """
+_QUOTES = r""" "(?>(?:[^"\\]++|\\.)*)" | '(?>(?:[^']++|\'\')*)' """
 _KEY = re.compile(
     rf"""(?: (?P<quoted> {_QUOTES} ) \s*+ : | (?P<plain> [^\s"'\#\-&*!|>%@`{{}}\[\],?:]
-    (?: [^:\#] | :(?!\s) | (?<!\s)\# )*+ ) : ) \s++""",
+    (?>(?: [^:\#] | :(?!\s) | (?<!\s)\# )*) ) : ) \s++""",
     re.VERBOSE,
 )
 _RUN = frozenset({"javascript", "data", "vbscript", "blob", "file"})

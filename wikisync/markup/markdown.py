@@ -102,7 +102,7 @@ OPENS = re.compile(r"<(?:a|code|pre|tt)[\s>]|<span data-math")
 CANDIDATE = re.compile(r"\]\([^\s()<>'\[\]]++ ")
 SPACED = re.compile(
     r"(?P<bang>!?)\[(?P<text>[^\[\]\n<>]*+)\]\("
-    r"(?P<target>[^\s()<>'\[\]]++(?:[ ]++[^\s()<>\[\]]++)++)[ ]*+\)"
+    r"(?P<target>[^\s()<>'\[\]]++(?>(?:[ ]++[^\s()<>\[\]]++)+))[ ]*+\)"
 )
 QUOTE = "&quot;"
 

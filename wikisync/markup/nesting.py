@@ -110,14 +110,14 @@ MARKUP = re.compile(
     rf"""
     <(?:
       (?P<end>/?)(?P<name>[A-Za-z][^\t\n\f\r\ />]*+)
-      (?:
+      (?>(?:
         {SPACE}++ | /(?!>)
         | [^\t\n\f\r\ />][^\t\n\f\r\ />=]*+
           (?:{SPACE}*+={SPACE}*+
             (?:"[^"]*+"|'[^']*+'|[^\t\n\f\r\ "'>][^\t\n\f\r\ >]*+|(?=>))
           | (?!{SPACE}*+=)
           )
-      )*+(?P<closed>/?)>
+      )*)(?P<closed>/?)>
     | (?P<comment>!--)
     | [!?/][^>]*+>
     | (?P<broken>[A-Za-z!?/])
@@ -127,7 +127,7 @@ MARKUP = re.compile(
 )
 ATTRIBUTE = re.compile(
     rf"""
-    (?:{SPACE}|/)*+
+    [\t\n\f\r\ /]*+
     [^\t\n\f\r\ />][^\t\n\f\r\ />=]*+
     (?:{SPACE}*+={SPACE}*+
       (?:"[^"]*+"|'[^']*+'|[^\t\n\f\r\ "'>][^\t\n\f\r\ >]*+)?
@@ -143,18 +143,18 @@ TAG_END_IN_VALUE = re.compile(rf"={SPACE}*+(?:\"[^\">]*+>|'[^'>]*+>)")
 belongs to a tag in a quoted value alone.  One expression for both is slower than
 two that begin with one character each."""
 LEAF = re.compile(
-    rf"<([a-z][a-z0-9]*+)(?:{SPACE}++[a-z][a-z-]*+(?:=\"[^\"<>]*+\")?)*+{SPACE}*+>"
+    rf"<([a-z][a-z0-9]*+)(?>(?:{SPACE}++[a-z][a-z-]*+(?:=\"[^\"<>]*+\")?)*){SPACE}*+>"
     r"[^<]*+</\1>"
 )
 PLAIN_TAG = re.compile(
-    rf"<(?:(/?)([a-z][a-z0-9]*+)(?:{SPACE}++[A-Za-z-]++"
-    r"(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[A-Za-z0-9%#.:_-]++))?)*+ *+/?>"
-    r"|!--[^<>-]*+(?:-(?!->)[^<>-]*+)*+-->)"
+    rf"<(?:(/?)([a-z][a-z0-9]*+)(?>(?:{SPACE}++[A-Za-z-]++"
+    r"(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[A-Za-z0-9%#.:_-]++))?)*) *+/?>"
+    r"|!--[^<>-]*+(?>(?:-(?!->)[^<>-]*+)*)-->)"
 )
 """Both are spelt so plainly that every parser reads the same in them."""
 COMMENT_END = re.compile(r"--!?>")
 PLAIN_VOID = re.compile(
-    r"<(?i:br|hr|img|input|wbr)(?![^ \n/])(?:[^<>\"']|\"[^<>\"]*+\"|'[^<>']*+')*+"
+    r"<(?i:br|hr|img|input|wbr)(?![^ \n/])(?>(?:[^<>\"']|\"[^<>\"]*+\"|'[^<>']*+')*)"
 )
 """A void element without the slash at its end."""
 RAW_TEXT_END = {

@@ -20,7 +20,7 @@ GROUPS = "/groups/"
 TRACKED = "GL-"
 """Before the number of an issue, for readers who have another tracker."""
 SEGMENT = r"[A-Za-z0-9_][\w.-]*+"
-PATH = r"(?:[A-Za-z0-9_][\w.-]*+/)++[A-Za-z0-9_][\w.-]*+"
+PATH = r"(?>(?:[A-Za-z0-9_][\w.-]*+/)+)[A-Za-z0-9_][\w.-]*+"
 REFERENCE = re.compile(
     rf"""
       <[^>]*+>
@@ -94,8 +94,8 @@ SHA = re.compile(r"([0-9a-f]{8})[0-9a-f]+")
 ADDRESS = re.compile(
     rf"""
     /(?:
-      groups/(?P<group>{SEGMENT}(?:/{SEGMENT})*+)/-/epics/(?P<epic>[1-9]\d{{0,8}})
-    | (?P<path>{SEGMENT}(?:/{SEGMENT})++)/-/(?:
+      groups/(?P<group>{SEGMENT}(?>(?:/{SEGMENT})*))/-/epics/(?P<epic>[1-9]\d{{0,8}})
+    | (?P<path>{SEGMENT}(?>(?:/{SEGMENT})+))/-/(?:
         (?P<kind>issues|merge_requests|work_items|snippets)/(?P<id>[1-9]\d{{0,8}})
         (?P<tail>/(?:designs|diffs|commits|builds))?
       | commit/(?P<commit>[0-9a-f]{{7,40}})

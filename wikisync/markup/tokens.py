@@ -18,7 +18,7 @@ from wikisync.core.model import Page, Problem
 from wikisync.markup.context import Include, include_nothing
 from wikisync.markup.record import LinkRef, MarkupOptions, Section, TocEntry
 
-TAG = re.compile(r"""(<(/?[a-z][a-z0-9-]*+)(?:[^"'>]++|"[^"]*+"|'[^']*+')*+>)""")
+TAG = re.compile(r"""(<(/?[a-z][a-z0-9-]*+)(?>(?:[^"'>]++|"[^"]*+"|'[^']*+')*)>)""")
 SPECIAL = re.compile("[&<>\"']")
 NAME = re.compile(r"</?([a-z][a-z0-9-]*)")
 ATTRIBUTE = re.compile(r'([a-z][a-z0-9:_-]*)(?:="([^"]*)")?')

@@ -144,10 +144,10 @@ SPELLINGS = (
     (re.compile(r"^\s*\\(?:no)?limits(?![A-Za-z])"), ""),
     (re.compile(r"\\(left|middle|right)\s*<"), r"\\\1\\langle "),
     (re.compile(r"\\(left|middle|right)\s*>"), r"\\\1\\rangle "),
-    (re.compile(r"(?<!\\)((?:\\\\)*+)\\\n"), r"\1\\ "),
+    (re.compile(r"(?<!\\)((?>(?:\\\\)*))\\\n"), r"\1\\ "),
     (re.compile(r"\\(begin|end)\{(align(?:ed)?)at(\*?)\}(?:\{\d*\})?"), r"\\\1{\2\3}"),
     (
-        re.compile(r"\\substack\{((?:[^{}]++|\{[^{}]*+\})*+)\}"),
+        re.compile(r"\\substack\{((?>(?:[^{}]++|\{[^{}]*+\})*))\}"),
         r"\\begin{subarray}{c}\1\\end{subarray}",
     ),
     (re.compile(r"\\(begin|end)\{split\}"), r"\\\1{aligned}"),

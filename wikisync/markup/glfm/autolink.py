@@ -30,7 +30,7 @@ WORDS = "words"
 """Key of the environment: the ``Word`` that was read last."""
 BEFORE_WWW = frozenset(" \t\r\n*_~([")
 LOCAL = string.ascii_letters + string.digits + ".+_-"
-DOMAIN = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)++)(/[A-Za-z0-9@./]+)?")
+DOMAIN = re.compile(r"([A-Za-z0-9_-]++(?>(?:\.[A-Za-z0-9_-]++)+))(/[A-Za-z0-9@./]+)?")
 MAIL_SCHEME = re.compile(r"(?<![A-Za-z0-9])(?:mailto|xmpp):\Z")
 MAIL_SCHEME_CHARS_MAX = len("mailto:")
 
