@@ -494,10 +494,10 @@ class Listing(AsyncIterator[T]):
         records = part.records
         is_short = part.total is not None and count < part.total
         if not records or (
-            not is_short and (part.is_last_named or not may_go_on(query, len(records)))
+            not is_short and (part.is_last_named or not _may_go_on(query, len(records)))
         ):
             return None
-        made = made_query(query, getattr(records[-1], "id", None))
+        made = _made_query(query, getattr(records[-1], "id", None))
         if made is None:
             raise ProtocolViolation(
                 f"cannot {self.request.purpose.action}: the list stops after {count}"
@@ -529,14 +529,14 @@ def next_query(headers: Mapping[str, str], query: str) -> str | None:
     return urlencode([*kept, ("page", page)], quote_via=quote)
 
 
-def may_go_on(query: str, records: int) -> bool:
+def _may_go_on(query: str, records: int) -> bool:
     """Whether a part with so many records may be one of several, by its size."""
     asked = dict(parse_qsl(query)).get("per_page", "")
     least = int(asked) if asked.isascii() and asked.isdigit() else PART_RECORDS_MIN
     return records >= max(1, min(least, PART_RECORDS_MIN))
 
 
-def made_query(query: str, last_id: int | None) -> str | None:
+def _made_query(query: str, last_id: int | None) -> str | None:
     """The query of the part behind one that names none; None where none can be made."""
     asked = parse_qsl(query, keep_blank_values=True)
     values = dict(asked)
