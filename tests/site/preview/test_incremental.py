@@ -49,7 +49,7 @@ class Author:
         """Output path of the page of a file; None where the site has it not."""
         found = parse_path(name)
         number = WIKIS.index(wiki)
-        return self.site.output_path(number, Slug(found[0])) if found else None
+        return self.site.wikis[number][1].get(Slug(found[0])) if found else None
 
     def read_all(self) -> None:
         """Let the preview read what nobody asked for."""

@@ -288,7 +288,10 @@ def language_server(find: Find) -> LanguageServer:
 
     @server.feature(lsp.TEXT_DOCUMENT_RENAME)
     async def rename(ls: Asked, params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-        if not _renames_files(ls.client_capabilities):
+        workspace = ls.client_capabilities.workspace
+        edits = workspace and workspace.workspace_edit
+        kinds = (edits and edits.resource_operations) or ()
+        if lsp.ResourceOperationKind.Rename not in kinds:
             # it would change the links and leave the file
             raise JsonRpcInvalidParams("this editor renames no files: use wikisync mv")
         page = await ls.linked(params) or await ls.page(params.text_document.uri)
@@ -318,12 +321,6 @@ def language_server(find: Find) -> LanguageServer:
         return lsp.WorkspaceEdit(document_changes=texts)
 
     return server
-
-
-def _renames_files(client: lsp.ClientCapabilities) -> bool:
-    edits = client.workspace and client.workspace.workspace_edit
-    can = (edits and edits.resource_operations) or ()
-    return lsp.ResourceOperationKind.Rename in can
 
 
 def _file_of(uri: str) -> Path:

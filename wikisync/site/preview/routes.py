@@ -372,32 +372,29 @@ class WriteRoutes(Struct, frozen=True):
     # What a person decides -------------------------------------------------------
 
     async def _state(self, wish: Wish) -> object:
-        number = await self._in_thread(self._site.wiki_at, wish.at)
-        if number is None or self._decisions is None:
+        wiki = await self._in_thread(self._site.wiki_at, wish.at)
+        if wiki is None or self._decisions is None:
             return {"line": "", "rows": []}
-        sync_status = await finish_in_thread(
-            self._decisions.sync_status, self._site.owners[number]
-        )
-        at = partial(self._site.output_path, number)
+        owner, paths = wiki
+        sync_status = await finish_in_thread(self._decisions.sync_status, owner)
         found = [
             {
                 "sentence": row.sentence,
-                "at": at(Slug(row.slug)),
+                "at": paths.get(Slug(row.slug)),
                 "is_conflict": row.is_conflict,
                 "batch": row.batch,
-                "pages": [(one, at(Slug(one))) for one in row.pages],
+                "pages": [(one, paths.get(Slug(one))) for one in row.pages],
             }
             for row in sync_status.rows
         ]
         return {"line": sync_status.headline, "rows": found}
 
     async def _decide(self, wish: BatchWish) -> object:
-        number = await self._in_thread(self._site.wiki_at, wish.at)
-        if number is None or self._decisions is None:
+        wiki = await self._in_thread(self._site.wiki_at, wish.at)
+        if wiki is None or self._decisions is None:
             raise errors.NotFound(_NO_WORKSPACE)
         decide = partial(self._decisions.decide, is_approved=wish.is_approved)
-        owner = self._site.owners[number]
-        return {"said": await finish_in_thread(decide, owner, wish.batch)}
+        return {"said": await finish_in_thread(decide, wiki[0], wish.batch)}
 
     async def _clash(self, wish: Wish) -> object:
         page, desk = await self._page(wish.at)

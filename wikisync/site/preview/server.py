@@ -500,10 +500,10 @@ class Preview:
     def _marks(self) -> dict[str, str]:
         """Pages in conflict, held or waiting, by output path."""
         marks = dict.fromkeys(self._site.conflicts(), "conflict")
-        for number, owner in enumerate(self._site.owners):
+        for owner, paths in self._site.wikis:
             whole = self._statuses.get(owner, SyncStatus())
             for slug, status in whole.pages.items():
-                at = self._site.output_path(number, slug)
+                at = paths.get(slug)
                 if at and len(marks) < MARKS_MAX:
                     marks.setdefault(at, status.state)
         return marks

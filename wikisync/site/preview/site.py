@@ -58,7 +58,6 @@ from wikisync.site.sources import ScannedWiki, SourceFile
 
 if TYPE_CHECKING:
     from wikisync.core.messages import Progress
-    from wikisync.core.model import WikiOwner
     from wikisync.site.crosslinks import ItemKey
     from wikisync.site.search import SearchDocument
 
@@ -68,6 +67,7 @@ READ_SHOWN_S = 2.0
 """How often what was read meanwhile reaches the site."""
 _FileName = tuple[Path, str]
 """A wiki's folder, and a file's path in it."""
+_ShownWiki = tuple[model.WikiOwner, Mapping[model.Slug, str]]
 Load = Callable[[], PreviewInputs]
 """Reads the configuration; a ``WikisyncError`` is shown, and the last good one used."""
 
@@ -82,7 +82,7 @@ class PageView(Struct, frozen=True):
     is_failing: bool = False
     """The files do not make this page now."""
     problems: tuple[model.Problem, ...] = ()
-    owner: WikiOwner | None = None
+    owner: model.WikiOwner | None = None
     slug: model.Slug | None = None
     file: str = ""
     """The page's file, ``handbook/home.md``; empty where there is none."""
@@ -232,15 +232,12 @@ class LiveSite:
     # What may be asked in any thread: it reads one world, which does not change ------
 
     @property
-    def owners(self) -> tuple[WikiOwner, ...]:
-        """Whose wikis are shown, in the order of their numbers."""
-        inputs = self._world.inputs if self._world else self._inputs
-        return tuple(wiki.owner for wiki in inputs.wikis) if inputs else ()
-
-    def output_path(self, wiki: int, slug: model.Slug) -> str | None:
-        """Where a page is shown; None for one that the site has not."""
-        world = self._world
-        return world.layout.addresses[wiki].pages.get(slug) if world else None
+    def wikis(self) -> list[_ShownWiki]:
+        """Whose wikis are shown, each with the output paths of its pages."""
+        if (world := self._world) is None:
+            return []
+        both = zip(world.inputs.wikis, world.layout.addresses, strict=True)
+        return [(wiki.owner, addresses.pages) for wiki, addresses in both]
 
     def conflicts(self) -> Iterator[str]:
         """Output paths of the pages in conflict."""
@@ -494,10 +491,10 @@ class LiveSite:
             return None
         return WritablePage(scanned, slug, file, page_format, "")
 
-    def wiki_at(self, path: str) -> int | None:
-        """The number of the wiki that a window shows; None while there is none."""
+    def wiki_at(self, path: str) -> _ShownWiki | None:
+        """The one that a window shows; None while there is none."""
         world = self._world
-        return _wiki_at(world, _known_path(world, path)) if world else None
+        return self.wikis[_wiki_at(world, _known_path(world, path))] if world else None
 
     def titles(self, wiki: ScannedWiki) -> Sequence[tuple[model.Slug, str]]:
         """The pages of a wiki with their titles."""
