@@ -170,11 +170,13 @@ async def test_the_caller_may_choose_what_is_told(tmp_path: Path) -> None:
     assert told == {str(tmp_path / "home.conflict.md")}
 
 
+@pytest.mark.parametrize("events", [open_events, no_events])
 async def test_a_root_is_waited_for_until_it_is_made_and_made_again(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: watch.OpenEvents
 ) -> None:
+    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.01)
     root = tmp_path / "wiki"
-    async with watching(root) as watcher:
+    async with watching(root, events=events) as watcher:
         for _ in range(2):
             root.mkdir()
             await watcher.until_everything()
