@@ -54,22 +54,6 @@ async def test_listed_wikis_at_rest_are_quiet_from_the_start(watch: Watch) -> No
     assert scanned <= WIKIS_AT_ONCE, "the list has what moved since"
 
 
-@pytest.mark.parametrize("idle_s", [1.0, 90.0, HOUR_S, 8 * HOUR_S])
-@watched("a", "b", "c", "d", is_listed=True)
-async def test_edit_of_a_listed_wiki_arrives_within_twenty_seconds(
-    watch: Watch, idle_s: float
-) -> None:
-    work = watch.works[0]
-    work.takes_s = 1.0
-    await watch.at(idle_s)
-    for number in range(40):
-        began = watch.loop.time() - START_S
-        work.mark = f"edit {number}"
-        await watch.at(began + 20)
-        scans = [at for at, scope in work.cycles if scope is not ScanScope.FOLDER]
-        assert any(began < at <= began + 20 - work.takes_s for at in scans)
-
-
 @watched("edited", "other", is_listed=True)
 async def test_wiki_that_somebody_edits_is_asked_often_and_then_rarer_and_rarer(
     watch: Watch,
