@@ -1,7 +1,9 @@
 import pytest
 
 from wikisync.core.model import Format, Page, Slug
+from wikisync.markup.context import ParseContext
 from wikisync.markup.page import parse_page
+from wikisync.markup.source import to_html
 
 FOREIGN = [Format.TEXTILE, Format.CREOLE, Format.MEDIAWIKI, Format.POD]
 
@@ -17,3 +19,8 @@ def test_source_is_shown_with_a_notice(page_format: Format) -> None:
 def test_plain_text_needs_no_notice() -> None:
     page = Page(Slug("home"), Format.PLAINTEXT, "text")
     assert "not rendered" not in "".join(parse_page(page).parts)
+
+
+def test_text_is_shown_as_it_stands() -> None:
+    html = to_html('a  <b>\n & "c"', ParseContext(Slug("home")))
+    assert html == "<pre>a  &lt;b&gt;\n &amp; &quot;c&quot;</pre>\n"
