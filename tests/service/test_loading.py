@@ -246,6 +246,15 @@ async def test_missing_folder_is_named(
         await service.load_folder(tmp_path / "nowhere")
 
 
+async def test_manifest_that_is_no_text_is_named_with_what_to_do(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    (tmp_path / "service.toml").write_bytes(b"\xff")
+    with pytest.raises(ServiceError, match=r"cannot read .*/service.toml: ") as caught:
+        await service.load_folder(tmp_path)
+    assert caught.value.hint == "make it a text in UTF-8 that this user can read"
+
+
 GOOD = """
 [[user]]
 username = "dana"

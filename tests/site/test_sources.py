@@ -1,6 +1,7 @@
 """Folders by digest: what is read again, what is a problem."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -135,6 +136,17 @@ def test_file_changed_in_place_during_the_build_is_seen(tmp_path: Path) -> None:
     (folder / "a.md").write_text("two\n")
     settled(folder, after_ns=10 * SETTLED_NS)
     assert scanned(folder).pages[Slug("a")].digest == digest_of("two\n")
+
+
+def test_one_file_that_is_too_new_is_enough_to_look_again(tmp_path: Path) -> None:
+    folder = unpack("-- a.md --\none\n", tmp_path / "w")
+    file = folder / "new.md"
+    file.write_text("one\n")
+    later = time.time_ns() + 60 * SETTLED_NS
+    os.utime(file, ns=(later, later))
+    with open_cache(tmp_path / "cache") as cache:
+        wiki = sources.scan_wiki(wiki_source(folder), cache, now_ns=lambda: later)
+    assert not wiki.is_settled
 
 
 def test_file_gone_during_the_build_is_no_page_of_the_next(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from wikisync.core.model import (
     Problem,
     Slug,
     in_form_c,
+    joined_path,
     split_extension,
 )
 from wikisync.markup.context import ID_PREFIX
@@ -338,17 +339,7 @@ def normal_path(path: str) -> str | None:
 
     None where it leaves the wiki or no address can hold it.
     """
-    if CONTROL.search(path):
-        return None
-    kept: list[str] = []
-    for segment in path.split("/"):
-        if segment == "..":
-            if not kept:
-                return None
-            kept.pop()
-        elif segment not in ("", "."):
-            kept.append(segment)
-    return "/".join(kept)
+    return None if CONTROL.search(path) else joined_path("", path)
 
 
 def file_path(folder: str, href: str) -> str | None:

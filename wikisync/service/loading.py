@@ -187,7 +187,8 @@ def read_manifest(folder: Path) -> ServiceManifest:
         try:
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ServiceError(f"cannot read {file}: {error}") from error
+            hint = "make it a text in UTF-8 that this user can read"
+            raise ServiceError(f"cannot read {file}: {error}", hint=hint) from error
         return parse_manifest(text, str(file), folder)
     if not any(_page_path(path) for path, _file in _walk(folder)):
         raise ServiceError(

@@ -158,7 +158,7 @@ async def undo(
         wikis = (
             [planned.section] if planned else workspace.wikis([wiki] if wiki else ())
         )
-        found = last_sync(opened, wikis)
+        found = _last_synced(opened, wikis)
         if found is None:
             return None
         section, sync = found
@@ -212,7 +212,7 @@ class _UndoneSync(WikiCycles):
         self.undone = await undo_sync(local, wiki.known, self.last, there, now)
 
 
-def last_sync(
+def _last_synced(
     opened: OpenWorkspace, wikis: Sequence[WikiSection]
 ) -> tuple[WikiSection, LastSync] | None:
     """The wiki that a sync changed last, and that sync."""
