@@ -132,6 +132,15 @@ class SmallService:
             with error:
                 return error.code, json.loads(error.read())
 
+    def leave(self, blocks: int) -> None:
+        """Leave room for so many blocks of the disk."""
+        rest = self.disk / "rest"
+        rest.unlink(missing_ok=True)
+        disk = os.statvfs(self.disk)
+        with rest.open("wb") as file:
+            size = (disk.f_bavail - blocks) * disk.f_frsize
+            os.posix_fallocate(file.fileno(), 0, size)
+
     def fill(self) -> None:
         """Upload files until not even a small one fits."""
         for size in (200_000, 20_000, 1_000):
@@ -201,14 +210,10 @@ def test_edit_that_was_answered_is_there_whatever_room_is_left(
     small: SmallService,
 ) -> None:
     """Git's library says nothing where the branch alone could not be written."""
-    home, rest = "/projects/1/wikis/home", small.disk / "rest"
+    home = "/projects/1/wikis/home"
     statuses: set[int] = set()
     for blocks in range(12):
-        rest.unlink(missing_ok=True)
-        disk = os.statvfs(small.disk)
-        with rest.open("wb") as file:
-            size = (disk.f_bavail - blocks) * disk.f_frsize
-            os.posix_fallocate(file.fileno(), 0, size)
+        small.leave(blocks)
         for number in range(3):
             text = f"{blocks}, {number}\n"
             status, said = small.ask("PUT", home, {"content": text})
@@ -216,6 +221,35 @@ def test_edit_that_was_answered_is_there_whatever_room_is_left(
             assert shown == text if status == 200 else (status, said) == (507, FULL)
             statuses.add(status)
     assert statuses == {200, 507}
+
+
+def test_first_page_is_507_or_there_whatever_room_is_left(small: SmallService) -> None:
+    """A 400 or 500 would say that the page is to blame."""
+    statuses: set[int] = set()
+    for blocks in range(12):
+        small.leave(60)
+        made = small.ask("POST", "/projects", {"name": f"q{blocks}"})
+        wikis = f"/projects/{made[1]['id']}/wikis"  # type: ignore[index]
+        small.leave(blocks)
+        new = {"title": "home", "content": "one\n"}
+        status, said = small.ask("POST", wikis, new)
+        assert status == 201 or (status, said) == (507, FULL)
+        listed = small.ask("GET", wikis)[1]
+        assert len(listed) == (status == 201)  # type: ignore[arg-type]
+        statuses.add(status)
+    assert statuses == {201, 507}
+
+
+def test_fork_on_a_full_disk_does_not_end_the_service(small: SmallService) -> None:
+    statuses: set[int] = set()
+    for blocks in range(12):
+        small.leave(blocks)
+        for number in range(3):
+            name = f"f{blocks}-{number}"
+            fork = {"name": name, "path": name}
+            statuses.add(small.ask("POST", "/projects/1/fork", fork)[0])
+            assert small.ask("GET", "/projects/1")[0] == 200
+    assert statuses >= {201, 507}
 
 
 async def test_push_to_a_full_disk_is_refused_and_changes_nothing(

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 import msgspec
+import pygit2
 from aiohttp import web
 
 from wikisync.contract.routes import API_PREFIX
@@ -249,8 +250,8 @@ def _code_in(words: str) -> int | None:
 
 
 def _code_of(error: BaseException) -> int | None:
-    if isinstance(error, OSError):
-        return error.errno or _code_in(str(error))
+    if isinstance(error, OSError | pygit2.GitError):
+        return getattr(error, "errno", None) or _code_in(str(error))
     if isinstance(error, sqlite3.Error):
         # the lowest byte is the kind, those above it say more
         return _OF_SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)

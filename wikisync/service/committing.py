@@ -64,10 +64,10 @@ def commit_change(
                 pygit2.Oid(raw=tree),
                 [tip] if tip else [],
             )
-        if not known:
+        if not known and commit in repository:
             repository.references.create(reference, commit)
         if tip_of(repository, branch) != str(commit):
-            # the library says nothing where a full disk keeps the branch as it was
+            # the library says nothing where a full disk keeps out commit or branch
             raise disk_error(ValueError("branch not written"), repository.path, 0)
     except (pygit2.GitError, ValueError, TreeMissing, OSError) as error:
         if disk_refusal(error):

@@ -7,8 +7,9 @@ template is a README that names it, in one commit.
 import asyncio
 import logging
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -76,7 +77,9 @@ async def import_one_by_one(service: Service, queue: asyncio.Queue[int]) -> None
         except Exception:
             # one project's trouble must not end the service for all others
             log.exception("the import of project %d failed", project_id)
-            await _end_import(service, project_id, "failed", "Internal error.")
+            # where a full disk keeps this out, too, the next start takes it up again
+            with suppress(sqlite3.Error):
+                await _end_import(service, project_id, "failed", "Internal error.")
         finally:
             queue.task_done()
 
