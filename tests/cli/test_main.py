@@ -195,6 +195,13 @@ def test_data_that_stdout_cannot_take_is_an_error(
     assert "PYTHONIOENCODING=utf-8" in (wrong.value.hint or "")
 
 
+def test_full_disk_behind_stdout_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with io.TextIOWrapper(io.FileIO("/dev/full", "w"), write_through=True) as full:
+        monkeypatch.setattr("sys.stdout", full)
+        with pytest.raises(OSError, match="stdout"):
+            Console().result("text")
+
+
 @pytest.mark.parametrize(
     "words", [[], ["theme"], ["page"], ["project"], ["serve", "admin"]], ids=" ".join
 )

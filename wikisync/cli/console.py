@@ -59,13 +59,16 @@ class Console(Messages):
         """Data the command was asked for, to stdout."""
         try:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
+            sys.stdout.flush()
+        except OSError as exc:
+            exc.filename = "stdout"
+            raise
         except UnicodeEncodeError as exc:
             raise UsageError(
                 f"stdout uses {exc.encoding}, which cannot encode"
                 f" {exc.object[exc.start]!a}",
                 hint="set PYTHONIOENCODING=utf-8, or unset it",
             ) from exc
-        sys.stdout.flush()
 
     def json(self, value: object) -> None:
         """A value for programs, to stdout."""
