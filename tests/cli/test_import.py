@@ -267,6 +267,9 @@ def test_damaged_dump_is_told(
     assert (code, "cannot read" in capsys.readouterr().err) == (ExitCode.USAGE, True)
 
 
+FREE = "name a new folder, or first remove what a stopped import left in it"
+
+
 def test_folder_with_files_is_not_touched(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -275,7 +278,8 @@ def test_folder_with_files_is_not_touched(
 
     code = main(["import", "obsidian", str(vault), str(made)])
 
-    assert (code, "is not empty" in capsys.readouterr().err) == (1, True)
+    said = capsys.readouterr().err
+    assert (code, said) == (1, f"error: {made} is not empty\nhint: {FREE}\n")
     assert [path.name for path in made.iterdir()] == ["mine.md"]
 
 

@@ -231,6 +231,7 @@ async def test_without_watches_folders_are_scanned_through_with_a_notice(
         assert await watcher.until(page) == {str(page)}
     assert [notice.code for notice in notices] == ["watch-limit"]
     assert "limit reached" in notices[0].message
+    assert "large ones less often" in notices[0].message
     assert "sysctl" in notices[0].hint
 
 

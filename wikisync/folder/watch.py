@@ -3,8 +3,8 @@
 A hint says where to scan, never what happened: events come in no order, and a full
 queue loses them.  They come from the backend of watchfiles, which its manual describes:
 the ``watch`` of the package begins only once somebody waits.  Where the system has no
-watch left, of which watchfiles says nothing, the folders are walked every few seconds,
-with a notice, and events are tried again.
+watch left, of which watchfiles says nothing, the folders are walked now and then, with
+a notice, and events are tried again.
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ def _no_events(exc: Exception) -> Problem:
     return Problem(
         NO_EVENTS,
         "the watch on the folders",
-        f"{getattr(exc, 'strerror', None) or exc}; they are scanned every few seconds"
-        f" instead",
+        f"{getattr(exc, 'strerror', None) or exc}; they are scanned instead, small ones"
+        " every 2 seconds and large ones less often",
         "raise the limit: sysctl fs.inotify.max_user_watches=524288",
     )

@@ -262,7 +262,8 @@ KINDS = ("obsidian", "github", "mediawiki")
 def import_wiki(kind: str, source: str, folder: Path, files: Path | None) -> Imported:
     """Make the folder, which must be empty, from a source of one of ``KINDS``."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FolderError(f"{folder} is not empty", hint="name a new folder")
+        hint = "name a new folder, or first remove what a stopped import left in it"
+        raise FolderError(f"{folder} is not empty", hint=hint)
     is_address = "://" in source and kind == "github"
     if not is_address and not Path(source).exists():
         raise UsageError(f"there is no {source}", hint="check the path")
