@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import venv
 import zipfile
@@ -65,8 +64,8 @@ def build(folder: Path) -> tuple[Path, Path]:
     hatchling = (sys.executable, "-m", "hatchling", "build", "--directory", DIST)
     run(*hatchling, "--target", "sdist")
     (source,) = DIST.glob("*.tar.gz")
-    with tarfile.open(source) as archive:
-        archive.extractall(folder, filter="data")
+    # Python before 3.11.4 does not know what later ones want to be told
+    run("tar", "-xf", source, "-C", folder)
     (unpacked,) = folder.iterdir()
     run(*hatchling, "--target", "wheel", cwd=unpacked)
     (wheel,) = DIST.glob("*.whl")
