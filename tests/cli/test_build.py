@@ -105,6 +105,16 @@ def test_a_folder_that_says_nowhere_needs_an_output(
     assert "give a folder with -o, or set [site] output" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("output", ["site", "tmp/site", "cache/site"])
+def test_a_site_is_not_put_where_wikisync_tidies(
+    workspace: Path, capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    place = workspace / ".wikisync" / output
+    assert main(["build", str(workspace), "-o", str(place)]) == ExitCode.USAGE
+    assert "choose another folder with -o" in capsys.readouterr().err
+    assert not (place / "index.html").exists()
+
+
 def test_a_site_is_hidden_from_search_engines_unless_it_is_public(
     workspace: Path,
 ) -> None:

@@ -189,7 +189,9 @@ async def test_output_and_cache_that_overlap_are_refused(
         "export", handbook.url, *NAMED, "-o", output_folder, "--cache", cache_folder
     )
     assert ran.code == 2
-    assert f"the output {output_folder} and the cache {cache_folder} overlap" in ran.err
+    assert (
+        f"{output_folder} and wikisync's own folder {cache_folder} overlap" in ran.err
+    )
     assert not output_folder.exists()
 
 

@@ -33,11 +33,16 @@ class Editor:
         self.client = client
         self.root = root
         self.found: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+        self.said: asyncio.Queue[str] = asyncio.Queue()
         self.opened: set[str] = set()
 
         @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
         def note(params: lsp.PublishDiagnosticsParams) -> None:
             self.found.put_nowait(params)
+
+        @client.feature(lsp.WINDOW_SHOW_MESSAGE)  # type: ignore[untyped-decorator]
+        def hear(params: lsp.ShowMessageParams) -> None:
+            self.said.put_nowait(params.message)
 
     def uri(self, path: str) -> str:
         return (self.root / path).as_uri()
@@ -96,7 +101,7 @@ class Editor:
 
 @asynccontextmanager
 async def editing(
-    root: Path, *, is_named: bool = True, renames: bool = True
+    root: Path, *beside: Path, is_named: bool = True, renames: bool = True
 ) -> AsyncIterator[Editor]:
     client = LanguageClient("tests", __version__)
     editor = Editor(client, root)
@@ -110,8 +115,13 @@ async def editing(
         *("-m", "wikisync", "lsp", *([str(root)] if is_named else [])),
         env={**os.environ, "XDG_CACHE_HOME": cache},
     )
+    folders = [lsp.WorkspaceFolder(one.as_uri(), one.name) for one in (root, *beside)]
     await client.initialize_async(
-        lsp.InitializeParams(capabilities=capabilities, root_uri=root.as_uri())
+        lsp.InitializeParams(
+            capabilities=capabilities,
+            root_uri=None if beside else root.as_uri(),
+            workspace_folders=folders if beside else None,
+        )
     )
     client.initialized(lsp.InitializedParams())
     yield editor
@@ -250,7 +260,7 @@ async def test_a_link_leads_to_its_page_and_says_its_title(editor: Editor) -> No
 async def test_a_rename_changes_every_link_and_moves_the_file(editor: Editor) -> None:
     at = editor.at("home.md", editor.open("home.md"), "team/rules")
     edit = await editor.client.text_document_rename_async(
-        lsp.RenameParams(new_name="team/conduct", **at)
+        lsp.RenameParams(new_name="new/conduct", **at)
     )
     renamed = lsp.FileRename(editor.uri("team/rules.md"), editor.uri("conduct.md"))
     links = await editor.client.workspace_will_rename_files_async(
@@ -265,16 +275,29 @@ async def test_a_rename_changes_every_link_and_moves_the_file(editor: Editor) ->
         if isinstance(change, lsp.TextDocumentEdit)
     }
     assert texts[editor.uri("home.md")] == [
-        "See [rules](team/conduct) and [nothing](team/none)."
+        "See [rules](new/conduct) and [nothing](team/none)."
     ]
     assert len(texts) == len(PAGES) - 1
     assert (edit.document_changes or [])[-1] == lsp.RenameFile(
-        editor.uri("team/rules.md"), editor.uri("team/conduct.md")
+        editor.uri("team/rules.md"), editor.uri("new/conduct.md")
     )
+    # Neovim 0.7 makes none, and would leave the file where the links do not lead
+    assert (editor.root / "new").is_dir()
     assert links is not None
     changes = links.document_changes or ()
     assert len(changes) == len(PAGES) - 1
     assert all(isinstance(one, lsp.TextDocumentEdit) for one in changes)
+
+
+async def test_a_second_folder_is_not_served_and_that_is_said(wiki: Path) -> None:
+    other = wiki.with_name("other")
+    async with editing(wiki, other, is_named=False) as editor:
+        editor.open("home.md")
+        assert len(await editor.marks("home.md", 1)) == 1
+        async with asyncio.timeout(WAIT_S):
+            said = await editor.said.get()
+    assert said == f"{other} is not served: open it in a window of its own"
+    assert editor.said.empty()
 
 
 async def test_a_rename_is_refused_where_the_editor_renames_no_files(

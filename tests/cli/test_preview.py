@@ -99,6 +99,12 @@ def test_a_folder_that_is_not_there_is_told(
 ) -> None:
     assert main(["preview", str(tmp_path / "none")]) == ExitCode.USAGE
     assert "there is no folder" in capsys.readouterr().err
+    file = tmp_path / "home.md"
+    file.write_text("# Home\n")
+    assert main(["preview", str(file)]) == ExitCode.USAGE
+    said = capsys.readouterr().err
+    assert f"error: {file} is a file\n" in said
+    assert f"wikisync render {file}" in said
 
 
 def test_a_port_that_is_taken_is_told_with_the_next_step(

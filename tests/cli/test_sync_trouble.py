@@ -315,6 +315,9 @@ async def test_file_replaced_by_a_directory_deletes_nothing(cloned: Cloned) -> N
     ran = await cloned.sync_later()
     assert ran.code == 3
     assert "guide.md: is a folder with the name of a page's file" in ran.err
+    dry = await cloned.run("sync", "--dry-run")
+    assert "skip    guide: what is here cannot be read as a page\n" in dry.out
+    assert "guide.md: is a folder with the name of a page's file" in dry.err
     assert "guide.md" in await cloned.wiki()
 
 

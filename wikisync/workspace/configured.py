@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from wikisync.config import FILE_NAME, Config, WikiSection, load_config
 from wikisync.core.layout import PRIVATE_FOLDER
 from wikisync.core.model import EXTENSIONS, Problem, Slug
-from wikisync.errors import ConfigError, UsageError
+from wikisync.errors import ConfigError, UsageError, command_line
 from wikisync.folder.naming import page_of_conflict, parse_path
 
 FOLDERS_ABOVE_MAX = 64
@@ -22,10 +22,11 @@ FOLDERS_ABOVE_MAX = 64
 def workspace_above(folder: Path) -> Path | None:
     """The workspace that a folder is, or lies in, if there is one."""
     if not folder.is_dir():
-        raise UsageError(
-            f"there is no folder {folder}",
-            hint="give a workspace, or a folder with pages",
-        )
+        if folder.exists():
+            hint = f"give its folder; for one page: {command_line('render', folder)}"
+            raise UsageError(f"{folder} is a file", hint=hint)
+        hint = "give a workspace, or a folder with pages"
+        raise UsageError(f"there is no folder {folder}", hint=hint)
     return nearest_workspace(folder.resolve())
 
 

@@ -350,6 +350,7 @@ def build(
     if output is None:
         report = add_books(None, progress=progress)
         return Built(books.files[0][1], report, report.problems, books)
+    check_apart(output, shown.private or cache)
     may_leave, index = leave(replaces=replaces), output / "index.html"
     if not publishes:
         report = build_site(
@@ -403,12 +404,12 @@ Signature: 8a477f597d28d172789f06886806bc55
 
 
 def check_apart(output: Path, cache: Path) -> None:
-    """Refuse a cache in the site or a site in the cache: each tidies its own folder."""
+    """Refuse a site in what is ours, and the reverse: each tidies its own folder."""
     site, private = Path(os.path.realpath(output)), Path(os.path.realpath(cache))
     if site.is_relative_to(private) or private.is_relative_to(site):
         raise errors.UsageError(
-            f"the output {output} and the cache {cache} overlap",
-            hint="give --cache a separate folder; nothing was changed",
+            f"the output {output} and wikisync's own folder {cache} overlap",
+            hint="choose another folder with -o; nothing was changed",
         )
 
 

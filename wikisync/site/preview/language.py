@@ -11,7 +11,7 @@ seen by the same watch.
 import asyncio
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +26,7 @@ from wikisync.core.messages import SilentProgress
 from wikisync.core.model import Format
 from wikisync.core.version import __version__
 from wikisync.errors import WikisyncError
+from wikisync.folder.safe_open import make_folder
 from wikisync.folder.watch import watch_folders
 from wikisync.markup.filters.text import emoji_names
 from wikisync.site.preview.moves import plan_moves
@@ -74,15 +75,17 @@ class Asked(LanguageServer):
         """Read the names of all pages, and follow the folders until the end."""
         kept = contextlib.ExitStack()
         try:
-            load, cache, self._private = self._find(self.workspace.root_path)
+            folders = [_file_of(one.uri) for one in self.workspace.folders.values()]
+            root = self.workspace.root_path or next(map(str, folders), None)
+            load, cache, self._private = self._find(root)
             self._site = LiveSite(load, SilentProgress())
             store = await self.in_thread(kept.enter_context, held_cache(cache))
             self._site.use(store)
             await self._refresh(None)
-            if (failure := self._site.failure) is not None:
-                self.window_show_message(
-                    lsp.ShowMessageParams(lsp.MessageType.Error, str(failure))
-                )
+            failure, served = self._site.failure, self._site.folders
+            for text in [str(failure)] if failure else _not_served(folders, served):
+                shown = lsp.ShowMessageParams(lsp.MessageType.Error, text)
+                self.window_show_message(shown)
             async with asyncio.TaskGroup() as group:
                 following = group.create_task(self._follow())
                 await self._is_over.wait()
@@ -205,9 +208,12 @@ class Asked(LanguageServer):
         desk = WikiDesk(folder, self._private)
         try:
             moves = await asyncio.to_thread(plan_moves, desk, old, new)
-        except WikisyncError as exc:
-            raise JsonRpcInvalidParams(exc.message) from exc
-        texts = [self._relinked(folder, one.path, one.after) for one in moves.texts]
+            texts = [self._relinked(folder, one.path, one.after) for one in moves.texts]
+            for one in moves.files:
+                # an editor may change the links, and not make a folder for the file
+                make_folder((folder / one.target).parent)
+        except (WikisyncError, OSError) as exc:
+            raise JsonRpcInvalidParams(str(exc)) from exc
         renames = [
             lsp.RenameFile(_uri_of(folder / one.path), _uri_of(folder / one.target))
             for one in moves.files
@@ -321,6 +327,13 @@ def language_server(find: Find) -> LanguageServer:
         return lsp.WorkspaceEdit(document_changes=texts)
 
     return server
+
+
+def _not_served(folders: Iterable[Path], served: Iterable[Path]) -> Iterator[str]:
+    """What to say of folders of the editor that hold no page of the site."""
+    for one in folders:
+        if not any(one.is_relative_to(of) or of.is_relative_to(one) for of in served):
+            yield f"{one} is not served: open it in a window of its own"
 
 
 def _file_of(uri: str) -> Path:

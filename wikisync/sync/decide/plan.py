@@ -118,7 +118,7 @@ class Notice(StrEnum):
 class SkipReason(StrEnum):
     """Why nothing is done about a difference; the value is the sentence shown."""
 
-    UNREADABLE_HERE = "the file here cannot be read"
+    UNREADABLE_HERE = "what is here cannot be read as a page"
     UNREADABLE_THERE = "the page on the wiki cannot be read"
     UNSEEN_HERE = "not found here, but not every file could be read"
     UNSEEN_THERE = "not on the wiki's list, but the list cannot be trusted"
