@@ -195,6 +195,17 @@ async def test_emptied_wiki_is_stopped_by_the_safety_stop_until_a_person_says_ye
     assert len(list((workspace / ".wikisync/trash").rglob("*.md"))) == 2
 
 
+async def test_clone_goes_on_where_it_was_killed_before_it_had_a_configuration(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    left = workspace / ".wikisync/tmp/16d7d0345f944e1a/0-51e19976"
+    left.parent.mkdir(parents=True)
+    left.write_text("[service]")
+    ran = await run("clone", handbook.url, "--project", "docs/handbook", workspace)
+    assert ran.code == 0
+    assert (workspace / "handbook/home.md").exists()
+
+
 # -- what is refused ---------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
-from wikisync.core.layout import FOLDER_ID_FILE, LOCK_FILE, PRIVATE_FOLDER
+from wikisync.core import layout
 from wikisync.core.messages import Progress
 from wikisync.core.model import Format, PagePath, Problem, WikiOwner
 from wikisync.folder.ignore import IGNORE_FILE, UPLOADS, patterns_of_only
@@ -173,12 +173,13 @@ def existing_workspace(folder: Path) -> tuple[Config | None, bool]:
         raise errors.FolderError(
             f"{folder} cannot be read: {exc.strerror}", hint="choose another folder"
         ) from exc
-    if FILE_NAME in names and PRIVATE_FOLDER in names:
+    if FILE_NAME in names and layout.PRIVATE_FOLDER in names:
         return read_config(folder / FILE_NAME), False
     # interrupted before the configuration was written
-    private = folder / PRIVATE_FOLDER
+    ours = {layout.LOCK_FILE, layout.FOLDER_ID_FILE, layout.TEMPORARY_FOLDER}
+    private = folder / layout.PRIVATE_FOLDER
     inside = {path.name for path in private.iterdir()} if private.exists() else set()
-    if names <= {PRIVATE_FOLDER} and inside <= {LOCK_FILE, FOLDER_ID_FILE}:
+    if names <= {layout.PRIVATE_FOLDER} and inside <= ours:
         return None, False
     raise errors.FolderError(
         f"{folder} is not empty and is not a workspace",
@@ -234,7 +235,7 @@ def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
     """A folder for each wiki: its last name, or more of its path where two clash."""
     leaves = [owner.full_path.rpartition("/")[2].casefold() for owner in owners]
     names: dict[WikiOwner, str] = {}
-    taken: set[str] = {PRIVATE_FOLDER, "wikisync.toml", "site"}
+    taken: set[str] = {layout.PRIVATE_FOLDER, "wikisync.toml", "site"}
     for owner in owners:
         leaf = owner.full_path.rpartition("/")[2]
         wanted = leaf
@@ -344,7 +345,7 @@ async def copy_wiki(
     if not (root / FILE_NAME).exists():
         section = ServiceSection(url=service_of(target))
         make_folder(root / FOLDER)
-        with locked(root / PRIVATE_FOLDER, f"the workspace {root}"):
+        with locked(root / layout.PRIVATE_FOLDER, f"the workspace {root}"):
             write_config(root, Config(service=section, wikis=(target_wiki,)))
     _carry(cloned.wikis[0].wiki.folder, root / FOLDER)
     request = SyncRequest(direction=Direction.PUSH, adopt="push", is_dry_run=is_dry_run)
