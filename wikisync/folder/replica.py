@@ -571,7 +571,6 @@ def _resolved(slug: Slug, target: LinkTarget) -> str | None:
     way = target.path
     if not way or "\0" in way or "\\" in way:
         return None
-    if target.is_wikilink or way.startswith("/"):
-        return joined_path("", way) or None
-    folder = path_of(slug, Format.MARKDOWN).rpartition("/")[0]
-    return joined_path(folder, way) or None
+    is_of_top = target.is_wikilink or way.startswith("/")
+    start = "" if is_of_top else path_of(slug, Format.MARKDOWN).rpartition("/")[0]
+    return joined_path(start, way) or None

@@ -114,7 +114,7 @@ def open_cache(folder: Path) -> Iterator[Cache]:
             raise
         cache.commit()
     except (sqlite3.Error, BodyDamaged) as exc:
-        if isinstance(exc, sqlite3.Error) and not _is_damage(exc):
+        if not _is_damage(exc):
             raise _failed(folder, exc) from exc
         connection.close()
         _remove(folder)
@@ -308,9 +308,8 @@ def _connect(folder: Path) -> sqlite3.Connection:
     try:
         try:
             return _opened(path)
-        except UnicodeDecodeError:
-            _remove(folder)  # SQLite's own sentence names what it found
-        except sqlite3.Error as exc:
+        except (UnicodeDecodeError, sqlite3.Error) as exc:
+            # SQLite's own sentence may name bytes that it found
             if not _is_damage(exc):
                 raise
             _remove(folder)
@@ -339,7 +338,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _is_damage(exc: sqlite3.Error) -> bool:
+def _is_damage(exc: Exception) -> bool:
     if isinstance(exc, sqlite3.ProgrammingError):
         return False  # a fault of ours
     if isinstance(exc, sqlite3.OperationalError):
@@ -349,8 +348,7 @@ def _is_damage(exc: sqlite3.Error) -> bool:
 
 def _remove(folder: Path) -> None:
     """Throw the cache away: nothing in it cannot be made again."""
-    names = (CACHE_NAME, f"{CACHE_NAME}-wal", f"{CACHE_NAME}-shm")
-    for path in (*map(folder.joinpath, names), *folder.glob(BESIDE)):
+    for path in (*folder.glob(f"{CACHE_NAME}*"), *folder.glob(BESIDE)):
         path.unlink(missing_ok=True)
 
 
@@ -371,7 +369,7 @@ def checked(key: bytes, stored: object) -> bytes | None:
     return value if stored[:SUM_BYTES] == _sum(key, value) else None
 
 
-def _failed(folder: Path, exc: sqlite3.Error) -> SiteError:
+def _failed(folder: Path, exc: Exception) -> SiteError:
     if "locked" in str(exc):
         return SiteError(
             f"another build is using the cache {folder}",

@@ -280,10 +280,8 @@ def open_mirror(folder: Path) -> Iterator[Mirror]:
         except _DAMAGE:
             _remove(folder)
             mirror = Mirror(folder)
-        try:
+        with contextlib.closing(mirror):
             yield mirror
-        finally:
-            mirror.close()
     except sqlite3.OperationalError as exc:
         raise FolderError(
             f"cannot use the cache {folder}: {exc}",

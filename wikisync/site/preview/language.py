@@ -280,9 +280,8 @@ def language_server(find: Find) -> LanguageServer:
         page = await ls.linked(params)
         if page is None:
             return None
-        start = lsp.Position(0, 0)
-        file = page.wiki.source.folder / page.path
-        return lsp.Location(_uri_of(file), lsp.Range(start, start))
+        start = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+        return lsp.Location(_uri_of(page.wiki.source.folder / page.path), start)
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hover(ls: Asked, params: lsp.HoverParams) -> lsp.Hover | None:
