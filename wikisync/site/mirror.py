@@ -2,10 +2,9 @@
 
 A wiki is one row: what was noted of it, its pages and its files; its history is
 another.  Texts are rows by wiki and digest; files are in a folder next to the store, by
-digest.  A copy is replaced
-as a whole, in one transaction, so that a reader in any process sees the old one or the
-new one.  A store that is damaged, or of another version, is made anew: losing it costs
-time.
+digest.  A copy is replaced as a whole, in one transaction, so that a reader in any
+process sees the old one or the new one.  A store that is damaged, or of another
+version, is made anew: losing it costs time.
 """
 
 import contextlib
