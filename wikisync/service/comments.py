@@ -1,7 +1,5 @@
 """Comments on wiki pages, by ``wiki_page_meta_id``: list, read, create."""
 
-from typing import Any
-
 from aiohttp import web
 
 from wikisync.contract.project_schema import AccessLevel
@@ -71,11 +69,6 @@ def add_comment(
     tables.insert("comment", made | stamps | {"is_internal": int(is_internal)})
 
 
-def _comments(tables: Tables, page_id: int) -> list[tuple[User, dict[str, Any]]]:
-    rows = tables.db.execute(_COMMENTS, (page_id,))
-    return [(from_row(row, User), dict(row)) for row in rows]
-
-
 async def _page(call: Call) -> tuple[Caller, Owner, int]:
     """Who calls, and the page that is named; one that is hidden is not there."""
     page_id = call.number("page_id", "noteable_id")
@@ -92,12 +85,12 @@ async def _page(call: Call) -> tuple[Caller, Owner, int]:
 
 async def _read(call: Call) -> list[CommentRecord]:
     caller, owner, page_id = await _page(call)
-    found = await call.ask(_comments, page_id)
+    found = await call.ask(lambda t: t.db.execute(_COMMENTS, (page_id,)).fetchall())
     return [
         CommentRecord(
             id=row["comment_id"],
             body=row["body"],
-            author=user_record(call, author),
+            author=user_record(call, from_row(row, User)),
             created_at=row["written_at"],
             updated_at=row["updated_at"],
             noteable_id=page_id,
@@ -106,7 +99,7 @@ async def _read(call: Call) -> list[CommentRecord]:
             internal=bool(row["is_internal"]),
             confidential=bool(row["is_internal"]),
         )
-        for author, row in found
+        for row in found
         if not row["is_internal"] or _reads_internal(caller, owner)
     ]
 
