@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from wikisync.core.system.parallel import finish_in_thread, in_order, usable_cores
+from wikisync.core.system.parallel import (
+    finish_in_thread,
+    in_order,
+    plain_errors,
+    usable_cores,
+)
+from wikisync.errors import Unavailable
 
 
 def test_results_come_in_the_order_of_their_items() -> None:
@@ -101,3 +107,17 @@ async def test_error_of_cancelled_work_is_not_reported_as_lost(
         may_end.set()
     assert task.cancelled()
     assert not caplog.records
+
+
+async def test_after_an_error_of_a_group_its_task_does_not_count_as_cancelled() -> None:
+    """With Python 3.11.2 the next timeout would be a cancellation."""
+
+    async def fail() -> None:
+        raise Unavailable("away")
+
+    task = asyncio.current_task()
+    assert task is not None
+    with pytest.raises(Unavailable), plain_errors():
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fail())
+    assert task.cancelling() == 0

@@ -92,10 +92,18 @@ async def gather(
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Take the first error out of a task group, a foreign one before our own."""
+    import asyncio
+
+    task = asyncio.current_task()
+    before = task.cancelling() if task else 0
     try:
         yield
     except BaseExceptionGroup as group:
         first = min(_leaves(group), key=lambda error: isinstance(error, WikisyncError))
+        # before Python 3.13 the group's own cancellation may stay counted, and before
+        # 3.11.3 the next timeout is then no TimeoutError
+        if task and task.cancelling() > before and isinstance(first, WikisyncError):
+            task.uncancel()
         raise first from first.__cause__
 
 
