@@ -181,6 +181,13 @@ async def test_a_link_is_marked_where_the_format_tells_no_line(editor: Editor) -
     assert mark.range == lsp.Range(lsp.Position(2, 8), lsp.Position(2, 15))
 
 
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_link_is_marked_and_no_earlier_word_of_its_line(editor: Editor) -> None:
+    editor.open("home.md", "# Home\n\nThe gone part is [here](#gone).\n")
+    (mark,) = await editor.marks("home.md", 1)
+    assert mark.range == lsp.Range(lsp.Position(2, 24), lsp.Position(2, 29))
+
+
 async def test_the_folder_is_the_one_that_the_editor_has_open(wiki: Path) -> None:
     """The server may be started in any other one."""
     async with editing(wiki, is_named=False) as editor:
@@ -234,6 +241,26 @@ async def test_a_new_file_is_completed_before_it_is_saved(editor: Editor) -> Non
     )
     assert isinstance(there, lsp.Location)
     assert there.uri == editor.uri("team/rules.md")
+
+
+async def test_a_new_file_is_not_taken_for_the_page_that_has_its_address(
+    wiki: Path,
+) -> None:
+    (wiki / ".gitlab").mkdir()
+    (wiki / ".gitlab" / "redirects.yml").write_text("old: team/rules\n")
+    async with editing(wiki) as editor:
+        at = editor.at("old.md", editor.open("old.md", "A word, [a](none)"), "word")
+        assert await editor.marks("old.md", 1) == []
+        renamed = await editor.client.text_document_rename_async(
+            lsp.RenameParams(new_name="new", **at)
+        )
+        file = lsp.FileRename(editor.uri("old.md"), editor.uri("new.md"))
+        edit = await editor.client.workspace_will_rename_files_async(
+            lsp.RenameFilesParams([file])
+        )
+    assert renamed is None
+    assert edit is not None
+    assert not edit.document_changes
 
 
 @pytest.mark.asyncio(loop_scope="module")

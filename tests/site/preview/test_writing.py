@@ -274,7 +274,8 @@ async def test_a_template_that_cannot_be_read_begins_no_page(
             "create", at="monday.html", template=f"templates/{name}"
         )
     assert (status, said["hint"]) == (404, "mend its file, or begin with an empty page")
-    assert f"templates/{name}" in said["message"]
+    template = f"the template templates/{name}"
+    assert said["message"] == f"{template} is gone or is no UTF-8 text"
     assert not (desk.root / "handbook" / "monday.md").exists()
 
 

@@ -147,8 +147,7 @@ class Asked(LanguageServer):
         page = await self.page(uri)
         document = self.workspace.get_text_document(uri)
         for href in _hrefs_at(document, params.position) if page else ():
-            at = await self.in_thread(self._site.target, page, href)
-            if at:
+            if at := await self.in_thread(self._site.target, page, href):
                 return await self.in_thread(self._site.writable, at)
         return None
 
@@ -194,20 +193,21 @@ class Asked(LanguageServer):
             return [(f"{name}:", character) for name, character in names.items()]
         href, mark, _ = typed.partition("#")
         if mark:
-            of, headings = href or page.slug, self._site.headings
-            found = await self.in_thread(headings, page, of)
+            found = await self.in_thread(self._site.headings, page, href or page.slug)
             return [(f"{href}#{name}", text) for name, text in found]
         files = (*page.wiki.attachments, *sorted(page.wiki.loose.names))
         return [*await self.titles(page), *((path, "") for path in files)]
 
     # Renames --------------------------------------------------------------------------
 
-    async def moves(self, page: WritablePage, old: str, new: str) -> lsp.WorkspaceEdit:
-        """The edit that gives a page, or a folder of pages, another name."""
+    async def moves(self, page: WritablePage, new: str) -> lsp.WorkspaceEdit | None:
+        """The edit that gives a page another name; None while no file holds it."""
+        if page.slug not in page.wiki.pages:
+            return None
         folder = page.wiki.source.folder
         desk = WikiDesk(folder, self._private)
         try:
-            moves = await asyncio.to_thread(plan_moves, desk, old, new)
+            moves = await asyncio.to_thread(plan_moves, desk, page.path, new)
             texts = [self._relinked(folder, one.path, one.after) for one in moves.texts]
             for one in moves.files:
                 # an editor may change the links, and not make a folder for the file
@@ -300,7 +300,7 @@ def language_server(find: Find) -> LanguageServer:
             # it would change the links and leave the file
             raise JsonRpcInvalidParams("this editor renames no files: use wikisync mv")
         page = await ls.linked(params) or await ls.page(params.text_document.uri)
-        return await ls.moves(page, page.path, params.new_name) if page else None
+        return await ls.moves(page, params.new_name) if page else None
 
     @server.feature(
         lsp.WORKSPACE_WILL_RENAME_FILES,
@@ -320,8 +320,8 @@ def language_server(find: Find) -> LanguageServer:
         new = _file_of(file.new_uri)
         if page is None or not new.is_relative_to(folder):
             return None
-        edit = await ls.moves(page, page.path, new.relative_to(folder).as_posix())
-        changes = edit.document_changes or []
+        edit = await ls.moves(page, new.relative_to(folder).as_posix())
+        changes = (edit and edit.document_changes) or []
         texts = [one for one in changes if isinstance(one, lsp.TextDocumentEdit)]
         return lsp.WorkspaceEdit(document_changes=texts)
 
@@ -345,12 +345,13 @@ def _uri_of(file: Path) -> str:
 
 def _diagnostic(document: TextDocument, mark: Mark) -> lsp.Diagnostic:
     """A mark at its address in its line, or at the whole line."""
-    name, lines = mark.href.lstrip("#"), document.lines or [""]
+    lines = document.lines or [""]
+    shown = lines[: mark.line][-1] if mark.line else document.source
+    name = mark.href if mark.href in shown else mark.href.lstrip("#")
     found = (number for number, line in enumerate(lines) if name in line)
     # not all formats tell where a link stands
     number = min(mark.line - 1, len(lines) - 1) if mark.line else next(found, 0)
-    at = lines[number].find(name) if name else -1
-    part = (at, len(name)) if at >= 0 else ()
+    part = (at, len(name)) if name and (at := lines[number].find(name)) >= 0 else ()
     where = _range_in(document, number, *part)
     said = f"broken link {mark.href}: {mark.message}" if mark.href else mark.message
     kind = lsp.DiagnosticSeverity.Warning if mark.href else lsp.DiagnosticSeverity.Error

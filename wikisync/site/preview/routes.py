@@ -476,7 +476,7 @@ def _beginning_of(page: WritablePage, template: str) -> str:
     with suppress(UnicodeDecodeError):
         if content is not None:
             return content.decode("utf-8")
-    message = f"the template {template} cannot be read as UTF-8 text"
+    message = f"the template {template} is gone or is no UTF-8 text"
     raise errors.NotFound(message, hint="mend its file, or begin with an empty page")
 
 

@@ -417,7 +417,8 @@ class LiveSite:
 
     def marks(self, file: Path, text: str) -> tuple[Mark, ...]:
         """What is wrong in a text that the file of a page does not hold yet."""
-        if (page := self.page_in(file)) is None:
+        if (page := self.page_in(file)) is None or page.slug not in page.wiki.pages:
+            # its address may be another page's
             return ()
         drawn = self._drafted(self.address_of(page.wiki, page.path), text)
         return marks_of(*drawn, text) if drawn else ()
@@ -437,8 +438,7 @@ class LiveSite:
 
     def headings(self, page: WritablePage, href: str) -> Sequence[tuple[str, str]]:
         """The headings of the page that a link on a page leads to: ids and texts."""
-        path = self.target(page, href)
-        if not path:
+        if not (path := self.target(page, href)):
             return ()
         assert self._world is not None, "the page is one of it"
         world = self._read(self._world, path)
