@@ -14,16 +14,13 @@ from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Route
+    from playwright.async_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 CLIENT_BYTES = 10_085
 """Of the script that a page loads, and had before there was an editor."""
-LEFT_OUT = """() => [...document.querySelectorAll("main *")].filter(
-    (it) => getComputedStyle(it).contentVisibility === "auto").length"""
-"""How many elements the browser may leave out while they are not in view."""
 
 
 # Writing ---------------------------------------------------------------------------
@@ -41,45 +38,6 @@ async def test_the_page_follows_the_text_before_it_is_saved(
         await author.said("Saved.")
     text = (desk.root / "handbook" / "guide.md").read_text()
     assert text == f"{GUIDE}\n\nUnsaved **words**."
-
-
-async def test_of_a_big_page_what_is_typed_is_shown_first(
-    chromium: Browser, desk: Desk
-) -> None:
-    """All of it takes seconds; the blocks around the cursor are rendered alone."""
-    paragraphs = "\n\n".join(f"Paragraph {n} has some words." for n in range(4000))
-    (desk.root / "handbook" / "guide.md").write_text(f"# Guide\n\n{paragraphs}\n")
-
-    async def only_parts(route: Route) -> None:
-        wish = route.request.post_data_json
-        await (route.abort() if wish and wish["is_whole"] else route.continue_())
-
-    async with desk.previewing() as reader:
-        page = await chromium.new_page()
-        author = Author(page, reader.preview.url, desk.root / "handbook")
-        async with page.expect_response("**/-/preview/draft") as answered:
-            await author.edit()
-        await (await answered.value).finished()
-        await page.route("**/-/preview/draft", only_parts)
-        line = author.source.get_by_text("Paragraph 3 has", exact=False)
-        await line.first.click()
-        await page.keyboard.press("End")
-        await page.keyboard.type("!\n\nNew **words**.")
-        await author.shown("New words.")
-        texts = await page.locator("article p").all_inner_texts()
-        assert texts[3:6] == [
-            "Paragraph 3 has some words.!",
-            "New words.",
-            "Paragraph 4 has some words.",
-        ]
-        assert len(texts) == 4001
-        # the browser looks at each of them in each frame
-        assert await page.evaluate(LEFT_OUT) < 100
-        await author.button("Close the editor").click()
-        await author.button("Drop it").click()
-        await author.shown("Paragraph 3 has some words.")
-        assert await page.locator("article > p").count() == 4000
-        await page.close()
 
 
 async def test_a_page_that_nobody_edits_loads_no_editor(

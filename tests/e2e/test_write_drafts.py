@@ -218,8 +218,14 @@ async def test_a_conflict_of_the_sync_is_settled_in_the_page(
         await author.button("Use these texts").click()
         dialog = author.dialog("The conflict is not settled")
         text = dialog.get_by_role("textbox", name="Your text")
+        await text.press("Escape")
         assert await text.input_value() == "# Guide\nTheirs.\n"
         conflict.write_text(shown)
+        await author.page.route("**/-/preview/settle", lambda it: it.abort(), times=1)
+        await author.button("Try again").click()
+        unknown = author.dialog("The preview does not answer")
+        said = await unknown.locator("p").all_inner_texts()
+        assert said == ["the preview does not answer", "Your text, to copy:"]
         await author.button("Try again").click()
         await author.said("The conflict is settled")
     assert conflict.read_text() == "# Guide\nTheirs.\n"
@@ -322,42 +328,6 @@ async def test_a_duplicated_tab_has_a_draft_of_its_own(
         kept = await author.page.evaluate("Object.values(localStorage).join()")
         assert "One." in kept
         assert "Other." in kept
-
-
-async def test_a_text_that_the_browser_cannot_keep_is_not_left(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with (
-        desk.previewing() as reader,
-        unchecked_visit(chromium, reader.preview.url) as visit,
-    ):
-        author = Author(visit.page, reader.preview.url, desk.root / "handbook")
-        await author.edit()
-        await author.page.evaluate("""() => {
-            Storage.prototype.setItem = () => { throw new DOMException("full"); };
-        }""")
-        await author.type_at_end("\n\nNowhere yet.")
-        await author.said("This browser has no room to keep the text")
-        await author.button("Close the editor").click()
-        await author.button("Keep it in this browser").click()
-        await author.source.get_by_text("Nowhere yet.").wait_for()
-        await author.source.evaluate("""(it) => {
-            const clipboardData = new DataTransfer();
-            clipboardData.setData("text/plain", "a line\\n".repeat(160_000));
-            it.dispatchEvent(new ClipboardEvent("paste", { clipboardData }));
-        }""")
-        await author.save()
-        refused = "guide.md would have more than 1024 KiB; divide the page"
-        await author.said(f"Not saved: {refused}. This browser has no room")
-        await author.page.keyboard.press("Control+z")
-        async with author.page.expect_event("dialog") as asked:
-            await author.page.evaluate("setTimeout(() => location.assign('/'))")
-        question = await asked.value
-        assert question.type == "beforeunload"
-        await question.dismiss()
-        await author.save()
-        await author.said("Saved.")
-    assert "Nowhere yet." in (desk.root / "handbook" / "guide.md").read_text()
 
 
 async def test_one_who_types_without_a_rest_has_a_draft(

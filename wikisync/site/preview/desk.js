@@ -57,7 +57,7 @@ export class Desk {
 		let answer = await send();
 		// the preview was started again: its page has the secret of that run
 		if (answer?.status === 403 && (await this.renewRun(run))) answer = await send();
-		if (!answer) throw { where: "", message: "the preview does not answer", hint: "your text is kept in this browser; start the preview again" };
+		if (!answer) throw { where: "", isLost: true, message: "the preview does not answer", hint: "your text is kept in this browser; start the preview again" };
 		if (answer.status === 204) return null;
 		const said = await answer.json().catch(() => ({ message: `answer ${answer.status}` }));
 		if (!answer.ok) throw { where: "", hint: "", ...said };
@@ -204,11 +204,15 @@ export class Desk {
 		const text = await this.settled(parts, "here", "on the wiki");
 		if (text === null) return this.say("The conflict is kept; nothing was changed.");
 		for (;;) {
-			const { said, message, hint } = await this.ask("settle", { at, text, seen }).catch((refusal) => refusal);
+			const { said, message, hint, isLost } = await this.ask("settle", { at, text, seen }).catch((refusal) => refusal);
 			if (said) return this.say(`The conflict is settled; ${said}.`);
-			const inside = [message, hint, "Nothing was changed. Your text, to copy:"].filter(Boolean).map((textContent) => make("p", { textContent }));
-			const answer = await this.dialog("The conflict is not settled", [...inside, make("textarea", { value: text, readOnly: true, ariaLabel: "Your text" })], { again: "Try again" });
-			if (!answer) return this.say(`The conflict is kept: ${message}.`, true);
+			// it may be settled where only the answer is lost, and no browser keeps this text
+			const lines = isLost ? [message, "Your text, to copy:"] : [message, hint, "Nothing was changed. Your text, to copy:"];
+			const inside = lines.filter(Boolean).map((textContent) => make("p", { textContent }));
+			const kept = make("textarea", { value: text, readOnly: true, ariaLabel: "Your text" });
+			kept.dataset.typed = "1";
+			const answer = await this.dialog(isLost ? "The preview does not answer" : "The conflict is not settled", [...inside, kept], { again: "Try again" });
+			if (!answer) return this.say(isLost ? "The preview does not answer; it may have settled the conflict." : `The conflict is kept: ${message}.`, true);
 		}
 	}
 

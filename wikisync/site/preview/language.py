@@ -238,8 +238,7 @@ class Asked(LanguageServer):
             )
             if old.rstrip("\r\n") != new.rstrip("\r\n")
         ]
-        version = known.version if known is not None else None
-        name = lsp.OptionalVersionedTextDocumentIdentifier(uri, version)
+        name = lsp.OptionalVersionedTextDocumentIdentifier(uri, known and known.version)
         return lsp.TextDocumentEdit(name, edits)
 
 

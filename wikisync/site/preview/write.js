@@ -66,6 +66,7 @@ const PAGE_SHEET = `
 	html.wikisync-writing main :is(nav, aside, details:has(nav)) { display: none; }
 	html.wikisync-big main :is(article > *, wikisync-part) { content-visibility: auto; contain-intrinsic-height: auto 4em; }
 	html.wikisync-big main article > :is(h1, h2, h3, h4, h5, h6) { content-visibility: visible; }
+	.layout > main:not(:has(.contents)) wikisync-part > :is(form, p, ul, ol, dl, blockquote, .markdown-alert, .admonitionblock) { max-width: 46rem; }
 	wikisync-part { display: block; } wikisync-part:empty { display: none; }
 	@media (max-width: 50rem) { html.wikisync-writing main { inset: 3.4rem 0 0 0 !important; padding: 12px 16px 80px !important; z-index: 2147483643; } }
 `;
@@ -388,6 +389,9 @@ class Editor extends Desk {
 	group() {
 		const [blocks, end] = this.blocks();
 		if (!end || !document.documentElement.classList.contains("wikisync-big")) return;
+		// what stands in a line with other text keeps its place in it
+		const isInLine = (one) => (one.localName ? getComputedStyle(one).display.startsWith("inline") : one.nodeType === Node.TEXT_NODE && one.data.trim());
+		for (let one = end; one && !(one.nodeType === Node.COMMENT_NODE && one.data === "blocks"); one = one.previousSibling) if (isInLine(one)) return;
 		let part = null;
 		for (const block of blocks) {
 			if (/^h\d$/.test(block.localName)) part = null;
@@ -581,6 +585,7 @@ class Editor extends Desk {
 
 	// Saving -----------------------------------------------------------------------
 
+	// Whether it was refused.
 	async save() {
 		if (this.isSaving) return void (this.isAsked = true);
 		if (!this.isDirty) return;
@@ -592,7 +597,7 @@ class Editor extends Desk {
 		try {
 			const written = await this.ask("save", { text, base: this.base });
 			if (this.isClosed) return this.forgetSaved(written, text);
-			await this.wrote(written, text);
+			isRefused = await this.wrote(written, text);
 		} catch (refusal) {
 			isRefused = true;
 			const rest = this.keep() ? "" : ". This browser has no room for the text either: copy it before you leave the page";
@@ -603,12 +608,15 @@ class Editor extends Desk {
 		this.saveButton.disabled = !this.isDirty;
 		this.view.focus();
 		// it was saved again, with what was typed or not, before the answer came
-		if (this.isAsked && (isRefused || this.base === text)) await this.save();
-		if (!this.isBehind || this.isClosed) return;
-		this.isBehind = false;
-		await this.look();
+		if (this.isAsked && (isRefused || this.base === text)) isRefused = await this.save();
+		if (this.isBehind && !this.isClosed) {
+			this.isBehind = false;
+			await this.look();
+		}
+		return isRefused;
 	}
 
+	// Whether what was asked then was refused, and that told.
 	async wrote(written, text) {
 		if (written.outcome === "gone") return this.gone(text);
 		if (written.outcome === "clash") {
@@ -632,16 +640,12 @@ class Editor extends Desk {
 	async gone(text) {
 		const answer = await this.dialog("The file of this page is gone", [], { again: "Write it again", keep: "Keep the text in this browser" });
 		if (answer?.did !== "again") return this.say("Not saved: the file is gone; your text is kept in this browser.", true);
-		try {
-			// it may be back by now, also under another name
-			const written = await this.ask("save", { text, base: this.base });
-			if (written.outcome !== "gone") return await this.wrote(written, text);
-			await this.ask("create", { name: this.file, text });
-			this.base = text;
-			this.say("Saved as a new file.");
-		} catch (refusal) {
-			this.say(`Not saved: ${refusal.message}`, true);
-		}
+		// it may be back by now, also under another name
+		const written = await this.ask("save", { text, base: this.base });
+		if (written.outcome !== "gone") return this.wrote(written, text);
+		await this.ask("create", { name: this.file, text });
+		this.base = text;
+		this.say("Saved as a new file.");
 	}
 
 	// Another text in the editor, where only what differs is exchanged; says where.  One
@@ -667,8 +671,8 @@ class Editor extends Desk {
 		this.base = fileText;
 		// until the file holds it, it can be saved
 		this.changed();
-		if (this.isDirty) await this.save();
-		else this.say("The file's text is here; there is nothing to save.");
+		if (this.isDirty) return this.save();
+		this.say("The file's text is here; there is nothing to save.");
 	}
 
 	// Texts that no file holds ---------------------------------------------------------
