@@ -4,7 +4,7 @@ The kernel's lock ends with its process.  The marker ``.wikisync/folder-id``
 distinguishes a workspace from another one, and from an empty folder where a disk should
 be.  One that was copied or moved is adopted anew: its first cycle deletes nothing.  One
 that comes back is shared by two machines with its state.  Whether the folder of a wiki
-is the one that was synced before, the disk and the inode tell.
+is the one that was synced before, its disk, inode and birth tell.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
             hint = "wait until it finishes, or stop it"
             if WATCH in holder:
                 message = f"{holder.removeprefix(': ')} in {what}"
-                hint = "it syncs by itself; at once: touch .wikisync/ask; or stop it"
+                ask = private / layout.ASK_FILE
+                hint = f"it syncs by itself (at once: touch {ask}); else stop it"
             raise FolderError(message, hint=hint) from exc
         except OSError as exc:
             raise folder_error("lock", str(private), exc) from exc

@@ -358,7 +358,7 @@ class Watch:
                     continue
                 for wiki in self._wikis.values():
                     # a person knows better: what was refused is sent again, too
-                    self.opened.known(wiki.section).remember(refusals={})
+                    self.opened.known(wiki.section).forget_when_refused()
             except errors.StateError:
                 continue  # the cycles meet it, too, and say so
             before = now

@@ -79,7 +79,7 @@ def next_step(folder: str, held: Held) -> str:
             # what it said before is about the text, its name, or the token's rights
             return (
                 "fix the cause; wikisync retries when the file changes, on `wikisync"
-                " sync`, and every 15 minutes"
+                " sync` (or `touch .wikisync/ask` under watch), and every 15 minutes"
             )
         case HoldReason.LOOP:
             return "check the page on the wiki; wikisync retries in ten minutes"

@@ -432,6 +432,11 @@ class WikiRows:
         refusal = Refusal(local, message, at)
         self.remember(refusals={**self.memory.refusals, slug: refusal})
 
+    def forget_when_refused(self) -> None:
+        """Let all that was refused be tried again; that it was is known still."""
+        refusals = self.memory.refusals.items()
+        self.remember(refusals={slug: replace(one, at=0.0) for slug, one in refusals})
+
     def drop_refusal(self, slug: Slug) -> None:
         """Forget it: the page is another, or was taken."""
         refusals = self.memory.refusals
