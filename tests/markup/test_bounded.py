@@ -155,6 +155,15 @@ def test_page_that_eats_memory_is_shown_as_source_and_the_next_one_is_not(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_DATA")
+def test_very_long_tag_is_cut_within_the_memory_of_a_page() -> None:
+    source = f"++++\n<p{' b' * 495_000}>t</p>\n++++\n"
+    with closing(BoundedParser(seconds_max=60.0)) as parser:
+        parsed = parser.parse(Page(Slug("a"), Format.ASCIIDOC, source))
+    assert parsed.breach is None
+    assert "has more than 200 attributes" in parsed.problems[0].message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_DATA")
 def test_worker_that_has_held_much_memory_is_followed_by_another() -> None:
     ours = bytearray(200 << 20)  # what this process holds is not the worker's
     parser = BoundedParser(seconds_max=60.0, memory_bytes_max=160 << 20)

@@ -184,6 +184,13 @@ def test_both_engines_give_the_same_structure(name: str) -> None:
     assert differing <= set(KNOWN_PARITY)
 
 
+def test_last_signs_of_a_text_are_kept_apart() -> None:
+    """A link behind the last formula, and a formula behind the last bracket."""
+    html = to_html("$`a`$ [x](y)\n\n[x](y) $`a`$\n")
+    assert html.count('<a href="y">x</a>') == 2
+    assert html.count(">a</code>") == 2
+
+
 # -- work, not time ---------------------------------------------------------------
 
 HOSTILE = [

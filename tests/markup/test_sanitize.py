@@ -68,6 +68,11 @@ def test_classes_and_ids_of_other_formats_stay_in_them_only(html: str) -> None:
     assert "=" not in sanitize(html, Format.MARKDOWN)
 
 
+@pytest.mark.parametrize("tag", ["p", "div", "span"])
+def test_id_of_a_footnote_is_for_its_item_and_its_links(tag: str) -> None:
+    assert sanitize(f'<{tag} id="fn-1">x</{tag}>') == f"<{tag}>x</{tag}>"
+
+
 @pytest.mark.parametrize("page_format", [Format.ASCIIDOC, Format.ORG, Format.RDOC])
 def test_other_formats_cannot_choose_any_class_or_id(page_format: Format) -> None:
     html = '<div class="search-box evil" id="search">x</div>'

@@ -385,7 +385,7 @@ _QUOTED = json_decoder(str)
 _QUOTES = r""" "(?>(?:[^"\\]++|\\.)*)" | '(?>(?:[^']++|\'\')*)' """
 _KEY = re.compile(
     rf"""(?: (?P<quoted> {_QUOTES} ) \s*+ : | (?P<plain> [^\s"'\#\-&*!|>%@`{{}}\[\],?:]
-    (?>(?: [^:\#] | :(?!\s) | (?<!\s)\# )*) ) : ) \s++""",
+    (?>(?: [^:\#]++ | :(?!\s) | (?<!\s)\# )*) ) : ) \s++""",
     re.VERBOSE,
 )
 _RUN = frozenset({"javascript", "data", "vbscript", "blob", "file"})

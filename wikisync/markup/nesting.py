@@ -110,14 +110,13 @@ MARKUP = re.compile(
     rf"""
     <(?:
       (?P<end>/?)(?P<name>[A-Za-z][^\t\n\f\r\ />]*+)
-      (?>(?:
-        {SPACE}++ | /(?!>)
-        | [^\t\n\f\r\ />][^\t\n\f\r\ />=]*+
-          (?:{SPACE}*+={SPACE}*+
-            (?:"[^"]*+"|'[^']*+'|[^\t\n\f\r\ "'>][^\t\n\f\r\ >]*+|(?=>))
-          | (?!{SPACE}*+=)
-          )
-      )*)(?P<closed>/?)>
+      (?>(?:  # without a value many at once: each time round takes memory
+        [\t\n\f\r\ /]*+[^\t\n\f\r\ />](?>(?:[^=>]*[^\t\n\f\r\ />=])?)
+        (?:{SPACE}*+={SPACE}*+
+          (?:"[^"]*+"|'[^']*+'|[^\t\n\f\r\ "'>][^\t\n\f\r\ >]*+|(?=>))
+        | (?!{SPACE}*+=)
+        )
+      )*)[\t\n\f\r\ /]*?(?P<closed>/?)>
     | (?P<comment>!--)
     | [!?/][^>]*+>
     | (?P<broken>[A-Za-z!?/])
@@ -154,7 +153,7 @@ PLAIN_TAG = re.compile(
 """Both are spelt so plainly that every parser reads the same in them."""
 COMMENT_END = re.compile(r"--!?>")
 PLAIN_VOID = re.compile(
-    r"<(?i:br|hr|img|input|wbr)(?![^ \n/])(?>(?:[^<>\"']|\"[^<>\"]*+\"|'[^<>']*+')*)"
+    r"<(?i:br|hr|img|input|wbr)(?![^ \n/])(?>(?:[^<>\"']++|\"[^<>\"]*+\"|'[^<>']*+')*)"
 )
 """A void element without the slash at its end."""
 RAW_TEXT_END = {

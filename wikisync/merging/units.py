@@ -188,7 +188,7 @@ def _unwrapped(text: str) -> str:
 
 # -- lines -------------------------------------------------------------------------
 
-_CELL = re.compile(r"(?>(?:[^|\\]|\\.)*)(?:\||\\?\Z)", re.DOTALL)
+_CELL = re.compile(r"(?>(?:[^|\\]++|\\.)*)(?:\||\\?\Z)", re.DOTALL)
 _CONTAINER = re.compile(r"(?:\s*(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s)))*\s*")
 _BULLET = re.compile(r"\s*(?:[-*+•]+|\.{1,5})\s")
 _NUMBER = re.compile(r"\s*(?P<number>\d{1,9}|[A-Za-z])[.)]\s")

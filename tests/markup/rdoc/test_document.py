@@ -127,6 +127,7 @@ def test_block_comes_out_in_plain_shape(source: str, expected: str) -> None:
         ("word[page]", '<a href="page">word</a>'),
         ("{x}[doc/a.rdoc#y]", '<a href="doc/a.rdoc#y">x</a>'),
         ("{x}[rdoc-ref:doc/a.rdoc]", '<a href="doc/a.rdoc">x</a>'),
+        ("rdoc-ref:X[y]", '<a href="y">X</a>'),
         ("{http://a.b x}[page]", '<a href="page">a.b x</a>'),
         ("a[][page] b[][], c", '<a href="page">a[]</a> b[][], c'),
         ('"<tt>a[b]</tt> x<tt>c[d]</tt>', "“<code>a[b]</code> x<code>c[d]</code>"),

@@ -155,7 +155,7 @@ def render_math(tokens: Sequence[Token], idx: int) -> str:
 
 
 WIKILINK = re.compile(
-    r"\[\[((?>(?:[^\[\]|\\]|\\.)*))(?:\|((?>(?:[^\[\]|\\]|\\.)*)))?\]\]", re.DOTALL
+    r"\[\[((?>(?:[^\[\]|\\]++|\\.)*))(?:\|((?>(?:[^\[\]|\\]++|\\.)*)))?\]\]", re.DOTALL
 )
 ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
