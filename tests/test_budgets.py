@@ -8,12 +8,12 @@ from wikisync.sync.run.parts import CycleOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 
-PRODUCT_LINES = 91_583
+PRODUCT_LINES = 90_928
 """No change may go over this without taking as much away; the goal is 88,000.
 
 Dates, versions, books and the editor came in by 96,000; agents, imports, copies,
 buckets and the language server by 99,100; then 5,000 went, the fleet came in, and
-2,300 went.  What a feature needs is to be taken away elsewhere."""
+3,000 went.  What a feature needs is to be taken away elsewhere."""
 
 
 def test_the_product_stays_within_its_budget_of_lines() -> None:
