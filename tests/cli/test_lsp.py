@@ -323,7 +323,17 @@ async def test_a_second_folder_is_not_served_and_that_is_said(wiki: Path) -> Non
         assert len(await editor.marks("home.md", 1)) == 1
         async with asyncio.timeout(WAIT_S):
             said = await editor.said.get()
-    assert said == f"{other} is not served: open it in a window of its own"
+    assert said == f"{other} is not served: open {other} in a window of its own"
+
+
+async def test_a_folder_that_a_link_leads_to_is_named_by_its_own_path(
+    wiki: Path,
+) -> None:
+    link = wiki.with_name("link")
+    link.symlink_to(wiki)
+    async with editing(link, wiki) as editor, asyncio.timeout(WAIT_S):
+        said = await editor.said.get()
+    assert said == f"{link} is not served: open {wiki} in a window of its own"
     assert editor.said.empty()
 
 

@@ -270,7 +270,7 @@ async def test_second_process_is_refused_with_the_first_ones_name(
     with locked(cloned.root / ".wikisync", "it", is_watch=True):
         ran = await cloned.run("adopt")
     ask = cloned.root / ".wikisync" / "ask"
-    assert f"it syncs by itself (at once: touch {ask}); else stop it" in ran.err
+    assert f"to run this command, stop it; to sync now: touch {ask}" in ran.err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")

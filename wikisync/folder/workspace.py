@@ -84,7 +84,7 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
             if WATCH in holder:
                 message = f"{holder.removeprefix(': ')} in {what}"
                 ask = private / layout.ASK_FILE
-                hint = f"it syncs by itself (at once: touch {ask}); else stop it"
+                hint = f"to run this command, stop it; to sync now: touch {ask}"
             raise FolderError(message, hint=hint) from exc
         except OSError as exc:
             raise folder_error("lock", str(private), exc) from exc

@@ -331,7 +331,7 @@ def _not_served(folders: Iterable[Path], served: Iterable[Path]) -> Iterator[str
     """What to say of folders of the editor that hold no page of the site."""
     for one in folders:
         if not any(one.is_relative_to(of) or of.is_relative_to(one) for of in served):
-            yield f"{one} is not served: open it in a window of its own"
+            yield f"{one} is not served: open {one.resolve()} in a window of its own"
 
 
 def _file_of(uri: str) -> Path:
