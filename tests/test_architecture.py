@@ -266,6 +266,8 @@ PURE_BY_DESIGN = {
     "core.messages",
     "core.origin",
     "core.decoding",
+    "api.scan",
+    "api.trees",
     "contract.schema",
     "contract.routes",
     "contract.parameters",

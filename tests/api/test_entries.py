@@ -9,8 +9,8 @@ from tests.api.wire import Wire, http, json_answer
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
+from wikisync.api.known import Mark
 from wikisync.api.replica import WikiReplica
-from wikisync.api.scan import Mark
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Slug, Snapshot, WikiOwner
 from wikisync.errors import ProtocolViolation

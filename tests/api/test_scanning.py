@@ -12,8 +12,8 @@ from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.api.exchange import Answer, Request
+from wikisync.api.known import Mark
 from wikisync.api.replica import WikiReplica
-from wikisync.api.scan import Mark
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, Page, Slug, WikiOwner, digest_of

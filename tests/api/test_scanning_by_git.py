@@ -13,10 +13,10 @@ from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import git, scanning
 from wikisync.api.client import Client
 from wikisync.api.exchange import Answer, Request
+from wikisync.api.known import Mark, TreeCache
 from wikisync.api.replica import WikiReplica
-from wikisync.api.scan import Mark
 from wikisync.api.scanning import LISTED_S
-from wikisync.api.trees import PageChanges, TreeCache, objects_in
+from wikisync.api.trees import PageChanges, objects_in
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, Page, PageState, Slug, WikiOwner, digest_of
 from wikisync.errors import AuthenticationFailed, Unavailable

@@ -15,10 +15,10 @@ from wikisync.api import trees
 from wikisync.api import trees as packs
 from wikisync.api.client import Client
 from wikisync.api.git import WikiHistory
+from wikisync.api.known import TreeCache
 from wikisync.api.trees import (
     NotAPack,
     OddTree,
-    TreeCache,
     file_id,
     file_of,
     id_of,
@@ -28,6 +28,7 @@ from wikisync.api.trees import (
 )
 from wikisync.core.git_trees import TreeMissing
 from wikisync.core.model import Slug, WikiOwner
+from wikisync.core.system import private
 from wikisync.core.system.private import read_private_file
 
 Tree = Mapping[str, "str | Tree"]
@@ -242,6 +243,14 @@ def test_damaged_tree_is_not_believed(file: Path) -> None:
         TreeCache(file).load("1")
 
 
+def test_file_that_cannot_be_written_leaves_nothing_beside_it(file: Path) -> None:
+    file.mkdir(parents=True)
+    cache, made = TreeCache(file), Trees()
+    cache.take("1", made.add({"a.md": "1"}), made.held)
+    assert cache.load("1")
+    assert list(file.parent.iterdir()) == [file]
+
+
 def test_thread_waits_for_the_one_that_reads_the_file(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,7 +266,7 @@ def test_thread_waits_for_the_one_that_reads_the_file(
         assert has_second.wait(60)
         return read_private_file(path, bytes_max)
 
-    monkeypatch.setattr(trees, "read_private_file", read_slowly)
+    monkeypatch.setattr(private, "read_private_file", read_slowly)
     cache = TreeCache(file)
 
     def load_second() -> bytes | None:

@@ -26,9 +26,9 @@ from wikisync.api.budget import TransientFailure
 from wikisync.api.client import Client
 from wikisync.api.exchange import Answer, Purpose, Request
 from wikisync.api.git import ADVERTISEMENT
+from wikisync.api.known import TreeCache
 from wikisync.api.pool import Pool, failure_of
 from wikisync.api.replica import WikiReplica
-from wikisync.api.trees import TreeCache
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, WikiOwner
 from wikisync.errors import Unavailable

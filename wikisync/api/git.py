@@ -26,7 +26,8 @@ from wikisync import errors
 from wikisync.api.address import encode_path
 from wikisync.api.client import Client
 from wikisync.api.exchange import NOT_HANDED_OUT_HINT, NotHandedOut, Purpose, Request
-from wikisync.api.trees import NotAPack, Objects, TreeCache, objects_in
+from wikisync.api.known import TreeCache
+from wikisync.api.trees import NotAPack, Objects, objects_in
 from wikisync.api.wikis import Wiki
 from wikisync.core.contents import BEGINNING_BYTES, is_pointer, is_web_page
 from wikisync.core.git_trees import TreeMissing

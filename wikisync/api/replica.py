@@ -16,9 +16,9 @@ from pathlib import Path
 
 from wikisync import errors
 from wikisync.api.git import AttachmentSource, WikiHistory
-from wikisync.api.scan import KnownPages, known_format, require_whole, whole_page
+from wikisync.api.known import KnownPages, TreeCache
+from wikisync.api.scan import known_format, require_whole, whole_page
 from wikisync.api.scanning import READS_MAX, REQUEST_COST_BYTES, Scanning
-from wikisync.api.trees import TreeCache
 from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
 from wikisync.contract.schema import WikiPageRecord

@@ -18,12 +18,12 @@ from msgspec.structs import replace
 
 from wikisync import errors
 from wikisync.api.git import WikiHistory
-from wikisync.api.scan import UNREADABLE, KnownPages, Mark, Scan, whole_page
+from wikisync.api.known import KnownPages, Mark, TreeCache
+from wikisync.api.scan import UNREADABLE, Scan, whole_page
 from wikisync.api.trees import (
     NotAPack,
     OddTree,
     PageChanges,
-    TreeCache,
     file_id,
     file_of,
     other_files,

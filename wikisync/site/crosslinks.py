@@ -1,7 +1,7 @@
 """Links between the exported wikis, and how pages reach each other and loose files.
 
-``markup`` knows one wiki.  A full address of another wiki that is part of the
-site comes back from it as outside; here it becomes a page of that wiki, named by
+Pure.  ``markup`` knows one wiki.  A full address of another wiki that is part of
+the site comes back from it as outside; here it becomes a page of that wiki, named by
 a token, which nothing else can be mistaken for because a slug holds no NUL.
 """
 

@@ -1,7 +1,7 @@
 """The pages that no wiki has: landing page, lists, changes, report, search, not found.
 
-Each is a path, a template and a context; texts that are no HTML come ready, such as
-the Atom feeds of changes (RFC 4287).
+Pure.  Each is a path, a template and a context; texts that are no HTML come ready,
+such as the Atom feeds of changes (RFC 4287).
 """
 
 import re

@@ -12,7 +12,6 @@ includes is another text.
 from __future__ import annotations
 
 import hashlib
-import os
 import posixpath
 import threading
 import time
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from wikisync.core.model import AttachmentPath, Digest, Problem, Slug, digest_of
-from wikisync.core.system.private import make_private_folder, read_private_file
+from wikisync.core.system import private
 from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.site.sources import ScannedWiki
@@ -152,7 +151,7 @@ class Kroki:
         with self._lock:  # so that two pages with one diagram ask once
             self._used.add(name)
             try:
-                kept = read_private_file(self._folder / name, DRAWING_BYTES_MAX)
+                kept = private.read_private_file(self._folder / name, DRAWING_BYTES_MAX)
                 return kept.decode("utf-8")
             except (OSError, UnicodeDecodeError):
                 return self._ask(slug, kind, source, name)
@@ -206,10 +205,8 @@ class Kroki:
         if len(content) > DRAWING_BYTES_MAX or "<svg" not in svg:
             self._refuse(slug, kind, name, "the answer is no drawing, or too large")
             return None
-        make_private_folder(self._folder)
-        waiting = self._folder / f"{name}.part"
-        waiting.write_bytes(content)
-        os.replace(waiting, self._folder / name)  # noqa: PTH105 - said as what it is
+        private.make_private_folder(self._folder)
+        private.write_private_file(self._folder / name, content)
         return svg
 
     def _refuse(self, slug: Slug, kind: str, name: str, said: str) -> None:

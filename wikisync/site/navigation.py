@@ -1,7 +1,7 @@
 """What leads from a page of a wiki to the others: the tree, or a sidebar.
 
-A slug's folders are the tree; a page that is also a folder is one node.  No page
-ever gets the whole tree: only the open branch, and of long levels a window
+Pure.  A slug's folders are the tree; a page that is also a folder is one node.  No
+page ever gets the whole tree: only the open branch, and of long levels a window
 around the way, so that the cost of all pages together grows with their number
 and not with its square.
 

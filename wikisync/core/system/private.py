@@ -85,9 +85,14 @@ def write_private_file(path: Path, content: bytes) -> None:
     """
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, _NEW_FILE, FILE_MODE), "wb") as file:
-        file.write(content)
-    new.replace(path)
+    try:
+        with os.fdopen(os.open(new, _NEW_FILE, FILE_MODE), "wb") as file:
+            file.write(content)
+        new.replace(path)
+    except OSError:
+        with suppress(OSError):
+            new.unlink()
+        raise
 
 
 def private_opener(path: str, flags: int) -> int:

@@ -1,9 +1,9 @@
 """Formulas as MathML; one that no converter reads stays TeX, with the reason.
 
-math-core is asked first: it writes MathML Core, which every browser draws, and refuses
-what it does not know.  Then latex2mathml, which knows more commands, but gives those
-that it does not know as text.  Whatever they give is read again, and only names and
-attributes of MathML presentation are written.  A page's policy allows no style
+Pure.  math-core is asked first: it writes MathML Core, which every browser draws, and
+refuses what it does not know.  Then latex2mathml, which knows more commands, but gives
+those that it does not know as text.  Whatever they give is read again, and only names
+and attributes of MathML presentation are written.  A page's policy allows no style
 attributes, so what math-core says by styles is said by classes and ``mathcolor``.
 """
 
