@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from tests.support.archive import unpack
-from tests.support.browser import Visit, unchecked_visit, visiting
+from tests.support.browser import Visit, lose_first, unchecked_visit, visiting
 from tests.support.preview import Desk, StatesOfTest, files_of
 from wikisync.site.preview.server import PreviewOptions
 from wikisync.site.preview.states import PageStatus, SyncStatus
@@ -118,7 +118,7 @@ async def test_a_save_is_shown_though_one_answer_was_lost(
     monkeypatch.setattr("wikisync.site.preview.windows.WORD_S", 0.05)
     async with writing(chromium, desk) as visit:
         await visit.go("guide.html")
-        await visit.page.route("**/guide.html", lambda route: route.abort(), times=1)
+        await lose_first(visit.page, "**/guide.html")
         (desk.root / "handbook" / "guide.md").write_text("Words that came.\n")
         await wait_for_text(visit, "Words that came")
         visit.errors.clear()

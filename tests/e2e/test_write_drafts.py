@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.author import DRAFTS, GUIDE, Author, held, second_window, writing
-from tests.support.browser import unchecked_visit
+from tests.support.browser import lose_first, unchecked_visit
 from tests.support.preview import HASH, Desk
 from wikisync.core.model import REDIRECTS_PATH
 from wikisync.site.preview.server import PreviewOptions
@@ -221,7 +221,7 @@ async def test_a_conflict_of_the_sync_is_settled_in_the_page(
         await text.press("Escape")
         assert await text.input_value() == "# Guide\nTheirs.\n"
         conflict.write_text(shown)
-        await author.page.route("**/-/preview/settle", lambda it: it.abort(), times=1)
+        await lose_first(author.page, "**/-/preview/settle")
         await author.button("Try again").click()
         unknown = author.dialog("The preview does not answer")
         said = await unknown.locator("p").all_inner_texts()

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.author import GUIDE, Author
-from tests.support.browser import unchecked_visit
+from tests.support.browser import lose_first, unchecked_visit
 from tests.support.preview import Desk
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def test_the_reason_of_a_refused_save_stays_where_nothing_can_be_kept(
     file.write_text(GUIDE.replace("Middle words", "Theirs in the middle"))
     await author.save()
     await author.button("Keep mine").click()
-    await author.page.route("**/-/preview/save", lambda it: it.abort(), times=1)
+    await lose_first(author.page, "**/-/preview/save")
     await author.button("Use these texts").click()
     reason = "Not saved: the preview does not answer"
     await author.said(reason)
@@ -76,6 +76,6 @@ async def test_the_reason_of_a_refused_save_stays_where_nothing_can_be_kept(
     assert reason in await author.page.locator(".said").inner_text()
     file.unlink()
     await author.save()
-    await author.page.route("**/-/preview/create", lambda it: it.abort(), times=1)
+    await lose_first(author.page, "**/-/preview/create")
     await author.button("Write it again").click()
     await author.said(f"{reason}; ")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.author import DRAFTS, GUIDE, Author, held, second_window, writing
-from tests.support.browser import unchecked_visit
+from tests.support.browser import lose_first, unchecked_visit
 from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
 
@@ -235,7 +235,7 @@ OTHER_WIKI = ('"wiki":"', '"wiki":"x')
 
 async def refused(author: Author, button: str) -> None:
     """Press a button that makes a page, and the server does not."""
-    await author.page.route("**/-/preview/create", lambda route: route.abort(), times=1)
+    await lose_first(author.page, "**/-/preview/create")
     await (
         author.page.locator("dialog")
         .get_by_role("button", name=button, exact=True)

@@ -154,6 +154,25 @@ class Visit:
         await route.abort()
 
 
+async def lose_first(page: Page, pattern: str) -> None:
+    """Let the first request for this address get no answer.
+
+    A handler of ``times=1`` is removed after its request, and the browser's driver lets
+    all that is on its way go on by itself then: what the page asked for meanwhile would
+    be answered twice.
+    """
+    is_lost = False
+
+    async def lose(route: Route) -> None:
+        nonlocal is_lost
+        if is_lost:
+            return await route.fallback()
+        is_lost = True
+        return await route.abort()
+
+    await page.route(pattern, lose)
+
+
 @asynccontextmanager
 async def unchecked_visit(
     browser: Browser, base: str, **settings: Any

@@ -212,6 +212,8 @@ export function begin(page) {
 	let isElsewhere = false;
 
 	function moveTo(at) {
+		// a browser asks for the icon again where the address is another one
+		for (const icon of document.querySelectorAll("link[rel=icon]")) icon.href = icon.href;
 		history.replaceState(history.state, "", `/${at.split("/").map(encodeURIComponent).join("/")}`);
 		own.at = at;
 		// the first word of the new address is news, whatever it says
