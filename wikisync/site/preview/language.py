@@ -11,15 +11,16 @@ seen by the same watch.
 import asyncio
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import unquote
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
-from pygls.uris import from_fs_path, to_fs_path
+from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument
 
 from wikisync.core.messages import SilentProgress
@@ -29,7 +30,7 @@ from wikisync.errors import WikisyncError
 from wikisync.folder.safe_open import make_folder
 from wikisync.folder.watch import watch_folders
 from wikisync.markup.filters.text import emoji_names
-from wikisync.site.preview.moves import plan_moves
+from wikisync.site.preview.moves import Moves, Relinked, plan_links, plan_moves
 from wikisync.site.preview.site import LiveSite, Load, WritablePage, held_cache
 from wikisync.site.preview.world import Mark
 from wikisync.site.preview.writing import WikiDesk
@@ -47,6 +48,9 @@ _OPENS = re.compile(
 
 _OTHER_ENDS = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029]")
 
+_AtPlace = (
+    lsp.DefinitionParams | lsp.HoverParams | lsp.RenameParams | lsp.PrepareRenameParams
+)
 T = TypeVar("T")
 Find = Callable[[str | None], tuple[Load, Path, Path | None]]
 """What a folder shows, where to keep what the next run can use, and the workspace's own
@@ -63,6 +67,8 @@ class Asked(LanguageServer):
         self._ready = asyncio.Event()
         self._is_over = asyncio.Event()
         self._ended = asyncio.Event()
+        self._places: Mapping[Path, Path] = {}
+        """The editor's folders, which may be links, and where each is."""
 
     async def in_thread(self, act: Callable[..., T], *args: object) -> T:
         """Ask the site."""
@@ -75,15 +81,17 @@ class Asked(LanguageServer):
         """Read the names of all pages, and follow the folders until the end."""
         kept = contextlib.ExitStack()
         try:
-            folders = [_file_of(one.uri) for one in self.workspace.folders.values()]
-            root = self.workspace.root_path or next(map(str, folders), None)
+            opened = [one.uri for one in self.workspace.folders.values()]
+            root = self.workspace.root_path or next(map(to_fs_path, opened), None)
+            self._places = _places(filter(None, (root, *map(to_fs_path, opened))))
             load, cache, self._private = self._find(root)
             self._site = LiveSite(load, SilentProgress())
             store = await self.in_thread(kept.enter_context, held_cache(cache))
             self._site.use(store)
             await self._refresh(None)
             failure, served = self._site.failure, self._site.folders
-            for text in [str(failure)] if failure else _not_served(folders, served):
+            places = self._places.values()
+            for text in [str(failure)] if failure else _not_served(places, served):
                 shown = lsp.ShowMessageParams(lsp.MessageType.Error, text)
                 self.window_show_message(shown)
             async with asyncio.TaskGroup() as group:
@@ -109,8 +117,17 @@ class Asked(LanguageServer):
     async def _refresh(self, paths: frozenset[str] | None) -> None:
         await self.in_thread(self._site.refresh, paths)
         self._ready.set()
-        for uri in tuple(self.workspace.text_documents):
-            await self._show_marks(uri)
+        for document in tuple(self.workspace.text_documents.values()):
+            await self._show_marks(document.uri)
+
+    def file_of(self, uri: str) -> Path:
+        """The file of a document, by the name that the site has for it."""
+        return _inside(Path(to_fs_path(uri) or "/"), self._places.items())
+
+    def uri_of(self, file: Path) -> str:
+        """The name that the editor has for a file."""
+        places = [(real, place) for place, real in self._places.items()]
+        return _inside(file.absolute(), places).as_uri()
 
     # Diagnostics ----------------------------------------------------------------------
 
@@ -118,15 +135,17 @@ class Asked(LanguageServer):
         """Show what is wrong in a document, once for all keys typed quickly."""
         version = self.workspace.get_text_document(uri).version
         await asyncio.sleep(SETTLE_S)
-        known = self.workspace.text_documents.get(uri)
+        known = self.workspace.text_documents.get(unquote(uri))
         if known is not None and known.version == version:
             await self._ready.wait()
             await self._show_marks(uri)
 
     async def _show_marks(self, uri: str) -> None:
+        if self._is_over.is_set():
+            return  # the site is closed
         document = self.workspace.get_text_document(uri)
         text, version = document.source.replace("\r\n", "\n"), document.version
-        marks = await self.in_thread(self._site.marks, _file_of(uri), text)
+        marks = await self.in_thread(self._site.marks, self.file_of(uri), text)
         if document.version == version:
             found = [_diagnostic(document, mark) for mark in marks]
             shown = lsp.PublishDiagnosticsParams(uri, found, version)
@@ -137,11 +156,9 @@ class Asked(LanguageServer):
     async def page(self, uri: str) -> WritablePage | None:
         """The page in a document."""
         await self._ready.wait()
-        return await self.in_thread(self._site.page_in, _file_of(uri))
+        return await self.in_thread(self._site.page_in, self.file_of(uri))
 
-    async def linked(
-        self, params: lsp.DefinitionParams | lsp.HoverParams | lsp.RenameParams
-    ) -> WritablePage | None:
+    async def linked(self, params: _AtPlace) -> WritablePage | None:
         """The page behind the link at a place."""
         uri = params.text_document.uri
         page = await self.page(uri)
@@ -200,32 +217,41 @@ class Asked(LanguageServer):
 
     # Renames --------------------------------------------------------------------------
 
-    async def moves(self, page: WritablePage, new: str) -> lsp.WorkspaceEdit | None:
-        """The edit that gives a page another name; None while no file holds it."""
-        if page.slug not in page.wiki.pages:
-            return None
-        folder = page.wiki.source.folder
-        desk = WikiDesk(folder, self._private)
+    async def renamed(self, params: _AtPlace) -> WritablePage | None:
+        """The page behind the link at a place, or else that of the document."""
+        page = await self.linked(params) or await self.page(params.text_document.uri)
+        return page if page and page.slug in page.wiki.pages else None
+
+    async def folders(self) -> Sequence[Path]:
+        """Those of the wikis."""
+        await self._ready.wait()
+        return self._site.folders
+
+    async def edit(
+        self, folder: Path, plan: Callable[..., Moves], *names: object
+    ) -> lsp.WorkspaceEdit:
+        """What a plan does with the files of a wiki's folder."""
         try:
-            moves = await asyncio.to_thread(plan_moves, desk, page.path, new)
-            texts = [self._relinked(folder, one.path, one.after) for one in moves.texts]
+            desk = WikiDesk(folder, self._private)
+            moves = await asyncio.to_thread(plan, desk, *names)
+            texts = [self._relinked(folder, one) for one in moves.texts]
             for one in moves.files:
                 # an editor may change the links, and not make a folder for the file
                 make_folder((folder / one.target).parent)
         except (WikisyncError, OSError) as exc:
             raise JsonRpcInvalidParams(str(exc)) from exc
-        renames = [
-            lsp.RenameFile(_uri_of(folder / one.path), _uri_of(folder / one.target))
-            for one in moves.files
-        ]
+        both = [(folder / one.path, folder / one.target) for one in moves.files]
+        renames = [lsp.RenameFile(self.uri_of(a), self.uri_of(b)) for a, b in both]
         return lsp.WorkspaceEdit(document_changes=[*texts, *renames])
 
-    def _relinked(self, folder: Path, path: str, after: str) -> lsp.TextDocumentEdit:
+    def _relinked(self, folder: Path, one: Relinked) -> lsp.TextDocumentEdit:
         """Every changed line of a text; refused where the editor has another one."""
-        uri = _uri_of(folder / path)
-        known = self.workspace.text_documents.get(uri)
-        document = self.workspace.get_text_document(uri)
-        before = Path(folder / path).read_text("utf-8")
+        file, path = (folder / one.path).absolute(), one.path
+        opened = self.workspace.text_documents.values()
+        known = next((it for it in opened if self.file_of(it.uri) == file), None)
+        uri = known.uri if known else self.uri_of(file)
+        document = known or self.workspace.get_text_document(uri)
+        before = file.read_text("utf-8-sig")
         if known is not None and known.source.replace("\r\n", "\n") != before:
             raise JsonRpcInvalidParams(f"{path} is not saved: save it first")
         if _OTHER_ENDS.search(before):
@@ -234,7 +260,7 @@ class Asked(LanguageServer):
         edits = [
             lsp.TextEdit(_range_in(document, number), new.rstrip("\r\n"))
             for number, (old, new) in enumerate(
-                zip(document.lines, after.splitlines(keepends=True), strict=True)
+                zip(document.lines, one.after.splitlines(keepends=True), strict=True)
             )
             if old.rstrip("\r\n") != new.rstrip("\r\n")
         ]
@@ -248,7 +274,9 @@ def language_server(find: Find) -> LanguageServer:
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(ls: Asked, _params: lsp.InitializedParams) -> None:
-        await ls.run()
+        # an editor that is gone ends the loop, and nobody is left to hear of it
+        with contextlib.suppress(asyncio.CancelledError):
+            await ls.run()
 
     @server.feature(lsp.SHUTDOWN)
     async def shutdown(ls: Asked, _params: None) -> None:
@@ -280,7 +308,7 @@ def language_server(find: Find) -> LanguageServer:
         if page is None:
             return None
         start = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
-        return lsp.Location(_uri_of(page.wiki.source.folder / page.path), start)
+        return lsp.Location(ls.uri_of(page.wiki.source.folder / page.path), start)
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hover(ls: Asked, params: lsp.HoverParams) -> lsp.Hover | None:
@@ -298,8 +326,20 @@ def language_server(find: Find) -> LanguageServer:
         if lsp.ResourceOperationKind.Rename not in kinds:
             # it would change the links and leave the file
             raise JsonRpcInvalidParams("this editor renames no files: use wikisync mv")
-        page = await ls.linked(params) or await ls.page(params.text_document.uri)
-        return await ls.moves(page, params.new_name) if page else None
+        page = await ls.renamed(params)
+        if page is None:
+            return None
+        folder = page.wiki.source.folder
+        return await ls.edit(folder, plan_moves, page.path, params.new_name)
+
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def prepare(
+        ls: Asked, params: lsp.PrepareRenameParams
+    ) -> lsp.PrepareRenamePlaceholder | None:
+        """Offer the whole name, as editors know a word of it or another one."""
+        here = lsp.Range(params.position, params.position)
+        page = await ls.renamed(params)
+        return lsp.PrepareRenamePlaceholder(here, page.slug) if page else None
 
     @server.feature(
         lsp.WORKSPACE_WILL_RENAME_FILES,
@@ -309,20 +349,12 @@ def language_server(find: Find) -> LanguageServer:
     )
     async def will_rename(
         ls: Asked, params: lsp.RenameFilesParams
-    ) -> lsp.WorkspaceEdit | None:
-        """The links of a file that the editor itself renames."""
-        if len(params.files) != 1:
-            return None
-        (file,) = params.files
-        page = await ls.page(file.old_uri)
-        folder = page.wiki.source.folder.absolute() if page else Path()
-        new = _file_of(file.new_uri)
-        if page is None or not new.is_relative_to(folder):
-            return None
-        edit = await ls.moves(page, new.relative_to(folder).as_posix())
-        changes = (edit and edit.document_changes) or []
-        texts = [one for one in changes if isinstance(one, lsp.TextDocumentEdit)]
-        return lsp.WorkspaceEdit(document_changes=texts)
+    ) -> lsp.WorkspaceEdit:
+        """The links of files and folders that the editor itself renames."""
+        files = [(ls.file_of(a.old_uri), ls.file_of(a.new_uri)) for a in params.files]
+        edits = [await ls.edit(one, plan_links, files) for one in await ls.folders()]
+        changes = [change for edit in edits for change in edit.document_changes or ()]
+        return lsp.WorkspaceEdit(document_changes=changes)
 
     return server
 
@@ -331,15 +363,18 @@ def _not_served(folders: Iterable[Path], served: Iterable[Path]) -> Iterator[str
     """What to say of folders of the editor that hold no page of the site."""
     for one in folders:
         if not any(one.is_relative_to(of) or of.is_relative_to(one) for of in served):
-            yield f"{one} is not served: open {one.resolve()} in a window of its own"
+            yield f"{one} is not served: open it in a window of its own"
 
 
-def _file_of(uri: str) -> Path:
-    return Path(to_fs_path(uri) or "/")
+def _inside(file: Path, places: Iterable[tuple[Path, Path]]) -> Path:
+    """The file in the second of two folders, where it is in the first."""
+    found = [to / file.relative_to(at) for at, to in places if file.is_relative_to(at)]
+    return found[0] if found else file
 
 
-def _uri_of(file: Path) -> str:
-    return from_fs_path(str(file.absolute())) or ""
+def _places(folders: Iterable[str]) -> Mapping[Path, Path]:
+    """The folders by their names, and where each is."""
+    return {Path(one): Path(one).resolve() for one in folders}
 
 
 def _diagnostic(document: TextDocument, mark: Mark) -> lsp.Diagnostic:
@@ -362,9 +397,9 @@ def _range_in(
 ) -> lsp.Range:
     """A part of a line, or all of it without its end."""
     line = document.lines[number].rstrip("\r\n") if document.lines else ""
-    start = sum(map(len, document.lines[:number])) + at
-    ends = (start, start + (len(line) if length is None else length))
-    return lsp.Range(*map(document.client_position_at_offset, ends))
+    ends = (at, len(line) if length is None else at + length)
+    units = [document.position_codec.client_num_units(line[:end]) for end in ends]
+    return lsp.Range(*(lsp.Position(number, unit) for unit in units))
 
 
 def _hrefs_at(document: TextDocument, position: lsp.Position) -> Iterator[str]:

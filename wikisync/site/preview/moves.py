@@ -13,7 +13,8 @@ import os
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -29,7 +30,7 @@ from wikisync.core.model import (
 )
 from wikisync.errors import FolderError, SiteError, UsageError
 from wikisync.folder.naming import attachment_path, parse_path
-from wikisync.folder.scan import read_patterns, scan_pages
+from wikisync.folder.scan import ScannedFolder, read_patterns, scan_pages
 from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.markup.retarget import moved_links
 from wikisync.site.model import SourcePage
@@ -92,8 +93,7 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
         UsageError: there is no such page, or the new name is taken or none.
         FolderError: the folder cannot be read.
     """
-    patterns, _ = read_patterns(desk.root)
-    scanned = scan_pages(desk.root, patterns)
+    scanned = _scanned(desk)
     files = {one.slug: PagePath(one.path) for one in scanned.pages}
     old, new = old.strip("/"), new.strip("/")
     done = _renamed_already(files, old, new)
@@ -111,6 +111,41 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
     }
     if taken or len(targets) < len(names):
         raise UsageError(f"{min(taken or targets)} exists already", hint=_OTHER)
+    moves = _with_links(desk, scanned, names, earlier)
+    if done and not moves.texts and not moves.left:
+        raise _no_page(old)
+    return replace(moves, files=moved)
+
+
+def plan_links(desk: WikiDesk, renames: Iterable[tuple[Path, Path]]) -> Moves:
+    """What it means that another program renames these files and folders, and no more.
+
+    Raises:
+        FolderError: the folder cannot be read.
+    """
+    root, scanned = desk.root.absolute(), _scanned(desk)
+    names: dict[Slug, Slug] = {}
+    for page in scanned.pages:
+        for old, new in renames:
+            if (file := root / page.path).is_relative_to(old):
+                target = os.path.relpath(new / file.relative_to(old), root)
+                if found := parse_path(target):
+                    names[page.slug] = found[0]
+    return _with_links(desk, scanned, names, {}) if names else Moves((), (), {})
+
+
+def _scanned(desk: WikiDesk) -> ScannedFolder:
+    return scan_pages(desk.root, read_patterns(desk.root)[0])
+
+
+def _with_links(
+    desk: WikiDesk,
+    scanned: ScannedFolder,
+    names: Mapping[Slug, Slug],
+    earlier: Mapping[Slug, Slug],
+) -> Moves:
+    """Every text whose links lead to the new names, and no file."""
+    files = {one.slug: PagePath(one.path) for one in scanned.pages}
     slugs = {earlier.get(slug, slug) for slug in files}
     before = LinkIndex(slugs, scanned.attachments)
     after = LinkIndex((names.get(slug, slug) for slug in slugs), scanned.attachments)
@@ -145,9 +180,7 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
             texts.append(Relinked(path, page.format, source, text, count))
         if changed.left:
             left[path] = changed.left
-    if done and not texts and not left:
-        raise _no_page(old)
-    return Moves(moved, tuple(texts), left)
+    return Moves((), tuple(texts), left)
 
 
 def make_moves(desk: WikiDesk, moves: Moves) -> list[PagePath]:
