@@ -62,7 +62,7 @@ async def test_of_a_big_page_what_is_typed_is_shown_first(
         await page.evaluate("document.querySelector('wikisync-part > p').remove()")
         await page.keyboard.type(" Again.")
         await author.shown("New words. Again.")
-        assert drafts[-1]["html"]
+        assert any(draft["html"] for draft in drafts)
         assert await page.evaluate(LEFT_OUT) < 100
         assert await page.locator("wikisync-part > p").count() == 4001
         assert await page.locator("wikisync-part :is(h1, h2)").count() == 0
