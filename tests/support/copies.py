@@ -9,9 +9,11 @@ For rules that need no disk and no service; ``pair`` is the same on real parts::
 """
 
 from tests.support.memory import MemoryReplica
-from wikisync.core.model import Digest, Page, Slug, WikiOwner
+from wikisync.core.model import Digest, Format, Page, Slug, WikiOwner, digest_of
 from wikisync.errors import Unavailable
 from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.ledger import Agreed
+from wikisync.sync.decide.plan import BasePage
 from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.replica import GONE_THERE, LocalReplica
 from wikisync.sync.run.cycle import run_cycle
@@ -150,3 +152,9 @@ async def rested(state: State, pages: dict[str, str]) -> Copies:
     copies = Copies(state, pages)
     await copies.rest()
     return copies
+
+
+def agreed(slug: str, text: str = "text") -> Agreed:
+    """A page that both sides have with this text."""
+    page = BasePage(Slug(slug), Format.MARKDOWN, digest_of(text), digest_of(text))
+    return Agreed.of(page, text)

@@ -1,17 +1,12 @@
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from wikisync.core.model import (
-    AttachmentPath,
-    Digest,
-    Format,
-    Slug,
-    WikiOwner,
-    digest_of,
-)
+from tests.support.copies import OWNER, agreed
+from wikisync.core.model import AttachmentPath, Digest, Format, Slug, digest_of
 from wikisync.errors import StateError
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide import ledger
@@ -23,18 +18,13 @@ OTHER = AttachmentPath("uploads/" + "fedcba9876543210" * 2 + "/o.png")
 PICTURE = AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/p.png")
 
 
-def agreed(slug: str, text: str = "text") -> ledger.Agreed:
-    page = BasePage(Slug(slug), Format.MARKDOWN, digest_of(text), digest_of(text))
-    return ledger.Agreed.of(page, text)
-
-
 def texts(known: WikiState) -> dict[Slug, str | None]:
     return {slug: known.text(slug) for slug in known.base()}
 
 
 def reopened(path: Path) -> dict[Slug, BasePage]:
     with State.open(path) as state:
-        return dict(state.wiki(WikiOwner("project", "docs/handbook")).base())
+        return dict(state.wiki(OWNER).base())
 
 
 def test_identities_and_size_are_remembered(known: WikiState, path: Path) -> None:
@@ -45,27 +35,31 @@ def test_identities_and_size_are_remembered(known: WikiState, path: Path) -> Non
     assert reopened(path) == {A: page}
 
 
-def test_renamed_page_keeps_its_text(known: WikiState, path: Path) -> None:
-    known.record([agreed("a", "A")])
+@pytest.mark.parametrize(
+    ("slugs", "renamed", "after"),
+    [
+        pytest.param("a", {A: B}, {B: "a"}, id="a page keeps its text"),
+        pytest.param("ab", {A: B, B: A}, {A: "b", B: "a"}, id="two may swap names"),
+        pytest.param(
+            *("abc", {A: B, B: C, C: A}, {A: "c", B: "a", C: "b"}),
+            id="names may go round",
+        ),
+        pytest.param("ab", {A: B}, {B: "a"}, id="onto a record, in whose place it is"),
+        pytest.param("b", {A: B}, {B: "b"}, id="an unknown page, in nobody's place"),
+    ],
+)
+def test_renamed(
+    known: WikiState,
+    path: Path,
+    slugs: str,
+    renamed: Mapping[Slug, Slug],
+    after: Mapping[Slug, str],
+) -> None:
+    known.record(agreed(slug, slug) for slug in slugs)
     assert known.base()
-    known.record(renamed={A: B})
-    assert texts(known) == {B: "A"}
-    assert known.base()[B].slug == B
-    assert reopened(path) == known.base()
-
-
-def test_pages_may_swap_names(known: WikiState, path: Path) -> None:
-    known.record([agreed("a", "A"), agreed("b", "B")])
-    assert known.base()
-    known.record(renamed={A: B, B: A})
-    assert texts(known) == {A: "B", B: "A"}
-    assert reopened(path) == known.base()
-
-
-def test_names_may_go_round(known: WikiState, path: Path) -> None:
-    known.record([agreed("a", "A"), agreed("b", "B"), agreed("c", "C")])
-    known.record(renamed={A: B, B: C, C: A})
-    assert texts(known) == {A: "C", B: "A", C: "B"}
+    known.record(renamed=renamed)
+    assert texts(known) == after
+    assert all(page.slug == slug for slug, page in known.base().items())
     assert reopened(path) == known.base()
 
 
@@ -74,23 +68,6 @@ def test_rename_comes_before_drop_and_write(known: WikiState) -> None:
     assert known.base()
     known.record([agreed("a", "new")], dropped=[C], renamed={A: C})
     assert texts(known) == {A: "new", B: "B"}
-
-
-def test_rename_onto_a_record_takes_its_place(known: WikiState, path: Path) -> None:
-    known.record([agreed("a", "A"), agreed("b", "B")])
-    assert known.base()
-    known.record(renamed={A: B})
-    assert texts(known) == {B: "A"}
-    assert reopened(path) == known.base()
-
-
-def test_rename_of_an_unknown_page_takes_nobodys_place(
-    known: WikiState, path: Path
-) -> None:
-    known.record([agreed("b", "B")])
-    known.record(renamed={A: B})
-    assert texts(known) == {B: "B"}
-    assert reopened(path) == known.base()
 
 
 def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
@@ -120,6 +97,7 @@ def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None
     known.note_edits({A: ledger.RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(dropped=[A])
     assert not known.base()
+    assert known.text(A) is None
     assert not known.times_sent(A, digest_of("sent"), 3.0)
     assert not known.memory.refusals
     assert known.memory.edits.get(A) is None
@@ -142,7 +120,7 @@ def test_what_another_process_wrote_is_read_anew_by_the_next_cycle(
     assert known.base()
     assert not known.aliases()
     with State.open(path, is_held=False) as other:
-        command = other.wiki(WikiOwner("project", "docs/handbook"))
+        command = other.wiki(OWNER)
         command.refresh([replace(command.base()[A], local_identity="another file")])
         command.record_alias(Slug("A a"), A)
     with known.cycle():
@@ -150,34 +128,24 @@ def test_what_another_process_wrote_is_read_anew_by_the_next_cycle(
         assert known.aliases() == {"A a": A}
 
 
-def undone_batch(known: WikiState) -> None:
-    with known.together():
-        known.record([agreed("b")], dropped=[A])
-        assert set(known.base()) == {B}
-        raise RuntimeError
-
-
-def test_base_is_right_after_a_batch_was_undone(known: WikiState) -> None:
-    known.record([agreed("a")])
-    assert known.base()
-    with pytest.raises(RuntimeError):
-        undone_batch(known)
-    assert set(known.base()) == {A}
-
-
-def undone_files(known: WikiState) -> None:
+def undone(known: WikiState) -> None:
     with known.together():
         another = ledger.FetchedFile(PICTURE, digest_of("another"), None)
+        known.record([agreed("b")], dropped=[A])
         known.record_attachments([another])
+        assert set(known.base()) == {B}
         assert known.attachments() == {PICTURE: another}
         raise StateError("the disk is full")
 
 
-def test_attachments_are_right_after_a_batch_was_undone(known: WikiState) -> None:
+def test_what_was_read_is_right_after_a_batch_was_undone(known: WikiState) -> None:
+    known.record([agreed("a")])
     picture = ledger.FetchedFile(PICTURE, digest_of("picture"), None)
     known.record_attachments([picture])
+    assert known.base()
     with suppress(StateError):
-        undone_files(known)
+        undone(known)
+    assert set(known.base()) == {A}
     assert known.attachments() == {PICTURE: picture}
 
 

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.core.model import Format, Slug, WikiOwner, digest_of
+from tests.support.copies import OWNER, agreed
+from wikisync.core.model import Format, Slug, digest_of
 from wikisync.errors import StateDamaged
 from wikisync.sync.base.state import State
 from wikisync.sync.decide import ledger
 from wikisync.sync.decide.ledger import Capabilities
-from wikisync.sync.decide.plan import BasePage
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision, Member
-
-OWNER = WikiOwner("project", "docs/handbook")
-SERVICE = "https://gitlab.example.com"
 
 DAMAGE = {
     "a text": "UPDATE page_text SET text = x'00ff'",
@@ -43,8 +40,7 @@ def lived_in(path: Path) -> None:
     home = Slug("home")
     with State.open(path) as state:
         wiki, digest = state.wiki(OWNER), digest_of("text")
-        base = BasePage(home, Format.ORG, digest, digest)
-        wiki.record([ledger.Agreed.of(base, "text")])
+        wiki.record([agreed("home")])
         wiki.begin(ledger.Intent(ledger.WriteKind.REPLACE, home, text="new"))
         wiki.remember_replaced(home, "old", "new", 1.0)
         wiki.record_conflict_file(

@@ -6,28 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.core.model import Format, Slug, WikiOwner, digest_of
+from tests.support.copies import OWNER, agreed
+from wikisync.core.model import Slug
 from wikisync.errors import StateDamaged
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.ledger import Agreed
-from wikisync.sync.decide.plan import BasePage
-
-OWNER = WikiOwner("project", "docs/handbook")
 
 KILLED_EVERYWHERE = """
 import os, shutil, signal, sys
 from itertools import count
 from pathlib import Path
-from wikisync.core.model import Format, Slug, WikiOwner, digest_of
-from wikisync.sync.decide.ledger import Agreed, Intent, WriteKind
-from wikisync.sync.decide.plan import BasePage
+from tests.support.copies import OWNER, agreed
 from wikisync.sync.base.state import State
-
-def agreed(slug, text):
-    digest = digest_of(text)
-    page = BasePage(Slug(slug), Format.ORG, digest, digest)
-    return Agreed.of(page, text)
+from wikisync.sync.decide.ledger import Intent, WriteKind
 
 def carry_out(path, left):
     def count_down(statement):
@@ -36,8 +27,8 @@ def carry_out(path, left):
         if left < 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    wiki = State.open(path).wiki(WikiOwner("project", "docs/handbook"))
-    number = wiki.begin(Intent(WriteKind.REPLACE, Slug("a"), text="new"))
+    wiki = State.open(path).wiki(OWNER)
+    number = wiki.begin(Intent(WriteKind.REPLACE, "a", text="new"))
     wiki._database._connection.set_trace_callback(count_down)
     with wiki.together():
         wiki.record([agreed("a", "new")], dropped=["gone"], renamed={"old": "b"})
@@ -56,11 +47,6 @@ for number in count():
 """
 """Carries one batch out, killed before its first, second, third ... statement, each
 time on a copy of the file; ends when it was carried out whole."""
-
-
-def agreed(slug: str, text: str) -> Agreed:
-    page = BasePage(Slug(slug), Format.ORG, digest_of(text), digest_of(text))
-    return Agreed.of(page, text)
 
 
 def seen(path: Path) -> tuple[dict[Slug, str | None], int, int]:

@@ -2,20 +2,15 @@
 
 import pytest
 
-from wikisync.core.model import Digest, Format, Slug, WikiOwner, digest_of
+from tests.support.copies import OWNER, agreed
+from wikisync.core.model import Digest, Format, Slug, digest_of
 from wikisync.sync.base import history
 from wikisync.sync.base.history import Step
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide import ledger
-from wikisync.sync.decide.plan import BasePage
 
 HOME, OTHER = Slug("home"), Slug("other")
 NOW = 1_800_000_000.0
-
-
-def agreed(slug: Slug, text: str) -> ledger.Agreed:
-    digest = digest_of(text)
-    return ledger.Agreed.of(BasePage(slug, Format.MARKDOWN, digest, digest), text)
 
 
 def test_replaced_texts_come_newest_first(known: WikiState) -> None:
@@ -159,6 +154,6 @@ def test_a_folder_that_begins_anew_keeps_its_texts_and_no_sync(
     known.record([agreed(HOME, "one")])
     known.begin_sync(NOW)
     known.record([agreed(HOME, "two")], is_step=True)
-    anew = state.begin_anew(WikiOwner("project", "docs/handbook"))
+    anew = state.begin_anew(OWNER)
     assert anew.last_sync() is None
     assert [one.replaced for one in anew.replaced(HOME, is_of_wiki=True)] == ["one"]

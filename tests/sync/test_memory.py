@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.core.model import Format, Slug, WikiOwner, digest_of
+from tests.support.copies import OWNER, agreed
+from wikisync.core.model import Format, Slug, digest_of
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide import ledger
-from wikisync.sync.decide.ledger import Agreed, Health, Refusal, Side, Sighting
-from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.decide.ledger import Health, Side, Sighting
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision, Member
 
-OWNER = WikiOwner("project", "docs/handbook")
 HOME, OTHER = Slug("home"), Slug("other")
 NOW = 1_800_000_000.0
 
@@ -27,11 +26,6 @@ def elsewhere(known: WikiState, path: Path) -> Iterator[WikiState]:
         found = state.wiki(OWNER)
         assert found.number == known.number
         yield found
-
-
-def agreed(slug: Slug) -> Agreed:
-    page = BasePage(slug, Format.MARKDOWN, digest_of("text"), digest_of("text"))
-    return Agreed.of(page, "text")
 
 
 def test_change_is_durable_at_once(known: WikiState, elsewhere: WikiState) -> None:
@@ -90,14 +84,6 @@ def test_record_makes_what_was_held_back_durable_with_the_pages(
     with pytest.raises(KeyboardInterrupt):
         cycle()
     assert elsewhere.memory.remote_again == {HOME}
-
-
-def test_refusal_follows_its_page_and_ends_with_it(known: WikiState) -> None:
-    known.record([agreed(HOME), agreed(OTHER)])
-    refusal = Refusal(digest_of("text"), "too long", 1.0)
-    known.remember(refusals={HOME: refusal, OTHER: refusal})
-    known.record(dropped=[OTHER], renamed={HOME: Slug("start")})
-    assert known.memory.refusals == {"start": refusal}
 
 
 def test_none_is_another_value_than_the_one_of_a_new_wiki(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.copies import OWNER, agreed
 from wikisync.core import model
 from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.base import agreements
@@ -13,32 +14,27 @@ from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import Agreed, FetchedFile
 from wikisync.sync.decide.plan import BasePage
 
-OWNER = model.WikiOwner("project", "docs/handbook")
-HOME = model.Slug("home")
+HOME, OTHER = model.Slug("home"), model.Slug("other")
 FOLDER = "uploads/" + "0123456789abcdef" * 2
 PICTURE = model.AttachmentPath(f"{FOLDER}/p.png")
-OTHER = model.AttachmentPath(f"{FOLDER}/q.png")
 
 
-def agreed(slug: str, text: str, *, remote: str = "") -> Agreed:
-    local, other = model.digest_of(text), model.digest_of(remote or text)
-    page = BasePage(model.Slug(slug), model.Format.ORG, local, other)
-    return Agreed.of(page, text)
-
-
-def test_page_is_remembered_with_both_digests_and_its_text(known: WikiState) -> None:
-    one = agreed("home", "text\r\n", remote="text\n")
-    known.record([one])
-    assert known.base() == {HOME: one.page}
-    assert known.text(HOME) == "text\r\n"
-    assert known.remote_pages() == {
-        HOME: model.PageState(HOME, model.Format.ORG, model.digest_of("text\n"))
-    }
+def test_page_is_remembered_with_both_digests_and_its_text(path: Path) -> None:
+    here, there = "half \ud83d\r\n", "half \ud83d\n"
+    digests = model.digest_of(here), model.digest_of(there)
+    page = BasePage(HOME, model.Format.ORG, *digests)
+    with State.open(path) as state:
+        state.wiki(OWNER).record([Agreed.of(page, here)])
+    with State.open(path) as state:
+        known = state.wiki(OWNER)
+        assert known.base() == {HOME: page}
+        assert known.text(HOME) == here
+        shown = model.PageState(HOME, model.Format.ORG, digests[1])
+        assert known.remote_pages() == {HOME: shown}
 
 
 def test_states_of_the_wiki_follow_each_change(known: WikiState) -> None:
     """Those of pages that did not change are handed on."""
-    other = model.Slug("other")
 
     def is_of_the_base() -> bool:
         shown = {slug: page.remote_state for slug, page in known.base().items()}
@@ -54,8 +50,8 @@ def test_states_of_the_wiki_follow_each_change(known: WikiState) -> None:
     before = known.remote_pages()
     known.record([agreed("home", "aa")])
     assert is_of_the_base()
-    assert known.remote_pages()[other] is before[other]
-    known.record(renamed={HOME: other, other: HOME})
+    assert known.remote_pages()[OTHER] is before[OTHER]
+    known.record(renamed={HOME: OTHER, OTHER: HOME})
     assert is_of_the_base()
     known.record([agreed("other", "bb")], dropped=[HOME])
     assert is_of_the_base()
@@ -64,33 +60,6 @@ def test_states_of_the_wiki_follow_each_change(known: WikiState) -> None:
         record_in_vain()
     assert known.remote_pages() == before
     assert is_of_the_base()
-
-
-def test_state_survives_closing(path: Path) -> None:
-    with State.open(path) as first:
-        first.wiki(OWNER).record([agreed("home", "text")])
-    with State.open(path) as second:
-        assert second.wiki(OWNER).text(HOME) == "text"
-
-
-def test_text_that_is_not_unicode_is_remembered_too(known: WikiState) -> None:
-    known.record([agreed("home", "half \ud83d")])
-    assert known.text(HOME) == "half \ud83d"
-
-
-def test_dropped_page_is_forgotten(known: WikiState) -> None:
-    known.record([agreed("home", "a"), agreed("other", "b")])
-    known.record(dropped=[HOME])
-    assert set(known.base()) == {"other"}
-    assert known.text(HOME) is None
-
-
-def test_batch_is_recorded_whole_or_not_at_all(known: WikiState) -> None:
-    known.record([agreed("home", "old")])
-    broken = Agreed(agreed("x", "x").page, None, "")  # type: ignore[arg-type]
-    with pytest.raises(StateError):
-        known.record([agreed("home", "new"), broken])
-    assert known.text(HOME) == "old"
 
 
 def test_wikis_of_one_workspace_do_not_mix(state: State) -> None:
@@ -110,10 +79,11 @@ def test_mentions_are_those_of_the_pages_there_are(known: WikiState) -> None:
 
 def test_attachments_are_remembered(known: WikiState) -> None:
     changed = model.LooseFile(PICTURE, model.Digest("b" * 64), 7)
-    gone = FetchedFile(OTHER, model.Digest("a" * 64), None)
+    another = model.AttachmentPath(f"{FOLDER}/q.png")
+    gone = FetchedFile(another, model.Digest("a" * 64), None)
     picture = FetchedFile(PICTURE, model.Digest("a" * 64), changed)
     known.record_attachments([picture, gone])
-    assert known.attachments() == {PICTURE: picture, OTHER: gone}
+    assert known.attachments() == {PICTURE: picture, another: gone}
 
 
 def test_mark_of_the_wiki_holds_but_for_pages_that_the_base_has_otherwise(
