@@ -92,6 +92,17 @@ class MemoryReplica:
 
         self.before = before
 
+    def before_once(self, entry: str, act: Callable[[], None]) -> None:
+        """Let something happen right before an operation, the first time."""
+        others = self.before
+
+        async def before(begun: str) -> None:
+            if begun == entry:
+                self.before = others
+                act()
+
+        self.before = before
+
     def put(
         self, slug: str, text: str, page_format: model.Format = model.Format.MARKDOWN
     ) -> None:

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.copies import Copies
-from tests.support.pair import paired
+from tests.support.pair import Pair, paired
 from tests.support.quirks import Quirk
 from wikisync.core.model import Format, Page, Slug
 from wikisync.merging.conflict import MARKER
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
-from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN
 from wikisync.sync.views import AliasedFolder
 
 FILE, PAGE = Slug("My Page"), Slug("My-Page")
@@ -29,16 +28,15 @@ async def copies(state: State) -> Copies:
     return copies
 
 
-async def test_the_file_stays_as_its_writer_named_it(tmp_path: Path) -> None:
-    async with paired(tmp_path) as pair:
-        path = pair.save("My Page", "one\n")
-        await pair.rest()
-        assert path.read_text() == "one\n"
-        assert set(await pair.wiki_texts()) == {"My-Page"}
-        pair.restart()
-        await pair.edit("My-Page", "edited there\n")
-        await pair.rest()
-        assert path.read_text() == "edited there\n"
+async def test_the_file_stays_as_its_writer_named_it(pair: Pair) -> None:
+    path = pair.save("My Page", "one\n")
+    await pair.rest()
+    assert path.read_text() == "one\n"
+    assert set(await pair.wiki_texts()) == {"My-Page"}
+    pair.restart()
+    await pair.edit("My-Page", "edited there\n")
+    await pair.rest()
+    assert path.read_text() == "edited there\n"
 
 
 async def test_edits_go_both_ways_under_either_name(copies: Copies) -> None:
@@ -81,22 +79,19 @@ async def test_a_file_by_the_pages_own_name_is_reported_and_never_sent(
     }
 
 
-async def test_two_new_files_of_one_page_never_overwrite_each_other(
-    tmp_path: Path,
-) -> None:
-    async with paired(tmp_path) as pair:
-        pair.save("k l", "first\n")
-        pair.save("k-l", "second\n")
-        await pair.rest()
-        pair.restart()
-        result = await pair.rest()
-        assert [problem.code for problem in result.problems] == ["duplicate-page"]
-        assert result.held == ()
-        assert await pair.wiki_texts() == {"k-l": "first\n"}
-        assert pair.texts() == {"k l": "first\n", "k-l": "second\n"}
-        (pair.folder / "k-l.md").rename(pair.folder / "k-m.md")
-        assert (await pair.rest()).problems == ()
-        assert await pair.wiki_texts() == {"k-l": "first\n", "k-m": "second\n"}
+async def test_two_new_files_of_one_page_never_overwrite_each_other(pair: Pair) -> None:
+    pair.save("k l", "first\n")
+    pair.save("k-l", "second\n")
+    await pair.rest()
+    pair.restart()
+    result = await pair.rest()
+    assert [problem.code for problem in result.problems] == ["duplicate-page"]
+    assert result.held == ()
+    assert await pair.wiki_texts() == {"k-l": "first\n"}
+    assert pair.texts() == {"k l": "first\n", "k-l": "second\n"}
+    (pair.folder / "k-l.md").rename(pair.folder / "k-m.md")
+    assert (await pair.rest()).problems == ()
+    assert await pair.wiki_texts() == {"k-l": "first\n", "k-m": "second\n"}
 
 
 async def test_a_second_file_that_cannot_be_read_does_not_stop_the_page(
@@ -107,17 +102,6 @@ async def test_a_second_file_that_cannot_be_read_does_not_stop_the_page(
     copies.here.put(FILE, "edited\n")
     await copies.rest()
     assert copies.there.texts()[PAGE] == "edited\n"
-
-
-async def test_a_second_file_that_is_ignored_is_no_problem(tmp_path: Path) -> None:
-    async with paired(tmp_path) as pair:
-        pair.save("k l", "first\n")
-        pair.save("k-l", "second\n")
-        (pair.folder / ".wikisyncignore").write_text("k-l.md\n")
-        await pair.rest()
-        pair.save("k l", "edited\n")
-        assert (await pair.rest()).problems == ()
-        assert await pair.wiki_texts() == {"k-l": "edited\n"}
 
 
 async def test_the_first_file_removed_makes_the_second_the_page(copies: Copies) -> None:
@@ -165,34 +149,6 @@ async def test_pages_of_a_renamed_folder_behind_a_link_are_not_deleted(
         assert pair.texts() == OTHERS | {"My Team/rules": "edited\n"}
 
 
-async def test_pages_of_a_renamed_folder_whose_disk_is_away_are_not_deleted(
-    tmp_path: Path,
-) -> None:
-    async with paired(tmp_path, OTHERS) as pair:
-        names = [f"My Team/{number}" for number in range(EMPTIED_PAGES_MIN)]
-        for name in names:
-            pair.save(name, f"{name}\n")
-        await pair.rest()
-        for name in names:
-            (pair.folder / f"{name}.md").rename(tmp_path / f"{name[-1]}.md")
-        await pair.rest()
-        assert len(await pair.wiki_texts()) == len(OTHERS) + len(names)
-        for name in names:
-            (tmp_path / f"{name[-1]}.md").rename(pair.folder / f"{name}.md")
-        await pair.rest()
-        assert pair.known.aliases().keys() == set(names)
-
-
-async def test_a_new_page_by_the_name_of_the_file_gets_that_file(
-    copies: Copies,
-) -> None:
-    copies.there.renames = {}
-    copies.there.put(FILE, "a page of its own\n")
-    await copies.rest()
-    texts = {"other": "other\n", PAGE: "one\n", FILE: "a page of its own\n"}
-    assert copies.here.texts() == copies.there.texts() == texts
-
-
 async def test_a_page_that_comes_back_alone_gets_the_file_of_its_name(
     copies: Copies,
 ) -> None:
@@ -215,13 +171,6 @@ async def test_a_page_renamed_to_the_name_of_the_file_gets_that_file(
     assert copies.here.texts() == copies.there.texts() == texts
 
 
-async def test_the_name_is_forgotten_with_the_file(copies: Copies) -> None:
-    copies.here.remove(FILE)
-    await copies.rest()
-    assert copies.known.aliases() == {}
-    assert PAGE not in copies.there.pages
-
-
 async def test_a_rename_on_the_wiki_gives_the_file_that_name(copies: Copies) -> None:
     copies.there.identities = {PAGE: "7"}
     await copies.rest()
@@ -232,35 +181,20 @@ async def test_a_rename_on_the_wiki_gives_the_file_that_name(copies: Copies) -> 
     assert copies.texts() == {"start": "one\n", "other": "other\n"}
 
 
-async def test_a_rename_on_the_wiki_to_the_name_of_the_file_is_done(
-    tmp_path: Path,
-) -> None:
-    async with paired(tmp_path) as pair:
-        path = pair.save("My Page", "one\n")
-        await pair.rest()
-        await pair.erase("My-Page")
-        await pair.edit("My Page", "one\n")
-        assert (await pair.rest()).is_quiet
-        assert path.read_text() == "one\n"
-        assert pair.known.aliases() == {}
-        assert set(pair.known.base()) == {"My Page"}
-
-
 async def test_an_edit_goes_out_after_a_rename_to_the_name_of_the_file(
-    tmp_path: Path,
+    pair: Pair,
 ) -> None:
     """The service takes the chance to name the page as it names new ones."""
-    async with paired(tmp_path) as pair:
-        path = pair.save("My Page", "one\n")
-        await pair.rest()
-        await pair.erase("My-Page")
-        await pair.edit("My Page", "one\n")
-        pair.save("My Page", "edited here\n")
-        result = await pair.rest()
-        assert result.is_quiet
-        assert not result.has_more
-        assert path.read_text() == "edited here\n"
-        assert await pair.wiki_texts() == {"My-Page": "edited here\n"}
+    path = pair.save("My Page", "one\n")
+    await pair.rest()
+    await pair.erase("My-Page")
+    await pair.edit("My Page", "one\n")
+    pair.save("My Page", "edited here\n")
+    result = await pair.rest()
+    assert result.is_quiet
+    assert not result.has_more
+    assert path.read_text() == "edited here\n"
+    assert await pair.wiki_texts() == {"My-Page": "edited here\n"}
 
 
 async def test_a_save_while_the_name_is_taken_over_is_decided_anew(
@@ -270,18 +204,13 @@ async def test_a_save_while_the_name_is_taken_over_is_decided_anew(
     await copies.rest()
     copies.there.put(FILE, copies.there.pages.pop(PAGE).content)
     copies.there.identities = {FILE: "7"}
-
-    async def before(entry: str) -> None:
-        if entry == f"read {FILE}":
-            copies.here.before = copies.there.before
-            copies.here.put(FILE, "saved meanwhile\n")
-
-    copies.here.before = before
+    saved = "saved meanwhile\n"
+    copies.here.before_once(f"read {FILE}", lambda: copies.here.put(FILE, saved))
     assert (await copies.cycle()).has_more
     assert copies.known.aliases() == {FILE: PAGE}
     copies.there.renames = {}
     await copies.rest()
-    assert copies.texts() == {FILE: "saved meanwhile\n", "other": "other\n"}
+    assert copies.texts() == {FILE: saved, "other": "other\n"}
 
 
 async def test_a_held_page_has_its_conflict_file_beside_the_file(
@@ -294,22 +223,19 @@ async def test_a_held_page_has_its_conflict_file_beside_the_file(
     assert set(copies.here.conflicts) == {FILE}
 
 
-async def test_a_folder_of_pages_in_the_place_of_the_file_is_told(
-    tmp_path: Path,
-) -> None:
-    async with paired(tmp_path) as pair:
-        pair.save("My Page", "one\n")
-        await pair.rest()
-        pair.remove("My Page")
-        pair.save("My Page.md/below", "below\n")
-        pair.save("Other.md/below", "below\n")
-        result = await pair.rest()
-        (problem,) = result.problems
-        assert str(problem) == (
-            "My Page: My Page.md is a folder with the name of the page's file; the"
-            " page is skipped"
-        )
-        assert (await pair.wiki_texts())["My-Page"] == "one\n"
+async def test_a_folder_of_pages_in_the_place_of_the_file_is_told(pair: Pair) -> None:
+    pair.save("My Page", "one\n")
+    await pair.rest()
+    pair.remove("My Page")
+    pair.save("My Page.md/below", "below\n")
+    pair.save("Other.md/below", "below\n")
+    result = await pair.rest()
+    (problem,) = result.problems
+    assert str(problem) == (
+        "My Page: My Page.md is a folder with the name of the page's file; the"
+        " page is skipped"
+    )
+    assert (await pair.wiki_texts())["My-Page"] == "one\n"
 
 
 RULES = "one\n\ntwo\n"

@@ -24,17 +24,13 @@ async def copies(state: State) -> Copies:
 
 
 async def test_a_save_after_the_scan_is_not_overwritten(copies: Copies) -> None:
-    async def before(entry: str) -> None:
-        if entry == "write home":
-            copies.here.before = copies.there.before
-            copies.here.put("home", "zero, here\n" + TEXT)
-
-    copies.here.before = before
+    saved = "zero, here\n" + TEXT
+    copies.here.before_once("write home", lambda: copies.here.put("home", saved))
     first = await copies.cycle()
     assert first.has_more
     assert not first.problems
     await copies.rest()
-    assert copies.texts()["home"] == "zero, here\n" + TEXT + "there\n"
+    assert copies.texts()["home"] == f"{saved}there\n"
 
 
 async def test_what_was_not_replaced_is_no_old_text(copies: Copies) -> None:
@@ -65,29 +61,6 @@ def full_disk() -> FolderError:
     return full
 
 
-async def test_a_full_disk_ends_the_cycle(copies: Copies) -> None:
-    copies.here.fail("write home", full_disk())
-    with pytest.raises(FolderError, match="disk is full"):
-        await copies.cycle()
-    copies.here.before = copies.there.before
-    await copies.rest()
-    assert copies.texts()["home"] == TEXT + "there\n"
-
-
-async def test_a_removed_page_that_was_edited_meanwhile_stays(state: State) -> None:
-    copies = await rested(state, PAGES)
-    copies.there.remove("home")
-
-    async def before(entry: str) -> None:
-        if entry == "delete home":
-            copies.here.before = copies.there.before
-            copies.here.put("home", "saved at the last moment\n")
-
-    copies.here.before = before
-    await copies.rest()
-    assert copies.texts()["home"] == "saved at the last moment\n"
-
-
 async def test_a_full_disk_ends_the_cycle_before_a_page_is_removed(
     state: State,
 ) -> None:
@@ -109,13 +82,11 @@ async def test_a_page_that_is_gone_before_it_is_removed_is_no_problem(
     copies = await rested(state, PAGES)
     copies.there.remove("home")
 
-    async def before(entry: str) -> None:
-        if entry == "delete home":
-            copies.here.before = copies.there.before
-            copies.here.remove("home")
-            raise NotFound("home is gone")
+    def remove() -> None:
+        copies.here.remove("home")
+        raise NotFound("home is gone")
 
-    copies.here.before = before
+    copies.here.before_once("delete home", remove)
     await copies.rest()
     assert set(copies.texts()) == {"other", "third"}
 

@@ -17,7 +17,6 @@ HOME = Slug("home")
 PULL = CycleOptions(direction=Direction.PULL)
 PUSH = CycleOptions(direction=Direction.PUSH)
 OTHER = CycleOptions(pages=frozenset({Slug("other")}))
-LESS = pytest.mark.parametrize("less", [PULL, PUSH, OTHER], ids=["pull", "push", "one"])
 
 PICTURED = "A ![plan](plan.png) of it.\n"
 BASE, MINE, THEIRS = "one\ntwo\n", "one\ntwo, mine\n", "one\ntwo, theirs\n"
@@ -46,33 +45,6 @@ async def test_a_page_edited_on_the_wiki_is_not_sent_for_its_picture(
     assert (await pictured.wiki_texts())["home"] == "written on the wiki\n"
 
 
-async def test_a_held_page_is_not_sent_for_its_picture(pictured: Pair) -> None:
-    pictured.save("home", PICTURED.replace("of it", "of mine"))
-    await pictured.edit("home", "written on the wiki\n")
-    await pictured.rest()
-    await pictured.cycle(PUSH)
-    assert (await pictured.wiki_texts())["home"] == "written on the wiki\n"
-
-
-@pytest.mark.parametrize("less", [PULL, OTHER])
-async def test_a_page_is_sent_for_its_picture_where_that_was_asked_for(
-    pictured: Pair, less: CycleOptions
-) -> None:
-    before = (await pictured.wiki_texts())["home"]
-    await pictured.cycle(less)
-    assert (await pictured.wiki_texts())["home"] == before
-    await pictured.cycle(PUSH)
-    assert (await pictured.wiki_texts())["home"] != before
-
-
-async def test_a_picture_may_change_as_often_as_it_likes(pictured: Pair) -> None:
-    """Its page is sent with the same text each time, which is no loop."""
-    for number in range(6):
-        (pictured.folder / "plan.png").write_bytes(b"again %d" % number)
-        result = await pictured.cycle()
-        assert (result.pushed, result.held) == (1, ())
-
-
 # -- held pages --------------------------------------------------------------------
 
 
@@ -90,21 +62,6 @@ async def held(tmp_path: Path) -> AsyncIterator[Pair]:
         yield pair
 
 
-@LESS
-async def test_a_begun_settlement_stays(held: Pair, less: CycleOptions) -> None:
-    await held.rest(less)
-    assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
-    assert Slug("home") in held.known.conflict_files()
-
-
-@pytest.mark.parametrize("less", [PULL, PUSH])
-async def test_a_held_page_is_told_whichever_way_is_asked_for(
-    held: Pair, less: CycleOptions
-) -> None:
-    result = await held.rest(less)
-    assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
-
-
 async def test_a_page_superseded_by_an_edit_keeps_its_conflict_file(
     held: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,17 +76,6 @@ async def test_a_page_superseded_by_an_edit_keeps_its_conflict_file(
     monkeypatch.setattr(held.local, "snapshot", edited_after_the_scan)
     await held.cycle()
     assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
-
-
-@pytest.mark.parametrize("less", [PUSH, OTHER])
-async def test_a_settled_page_waits_until_it_is_asked_for(
-    held: Pair, less: CycleOptions
-) -> None:
-    held.save("home.conflict.md", "settled\n")
-    await held.rest(less)
-    assert held.texts()["home"] == MINE
-    await held.rest()
-    assert held.texts()["home"] == (await held.wiki_texts())["home"] == "settled\n"
 
 
 @pytest.mark.parametrize("less", [PUSH, OTHER])
@@ -189,12 +135,6 @@ async def test_a_no_is_not_forgotten_nor_carried_out(
     assert len(copies.here.pages) == 30
     result = await copies.cycle()
     assert (len(copies.here.pages), result.batches) == (40, ())
-
-
-async def test_what_a_safety_stop_holds_is_told_whichever_way_is_asked_for(
-    copies: Copies,
-) -> None:
-    assert [len(one.members) for one in (await copies.cycle(PULL)).batches] == [10]
 
 
 async def test_what_a_safety_stop_holds_is_told_of_the_pages_asked_for(
@@ -295,16 +235,6 @@ async def test_a_rename_that_the_service_refuses_keeps_all_below(renamed: Pair) 
     (renamed.folder / f"{long}.md").rename(renamed.folder / "q.md")
     (renamed.folder / long).rename(renamed.folder / "q")
     await assert_all_renamed(renamed)
-
-
-async def test_files_below_stay_where_the_service_refuses_a_rename(
-    renamed: Pair,
-) -> None:
-    (renamed.folder / "q").rename(renamed.folder / "p")
-    (renamed.folder / "q.md").rename(renamed.folder / f"{'q' * 250}.md")
-    await renamed.cycle()
-    assert {"p/a", "p/b/c"} < renamed.texts().keys()
-    assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}
 
 
 # -- attachments -------------------------------------------------------------------

@@ -57,16 +57,6 @@ async def test_spelling_that_the_wiki_has_is_fetched_and_all_is_well(
     assert asked(copies) == requests
 
 
-async def test_mentions_that_share_a_spelling_are_each_scanned_for(
-    state: State,
-) -> None:
-    text = f"{H}/a,b.png {H}/a,c.png {H}/p.png,x {H}/p.png,y"
-    copies = copies_of(state, text, "a,b.png", "a,c.png", "p.png")
-    assert (await copies.cycle()).problems == ()
-    assert copies.here.files == copies.there.files
-    assert asked(copies).count("p.png") == 1
-
-
 async def test_name_in_code_is_told_once_and_every_cycle_is_a_good_one(
     state: State,
 ) -> None:
@@ -91,23 +81,13 @@ async def test_what_was_told_is_still_scanned_for(state: State) -> None:
     assert copies.here.files == copies.there.files
 
 
-async def test_mention_without_any_file_is_one_problem(state: State) -> None:
-    copies = copies_of(state, f"<<{H}/p.png,x>> <<{H}/p.png,y>>")
-    (absent,) = (await copies.cycle()).absent
-    assert absent.subject == f"{H}/p.png"
-
-
 async def test_spelling_that_could_not_be_asked_for_is_the_one_told(
     state: State,
 ) -> None:
     """The other one is not on the wiki, which says nothing of this one."""
-
-    async def fail(entry: str) -> None:
-        if entry.endswith("p.png,x"):
-            raise Unavailable("the service does not answer")
-
     copies = copies_of(state, f"<<{H}/p.png,x>>")
-    copies.there.before = fail
+    no_answer = Unavailable("the service does not answer")
+    copies.there.fail(f"read_attachment {H}/p.png,x", no_answer)
     first = await copies.cycle()
     assert [one.subject for one in first.problems] == [f"{H}/p.png,x"]
     assert first.problems == (await copies.cycle()).problems
@@ -115,13 +95,10 @@ async def test_spelling_that_could_not_be_asked_for_is_the_one_told(
 
 async def test_file_that_cannot_be_had_is_told_every_time(state: State) -> None:
     """The wiki may have it: without it, no cycle is a good one."""
-
-    async def keep(entry: str) -> None:
-        if entry.startswith("read_attachment"):
-            raise NotFound("it is kept") from NotFound("no repository")
-
     copies = copies_of(state, f"![p]({H}/p.png)", "p.png")
-    copies.there.before = keep
+    kept = NotFound("it is kept")
+    kept.__cause__ = NotFound("no repository")
+    copies.there.fail("read_attachment", kept)
     first = await copies.cycle()
     assert first.problems == (await copies.cycle()).problems != ()
     assert copies.known.memory.health.last_good_at is None
@@ -130,14 +107,13 @@ async def test_file_that_cannot_be_had_is_told_every_time(state: State) -> None:
 async def test_file_that_somebody_saves_meanwhile_is_not_written_over(
     state: State,
 ) -> None:
-    async def save(entry: str) -> None:
-        if entry.startswith("read_attachment"):
-            copies.here.files[path("p.png")] = b"mine"
-
     copies = copies_of(state, f"![p]({H}/p.png)", "p.png")
-    copies.there.before = save
+    mine = {path("p.png"): b"mine"}
+    copies.there.before_once(
+        f"read_attachment {H}/p.png", lambda: copies.here.files.update(mine)
+    )
     assert (await copies.cycle()).problems == ()
-    assert copies.here.files == {path("p.png"): b"mine"}
+    assert copies.here.files == mine
 
 
 async def test_what_the_wiki_has_is_on_record_before_the_file_is_there(

@@ -33,16 +33,6 @@ async def copies(state: State) -> Copies:
     return await rested(state, PAGES)
 
 
-async def test_line_ends_on_one_side_and_an_edit_on_the_other_is_a_pull(
-    copies: Copies,
-) -> None:
-    copies.here.put("home", "one\r\ntwo\r\n")
-    copies.there.put("home", "one\ntwo\nthree\n")
-    result = await copies.cycle()
-    assert (result.pulled, result.merged) == (1, 0)
-    assert copies.here.texts()["home"] == "one\r\ntwo\r\nthree\r\n"
-
-
 async def test_a_dry_run_takes_line_ends_as_known_and_notes_nothing(
     copies: Copies,
 ) -> None:
@@ -61,13 +51,6 @@ async def test_a_file_saved_by_a_rename_is_known_by_its_new_identity(
     copies.rename_here("home", "start")
     await copies.rest()
     assert copies.there.changes == ["move home start"]
-
-
-async def test_adopting_brings_back_what_one_side_lacks(copies: Copies) -> None:
-    copies.here.remove("home")
-    copies.there.remove("other")
-    await copies.cycle(CycleOptions(folder=FolderMatch.ADOPTED))
-    assert copies.texts() == PAGES
 
 
 async def test_adopting_carries_the_edits_of_pages_that_both_sides_have(
@@ -112,23 +95,6 @@ async def test_pages_only_here_are_left_where_nobody_asked_for_them(
     assert copies.there.changes == []
 
 
-async def test_only_line_breaks_that_are_missing_make_no_loop(copies: Copies) -> None:
-    copies.there.put("home", "one\ntwo")
-    await copies.rest()
-    copies.here.put("home", "one\ntwo\nthree\n")
-    await copies.rest()
-    assert copies.there.changes == ["write home"]
-
-
-async def test_a_twin_by_case_is_held_and_told(copies: Copies) -> None:
-    copies.here.put("Home", "another\n")
-    result = await copies.rest()
-    assert [(one.slug, one.reason) for one in result.held] == [
-        (Slug("Home"), plan.HoldReason.CASE_TWIN)
-    ]
-    assert copies.there.texts() == PAGES
-
-
 # -- pages whose attachments changed here ---------------------------------------------
 
 
@@ -158,12 +124,6 @@ async def planned(copies: Copies) -> tuple[plan.Action, ...]:
 async def test_a_page_in_sync_is_sent_for_its_attachment(copies: Copies) -> None:
     text = digest_of(PAGES["home"])
     assert await planned(copies) == (plan.Push(HOME, Format.MARKDOWN, text, text),)
-
-
-async def test_an_edit_on_the_wiki_comes_before_the_attachment(copies: Copies) -> None:
-    copies.there.put("home", "edited there\n")
-    old, new = digest_of(PAGES["home"]), digest_of("edited there\n")
-    assert await planned(copies) == (plan.Pull(HOME, Format.MARKDOWN, old, new),)
 
 
 async def test_a_page_with_another_format_is_sent_once_for_both(copies: Copies) -> None:

@@ -10,9 +10,6 @@ from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from wikisync.core.model import LooseFile, Slug, Snapshot
 from wikisync.folder.replica import LooseFiles
-from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.decide.plan import Push
-from wikisync.sync.run.parts import CycleOptions
 from wikisync.workspace.status import missing_attachments
 
 H = "uploads/" + "0123456789abcdef" * 2
@@ -51,18 +48,6 @@ async def test_a_changed_attachment_is_uploaded_and_its_page_follows(
     assert len(sent) == 1
 
 
-async def test_the_file_here_stays_as_it_was_saved(pair: Pair) -> None:
-    """Also under a new process, which knows of it by the state alone."""
-    sent = count_uploads(pair)
-    put(pair, PICTURE, BLUE)
-    await pair.rest()
-    path = await upload_of(pair)
-    pair.restart()
-    await pair.rest()
-    assert (await upload_of(pair), len(sent)) == (path, 1)
-    assert (pair.folder / PICTURE).read_bytes() == BLUE
-
-
 async def test_every_page_that_shows_it_follows(pair: Pair) -> None:
     sent = count_uploads(pair)
     pair.save("guide/first", f"![p](../{PICTURE})\n")
@@ -77,17 +62,6 @@ async def test_every_page_that_shows_it_follows(pair: Pair) -> None:
     assert await there(pair, "code") == f"`{PICTURE}`\n"
     assert pair.texts()["guide/first"] == f"![p](../{PICTURE})\n"
     assert len(sent) == 1
-
-
-async def test_it_is_sent_again_for_every_change(pair: Pair) -> None:
-    put(pair, PICTURE, BLUE)
-    await pair.rest()
-    first = await upload_of(pair)
-    put(pair, PICTURE, GREEN)
-    await pair.rest()
-    files = await pair.service.files(OWNER)
-    assert await upload_of(pair) != first
-    assert files[await upload_of(pair)] == GREEN
 
 
 async def test_two_of_one_name_are_told_apart(pair: Pair) -> None:
@@ -129,25 +103,6 @@ async def test_a_changed_attachment_that_is_removed_here_comes_back_changed(
     await pair.rest()
     assert (pair.folder / PICTURE).read_bytes() == BLUE
     assert await there(pair) == before
-
-
-async def test_an_attachment_as_it_was_fetched_is_not_sent(pair: Pair) -> None:
-    sent = count_uploads(pair)
-    put(pair, PICTURE, RED)
-    pair.save("home", f"{LINK}\nedited\n")
-    await pair.rest()
-    assert await there(pair) == f"{LINK}\nedited\n"
-    assert not sent
-
-
-async def test_edits_on_the_wiki_keep_the_link_to_the_change(pair: Pair) -> None:
-    put(pair, PICTURE, BLUE)
-    await pair.rest()
-    text = await there(pair)
-    await pair.edit("home", f"{text}\nedited there\n")
-    await pair.rest()
-    assert pair.texts()["home"] == f"{LINK}\nedited there\n"
-    assert await there(pair) == f"{text}\nedited there\n"
 
 
 async def test_a_page_that_comes_from_the_wiki_later_shows_the_change(
@@ -210,15 +165,6 @@ async def test_a_page_that_cannot_be_read_hides_no_change_and_stops_no_cycle(
     assert pair.texts()["home"] == LINK
 
 
-async def test_a_text_edited_on_the_wiki_comes_beside_a_change_here(pair: Pair) -> None:
-    put(pair, PICTURE, BLUE)
-    await pair.edit("home", f"{LINK}\nedited there\n")
-    result = await pair.rest()
-    assert not result.held
-    assert pair.texts()["home"] == f"{LINK}\nedited there\n"
-    assert await upload_of(pair) != PICTURE
-
-
 async def test_an_attachment_of_which_the_wiki_makes_no_use_is_no_change(
     pair: Pair,
 ) -> None:
@@ -234,16 +180,6 @@ async def test_an_attachment_of_which_the_wiki_makes_no_use_is_no_change(
     assert pair.texts()["home"] == "\n![red](red.png)\n"
 
 
-async def test_a_change_that_a_narrowed_sync_left_is_sent_by_the_next_one(
-    pair: Pair,
-) -> None:
-    put(pair, PICTURE, BLUE)
-    await pair.cycle(CycleOptions(direction=Direction.PULL))
-    assert await there(pair) == LINK
-    await pair.cycle()
-    assert await upload_of(pair) != PICTURE
-
-
 async def test_a_link_to_a_file_of_the_project_is_no_link_to_the_attachment(
     pair: Pair,
 ) -> None:
@@ -252,14 +188,6 @@ async def test_a_link_to_a_file_of_the_project_is_no_link_to_the_attachment(
     put(pair, PICTURE, BLUE)
     await pair.rest()
     assert await there(pair, "project") == f"![p](/{PICTURE})\n"
-
-
-async def test_a_dry_run_tells_of_the_page_and_remembers_nothing(pair: Pair) -> None:
-    put(pair, PICTURE, BLUE)
-    before = pair.known.attachments()
-    result = await pair.plan()
-    assert [type(action) for action in result.plan.actions] == [Push]
-    assert pair.known.attachments() == before
 
 
 async def test_an_upload_counts_for_the_bytes_that_were_sent(

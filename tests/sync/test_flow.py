@@ -125,15 +125,3 @@ async def test_an_error_after_an_interrupt_prints_no_traceback() -> None:
     gc.collect()
     assert task.cancelled()
     assert told == []
-
-
-async def test_finish_gives_the_result_and_the_error() -> None:
-    async def good() -> int:
-        return 7
-
-    async def bad() -> int:
-        raise NotFound("gone")
-
-    assert await finish(good()) == 7
-    with pytest.raises(NotFound):
-        await finish(bad())

@@ -18,7 +18,7 @@ from tests.support.clash import (
 from tests.support.copies import Copies
 from tests.support.pair import Pair
 from wikisync.core.model import Slug, digest_of
-from wikisync.merging.conflict import Clash, has_marker, read_conflict_file
+from wikisync.merging.conflict import Clash, read_conflict_file
 from wikisync.sync.base import database
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import RemoteEdit, unpack
@@ -35,6 +35,12 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
         yield opened
 
 
+def begin(pair: Pair) -> str:
+    """A person begins to settle; what the conflict file says then."""
+    conflict_file_of(pair).write_text(conflict_file_of(pair).read_text() + "begun\n")
+    return conflict_file_of(pair).read_text()
+
+
 async def test_a_clash_touches_neither_side_and_shows_both_texts(pair: Pair) -> None:
     assert pair.texts()["home"] == MINE
     assert (await pair.wiki_texts())["home"] == THEIRS
@@ -43,18 +49,6 @@ async def test_a_clash_touches_neither_side_and_shows_both_texts(pair: Pair) -> 
     assert [(one.local, one.remote) for one in clashes] == [
         ("first, mine\n", "first, theirs\n")
     ]
-
-
-async def test_other_pages_go_on_while_one_is_held(pair: Pair) -> None:
-    pair.save("other", "edited\n")
-    result = await pair.rest()
-    assert (await pair.wiki_texts())["other"] == "edited\n"
-    assert [one.slug for one in result.held] == ["home"]
-
-
-async def test_a_conflict_file_is_no_page(pair: Pair) -> None:
-    assert set(await pair.wiki_texts()) == {"home", "other"}
-    assert not any(has_marker(text) for text in (await pair.wiki_texts()).values())
 
 
 async def test_saved_without_marker_lines_it_becomes_the_page(pair: Pair) -> None:
@@ -73,14 +67,6 @@ async def test_the_wikis_text_that_a_settlement_replaces_is_kept(pair: Pair) -> 
     assert any(THEIRS.encode() in content for content in kept)
 
 
-async def test_half_settled_it_waits(pair: Pair) -> None:
-    text = conflict_file_of(pair).read_text()
-    conflict_file_of(pair).write_text(text + "a thought\n")
-    result = await pair.rest()
-    assert conflict_file_of(pair).read_text() == text + "a thought\n"
-    assert [one.slug for one in result.held] == ["home"]
-
-
 async def test_a_broken_marker_line_is_told_and_nothing_is_sent(pair: Pair) -> None:
     text = conflict_file_of(pair).read_text()
     conflict_file_of(pair).write_text(text.replace("1 of 1: end %%%%", "1 of 1: ende"))
@@ -94,13 +80,6 @@ async def test_deleted_it_is_hidden_and_the_page_stays_held(pair: Pair) -> None:
     result = await pair.rest()
     assert not conflict_file_of(pair).exists()
     assert [(one.slug, one.conflict_file) for one in result.held] == [("home", "")]
-
-
-async def test_a_page_made_equal_to_the_wikis_is_settled(pair: Pair) -> None:
-    pair.save("home", THEIRS)
-    result = await pair.rest()
-    assert not result.held
-    assert not conflict_file_of(pair).exists()
 
 
 async def test_a_page_taken_back_on_both_sides_is_settled(pair: Pair) -> None:
@@ -118,15 +97,8 @@ async def test_a_page_edited_beside_it_brings_it_up_to_date(pair: Pair) -> None:
     assert "first, mine, later" in conflict_file_of(pair).read_text()
 
 
-async def test_a_wiki_edited_beside_it_brings_it_up_to_date(pair: Pair) -> None:
-    await pair.edit("home", THEIRS.replace("theirs", "theirs, later"))
-    await pair.rest()
-    assert "first, theirs, later" in conflict_file_of(pair).read_text()
-
-
 async def test_a_begun_settlement_is_never_written_over(pair: Pair) -> None:
-    begun = conflict_file_of(pair).read_text() + "begun\n"
-    conflict_file_of(pair).write_text(begun)
+    begun = begin(pair)
     await pair.edit("home", THEIRS.replace("theirs", "theirs, later"))
     await pair.rest()
     assert conflict_file_of(pair).read_text() == begun
@@ -151,42 +123,6 @@ async def test_settled_while_the_same_line_was_edited_asks_again(pair: Pair) -> 
     shown = conflict_file_of(pair).read_text()
     assert "first, mine and theirs" in shown
     assert "first, mine, later" in shown
-
-
-async def test_what_was_asked_again_is_settled_by_saving_it(pair: Pair) -> None:
-    pair.save("home", MINE.replace("mine", "mine, later"))
-    conflict_file_of(pair).write_text(BOTH)
-    await pair.rest()
-    settled = BOTH.replace("theirs", "theirs, later")
-    conflict_file_of(pair).write_text(settled)
-    await pair.rest()
-    assert pair.texts()["home"] == (await pair.wiki_texts())["home"] == settled
-
-
-async def test_settled_while_the_wiki_was_edited_merges_that_too(pair: Pair) -> None:
-    await pair.edit("home", THEIRS.replace("last", "last, on the wiki"))
-    conflict_file_of(pair).write_text(BOTH)
-    await pair.rest()
-    wanted = BOTH.replace("last", "last, on the wiki")
-    assert pair.texts()["home"] == (await pair.wiki_texts())["home"] == wanted
-
-
-async def test_a_restart_remembers_what_is_held(pair: Pair) -> None:
-    before = conflict_file_of(pair).read_text()
-    pair.restart()
-    result = await pair.rest()
-    assert [one.slug for one in result.held] == ["home"]
-    assert conflict_file_of(pair).read_text() == before
-
-
-async def test_pages_made_on_both_sides_are_shown_side_by_side(pair: Pair) -> None:
-    pair.save("fresh", "same\nmine\n")
-    await pair.edit("fresh", "same\ntheirs\n")
-    result = await pair.rest()
-    assert "fresh" in {one.slug for one in result.held}
-    shown = (pair.folder / "fresh.conflict.md").read_text()
-    assert "mine" in shown
-    assert "theirs" in shown
 
 
 async def test_settled_while_the_page_was_renamed_keeps_no_cycle_busy(
@@ -244,8 +180,7 @@ async def test_who_wrote_another_text_is_not_said_to_have_written_this_one(
 
 
 async def test_label_that_changes_alone_leaves_a_begun_settlement(pair: Pair) -> None:
-    begun = conflict_file_of(pair).read_text() + "begun\n"
-    conflict_file_of(pair).write_text(begun)
+    begun = begin(pair)
     edit = RemoteEdit(digest_of(THEIRS), "Ann", pair.now)
     pair.known.note_edits({Slug("home"): edit})
     await pair.rest()
@@ -318,8 +253,7 @@ async def test_a_settlement_is_never_taken_for_that_of_a_page_that_gets_the_name
 
 
 async def test_a_begun_settlement_follows_its_page(pair: Pair) -> None:
-    begun = conflict_file_of(pair).read_text() + "begun\n"
-    conflict_file_of(pair).write_text(begun)
+    begun = begin(pair)
     rename_here(pair)
     result = await pair.rest()
     assert (pair.folder / "start.conflict.md").read_text() == begun
@@ -327,21 +261,11 @@ async def test_a_begun_settlement_follows_its_page(pair: Pair) -> None:
     assert [one.conflict_file for one in result.held] == ["start.conflict.md"]
 
 
-async def test_a_settled_page_that_was_renamed_is_carried(pair: Pair) -> None:
-    conflict_file_of(pair).write_text(BOTH)
-    rename_here(pair)
-    result = await pair.rest()
-    assert pair.texts() == await pair.wiki_texts()
-    assert pair.texts() == {"start": BOTH, "other": "other\n"}
-    assert result.held == ()
-
-
 @pytest.mark.parametrize("less", [PULL, CycleOptions(pages=frozenset({Slug("other")}))])
 async def test_a_begun_settlement_stays_where_its_rename_is_left_out(
     pair: Pair, less: CycleOptions
 ) -> None:
-    begun = conflict_file_of(pair).read_text() + "begun\n"
-    conflict_file_of(pair).write_text(begun)
+    begun = begin(pair)
     rename_here(pair)
     await pair.rest(less)
     assert conflict_file_of(pair).read_text() == begun
@@ -350,8 +274,7 @@ async def test_a_begun_settlement_stays_where_its_rename_is_left_out(
 
 
 async def test_a_begun_settlement_stays_where_its_rename_is_refused(pair: Pair) -> None:
-    begun = conflict_file_of(pair).read_text() + "begun\n"
-    conflict_file_of(pair).write_text(begun)
+    begun = begin(pair)
     (pair.folder / "home.md").rename(pair.folder / f"{'q' * 250}.md")
     await pair.cycle()
     assert conflict_file_of(pair).read_text() == begun

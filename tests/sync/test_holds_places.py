@@ -70,18 +70,6 @@ async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
     assert scans_of(pair) == before
 
 
-@IN_THE_WAY
-async def test_once_its_place_is_free_it_is_written(
-    pair: Pair, put: Callable[[Path], None]
-) -> None:
-    take_place(pair, put)
-    await pair.rest()
-    clash.conflict_file_of(pair).rename(pair.root / "away")
-    result = await pair.rest()
-    assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
-    assert "first, theirs" in clash.conflict_file_of(pair).read_text()
-
-
 async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> None:
     """Nobody was shown what clashes; it may be what the link led to."""
     take_place(pair, put_link)
@@ -93,20 +81,6 @@ async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> No
     assert "first, theirs" in clash.conflict_file_of(pair).read_text()
     trashed = (pair.private / "trash").rglob("*")
     assert "some notes\n" in {one.read_text() for one in trashed if one.is_file()}
-
-
-@IN_THE_WAY
-async def test_page_without_a_conflict_file_is_settled_and_all_is_quiet(
-    pair: Pair, put: Callable[[Path], None]
-) -> None:
-    take_place(pair, put)
-    await pair.rest()
-    before = scans_of(pair)
-    pair.save("home", clash.THEIRS)
-    result = await pair.rest()
-    assert (result.held, result.problems) == ((), ())
-    assert pair.known.conflict_files() == {}
-    assert scans_of(pair) == before
 
 
 @IN_THE_WAY
@@ -163,12 +137,10 @@ async def test_conflict_file_that_cannot_be_removed_keeps_no_other_page_back(
     await copies.rest()
     copies.here.put("home", clash.THEIRS)
     copies.here.put("other", "edited\n")
-    calm = copies.here.before
-
     copies.here.fail("remove_conflict home", error)
     result = await copies.cycle()
     assert [one.code for one in result.problems] == codes
     assert copies.there.texts()["other"] == "edited\n"
-    copies.here.before = calm
+    copies.here.before = copies.there.before
     await copies.rest()
     assert (copies.here.conflicts, copies.known.conflict_files()) == ({}, {})

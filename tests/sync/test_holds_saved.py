@@ -12,34 +12,25 @@ from wikisync.merging.conflict import Clash, read_conflict_file
 from wikisync.sync.base.state import State
 
 
-@pytest.fixture
-async def copies(state: State) -> Copies:
+def edited_both(state: State) -> Copies:
     copies = Copies(state, {"home": BASE})
     copies.here.put("home", MINE)
     copies.there.put("home", THEIRS)
+    return copies
+
+
+@pytest.fixture
+async def copies(state: State) -> Copies:
+    """Its conflict is shown."""
+    copies = edited_both(state)
     await copies.rest()
     return copies
 
 
 def save_before(copies: Copies, operation: str, text: str) -> None:
     """A person saves the conflict file right before it is written or removed."""
-    calm = copies.here.before
-
-    async def before(entry: str) -> None:
-        if entry == operation:
-            copies.here.before = calm
-            copies.here.conflicts[Slug("home")] = text
-
-    copies.here.before = before
-
-
-async def test_a_settlement_that_is_saved_once_more_is_the_page(copies: Copies) -> None:
-    again = BOTH.replace("last", "last, and more")
-    copies.here.conflicts[Slug("home")] = BOTH
-    save_before(copies, "remove_conflict home", again)
-    await copies.rest()
-    assert copies.texts() == {"home": again}
-    assert (copies.here.conflicts, copies.known.conflict_files()) == ({}, {})
+    files = copies.here.conflicts
+    copies.here.before_once(operation, lambda: files.update({Slug("home"): text}))
 
 
 async def test_a_settlement_that_is_saved_once_more_takes_no_edit_of_the_page_back(
@@ -59,19 +50,6 @@ async def test_work_that_is_saved_as_its_file_is_brought_up_to_date_stays(
     save_before(copies, "write_conflict home", BOTH)
     await copies.rest()
     assert copies.texts() == {"home": BOTH + "\nmore\n"}
-
-
-async def test_conflict_file_in_the_place_of_another_is_named_and_kept(
-    state: State,
-) -> None:
-    """A person moved it there."""
-    copies = Copies(state, {"home": BASE})
-    copies.here.put("home", MINE)
-    copies.there.put("home", THEIRS)
-    copies.here.conflicts[Slug("home")] = "another's\n"
-    result = await copies.cycle()
-    assert [one.code for one in result.problems] == ["conflict-over"]
-    assert any(text == "another's\n" for _, text, _ in copies.here.trash)
 
 
 @pytest.mark.parametrize("is_hidden", [False, True])
@@ -145,14 +123,7 @@ async def test_page_that_is_saved_as_its_settlement_follows_it_keeps_that_save(
     del copies.here.conflicts[Slug("home")]
     copies.rename_here("home", "moved")
     saved = MINE.replace("last", "last, saved late")
-    calm = copies.here.before
-
-    async def before(entry: str) -> None:
-        if entry == "read moved":
-            copies.here.before = calm
-            copies.here.put("moved", saved)
-
-    copies.here.before = before
+    copies.here.before_once("read moved", lambda: copies.here.put("moved", saved))
     await copies.rest()
     assert copies.here.texts()["moved"] == saved
 
@@ -161,9 +132,7 @@ async def test_conflict_file_in_the_place_of_another_is_named_before_it_goes(
     state: State,
 ) -> None:
     """The process may end right after."""
-    copies = Copies(state, {"home": BASE})
-    copies.here.put("home", MINE)
-    copies.there.put("home", THEIRS)
+    copies = edited_both(state)
     copies.here.conflicts[Slug("home")] = "another's\n"
 
     copies.here.fail("write_conflict home", Died())
@@ -177,9 +146,7 @@ async def test_conflict_file_that_comes_as_one_is_written_is_named_and_kept(
     state: State,
 ) -> None:
     """A person moves one there right before."""
-    copies = Copies(state, {"home": BASE})
-    copies.here.put("home", MINE)
-    copies.there.put("home", THEIRS)
+    copies = edited_both(state)
     save_before(copies, "write_conflict home", "another's\n")
     await copies.cycle()
     assert copies.here.conflicts == {"home": "another's\n"}

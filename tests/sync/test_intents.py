@@ -76,16 +76,6 @@ async def test_an_edit_that_came_through_is_not_sent_twice(copies: Copies) -> No
     assert not copies.known.intents()
 
 
-async def test_an_edit_on_top_of_a_lost_answer_is_pulled(copies: Copies) -> None:
-    """Our text is in both, so that it cancels out."""
-    copies.here.put("home", "one, here\ntwo\nthree\n")
-    await lost(copies, "write")
-    copies.there.put("home", "one, here\ntwo\nthree, there\n")
-    result = await copies.rest()
-    assert copies.texts()["home"] == "one, here\ntwo\nthree, there\n"
-    assert not result.held
-
-
 async def test_edits_on_both_sides_of_a_lost_answer_are_merged(copies: Copies) -> None:
     """Without looking, the page would be held: its own text clashes with itself."""
     copies.here.put("home", "one, here\ntwo\nthree\n")
@@ -103,15 +93,6 @@ async def test_a_new_page_that_was_never_sent_is_made_once(copies: Copies) -> No
     await copies.rest()
     assert copies.texts()["fresh"] == "new\n"
     assert writes(copies) == ["write fresh"]
-
-
-async def test_a_new_page_that_came_through_is_adopted(copies: Copies) -> None:
-    copies.here.put("fresh", "new\n")
-    await lost(copies, "write")
-    await copies.rest()
-    assert copies.texts()["fresh"] == "new\n"
-    assert writes(copies) == ["write fresh"]
-    assert not copies.known.aliases()
 
 
 async def test_an_edit_of_a_new_page_that_came_through_is_sent(copies: Copies) -> None:
@@ -252,16 +233,6 @@ async def test_a_strangers_page_is_not_taken_for_the_renamed_one(
     assert copies.here.texts()["start"] == PAGES["home"]
 
 
-async def test_a_page_removed_before_its_rename_was_sent_stays(copies: Copies) -> None:
-    """Somebody here still works on it, under its new name."""
-    copies.rename_here("home", "start")
-    copies.there.fail("move", Died())
-    await stopped(copies)
-    copies.there.remove("home")
-    await copies.rest()
-    assert copies.texts() == {"start": PAGES["home"], "other": "other\n"}
-
-
 async def test_a_copy_on_the_wiki_is_not_taken_for_a_rename(copies: Copies) -> None:
     copies.rename_here("home", "start")
     copies.there.fail("move", Died())
@@ -321,16 +292,6 @@ async def test_a_page_put_back_after_a_lost_removal_is_sent_anew(
     assert copies.texts() == PAGES
 
 
-async def test_a_page_made_anew_after_a_lost_removal_stays(copies: Copies) -> None:
-    """The intent says what was removed, not that the name must stay empty."""
-    copies.here.remove("home")
-    await copies.cycle()
-    await lost(copies, "delete")
-    copies.there.put("home", "somebody's new page\n")
-    await copies.rest()
-    assert copies.texts()["home"] == "somebody's new page\n"
-
-
 @pytest.mark.parametrize("is_written", [True, False])
 async def test_a_merge_cut_short_is_no_clash(copies: Copies, is_written: bool) -> None:
     """The file holds the merge, or not; the base must follow in the first case."""
@@ -349,14 +310,6 @@ async def test_an_edit_on_the_wiki_after_a_merge_cut_short_is_no_clash(
     result = await copies.rest()
     assert copies.texts()["home"] == "one, here\ntwo\nthree, there and again\n"
     assert not result.held
-
-
-async def test_a_merge_cut_short_whose_file_is_gone_comes_back(copies: Copies) -> None:
-    """Somebody edited on the wiki what is removed here."""
-    await merge_cut_short(copies, is_written=True)
-    copies.here.remove("home")
-    await copies.rest()
-    assert copies.texts()["home"] == "one\ntwo\nthree, there\n"
 
 
 async def test_an_intent_stays_while_the_wiki_cannot_be_asked(copies: Copies) -> None:
@@ -381,17 +334,6 @@ async def cut_rename(state: State) -> Copies:
     copies.rename_there("home", transient)
     copies.rename_there("home/below", f"{transient}/below")
     return copies
-
-
-async def test_a_rename_cut_between_its_two_writes_is_finished(state: State) -> None:
-    """The temporary name became everybody's."""
-    copies = await cut_rename(state)
-    await copies.rest()
-    assert copies.texts() == {
-        "Home": PAGES["home"],
-        "Home/below": "below\n",
-        "other": PAGES["other"],
-    }
 
 
 async def test_an_edit_under_the_temporary_name_comes_here(state: State) -> None:
@@ -433,14 +375,6 @@ async def test_another_folder_takes_no_temporary_name_for_a_persons(
     copies.rename_there(f"{transient}/below", "Home/below")
     await copies.rest()
     assert copies.texts().keys() == {"Home", "Home/below", "other"}
-
-
-async def test_a_name_that_only_scans_like_a_temporary_one_is_a_persons(
-    copies: Copies,
-) -> None:
-    copies.rename_there("home", "Home-0123abcd")
-    await copies.rest()
-    assert "Home-0123abcd" in copies.here.texts()
 
 
 async def test_a_rename_whose_names_are_both_taken_keeps_no_other_page_back(

@@ -44,15 +44,6 @@ def test_intents_come_oldest_first_and_no_number_comes_twice(known: WikiState) -
     assert [intent.id for intent in known.intents()] == [second, third]
 
 
-def test_intent_of_another_wiki_is_left_alone(
-    known: WikiState, another: WikiState
-) -> None:
-    number = known.begin(ledger.Intent(ledger.WriteKind.CREATE, HOME))
-    another.settle(number)
-    assert known.intents()
-    assert not another.intents()
-
-
 # -- writes ------------------------------------------------------------------------
 
 
@@ -60,16 +51,6 @@ def writes_of(known: WikiState, slug: Slug) -> int:
     """How many writes of a page are kept."""
     query = "SELECT 1 FROM own_write WHERE wiki = ? AND slug = ?"
     return len(known._rows(query, slug))
-
-
-def test_writes_of_a_page_are_counted_until_a_person_writes(known: WikiState) -> None:
-    known.note_write(HOME, NOW)
-    known.note_write(HOME, NOW + 1, digest_of("text"))
-    known.note_write(OTHER, NOW + 2)
-    assert writes_of(known, HOME) == 2
-    known.forget_writes(HOME)
-    assert writes_of(known, HOME) == 0
-    assert writes_of(known, OTHER) == 1
 
 
 def test_texts_count_again_only_where_the_wiki_had_another_one(

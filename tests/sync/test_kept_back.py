@@ -5,9 +5,6 @@ import pytest
 from tests.support.copies import Copies
 from tests.sync.test_cycle import HOME, MANY, settled
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.decide.safety import Decision
-from wikisync.sync.run.parts import CycleOptions
 
 
 async def emptied(state: State) -> Copies:
@@ -27,15 +24,6 @@ async def test_many_absences_wait_for_a_yes_and_edits_go_on(state: State) -> Non
     assert "10 of 40 pages would be removed here" in str(batch)
 
 
-async def test_an_approved_batch_is_carried_out(state: State) -> None:
-    copies = await emptied(state)
-    await copies.cycles(4)
-    copies.decide(Decision.APPROVED)
-    await copies.rest()
-    assert len(copies.texts()) == len(MANY) - 10
-    assert len(copies.here.trash) == 10
-
-
 async def test_an_empty_folder_deletes_no_page_on_the_wiki(state: State) -> None:
     copies = await settled(state, MANY)
     copies.here.pages.clear()
@@ -50,14 +38,6 @@ async def test_a_page_that_lost_nearly_all_its_text_waits(state: State) -> None:
     result = await copies.cycle()
     assert copies.there.changes == []
     assert len(result.batches) == 1
-
-
-async def test_most_pages_changed_at_once_wait(state: State) -> None:
-    copies = await settled(state, MANY)
-    for slug in list(MANY)[:21]:
-        copies.here.put(slug, "encrypted\n")
-    await copies.cycle()
-    assert copies.there.changes == []
 
 
 # -- windows that show an older text -----------------------------------------------
@@ -90,13 +70,6 @@ async def test_a_save_from_an_old_window_is_announced_as_one(copies: Copies) -> 
     assert str(result.plan) == "merge   home: saved here over an older text"
 
 
-async def test_a_push_merges_no_save_from_an_old_window(copies: Copies) -> None:
-    copies.here.put("home", LONG.replace("two", "TWO"))
-    await copies.cycle(CycleOptions(direction=Direction.PUSH))
-    assert copies.here.texts()["home"] == LONG.replace("two", "TWO")
-    assert copies.there.texts()["home"] == CAME
-
-
 async def test_the_same_save_once_more_is_meant(copies: Copies) -> None:
     save = LONG.replace("one", "one, edited")
     copies.here.put("home", save)
@@ -118,12 +91,6 @@ async def test_an_old_window_that_a_person_chose_is_held_no_more(state: State) -
     result = await copies.rest()
     assert not result.held
     assert copies.texts()["home"] == save
-
-
-async def test_a_real_edit_of_a_pulled_page_is_taken_as_it_is(copies: Copies) -> None:
-    copies.here.put("home", CAME.replace("two", "two, edited"))
-    await copies.rest()
-    assert copies.texts()["home"] == CAME.replace("two", "two, edited")
 
 
 async def test_what_a_pull_replaces_is_kept(copies: Copies) -> None:

@@ -72,26 +72,6 @@ async def test_a_late_save_of_which_nothing_is_known_is_in_the_trash_and_told(
     assert any(text == "late\n" for _, text, _ in copies.here.trash)
 
 
-async def test_a_late_save_of_a_page_that_is_gone_brings_it_back(
-    copies: Copies,
-) -> None:
-    copies.here.remove("home")
-    save_late(copies, "late\n")
-    await copies.rest()
-    assert "late" in copies.here.texts()["home"]
-
-
-async def test_a_late_save_that_clashes_with_what_came_is_a_conflict(
-    copies: Copies,
-) -> None:
-    copies.there.put("home", CAME.replace("two", "two, of the wiki"))
-    await copies.rest()
-    save_late(copies, BEFORE.replace("two", "two, late"))
-    await copies.rest()
-    assert "two, late" in copies.here.conflicts[HOME]
-    assert "two, of the wiki" in copies.here.conflicts[HOME]
-
-
 async def test_a_late_save_is_an_edit_of_what_its_file_held(copies: Copies) -> None:
     """And takes back nothing that came after the text that replaced it."""
     later = CAME.replace("three", "three, from the wiki")
@@ -100,20 +80,6 @@ async def test_a_late_save_is_an_edit_of_what_its_file_held(copies: Copies) -> N
     save_late(copies, f"a line of a log\n{BEFORE}")
     await copies.rest()
     assert copies.texts()["home"] == f"a line of a log\n{later}"
-
-
-async def test_a_log_that_goes_on_is_merged_line_by_line(copies: Copies) -> None:
-    log = BEFORE
-    for number in range(3):
-        grown = f"entry {number}\n{log}"
-        save_late(copies, grown, log)
-        await copies.rest()
-        copies.there.put("home", f"{copies.texts()['home']}web {number}\n")
-        await copies.rest()
-        log = grown
-    came = [f"{word} {n}" for word in ("entry", "web") for n in range(3)]
-    lines = copies.texts()["home"].splitlines()
-    assert sorted(lines) == sorted([*CAME.splitlines(), *came])
 
 
 async def test_a_log_goes_on_where_nothing_of_it_was_sent_yet(copies: Copies) -> None:

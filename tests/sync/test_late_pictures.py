@@ -14,32 +14,7 @@ from wikisync.errors import Unavailable
 from wikisync.markup import retarget
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
-from wikisync.sync.decide.plan import Adopt, Push
-
-
-async def test_a_picture_that_comes_after_its_page_is_sent(pair: Pair) -> None:
-    pair.save("home", "![red](red%20one.png)\n")
-    pair.save("other", "no picture\n")
-    await pair.rest()
-    put(pair, "red one.png", RED)
-    put(pair, "unlinked.png", BLUE)
-    sent = count_uploads(pair)
-    await pair.rest()
-    assert await upload_of(pair)
-    assert pair.texts()["home"] == "![red](red%20one.png)\n"
-    assert len(sent) == 1
-    assert (await pair.cycle()).is_quiet
-
-
-async def test_a_late_picture_is_sent_though_its_page_was_refused_at_first(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
-    put(pair, "red.png", RED)
-    await cycle_without_answers(pair, monkeypatch)
-    await pair.rest()
-    assert await upload_of(pair)
+from wikisync.sync.decide.plan import Adopt
 
 
 async def test_a_new_picture_is_sent_though_its_page_was_refused_at_first(
@@ -101,18 +76,6 @@ async def test_an_edit_of_a_text_that_was_not_answered_keeps_its_link(
     assert (await pair.service.files(OWNER))[await upload_of(pair)] == BLUE
 
 
-async def test_an_edit_on_the_wiki_comes_beside_a_picture_that_changed_here(
-    pair: Pair,
-) -> None:
-    await link_red(pair)
-    put(pair, "red.png", BLUE)
-    await pair.edit("home", f"{await there(pair)}\nedited there\n")
-    while (await pair.cycle()).has_more:
-        pass
-    assert pair.texts() == {"home": "![red](red.png)\n\nedited there\n"}
-    assert (await pair.service.files(OWNER))[await upload_of(pair)] == BLUE
-
-
 async def test_the_same_edit_on_both_sides_of_a_page_with_a_picture_is_adopted(
     pair: Pair,
 ) -> None:
@@ -121,14 +84,6 @@ async def test_the_same_edit_on_both_sides_of_a_page_with_a_picture_is_adopted(
     await pair.edit("home", f"new {await there(pair)}")
     plan = (await pair.cycle()).plan
     assert [type(action) for action in plan.actions] == [Adopt]
-    assert (await pair.cycle()).plan.actions == ()
-
-
-async def test_line_ends_of_the_wiki_alone_are_no_edit_of_a_page_with_a_picture(
-    pair: Pair,
-) -> None:
-    await link_red(pair)
-    await pair.edit("home", (await there(pair)).replace("\n", "\r\n"))
     assert (await pair.cycle()).plan.actions == ()
 
 
@@ -164,33 +119,6 @@ async def test_a_page_that_is_moved_here_with_its_picture_keeps_its_link(
     pair.save("home", "![red](red.png)\n\nedited there and here\n")
     await pair.rest()
     assert f"![red]({upload})\n" in await there(pair)
-
-
-async def test_a_conflict_that_is_settled_beside_a_picture_is_sent_once(
-    pair: Pair,
-) -> None:
-    await link_red(pair)
-    pair.save("home", "mine ![red](red.png)\n")
-    await pair.edit("home", f"theirs {await there(pair)}")
-    (held,) = (await pair.rest()).held
-    assert held.slug == "home"
-    pair.save("home.conflict.md", "both ![red](red.png)\n")
-    plan = (await pair.cycle()).plan
-    assert [type(action) for action in plan.actions] == [Push]
-    assert pair.texts()["home"] == "both ![red](red.png)\n"
-    assert (await there(pair)).startswith("both ![red](uploads/")
-
-
-async def test_an_edit_that_was_not_sent_and_is_undone_leaves_the_old_links(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await link_red(pair)
-    pair.save("home", "![red](./red.png) [and](red.png)\n")
-    await cycle_without_answers(pair, monkeypatch)
-    pair.save("home", "![red](red.png)\n")
-    pair.restart()
-    await pair.rest()
-    assert pair.texts()["home"] == "![red](red.png)\n"
 
 
 async def test_a_name_that_is_put_together_keeps_its_page_until_it_is_whole(

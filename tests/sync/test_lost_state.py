@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.git import needs_git
 from tests.support.pair import OWNER, Pair
-from tests.support.pictures import BLUE, RED, count_uploads, put, there
+from tests.support.pictures import BLUE, RED, count_uploads, put
 from wikisync.sync.decide.plan import HoldReason
 
 PICTURES = {"red.png": RED, "pics/b c.png": BLUE, "pics/gr\u00fcn.png": RED + b"!"}
@@ -95,30 +95,6 @@ async def test_picture_that_was_changed_here_stays_the_one_of_its_page(
         await pair.rest()
     assert (await pair.wiki_texts(), sent) == (before, [])
     assert (pair.folder / "img/p.png").read_bytes() == BLUE + b"mine"
-
-
-@pytest.mark.parametrize("name", ["home.md", "My Page.md"])
-async def test_work_goes_on_after_it(pair: Pair, name: str) -> None:
-    sent = await lose(pair, {name: LINKED})
-    slug = name.removesuffix(".md").replace(" ", "-")
-    await pair.rest()
-    on_wiki = await there(pair, slug)
-    pair.save(name, f"{LINKED}edited here\n")
-    await pair.rest()
-    assert await there(pair, slug) == f"{on_wiki}edited here\n"
-    await pair.edit(slug, f"{on_wiki}edited there\n")
-    await pair.rest()
-    assert (pair.folder / name).read_text() == f"{LINKED}edited there\n"
-    assert sent == []
-    assert [path.name for path in pair.folder.glob("*.md")] == [name]
-
-
-async def test_another_picture_is_another_page(pair: Pair) -> None:
-    sent = await lose(pair, {"home.md": LINKED})
-    put(pair, "red.png", BLUE)
-    result = await pair.rest()
-    assert [one.reason for one in result.held] == [HoldReason.CREATED_BOTH]
-    assert sent == []
 
 
 async def test_another_text_is_held_under_the_name_that_the_page_has(

@@ -28,11 +28,6 @@ def elsewhere(known: WikiState, path: Path) -> Iterator[WikiState]:
         yield found
 
 
-def test_change_is_durable_at_once(known: WikiState, elsewhere: WikiState) -> None:
-    known.remember(head="ab" * 20)
-    assert elsewhere.memory.head == "ab" * 20
-
-
 def test_what_another_process_changed_meanwhile_stays(
     known: WikiState, elsewhere: WikiState
 ) -> None:
@@ -139,15 +134,6 @@ def test_every_kind_of_value_comes_back(known: WikiState, elsewhere: WikiState) 
     assert list(known.memory.batches) == batches
     assert not known.sightings(Side.LOCAL)
     assert elsewhere.memory == known.memory
-
-
-def test_number_of_a_batch_never_goes_back(known: WikiState) -> None:
-    """Or an approval that comes late would name another batch."""
-    known.record_batches([Batch(3, BatchKind.DELETES_HERE, (), 20)])
-    known.record_batches([])
-    assert known.memory.last_batch == 3
-    known.record_batches([Batch(9, BatchKind.CHANGES_HERE, (), 1)])
-    assert known.memory.last_batch == 9
 
 
 def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.copies import Copies, rested
-from wikisync.core.model import Slug
 from wikisync.merging import merge as merge_module
 from wikisync.merging.diff import changes
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.run import merging, parts
 
-HOME = Slug("home")
 TEXT = "one\ntwo\nthree\n"
 PAGES = {"home": TEXT, "other": "other\n"}
 
@@ -25,44 +23,17 @@ async def edited_both(state: State) -> Copies:
     return copies
 
 
-async def test_a_merge_is_written_here_and_pushed_by_the_next_cycle(
-    state: State,
-) -> None:
-    copies = await edited_both(state)
-    first = await copies.cycle()
-    assert (first.merged, first.pushed, first.has_more) == (1, 0, True)
-    assert copies.there.changes == []
-    second = await copies.cycle()
-    assert second.pushed == 1
-
-
 async def test_a_text_that_changed_while_it_was_decided_is_decided_anew(
     state: State,
 ) -> None:
     copies = await edited_both(state)
-
-    async def before(entry: str) -> None:
-        if entry == "read home":
-            copies.here.before = copies.there.before
-            copies.here.put("home", TEXT.replace("one", "one, once more"))
-
-    copies.here.before = before
+    again = TEXT.replace("one", "one, once more")
+    copies.here.before_once("read home", lambda: copies.here.put("home", again))
     first = await copies.cycle()
     assert first.has_more
     assert not first.merged
     await copies.rest()
     assert copies.texts()["home"] == "one, once more\ntwo\nthree, there\n"
-
-
-async def test_a_merge_finds_a_page_under_its_old_names(state: State) -> None:
-    """The plan speaks of names as they are when it is a page's turn."""
-    copies = await rested(state, PAGES)
-    await copies.rest()  # identities are learned by the look after
-    copies.here.put("home", TEXT.replace("one", "one, here"))
-    copies.there.put("home", TEXT.replace("three", "three, there"))
-    copies.rename_here("home", "start")
-    await copies.rest()
-    assert copies.texts()["start"] == "one, here\ntwo\nthree, there\n"
 
 
 async def test_a_merge_finds_a_page_that_is_renamed_twice(state: State) -> None:

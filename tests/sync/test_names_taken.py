@@ -32,6 +32,12 @@ async def copies(state: State) -> Copies:
     return await agreed(state)
 
 
+def sides(copies: Copies, is_here: bool) -> tuple[MemoryReplica, MemoryReplica]:
+    """The one where it happens, and the other one."""
+    both = copies.here, copies.there
+    return both if is_here else both[::-1]
+
+
 async def test_edit_follows_a_page_whose_name_another_one_took_on_the_wiki(
     copies: Copies,
 ) -> None:
@@ -40,30 +46,6 @@ async def test_edit_follows_a_page_whose_name_another_one_took_on_the_wiki(
     copies.here.put("log", LOG + HERE)
     await copies.rest()
     assert copies.texts() == {"log": NEW, "log-2024": LOG + HERE, "other": "other\n"}
-
-
-async def test_edit_on_the_wiki_follows_a_file_whose_name_another_one_took(
-    copies: Copies,
-) -> None:
-    copies.rename_here("log", "log-2024")
-    copies.here.put("log", NEW)
-    copies.there.put("log", LOG + HERE)
-    await copies.rest()
-    assert copies.texts() == {"log": NEW, "log-2024": LOG + HERE, "other": "other\n"}
-
-
-async def test_file_that_is_edited_after_its_rename_is_the_page_that_it_was(
-    state: State,
-) -> None:
-    """Only the file's identity tells: its text is another one."""
-    copies = await agreed(state, Untitled="one\n")
-    copies.rename_here("Untitled", "Plan")
-    copies.here.put("Plan", "two, three and four\n")
-    copies.here.put("Untitled", "")
-    copies.here.identities[Slug("Untitled")] = "another"
-    await copies.rest()
-    assert copies.texts()["Plan"] == "two, three and four\n"
-    assert copies.there.changes[:1] == ["move Untitled Plan"]
 
 
 @pytest.mark.parametrize("is_clash", [False, True])
@@ -136,9 +118,7 @@ async def test_page_that_is_edited_after_its_rename_is_known_by_its_text(
     is_here: bool, copies: Copies
 ) -> None:
     copies.here.identities.clear()
-    side, other = (
-        (copies.here, copies.there) if is_here else (copies.there, copies.here)
-    )
+    side, other = sides(copies, is_here)
     side.pages.pop(Slug("log"))
     side.put("log-2024", LOG.replace("Entry 3", "Entry three"))
     side.put("log", NEW)
@@ -164,26 +144,13 @@ async def test_page_of_another_id_takes_no_edit_of_the_one_before(
     assert HERE not in copies.there.texts()["log"]
 
 
-async def test_page_of_the_same_id_was_rewritten_and_not_renamed(
-    copies: Copies,
-) -> None:
-    copies.there.identities[Slug("log")] = "7"
-    await copies.rest()
-    copies.there.put("log-2024", LOG)
-    copies.there.put("log", NEW)
-    await copies.rest()
-    assert not any(one.startswith("move") for one in copies.here.changes)
-
-
 @pytest.mark.parametrize("is_here", [False, True])
 async def test_names_that_are_handed_on_take_the_edits_along(
     is_here: bool, state: State
 ) -> None:
     copies = await agreed(state, **{"log-1": MEMO})
     rename = copies.rename_here if is_here else copies.rename_there
-    side, other = (
-        (copies.here, copies.there) if is_here else (copies.there, copies.here)
-    )
+    side, other = sides(copies, is_here)
     rename("log-1", "log-2")
     rename("log", "log-1")
     side.put("log", NEW)
@@ -232,9 +199,7 @@ async def test_names_that_are_handed_on_wait_for_each_other_and_not_for_a_person
 ) -> None:
     copies = await agreed(state, **{"log-1": MEMO, "log-2": "two\n"})
     rename = copies.rename_here if is_here else copies.rename_there
-    side, other = (
-        (copies.here, copies.there) if is_here else (copies.there, copies.here)
-    )
+    side, other = sides(copies, is_here)
     rename("log-2", "log-3")
     rename("log-1", "log-2")
     rename("log", "log-1")
@@ -253,9 +218,7 @@ async def test_pages_that_changed_places_are_held_where_one_was_edited(
     is_here: bool, state: State
 ) -> None:
     copies = await agreed(state, memo=MEMO)
-    side, other = (
-        (copies.here, copies.there) if is_here else (copies.there, copies.here)
-    )
+    side, other = sides(copies, is_here)
     side.put("log", MEMO)
     side.put("memo", LOG)
     copies.here.identities.clear()
@@ -283,25 +246,6 @@ async def test_settled_page_of_those_that_changed_places_is_not_held_again(
     result = await copies.rest()
     assert slug not in {hold.slug for hold in result.plan.held}
     assert copies.here.texts()[slug] == copies.there.texts()[slug]
-
-
-async def test_pages_that_changed_places_are_edits_where_nobody_else_edited(
-    state: State,
-) -> None:
-    copies = await agreed(state, memo=MEMO)
-    copies.there.put("log", MEMO)
-    copies.there.put("memo", LOG)
-    await copies.rest()
-    assert copies.texts()["log"] == MEMO
-
-
-async def test_copy_of_a_page_that_is_edited_is_no_rename(copies: Copies) -> None:
-    copies.there.put("copy", LOG)
-    copies.there.put("log", LOG.replace("Entry 0", "Entry zero"))
-    copies.here.put("log", LOG + HERE)
-    await copies.rest()
-    assert copies.texts()["log"] == LOG.replace("Entry 0", "Entry zero") + HERE
-    assert copies.texts()["copy"] == LOG
 
 
 async def test_new_page_is_held_with_the_one_whose_name_it_took(copies: Copies) -> None:

@@ -76,11 +76,6 @@ def test_what_follows_a_rename_that_is_left_out_is_left_out_too() -> None:
     assert in_direction(moved, Direction.PUSH).actions == ()
 
 
-def test_only_the_pages_asked_for_are_carried() -> None:
-    other = Push(NOTES, MD, A, B)
-    assert only_pages(plan(PUSH, other), {HOME}).actions == (PUSH,)
-
-
 @pytest.mark.parametrize("asked", [HOME, GUIDE])
 @pytest.mark.parametrize("move", [MoveLocal(HOME, GUIDE, HOME, A), Rebind(HOME, GUIDE)])
 def test_a_renamed_page_goes_by_its_old_and_its_new_name(
@@ -144,12 +139,6 @@ def test_a_page_that_is_renamed_with_an_open_one_waits_with_it(above: Action) ->
     )
 
 
-def test_what_follows_the_rename_of_an_open_page_waits_too() -> None:
-    """The file has not the name yet under which the text would be written."""
-    moved = plan(MoveLocal(HOME, GUIDE, HOME, A), Pull(GUIDE, MD, A, B))
-    assert around_editors(moved, {HOME}) == plan(Skip(HOME, SkipReason.OPEN_HERE))
-
-
 def test_a_page_below_goes_its_own_way_while_the_other_one_is_open() -> None:
     away = MoveLocal(BELOW, NOTES, BELOW, A)
     moved = plan(MoveLocal(HOME, GUIDE, HOME, A), away)
@@ -176,10 +165,6 @@ def test_a_page_that_comes_back_was_asked_for() -> None:
 def test_a_refused_text_is_not_sent_again() -> None:
     held = without_futile(plan(PUSH), {HOME: A}, frozenset())
     assert held.actions == (Hold(HOME, HoldReason.REFUSED),)
-
-
-def test_another_text_of_a_refused_page_is_sent() -> None:
-    assert without_futile(plan(PUSH), {HOME: B}, frozenset()).actions == (PUSH,)
 
 
 def test_a_text_that_went_round_too_often_is_held() -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from wikisync.core.model import digest_of, folded_digest
 from wikisync.merging.metadata import front_matter_of, with_front_matter
 from wikisync.sync.run.pull import with_line_ends_of
 from wikisync.sync.run.push import Normalisation, normalisation_of
@@ -51,15 +50,6 @@ def test_the_known_block_comes_back_before_a_stripped_text() -> None:
     )
 
 
-def test_a_block_that_the_service_shows_is_the_newer_one() -> None:
-    theirs = "---\ntitle: New\n---\n# Notes\n"
-    assert with_front_matter(theirs, WITH_BLOCK) == theirs
-
-
-def test_a_page_without_a_block_gets_none() -> None:
-    assert with_front_matter("# Edited\n", "# Notes\n") == "# Edited\n"
-
-
 @pytest.mark.parametrize(
     ("text", "file", "written"),
     [
@@ -77,8 +67,3 @@ def test_a_page_without_a_block_gets_none() -> None:
 )
 def test_a_file_keeps_its_line_ends(text: str, file: str, written: str) -> None:
     assert with_line_ends_of(text, file) == written
-
-
-def test_a_byte_order_mark_is_no_edit() -> None:
-    assert normalisation_of("\ufeffa\n", "a\n") is Normalisation.FOLDED
-    assert folded_digest("\ufeffa\n") == digest_of("a\n")

@@ -62,18 +62,6 @@ async def test_older_texts_go_to_the_wiki_or_the_newer_ones_come_back(
     assert (kept.replaced, kept.written) == (PAGES["page0"], EDITED["page0"])
 
 
-async def test_what_the_wiki_edited_meanwhile_is_not_merged_with_an_older_copy(
-    copies: Copies,
-) -> None:
-    put_older_copy(copies)
-    copies.there.put("page0", f"{EDITED['page0']}\nand more\n")
-    await copies.cycle()
-    assert {member.slug for member in waiting(copies)[0].members} == EDITED.keys()
-    copies.decide(Decision.REFUSED)
-    await copies.rest()
-    assert copies.texts()["page0"] == f"{EDITED['page0']}\nand more\n"
-
-
 @pytest.mark.parametrize("is_in_steps", [False, True])
 async def test_names_and_deletions_of_an_older_copy_are_part_of_it(
     is_in_steps: bool, copies: Copies
@@ -125,30 +113,6 @@ async def test_refused_a_page_gets_its_newer_name_and_keeps_a_new_text(
     copies.decide(Decision.REFUSED)
     await copies.rest()
     assert copies.texts()["page7b"] == "written on top of it\n"
-
-
-async def test_new_edits_go_on_while_an_older_copy_waits(copies: Copies) -> None:
-    put_older_copy(copies)
-    await copies.cycle()
-    copies.here.put("page8", "edited here meanwhile\n")
-    copies.here.put("page0", "written anew\n")
-    await copies.cycle()
-    assert copies.there.texts()["page8"] == "edited here meanwhile\n"
-    assert copies.there.texts()["page0"] == "written anew\n"
-    assert copies.there.texts()["page1"] == EDITED["page1"]
-    members = {member.slug for member in waiting(copies)[0].members}
-    assert members == EDITED.keys() - {"page0"}
-
-
-@pytest.mark.parametrize("count", [1, 2])
-async def test_a_few_texts_taken_back_by_hand_are_edits(
-    count: int, copies: Copies
-) -> None:
-    back = {slug: PAGES[slug] for slug in list(EDITED)[:count]}
-    for slug, text in back.items():
-        copies.here.put(slug, text)
-    await copies.rest()
-    assert copies.texts() == {**PAGES, **EDITED, **back}
 
 
 async def test_texts_that_a_command_restored_are_edits(copies: Copies) -> None:

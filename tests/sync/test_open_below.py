@@ -12,7 +12,7 @@ import pytest
 from tests.support.pair import OWNER, Pair, paired
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Slug
-from wikisync.sync.decide.plan import HoldReason, SkipReason
+from wikisync.sync.decide.plan import SkipReason
 
 PAGES = {"guide": "g\n", "guide/one": "1\n", "guide/two": "2\n", "home": "h\n"}
 RENAMED = {"manual": "g\n", "manual/one": "1\n", "manual/two": "2\n", "home": "h\n"}
@@ -68,16 +68,3 @@ async def test_the_rename_is_carried_out_once_the_page_is_closed(
     await pair.rest()
     renamed = RENAMED | {"manual/one": "saved before it was closed\n"}
     assert pair.texts() == await pair.wiki_texts() == renamed
-
-
-async def test_a_page_that_stays_open_is_told_and_the_rename_still_waits(
-    pair: Pair,
-) -> None:
-    await on_the_wiki(pair)
-    await pair.rest()
-    pair.now += 600
-    result = await pair.rest()
-    assert [(one.slug, one.reason) for one in result.held] == [
-        (Slug("guide/one"), HoldReason.OPEN_LONG)
-    ]
-    assert pair.texts() == PAGES

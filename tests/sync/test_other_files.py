@@ -8,7 +8,6 @@ from tests.support.git import needs_git
 from tests.support.pair import OWNER, Pair
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from tests.support.quirks import Quirk
-from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.run.parts import CycleOptions
 
 GREEN = RED + b" and green"
@@ -75,28 +74,6 @@ async def test_file_that_a_page_links_to_is_fetched_wherever_it_is(
     assert files_here(pair) == {file: RED}
 
 
-async def test_link_to_a_page_that_is_missing_is_no_missing_file(pair: Pair) -> None:
-    pair.save("home.md", "[a](to/come) [b](to/come.pdf)\n")
-    result = await pair.cycle()
-    assert [one.message.split(",")[0] for one in result.absent] == [
-        "links to to/come.pdf"
-    ]
-
-
-async def test_nothing_is_sent_for_it_and_the_texts_stay(pair: Pair) -> None:
-    sent = count_uploads(pair)
-    text = "![p](img/p.png) ![q](/img/p.png)\n"
-    await push(pair, {"home.md": text, "a/b.md": text, "img/p.png": RED})
-    await push(pair, {"a/img/p.png": BLUE})
-    await pair.rest()
-    pair.restart()
-    pair.save("new", "![p](img/p.png)\n")
-    await pair.rest()
-    assert sent == []
-    assert await there(pair, "new") == "![p](img/p.png)\n"
-    assert await there(pair, "home") == await there(pair, "a/b") == text
-
-
 async def test_file_that_changes_on_the_wiki_changes_here(pair: Pair) -> None:
     sent = count_uploads(pair)
     await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
@@ -114,14 +91,6 @@ async def test_file_that_changes_is_fetched_after_a_hint_alone(pair: Pair) -> No
     await pair.rest()
     await push(pair, {"img/p.png": BLUE})
     await pair.cycle(CycleOptions(saved=frozenset()))
-    assert files_here(pair) == {"img/p.png": BLUE}
-
-
-async def test_file_that_is_another_one_here_stays_and_is_named(pair: Pair) -> None:
-    put(pair, "img/p.png", BLUE)
-    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
-    first = await pair.cycle()
-    assert [one.subject for one in first.absent] == ["img/p.png"]
     assert files_here(pair) == {"img/p.png": BLUE}
 
 
@@ -148,27 +117,6 @@ async def test_file_that_a_person_changes_is_sent_and_not_written_over(
     assert pair.texts()["home"] == "![p](img/p.png)\n"
     files = await pair.service.files(OWNER)
     assert (files[await upload_of(pair)], files["img/p.png"]) == (BLUE, GREEN)
-
-
-async def test_file_that_is_here_and_there_is_not_uploaded(pair: Pair) -> None:
-    sent = count_uploads(pair)
-    put(pair, "img/p.png", RED)
-    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
-    await pair.rest()
-    await push(pair, {"img/p.png": BLUE})
-    await pair.rest()
-    assert sent == []
-    assert files_here(pair) == {"img/p.png": BLUE}
-
-
-async def test_file_that_comes_to_the_wiki_after_its_page_is_fetched(
-    pair: Pair,
-) -> None:
-    await push(pair, {"home.md": "![p](img/p.png)\n"})
-    await pair.rest()
-    await push(pair, {"img/p.png": RED})
-    await pair.rest()
-    assert files_here(pair) == {"img/p.png": RED}
 
 
 async def test_file_that_is_gone_from_the_wiki_stays_here_and_is_named(
@@ -288,20 +236,6 @@ async def test_files_of_a_page_are_fetched_once_its_conflict_takes_the_wiki_s_te
     pair.save("home.conflict.md", theirs)
     await pair.rest()
     assert files_here(pair) == {way: RED}
-
-
-async def test_files_of_a_commit_are_fetched_after_a_push_that_left_them(
-    pair: Pair,
-) -> None:
-    pair.asks_git = True
-    pair.restart()
-    await push(pair, {"home.md": "![p](img/p.png)\n"})
-    await pair.rest()
-    await push(pair, {"img/p.png": RED})
-    await pair.rest(CycleOptions(direction=Direction.PUSH))
-    assert files_here(pair) == {}
-    await pair.rest()
-    assert files_here(pair) == {"img/p.png": RED}
 
 
 async def test_file_that_is_another_one_here_is_sent_only_after_it_changed(

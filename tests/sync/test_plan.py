@@ -72,29 +72,3 @@ def test_plan_text_says_what_happens_on_the_wiki() -> None:
 def moved_on_wiki(slug: str, turn: int, *carried: Slug) -> plans.Action:
     page = Slug(slug)
     return plans.MoveRemote(page, Slug("n"), page, Format.MARKDOWN, A, carried, turn)
-
-
-def test_empty_plan_says_that_nothing_is_to_do() -> None:
-    assert str(plans.Plan()) == "nothing to do"
-
-
-def test_parents_are_created_before_children_and_removed_after_them() -> None:
-    plan = plans.Plan.from_actions(
-        [create("a/b"), delete("x"), create("z"), delete("x/y")]
-    )
-    assert [a.slug for a in plan.actions] == ["z", "a/b", "x/y", "x"]
-
-
-def test_order_does_not_hang_on_the_order_of_finding() -> None:
-    actions = [create("b"), delete("c"), create("a")]
-    assert plans.Plan.from_actions(actions) == plans.Plan.from_actions(actions[::-1])
-
-
-def test_plan_sorts_its_actions_by_what_they_do() -> None:
-    hold = plans.Hold(Slug("h"), plans.HoldReason.CREATED_BOTH)
-    skip = plans.Skip(Slug("s"), plans.SkipReason.OPEN_HERE)
-    plan = plans.Plan.from_actions([hold, skip, create("c"), delete("d")])
-    assert plan.writes == (create("c"),)
-    assert plan.removals == (delete("d"),)
-    assert plan.held == (hold,)
-    assert plan.skipped == (skip,)

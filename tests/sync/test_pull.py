@@ -5,26 +5,21 @@ import errno
 import inspect
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from tests.support.memory import MemoryReplica
+from tests.support.copies import OWNER, Copies, ShakyWiki
+from tests.support.memory import MemoryReplica, nothing_before
 from wikisync import errors
-from wikisync.core.model import AttachmentPath, Problem, Slug, WikiOwner
+from wikisync.core.model import AttachmentPath, Problem
 from wikisync.folder.replica import FolderReplica
-from wikisync.sync.base import agreements
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.decide.safety import Batch
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import CycleOptions, CycleResult, Patience
 
-OWNER = WikiOwner("project", "docs/handbook")
-HOME = Slug("home")
 FOLDER = "uploads/" + "0123456789abcdef" * 2
 PICTURE = AttachmentPath(f"{FOLDER}/p.png")
 
@@ -32,60 +27,17 @@ PICTURE = AttachmentPath(f"{FOLDER}/p.png")
 PULL = CycleOptions(direction=Direction.PULL, patience=Patience(remote_span_s=0.0))
 
 
-@dataclass
-class Pair:
-    """A wiki, its folder in memory, and the base between them."""
-
-    state: State
-    remote: MemoryReplica = field(default_factory=MemoryReplica)
-    local: MemoryReplica = field(default_factory=MemoryReplica)
-
-    async def pull(
-        self,
-        options: CycleOptions = PULL,
-        *,
-        remote_id: str = "",
-        allow_emptying: bool = False,
-    ) -> CycleResult:
-        return await run_cycle(
-            self.remote,
-            self.local,
-            self.state,
-            owner=OWNER,
-            remote_id=remote_id,
-            options=replace(options, allows_emptying=allow_emptying),
-        )
-
-    async def pull_until_sure(self, *, allow_emptying: bool = False) -> CycleResult:
-        """As many looks as make an absence certain."""
-        for _ in range(PULL.patience.remote_scans):
-            result = await self.pull(allow_emptying=allow_emptying)
-            if result.next_scan_s is None:
-                break
-        return result
-
-    @property
-    def is_equal(self) -> bool:
-        return self.local.texts() == self.remote.texts()
-
-    def base(self) -> dict[str, str | None]:
-        wiki = self.state.wiki(OWNER)
-        return {slug: wiki.text(slug) for slug in wiki.base()}
+def wiki_of(state: State, pages: dict[str, str]) -> Copies:
+    """A wiki with these pages, and an empty folder."""
+    copies = Copies(state)
+    copies.there = ShakyWiki(pages)
+    copies.there.gives_texts = False
+    return copies
 
 
 @pytest.fixture
-def pair(state: State) -> Pair:
-    return Pair(state, MemoryReplica({"home": "H", "dir/a": "A", "b": "B"}))
-
-
-def wiki_of(count: int) -> MemoryReplica:
-    return MemoryReplica({f"page-{number}": "text" for number in range(count)})
-
-
-def stopped(result: CycleResult) -> Batch:
-    """What the safety stop holds."""
-    (batch,) = result.batches
-    return batch
+def copies(state: State) -> Copies:
+    return wiki_of(state, {"home": "H", "dir/a": "A", "b": "B"})
 
 
 def codes(result: CycleResult) -> list[tuple[str, str]]:
@@ -95,188 +47,102 @@ def codes(result: CycleResult) -> list[tuple[str, str]]:
 # -- what a pull does --------------------------------------------------------------
 
 
-async def test_first_pull_fills_the_folder_and_the_base(pair: Pair) -> None:
-    result = await pair.pull()
-    assert pair.is_equal
-    assert pair.base() == pair.remote.texts()
-    assert (result.pulled, result.pages) == (3, 3)
+async def test_texts_that_came_with_the_list_are_not_read_again(copies: Copies) -> None:
+    copies.there.gives_texts = True
+    await copies.cycle(PULL)
+    assert copies.texts().keys() == {"home", "dir/a", "b"}
+    assert not [entry for entry in copies.there.log if entry.startswith("read ")]
 
 
-async def test_texts_that_came_with_the_list_are_not_read_again(pair: Pair) -> None:
-    pair.remote.gives_texts = True
-    await pair.pull()
-    assert pair.is_equal
-    assert not [entry for entry in pair.remote.log if entry.startswith("read ")]
-
-
-async def test_problems_of_both_replicas_are_told(pair: Pair) -> None:
-    pair.remote.problems = (Problem("there", "x", "odd"),)
-    pair.local.problems = (Problem("here", "y", "odd"),)
-    assert codes(await pair.pull()) == [("here", "y"), ("there", "x")]
+async def test_problems_of_both_replicas_are_told(copies: Copies) -> None:
+    copies.there.problems = (Problem("there", "x", "odd"),)
+    copies.here.problems = (Problem("here", "y", "odd"),)
+    assert codes(await copies.cycle(PULL)) == [("here", "y"), ("there", "x")]
 
 
 # -- pages that cannot be had ------------------------------------------------------
 
 
-async def test_page_that_cannot_be_read_is_a_problem_of_its_own(pair: Pair) -> None:
-    pair.remote.fail("read b", errors.ProtocolViolation("page b is cut"))
-    result = await pair.pull()
-    assert set(pair.local.pages) == {"home", "dir/a"}
+async def test_page_that_cannot_be_read_is_a_problem_of_its_own(copies: Copies) -> None:
+    copies.there.fail("read b", errors.ProtocolViolation("page b is cut"))
+    result = await copies.cycle(PULL)
+    assert set(copies.here.pages) == {"home", "dir/a"}
     assert codes(result) == [("page-unreadable", "b")]
 
 
 async def test_service_that_is_gone_ends_the_cycle(state: State) -> None:
-    pair = Pair(state, wiki_of(200))
-
-    pair.remote.fail("read", errors.Unavailable("no answer"))
+    copies = wiki_of(state, {f"page-{number}": "text" for number in range(200)})
+    copies.there.fail("read", errors.Unavailable("no answer"))
     with pytest.raises(errors.Unavailable):
-        await pair.pull()
-
-
-async def test_refused_token_ends_the_cycle_at_once(pair: Pair) -> None:
-    pair.remote.fail("read", errors.AuthenticationFailed("the token was revoked"))
-    with pytest.raises(errors.AuthenticationFailed):
-        await pair.pull()
+        await copies.cycle(PULL)
 
 
 # -- absence is not deletion ---------------------------------------------------------
 
 
-async def test_wiki_really_emptied_is_followed_after_a_yes(state: State) -> None:
-    pair = Pair(state, wiki_of(20))
-    await pair.pull_until_sure()
-    pair.remote.pages.clear()
-    await pair.pull_until_sure(allow_emptying=True)
-    assert not pair.local.pages
-
-
 # -- the wiki's mark -----------------------------------------------------------------
 
 
-async def test_mark_is_kept_when_the_base_is_what_it_stands_for(pair: Pair) -> None:
-    pair.remote.tag = "mark"
-    await pair.pull()
-    assert pair.state.wiki(OWNER).memory.remote_tag == "mark"
-    assert not pair.state.wiki(OWNER).memory.remote_again
+async def test_mark_is_kept_without_what_waits(copies: Copies) -> None:
+    await copies.cycle(PULL)
+    copies.here.put("home", "mine")
+    copies.there.put("home", "theirs")
+    copies.there.tag = "mark"
+    await copies.cycle(PULL)
+    assert copies.known.memory.remote_tag == "mark"
+    assert copies.known.memory.remote_again == {"home"}
 
 
-async def test_mark_is_kept_without_what_waits(pair: Pair) -> None:
-    await pair.pull()
-    pair.local.put("home", "mine")
-    pair.remote.put("home", "theirs")
-    pair.remote.tag = "mark"
-    await pair.pull()
-    assert pair.state.wiki(OWNER).memory.remote_tag == "mark"
-    assert pair.state.wiki(OWNER).memory.remote_again == {"home"}
-
-
-async def test_mark_is_not_kept_where_it_would_stand_for_little(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await pair.pull()
-    monkeypatch.setattr(agreements, "PAGES_AGAIN_MAX", 0)
-    pair.local.put("home", "mine")
-    pair.remote.put("home", "theirs")
-    pair.remote.tag = "mark"
-    await pair.pull()
-    assert not pair.state.wiki(OWNER).memory.remote_tag
-
-
-async def test_mark_is_kept_without_what_changed_since_the_list(pair: Pair) -> None:
+async def test_mark_is_kept_without_what_changed_since_the_list(copies: Copies) -> None:
     """The text read is newer than the list, and the mark stands for the list."""
-    pair.remote.tag = "mark"
-
-    async def edit(entry: str) -> None:
-        if entry == "read home":
-            pair.remote.put("home", "newer")
-
-    pair.remote.before = edit
-    await pair.pull()
-    assert pair.local.texts()["home"] == "newer"
-    assert pair.state.wiki(OWNER).memory.remote_again == {"home"}
+    copies.there.tag = "mark"
+    copies.there.before_once("read home", lambda: copies.there.put("home", "newer"))
+    await copies.cycle(PULL)
+    assert copies.here.texts()["home"] == "newer"
+    assert copies.known.memory.remote_again == {"home"}
 
 
 # -- attachments ---------------------------------------------------------------------
 
 
 @pytest.fixture
-def pictured(pair: Pair) -> Pair:
-    pair.remote.put("home", f"![p]({PICTURE}) and again {PICTURE}")
-    pair.remote.files[PICTURE] = b"\x89PNG" * 5000
-    return pair
-
-
-async def test_mentioned_attachment_is_fetched_once(pictured: Pair) -> None:
-    first = await pictured.pull()
-    again = await pictured.pull()
-    assert pictured.local.files == pictured.remote.files
-    assert (first.attachments, again.attachments) == (1, 0)
-    assert pictured.remote.log.count(f"read_attachment {PICTURE}") == 1
-
-
-async def test_attachment_lost_here_is_fetched_again(pictured: Pair) -> None:
-    await pictured.pull()
-    pictured.local.files.clear()
-    assert (await pictured.pull()).attachments == 1
-    assert pictured.local.files == pictured.remote.files
-
-
-async def test_attachment_that_is_there_already_is_adopted(pictured: Pair) -> None:
-    pictured.local.files[PICTURE] = b"from an interrupted run"
-    assert (await pictured.pull()).attachments == 0
-    assert set(pictured.state.wiki(OWNER).attachments()) == {PICTURE}
-
-
-async def test_missing_attachment_is_told_and_the_rest_goes_on(pictured: Pair) -> None:
-    pictured.remote.put("b", f"{FOLDER}/gone.png")
-    result = await pictured.pull()
-    assert [one.subject for one in result.absent] == [f"{FOLDER}/gone.png"]
-    assert result.problems == ()
-    assert pictured.local.files == pictured.remote.files
-    assert pictured.is_equal
-
-
-async def test_missing_attachment_is_scanned_for_every_time(pictured: Pair) -> None:
-    content = pictured.remote.files.pop(PICTURE)
-    await pictured.pull()
-    pictured.remote.files[PICTURE] = content
-    assert (await pictured.pull()).attachments == 1
+def pictured(copies: Copies) -> Copies:
+    copies.there.put("home", f"![p]({PICTURE}) and again {PICTURE}")
+    copies.there.files[PICTURE] = b"\x89PNG" * 5000
+    return copies
 
 
 async def test_attachments_are_not_asked_for_one_by_one_when_the_service_is_gone(
-    pair: Pair,
+    copies: Copies,
 ) -> None:
     names = [f"{FOLDER}/{number}.png" for number in range(100)]
-    pair.remote.put("home", "\n".join(names))
+    copies.there.put("home", "\n".join(names))
 
     async def fail(entry: str) -> None:
         if entry.startswith("read_attachment "):
-            pair.remote.log.append("asked")
+            copies.there.log.append("asked")
             raise errors.Unavailable("no answer")
 
-    pair.remote.before = fail
-    result = await pair.pull()
+    copies.there.before = fail
+    result = await copies.cycle(PULL)
     assert len(result.problems) == 100
-    assert pair.remote.log.count("asked") < 20
+    assert copies.there.log.count("asked") < 20
 
 
-async def test_attachment_that_cannot_be_stored_is_a_problem(pictured: Pair) -> None:
-    pictured.local.fail(
+async def test_attachment_that_cannot_be_stored_is_a_problem(pictured: Copies) -> None:
+    pictured.here.fail(
         "write_attachment",
         errors.FolderError("cannot write it: a folder exists at this path"),
     )
-    assert codes(await pictured.pull()) == [("attachment-unwritable", PICTURE)]
+    assert codes(await pictured.cycle(PULL)) == [("attachment-unwritable", PICTURE)]
 
 
-async def test_disk_that_is_full_ends_the_fetching(pictured: Pair) -> None:
-    async def full(entry: str) -> None:
-        if entry.startswith("write_attachment "):
-            cause = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            raise errors.FolderError("cannot write it: the disk is full") from cause
-
-    pictured.local.before = full
+async def test_disk_that_is_full_ends_the_fetching(pictured: Copies) -> None:
+    full = errors.FolderError("cannot write it: the disk is full")
+    full.__cause__ = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    pictured.here.fail("write_attachment", full)
     with pytest.raises(errors.FolderError, match="disk is full"):
-        await pictured.pull()
+        await pictured.cycle(PULL)
 
 
 # -- interrupts at every step ----------------------------------------------------------
@@ -355,7 +221,7 @@ async def finishes_after_interrupt(place: Path, state: State, at: int) -> bool:
     was_complete = await interrupted_pull(remote, place / "wiki", state, at)
     assert_only_whole_files(place / "wiki", remote)
     local = FolderReplica(place / "wiki", settle_s=0)
-    remote.before = MemoryReplica().before
+    remote.before = nothing_before
     await run_cycle(remote, local, state, owner=OWNER, options=PULL)
     seen = await local.snapshot()
     assert {s: (await local.read(s)).content for s in seen.pages} == remote.texts()

@@ -36,13 +36,6 @@ def answering(copies: Copies, change: dict[str, str]) -> None:
     copies.there.write = changed  # type: ignore[method-assign]
 
 
-async def test_an_edit_goes_to_the_wiki_once(copies: Copies) -> None:
-    copies.here.put("home", "edited\n")
-    await copies.rest()
-    assert copies.there.changes == ["write home"]
-    assert copies.texts()["home"] == "edited\n"
-
-
 async def test_the_next_text_is_on_its_way_before_an_answer_is_noted(
     copies: Copies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,13 +67,8 @@ async def test_a_page_that_changed_since_the_scan_is_not_overwritten(
 ) -> None:
     """The read before the write: the plan was made on another text."""
     copies.here.put("home", "one, here\ntwo\nthree\n")
-
-    async def before(entry: str) -> None:
-        if entry == "write home":
-            copies.there.before = copies.here.before
-            copies.there.put("home", "one\ntwo\nthree, there\n")
-
-    copies.there.before = before
+    theirs = "one\ntwo\nthree, there\n"
+    copies.there.before_once("write home", lambda: copies.there.put("home", theirs))
     first = await copies.cycle()
     assert first.has_more
     assert not first.pushed
@@ -109,15 +97,6 @@ async def test_another_text_in_the_answer_is_somebodys_edit(copies: Copies) -> N
     copies.here.put("home", "edited\n")
     await copies.rest()
     assert copies.texts()["home"] == "edited, and corrected on the way\n"
-
-
-async def test_a_page_gets_the_name_that_the_service_gives(copies: Copies) -> None:
-    copies.there.renames = {Slug("My Page"): Slug("My-Page")}
-    copies.here.put("My Page", "new\n")
-    await copies.rest()
-    assert copies.there.texts()["My-Page"] == "new\n"
-    assert copies.here.texts()["My Page"] == "new\n"
-    assert copies.known.aliases() == {Slug("My Page"): Slug("My-Page")}
 
 
 async def test_a_refused_page_waits_and_the_others_go_on(copies: Copies) -> None:
@@ -158,57 +137,26 @@ async def test_a_rename_that_is_refused_is_told_once_and_keeps_nothing_back(
     assert copies.here.texts() == {"Start": "edited\n", "Start/below": "edited, too\n"}
 
 
-async def test_a_refused_page_is_sent_again_when_it_is_another(copies: Copies) -> None:
-    copies.here.put("home", "too long\n")
-    copies.there.fail("write home", errors.Rejected("the page is too large"))
-    await copies.cycle()
-    copies.there.before = copies.here.before
-    copies.here.put("home", "short\n")
-    await copies.rest()
-    assert copies.texts()["home"] == "short\n"
-
-
-async def test_a_refusal_is_forgotten_after_an_hour(copies: Copies) -> None:
-    """The service may have changed its mind, or its limits."""
-    copies.here.put("home", "too long\n")
-    copies.there.fail("write home", errors.Rejected("the page is too large"))
-    await copies.cycle()
-    copies.there.before = copies.here.before
-    copies.now += 3600
-    await copies.rest()
-    assert copies.texts()["home"] == "too long\n"
-
-
-async def test_a_refused_page_is_sent_again_for_who_asks(copies: Copies) -> None:
-    copies.here.put("home", "edited\n")
-    copies.there.fail(
-        "write home", errors.PermissionDenied("this token may not change it")
-    )
-    await copies.cycle()
-    copies.there.before = copies.here.before
-    await copies.cycle(CycleOptions(tries_again=True))
-    assert copies.there.texts()["home"] == "edited\n"
-
-
-async def test_a_revoked_token_ends_the_cycle(copies: Copies) -> None:
-    copies.here.put("home", "edited\n")
-    copies.there.fail(
-        "write home", errors.AuthenticationFailed("the token was revoked")
-    )
-    with pytest.raises(errors.AuthenticationFailed):
-        await copies.cycle()
-    assert copies.known.memory.health.problem == "the token was revoked"
-
-
-async def test_one_page_without_an_answer_does_not_stop_the_others(
-    copies: Copies,
+@pytest.mark.parametrize(
+    ("text", "later_s", "options"),
+    [
+        pytest.param("short\n", 0, CycleOptions(), id="another text"),
+        # the service may have changed its mind, or its limits
+        pytest.param("too long\n", 3600, CycleOptions(), id="an hour later"),
+        pytest.param("too long\n", 0, CycleOptions(tries_again=True), id="asked for"),
+    ],
+)
+async def test_a_refused_page_is_sent_again(
+    copies: Copies, text: str, later_s: int, options: CycleOptions
 ) -> None:
-    copies.here.put("home", "edited\n")
-    copies.here.put("other", "fine\n")
-    copies.there.fail("write home", errors.Unavailable("no answer"))
-    result = await copies.cycle()
-    assert result.pushed == 1
-    assert copies.there.texts()["other"] == "fine\n"
+    copies.here.put("home", "too long\n")
+    copies.there.fail("write home", errors.PermissionDenied("the page is too large"))
+    await copies.cycle()
+    copies.there.before = copies.here.before
+    copies.here.put("home", text)
+    copies.now += later_s
+    await copies.cycle(options)
+    assert copies.texts()["home"] == text
 
 
 async def test_a_service_that_answers_no_page_is_not_asked_for_each(
@@ -253,24 +201,6 @@ async def test_a_removed_page_is_in_the_trash_before_it_is_removed(
     assert [(slug, text) for slug, text, _ in copies.here.trash] == [
         (HOME, PAGES["home"])
     ]
-
-
-async def test_an_edit_on_the_wiki_beats_a_removal_here(copies: Copies) -> None:
-    copies.here.remove("home")
-    await copies.cycle()
-    copies.there.put("home", "edited there\n")
-    await copies.rest()
-    assert copies.texts()["home"] == "edited there\n"
-
-
-async def test_the_format_is_sent_with_every_edit(state: State) -> None:
-    """Left out, the service would make the page markdown (Q2)."""
-    copies = Copies(state)
-    copies.here.put("home", "= Home\n", Format.ASCIIDOC)
-    await copies.rest()
-    copies.here.put("home", "= Home, edited\n", Format.ASCIIDOC)
-    await copies.rest()
-    assert copies.there.pages[HOME].format is Format.ASCIIDOC
 
 
 async def test_a_format_that_the_service_changes_is_told(copies: Copies) -> None:

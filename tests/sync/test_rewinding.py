@@ -17,7 +17,7 @@ from tests.support.history import (
     waiting,
     worked,
 )
-from wikisync.core.model import Slug, Snapshot, WikiOwner
+from wikisync.core.model import Slug, Snapshot
 from wikisync.sync.base.agreements import EARLIER_MAX
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
@@ -54,13 +54,6 @@ async def test_nothing_is_taken_back_unasked(state: State) -> None:
     assert "the wiki returned to an older state" in str(batch)
 
 
-async def test_refused_it_puts_the_newer_texts_back_on_the_wiki(state: State) -> None:
-    copies = await rewound(state)
-    copies.decide(Decision.REFUSED)
-    await copies.rest()
-    assert copies.texts() == NEWEST
-
-
 async def test_refused_at_once_it_puts_the_new_pages_back_too(state: State) -> None:
     """Also before it is certain that they are missing."""
     copies = await worked(state)
@@ -76,16 +69,6 @@ async def test_approved_it_follows_the_wiki(state: State) -> None:
     copies.decide(Decision.APPROVED)
     await copies.rest()
     assert copies.texts() == PAGES
-
-
-async def test_edits_made_here_since_go_on_while_it_waits(state: State) -> None:
-    copies = await rewound(state)
-    copies.here.put("page8", "edited here meanwhile\n")
-    copies.there.put("page7", "edited there meanwhile\n")
-    await copies.cycle()
-    assert copies.there.texts()["page8"] == "edited here meanwhile\n"
-    assert copies.here.texts()["page7"] == "edited there meanwhile\n"
-    assert waiting(copies)
 
 
 async def test_a_page_edited_here_and_set_back_there_is_no_merge(state: State) -> None:
@@ -108,32 +91,6 @@ async def test_a_few_reverts_are_edits(count: int, state: State) -> None:
         copies.there.put(slug, PAGES[slug])
     await copies.rest()
     assert copies.texts() == {**NEWEST, **{s: PAGES[s] for s in list(EDITED)[:count]}}
-
-
-async def test_reverts_among_more_new_edits_are_edits(state: State) -> None:
-    copies = await worked(state)
-    for slug in list(EDITED)[:3]:
-        copies.there.put(slug, PAGES[slug])
-    for slug in list(PAGES)[4:8]:
-        copies.there.put(slug, "a new text\n")
-    await copies.rest()
-    assert not waiting(copies)
-
-
-async def test_a_wiki_that_was_followed_may_go_forward_again(state: State) -> None:
-    copies = await rewound(state)
-    copies.decide(Decision.APPROVED)
-    await copies.rest()
-    for slug, text in NEWEST.items():
-        copies.there.put(slug, text)
-    await copies.rest()
-    assert copies.texts() == NEWEST
-
-
-async def test_a_page_of_another_wiki_has_texts_of_its_own(state: State) -> None:
-    await worked(state)
-    another = state.wiki(WikiOwner("group", "docs"))
-    assert another.earlier([Slug("page0")]) == {Slug("page0"): frozenset()}
 
 
 async def test_so_many_earlier_texts_of_a_page_are_known(state: State) -> None:
@@ -170,13 +127,6 @@ async def test_so_is_one_below_a_page_that_is_renamed_here(copies: Told) -> None
     assert "newer\n" in copies.here.texts().values()
     (batch,) = waiting(copies)
     assert batch.kind is BatchKind.REWOUND
-
-
-async def test_one_page_that_a_person_reverts_is_not(copies: Told) -> None:
-    copies.commit()
-    copies.there.put("page0", PAGES["page0"])
-    await copies.rest()
-    assert copies.texts() == PAGES
 
 
 async def test_nor_are_many_pages_that_a_person_reverts(copies: Told) -> None:
@@ -218,14 +168,6 @@ async def test_a_conflict_that_waits_asks_once(copies: Told) -> None:
     assert copies.asked() == []
 
 
-async def test_a_text_that_was_never_seen_here_is_held_too(copies: Told) -> None:
-    """A backup may be from between two syncs."""
-    copies.there.commits[-1:] = ["forced"]
-    copies.there.put("page0", "a text of before\n")
-    await copies.rest()
-    assert waiting(copies)
-
-
 async def test_a_page_that_the_history_lacks_is_held(copies: Told) -> None:
     copies.here.put("fresh", "made today\n")
     await copies.cycle()
@@ -236,14 +178,6 @@ async def test_a_page_that_the_history_lacks_is_held(copies: Told) -> None:
     copies.decide(Decision.REFUSED)
     await copies.rest()
     assert copies.texts()["fresh"] == "made today\n"
-
-
-async def test_refused_the_one_page_is_put_back(state: State) -> None:
-    copies = await forced(state)
-    copies.decide(Decision.REFUSED)
-    copies.commit()
-    await copies.rest()
-    assert copies.texts()["page0"] == EDITED["page0"]
 
 
 @pytest.mark.parametrize("decision", [Decision.REFUSED, Decision.APPROVED])
@@ -276,14 +210,6 @@ async def test_a_refusal_that_failed_is_carried_out_later(state: State) -> None:
     copies.there.loses = set()
     await copies.rest()
     assert copies.texts()["page0"] == EDITED["page0"]
-
-
-async def test_a_rename_is_taken_back_by_a_yes_alone(state: State) -> None:
-    copies = await rename_taken_back(state, PAGES["page8"])
-    assert "renamed" in copies.here.texts()
-    copies.decide(Decision.APPROVED)
-    await copies.rest()
-    assert copies.texts()["page8"] == PAGES["page8"]
 
 
 @pytest.mark.parametrize("text", [PAGES["page8"], PAGES["page8"] + "more\n"])
@@ -359,41 +285,7 @@ async def test_pages_that_go_with_the_wiki_are_kept_for_good(state: State) -> No
     assert NEW["fresh1"] in [one.replaced for one in kept]
 
 
-async def test_following_asks_once_however_many_pages_go(state: State) -> None:
-    copies = await rested(state, PAGES)
-    many = {f"new{number}": f"{number}\n" for number in range(8)}
-    for slug, text in {**EDITED, **many}.items():
-        copies.here.put(slug, text)
-    await copies.rest()
-    for slug in many:
-        del copies.there.pages[Slug(slug)]
-    for slug in EDITED:
-        copies.there.put(slug, PAGES[slug])
-    await copies.cycle()
-    copies.decide(Decision.APPROVED)
-    await copies.rest()
-    assert copies.texts() == PAGES
-
-
 # -- what it costs ---------------------------------------------------------------------
-
-
-async def test_without_any_history_a_revert_is_an_edit_as_ever(state: State) -> None:
-    copies = Told(state, PAGES)
-    await copies.rest()
-    copies.here.put("page1", "mine\n")
-    await copies.rest()
-    copies.asked()
-    copies.there.put("page1", PAGES["page1"])
-    await copies.rest()
-    assert copies.texts()["page1"] == PAGES["page1"]
-    assert copies.asked() == ["head"]
-
-
-async def test_a_sync_with_nothing_to_do_asks_nothing(copies: Told) -> None:
-    copies.asked()
-    await copies.cycle()
-    assert copies.asked() == []
 
 
 async def test_the_first_sync_asks_once_also_where_nothing_is_told(
@@ -406,19 +298,21 @@ async def test_the_first_sync_asks_once_also_where_nothing_is_told(
     assert copies.asked() == []
 
 
-async def test_a_sync_that_pulls_asks_twice(copies: Told) -> None:
+@pytest.mark.parametrize(
+    ("pulls", "pushes", "questions"),
+    [(False, False, []), (True, False, ["head", "follows"]), (False, True, ["head"])],
+)
+async def test_a_sync_asks_as_it_has_to(
+    copies: Told, pulls: bool, pushes: bool, questions: list[str]
+) -> None:
     copies.asked()
-    copies.commit()
-    copies.there.put("page1", "edited\n")
+    if pulls:
+        copies.commit()
+        copies.there.put("page1", "edited\n")
+    if pushes:
+        copies.here.put("page1", "edited\n")
     await copies.cycle()
-    assert copies.asked() == ["head", "follows"]
-
-
-async def test_a_sync_that_pushes_asks_once(copies: Told) -> None:
-    copies.asked()
-    copies.here.put("page1", "edited\n")
-    await copies.cycle()
-    assert copies.asked() == ["head"]
+    assert copies.asked() == questions
 
 
 @pytest.mark.parametrize("is_back", [False, True])

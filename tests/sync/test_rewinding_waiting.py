@@ -186,13 +186,9 @@ async def test_refused_it_stays_so_where_other_pages_are_synced_first(
 async def test_refused_its_edit_of_that_moment_is_not_agreed_on(state: State) -> None:
     copies = await waited(state, "open")
     copies.decide(Decision.REFUSED)
-
-    async def edit(entry: str) -> None:
-        if entry == "read page1":
-            copies.there.put("page1", "edited meanwhile\n")
-
     copies.there.gives_texts = False
-    copies.there.before = edit
+    edited = "edited meanwhile\n"
+    copies.there.before_once("read page1", lambda: copies.there.put("page1", edited))
     await copies.cycle()
     assert copies.known.text(Slug("page1")) == "newer\n"
 
@@ -210,26 +206,13 @@ async def test_refused_its_front_matter_is_no_edit_where_the_service_strips_it(
 
 
 @WAITS
-async def test_refused_the_older_text_can_be_restored(kind: str, state: State) -> None:
-    copies = await waited(state, kind)
-    copies.decide(Decision.REFUSED)
-    await copies.rest()
-    assert history.PAGES["page1"] in [text for _, text, _ in copies.here.trash]
-
-
-@WAITS
 async def test_one_that_cannot_be_read_then_delays_no_other(
     kind: str, state: State
 ) -> None:
     copies = await waited(state, kind)
     copies.decide(Decision.REFUSED)
-
-    async def refuse(entry: str) -> None:
-        if entry == "read page1":
-            raise Unavailable("no answer")
-
     copies.there.gives_texts = False
-    copies.there.before = refuse
+    copies.there.fail("read page1", Unavailable("no answer"))
     copies.here.put("page3", "edited meanwhile\n")
     await copies.cycle()
     assert copies.there.texts()["page3"] == "edited meanwhile\n"
@@ -281,35 +264,6 @@ async def test_a_page_that_waits_is_asked_about_until_the_history_is_known(
     assert history.asked_about(copies) == ["page1"]
 
 
-@WAITS
-async def test_approved_it_follows_the_wiki_once_it_can(
-    kind: str, state: State
-) -> None:
-    copies = await waited(state, kind)
-    copies.decide(Decision.APPROVED)
-    await copies.cycles(2)
-    assert not copies.known.memory.batches
-    await let_go(copies)
-    assert not history.waiting(copies)
-    name = "page1" if kind == "open" else "taken"
-    assert copies.texts()[name] == history.PAGES["page1"]
-
-
-@WAITS
-async def test_a_page_that_waits_and_was_edited_on_the_wiki_is_no_sign(
-    kind: str, copies: history.Told
-) -> None:
-    copies.there.put("page1", "edited there\n")
-    copies.there.put("taken", "another page\n")
-    copies.commit()
-    make_wait(copies, kind)
-    await copies.cycles(3)
-    await let_go(copies)
-    assert not copies.known.memory.batches
-    name = "page1" if kind == "open" else "taken"
-    assert copies.texts()[name] == "edited there\n"
-
-
 async def in_conflict(state: State) -> history.Told:
     """A person took a page back on the wiki and edits it here."""
     copies = await history.told(state)
@@ -349,16 +303,6 @@ async def test_it_stays_in_conflict_while_another_is_taken_back(state: State) ->
     assert history.asked_about(copies) == ["page2"]
 
 
-async def test_it_is_held_once_nothing_of_it_is_edited_here(state: State) -> None:
-    """Nobody is asked by its conflict file any more."""
-    copies = await in_conflict(state)
-    copies.here.put("page1", "newer\n")
-    copies.push_over()
-    await copies.cycle()
-    assert copies.here.texts()["page1"] == "newer\n"
-    assert history.waiting(copies)
-
-
 async def test_so_is_one_among_pages_that_return_without_any_history(
     state: State,
 ) -> None:
@@ -369,18 +313,6 @@ async def test_so_is_one_among_pages_that_return_without_any_history(
     await copies.cycle()
     (batch,) = history.waiting(copies)
     assert {member.slug for member in batch.members} == set(list(history.EDITED)[:3])
-
-
-async def test_held_pages_are_no_sign_without_any_history(state: State) -> None:
-    """They may have waited for long, each for its own reason."""
-    copies = await history.worked(state)
-    for slug in list(history.EDITED)[:3]:
-        copies.there.put(slug, history.PAGES[slug])
-        copies.there.put(f"{slug}-taken", "another page\n")
-        copies.rename_here(slug, f"{slug}-taken")
-    plan = (await copies.cycle()).plan
-    assert {hold.slug for hold in plan.held} >= set(list(history.EDITED)[:3])
-    assert not copies.known.memory.batches
 
 
 async def test_so_is_one_whose_earlier_name_another_file_has(state: State) -> None:

@@ -69,11 +69,6 @@ def test_a_batch_is_never_more_than_all_pages() -> None:
     assert replace(batch, tracked=8).share == "12 of 12 pages"
 
 
-def test_a_batch_names_all_pages_where_they_are_few() -> None:
-    (batch,) = hold_batches(removing(10), tracked(10)).batches
-    assert batch.names.endswith("page-0008, page-0009")
-
-
 def test_only_what_is_asked_about_is_held() -> None:
     """A person may have said yes to one kind."""
     plan = plans.Plan.from_actions([*removing(50).actions, *pulls(100)[50:]])
@@ -115,12 +110,6 @@ def waiting(actions: list[plans.Action], memory: tuple[Batch, ...] = ()) -> Batc
     return batch
 
 
-def test_few_removals_go_through_both_ways() -> None:
-    plan = plans.Plan.from_actions([*remote_deletes(10), *removing(10).actions])
-    assert hold_batches(plan, BASE).plan == plan
-    assert hold_batches(plan, BASE).batches == ()
-
-
 def test_many_removals_wait_and_everything_else_goes_on() -> None:
     plan = plans.Plan.from_actions([*remote_deletes(12), *pushes(5)])
     result = hold_batches(plan, BASE)
@@ -130,17 +119,6 @@ def test_many_removals_wait_and_everything_else_goes_on() -> None:
         " missing here: page-0000, page-0001, "
     )
     assert str(result.batches[0]).endswith("page-0009 and 2 more")
-
-
-def test_each_direction_has_its_own_safety_stop() -> None:
-    plan = plans.Plan.from_actions([*remote_deletes(12), *removing(3).actions])
-    assert hold_batches(plan, BASE).plan == removing(3)
-
-
-def test_all_pages_gone_wait_however_few_they_are() -> None:
-    base = tracked(2)
-    plan = plans.Plan.from_actions(remote_deletes(2))
-    assert hold_batches(plan, base).batches[0].kind is BatchKind.DELETES_THERE
 
 
 def test_batch_keeps_its_number_while_pages_come_and_go() -> None:
@@ -161,17 +139,6 @@ def test_pages_that_come_meanwhile_say_no_yes(pages: int, gone: int) -> None:
         batch.id for batch in asked(first.batches)
     ]
     assert str(asked(again.batches)[0]).startswith(f"{gone} of {pages} pages")
-
-
-def test_batch_is_withdrawn_when_the_pages_reappear() -> None:
-    first = waiting(remote_deletes(12))
-    assert hold_batches(plans.Plan(), BASE, (first,)).batches == ()
-
-
-def test_approved_batch_goes_through() -> None:
-    memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
-    plan = plans.Plan.from_actions(remote_deletes(12))
-    assert hold_batches(plan, BASE, memory).plan == plan
 
 
 def test_yes_covers_no_page_that_was_not_on_the_list() -> None:
@@ -215,11 +182,6 @@ def test_decision_is_about_one_batch_alone() -> None:
     result = hold_batches(plan, BASE, memory)
     assert result.plan == plans.Plan.from_actions(pulls(41))
     assert [batch.kind for batch in asked(result.batches)] == [BatchKind.DELETES_THERE]
-
-
-def test_number_that_no_batch_has_decides_nothing() -> None:
-    with pytest.raises(KeyError):
-        decide((waiting(remote_deletes(12)),), 2, Decision.APPROVED)
 
 
 def test_number_of_a_forgotten_batch_is_not_given_again() -> None:
@@ -319,32 +281,6 @@ def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
     there = Snapshot({there_name: cut})
     plan = reconcile(base, here, there)
     assert shrunk_pages(plan, base, here, there) == {there_name}
-
-
-@pytest.mark.parametrize(
-    ("action", "kind"),
-    [
-        (plans.Pull(Slug("page-0000"), MD, D, NEW), BatchKind.SHRUNK_HERE),
-        (plans.Push(Slug("page-0000"), MD, NEW, D), BatchKind.SHRUNK_THERE),
-    ],
-)
-def test_shrunken_page_is_asked_about_once(
-    action: plans.Action, kind: BatchKind
-) -> None:
-    shrunk = frozenset({Slug("page-0000")})
-    result = hold_batches(plans.Plan((action,)), BASE, shrunk=shrunk)
-    assert [batch.kind for batch in asked(result.batches)] == [kind]
-
-
-def test_renames_are_no_removals() -> None:
-    """A folder renamed here must not look like a folder deleted."""
-    texts = {Slug(f"a/{n}"): digest_of(f"text {n}") for n in range(50)}
-    base = {slug: plans.BasePage(slug, MD, text, text) for slug, text in texts.items()}
-    there = Snapshot({slug: PageState(slug, MD, text) for slug, text in texts.items()})
-    moved = {Slug(f"b{slug[1:]}"): text for slug, text in texts.items()}
-    here = Snapshot({slug: PageState(slug, MD, text) for slug, text in moved.items()})
-    plan = reconcile(base, here, there)
-    assert hold_batches(plan, base).plan == plan
 
 
 # -- within an hour ----------------------------------------------------------------

@@ -84,26 +84,11 @@ async def test_news_of_the_wiki_take_a_scan_of_the_folder(pair: Pair) -> None:
     assert (result.pushed, result.pulled) == (1, 1)
 
 
-async def test_an_edit_that_nobody_told_of_waits_for_a_whole_scan(pair: Pair) -> None:
-    pair.save(HOME, "home, better\n")
-    pair.save(PLAN, "plan, better\n")
-    assert (await after_saving(pair, HOME)).pushed == 1
-    assert (await pair.cycle()).pushed == 1
-    assert await pair.wiki_texts() == pair.texts()
-
-
 @pytest.mark.parametrize("told", [["new"], [HOME, "new"]])
 async def test_a_new_page_takes_a_whole_scan(pair: Pair, told: list[str]) -> None:
     pair.save("new", "new\n")
     pair.save(PLAN, "plan, better\n")
     assert (await after_saving(pair, *told)).pushed == 2
-
-
-async def test_a_removed_page_takes_a_whole_scan(pair: Pair) -> None:
-    pair.remove(HOME)
-    await after_saving(pair, HOME)
-    assert pair.known.sightings(Side.LOCAL).keys() == {HOME}
-    assert await pair.wiki_texts() == {HOME: "home\n", PLAN: "plan\n"}
 
 
 async def test_an_absence_counts_only_where_it_is_looked_for(pair: Pair) -> None:
@@ -125,15 +110,6 @@ async def test_a_file_that_lost_half_takes_a_whole_scan(
     refuse_scans(monkeypatch)
     with pytest.raises(AssertionError, match="whole folder"):
         await after_saving(pair, HOME)
-
-
-async def test_a_link_in_the_place_of_a_page_is_not_followed(pair: Pair) -> None:
-    secret = pair.root / "secret"
-    secret.write_text("secret, and longer than what stood here\n")
-    pair.remove(HOME)
-    (pair.folder / "home.md").symlink_to(secret)
-    assert (await after_saving(pair, HOME)).pushed == 0
-    assert (await pair.wiki_texts())[HOME] == "home\n"
 
 
 async def test_what_we_wrote_since_takes_a_whole_scan(pair: Pair) -> None:

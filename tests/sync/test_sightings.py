@@ -9,10 +9,10 @@ from tests.support.pair import paired
 from wikisync.core.model import Slug, digest_of
 from wikisync.errors import NotFound, Unavailable
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.ledger import Side, Sighting
+from wikisync.sync.decide.ledger import Sighting
 from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.parts import CycleOptions, Patience
-from wikisync.sync.run.removals import is_certain, seen_again
+from wikisync.sync.run.removals import seen_again
 
 HOME = Slug("home")
 PAGES = {"home": "one\n", "other": "other\n", "third": "third\n"}
@@ -23,20 +23,10 @@ async def copies(state: State) -> Copies:
     return await rested(state, PAGES)
 
 
-def test_each_scan_counts_and_the_first_one_is_remembered() -> None:
-    once = seen_again({}, {HOME}, 100.0)
-    twice = seen_again(once, {HOME}, 130.0)
-    assert twice == {HOME: Sighting(2, 100.0, 130.0)}
-
-
 def test_a_clock_that_was_set_back_starts_the_count_anew() -> None:
     assert seen_again({HOME: Sighting(2, 100.0, 130.0)}, {HOME}, 50.0) == {
         HOME: Sighting(1, 50.0, 50.0)
     }
-
-
-def test_time_without_scans_is_not_certain() -> None:
-    assert not is_certain(Sighting(2, 0.0, 3600.0), 3, 60.0)
 
 
 async def test_a_page_gone_from_the_wiki_goes_at_the_third_scan(copies: Copies) -> None:
@@ -45,12 +35,6 @@ async def test_a_page_gone_from_the_wiki_goes_at_the_third_scan(copies: Copies) 
     assert (first.removed, second.removed, third.removed) == (0, 0, 1)
     assert first.next_scan_s is not None
     assert [text for _, text, _ in copies.here.trash] == ["one\n"]
-
-
-async def test_a_page_gone_here_goes_at_the_second_scan(copies: Copies) -> None:
-    copies.here.remove("home")
-    first, second = [await copies.cycle() for _ in range(2)]
-    assert (first.removed, second.removed) == (0, 1)
 
 
 async def test_quick_scans_remove_nothing(copies: Copies) -> None:
@@ -101,29 +85,6 @@ async def test_a_wiki_that_denies_everything_is_not_believed(copies: Copies) -> 
     assert copies.here.changes == []
 
 
-async def test_no_answer_is_no_denial(copies: Copies) -> None:
-    copies.there.remove("home")
-
-    copies.there.fail("read home", Unavailable("no answer"))
-    await copies.cycles(6)
-    assert copies.here.changes == []
-
-
-async def test_an_incomplete_scan_counts_for_nothing(copies: Copies) -> None:
-    copies.there.remove("home")
-    copies.there.is_complete = False
-    await copies.cycles(6)
-    assert copies.here.changes == []
-    assert copies.known.sightings(Side.REMOTE) == {}
-
-
-async def test_a_scan_a_part_of_the_folder_counts_for_nothing(copies: Copies) -> None:
-    copies.here.remove("home")
-    copies.here.is_complete = False
-    await copies.cycles(4)
-    assert copies.there.changes == []
-
-
 async def test_an_ignored_page_is_deleted_nowhere(copies: Copies) -> None:
     """Its file is gone from the look, not from the disk."""
     copies.here.remove("home")
@@ -147,14 +108,6 @@ async def test_nothing_is_removed_in_a_cycle_with_an_error(copies: Copies) -> No
     assert not result.has_more
     copies.there.before = copies.here.before
     assert (await copies.cycle(at_once)).removed == 1
-
-
-async def test_an_edit_here_beats_a_removal_on_the_wiki(copies: Copies) -> None:
-    copies.there.remove("home")
-    await copies.cycle()
-    copies.here.put("home", "edited\n")
-    await copies.rest()
-    assert copies.texts()["home"] == "edited\n"
 
 
 async def test_a_page_that_may_be_a_new_one_that_cannot_be_read_stays(
@@ -201,18 +154,6 @@ async def test_a_page_renamed_on_the_wiki_to_what_cannot_be_read_stays_here(
     copies.there.unreadable = frozenset()
     await copies.rest()
     assert copies.texts().keys() == {"start", "other", "third"}
-
-
-async def test_a_page_that_could_not_be_read_before_keeps_no_removal_back(
-    copies: Copies,
-) -> None:
-    copies.here.put("strange", "strange\n")
-    copies.here.unreadable = frozenset({Slug("strange")})
-    await copies.cycle()
-    copies.here.remove("home")
-    await copies.cycle()
-    await copies.cycle()
-    assert "home" not in copies.there.texts()
 
 
 async def test_a_page_that_is_kept_out_of_the_sync_keeps_no_removal_back(

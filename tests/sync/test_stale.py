@@ -20,10 +20,6 @@ def test_a_save_of_the_old_window_belongs_to_the_text_it_showed() -> None:
     assert stale_ancestor("one\ntwo, edited\nthree\n", replaced, NOW) == replaced[0]
 
 
-def test_an_edit_of_the_text_that_is_there_is_no_stale_save() -> None:
-    assert stale_ancestor(NEW + "six\n", ring((OLD, NEW)), NOW) is None
-
-
 def test_a_word_mended_in_a_line_from_the_wiki_is_no_stale_save() -> None:
     """By lines it is nearer to the old text, and the line would be there twice."""
     replaced = ring((OLD, OLD + "for fron the wiki\n"))
@@ -51,10 +47,6 @@ def test_a_save_that_was_merged_once_and_comes_again_is_meant() -> None:
     save = "one\ntwo, edited\nthree\n"
     replaced = ring((save, NEW), is_stale=True)
     assert stale_ancestor(save, replaced, NOW) is None
-
-
-def test_nothing_was_replaced_so_nothing_is_stale() -> None:
-    assert stale_ancestor("anything\n", [], NOW) is None
 
 
 def test_taking_back_what_came_an_hour_ago_is_meant() -> None:

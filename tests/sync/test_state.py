@@ -7,7 +7,6 @@ import pytest
 from tests.support.copies import OWNER, agreed
 from wikisync.core import model
 from wikisync.errors import StateDamaged, StateError
-from wikisync.sync.base import agreements
 from wikisync.sync.base import state as base_state
 from wikisync.sync.base.database import FIELDS
 from wikisync.sync.base.state import State, WikiState
@@ -62,14 +61,6 @@ def test_states_of_the_wiki_follow_each_change(known: WikiState) -> None:
     assert is_of_the_base()
 
 
-def test_wikis_of_one_workspace_do_not_mix(state: State) -> None:
-    group = state.wiki(model.WikiOwner("group", "docs/handbook"))
-    state.wiki(OWNER).record([agreed("home", "project")])
-    group.record([agreed("home", "group")])
-    state.wiki(OWNER).record(dropped=[HOME])
-    assert group.text(HOME) == "group"
-
-
 def test_mentions_are_those_of_the_pages_there_are(known: WikiState) -> None:
     known.record([agreed("home", f"![p]({PICTURE})"), agreed("b", f"{FOLDER}/b.png")])
     assert known.mentions() == (f"{FOLDER}/b.png", PICTURE)
@@ -99,22 +90,6 @@ def test_mark_of_the_wiki_holds_but_for_pages_that_the_base_has_otherwise(
         dropped=[model.Slug("gone")], renamed={model.Slug("old"): model.Slug("new")}
     )
     assert known.memory.remote_again == {"waits", "home", "gone", "old", "new"}
-
-
-def test_mark_of_the_wiki_ends_where_it_would_stand_for_little(
-    known: WikiState, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(agreements, "PAGES_AGAIN_MAX", 1)
-    known.remember(remote_tag="mark")
-    known.record([agreed("home", "text")])
-    assert known.memory.remote_tag
-    known.record([agreed("other", "text")])
-    assert not known.memory.remote_tag
-
-
-def test_pages_of_no_mark_are_not_noted(known: WikiState) -> None:
-    known.record([agreed("home", "text")])
-    assert not known.memory.remote_again
 
 
 def test_first_id_is_noted_and_another_one_is_another_wiki(known: WikiState) -> None:
@@ -195,14 +170,6 @@ def test_damaged_file_is_set_aside_and_made_anew(path: Path) -> None:
         assert not state.wiki(OWNER).base()
     assert state.set_aside is not None
     assert state.set_aside.read_bytes().startswith(b"this is no database")
-
-
-def test_second_damaged_file_does_not_replace_the_first(path: Path) -> None:
-    path.with_name("state.db.set-aside-1").write_text("the first")
-    path.write_bytes(b"not a database either" * 100)
-    State.open(path).close()
-    assert path.with_name("state.db.set-aside-1").read_text() == "the first"
-    assert path.with_name("state.db.set-aside-2").exists()
 
 
 def test_damage_in_the_middle_is_noticed_on_opening(path: Path) -> None:

@@ -25,17 +25,6 @@ async def test_front_matter_removed_on_the_wiki_is_removed_here(state: State) ->
     assert not copies.known.memory.capabilities.strips_front_matter_of
 
 
-async def test_front_matter_removed_on_the_wiki_stays_removed_with_the_next_edit(
-    state: State,
-) -> None:
-    copies = await rested(state, PAGES)
-    copies.there.put("notes", "# Notes\n")
-    await copies.rest()
-    copies.here.put("notes", "# Notes\n\nmore\n")
-    await copies.rest()
-    assert copies.texts()["notes"] == "# Notes\n\nmore\n"
-
-
 async def test_a_service_that_strips_is_known_by_its_answer_to_a_write(
     tmp_path: Path,
 ) -> None:

@@ -60,12 +60,6 @@ async def test_a_picture_beside_a_page_is_uploaded_in_each_format(
     assert pair.texts()["home"] == source
 
 
-async def test_the_wiki_can_hand_the_picture_out(pair: Pair) -> None:
-    await link_red(pair)
-    files = await pair.service.files(OWNER)
-    assert files[await upload_of(pair)] == RED
-
-
 async def test_a_picture_is_uploaded_once_for_many_pages(pair: Pair) -> None:
     sent = count_uploads(pair)
     put(pair, "red.png", RED)
@@ -74,31 +68,6 @@ async def test_a_picture_is_uploaded_once_for_many_pages(pair: Pair) -> None:
     await pair.rest()
     assert len(sent) == 1
     assert await upload_of(pair, "home") == await upload_of(pair, "notes")
-
-
-async def test_the_same_content_under_another_name_is_not_sent_again(
-    pair: Pair,
-) -> None:
-    sent = count_uploads(pair)
-    put(pair, "red.png", RED)
-    put(pair, "crimson.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
-    pair.save("guide", "![red](crimson.png)\n")
-    await pair.rest()
-    assert len(sent) == 1
-    assert pair.texts()["guide"] == "![red](crimson.png)\n"
-
-
-async def test_another_content_is_uploaded_anew_and_the_page_follows(
-    pair: Pair,
-) -> None:
-    await link_red(pair)
-    before = await upload_of(pair)
-    put(pair, "red.png", BLUE)
-    await pair.rest()
-    assert await upload_of(pair) != before
-    assert pair.texts()["home"] == "![red](red.png)\n"
 
 
 async def test_a_page_put_back_on_the_wiki_shows_its_earlier_picture(
@@ -125,15 +94,6 @@ async def test_a_picture_that_is_gone_here_stays_on_the_wiki(pair: Pair) -> None
     assert "edited" in await there(pair)
 
 
-async def test_an_edit_on_the_wiki_comes_back_with_the_link_as_it_was_written(
-    pair: Pair,
-) -> None:
-    await link_red(pair)
-    await pair.edit("home", await there(pair) + "\nedited there\n")
-    await pair.rest()
-    assert pair.texts()["home"] == "![red](red.png)\n\nedited there\n"
-
-
 async def test_a_picture_that_is_refused_keeps_its_page_and_breaks_nothing(
     pair: Pair,
 ) -> None:
@@ -155,14 +115,6 @@ async def test_a_picture_that_is_refused_keeps_its_page_and_breaks_nothing(
     assert pair.texts()["home"] == "![red](red.png)\n"
 
 
-async def test_a_picture_in_a_folder_is_found_from_the_page(pair: Pair) -> None:
-    put(pair, "guide/pictures/red one.png", RED)
-    pair.save("guide/first", "![red](pictures/red%20one.png)\n")
-    pair.save("home", "![red](</guide/pictures/red one.png>)\n")
-    await pair.rest()
-    assert await upload_of(pair, "guide/first") == await upload_of(pair)
-
-
 async def test_nothing_outside_the_folder_is_uploaded(pair: Pair) -> None:
     put(pair, "../secret.png", RED)
     (pair.folder / "link.png").symlink_to(pair.folder / "../secret.png")
@@ -172,15 +124,6 @@ async def test_nothing_outside_the_folder_is_uploaded(pair: Pair) -> None:
     await pair.rest()
     assert sent == []
     assert await there(pair) == text
-
-
-async def test_a_second_start_uploads_nothing(pair: Pair) -> None:
-    await link_red(pair)
-    pair.restart()
-    sent = count_uploads(pair)
-    result = await pair.rest()
-    assert result.is_quiet
-    assert sent == []
 
 
 async def test_a_start_with_nothing_new_parses_no_page_and_reads_no_picture(
@@ -303,22 +246,6 @@ async def test_links_of_one_upload_keep_their_order_beside_a_new_one(
     assert pair.texts()["home"] == text
 
 
-async def test_pages_of_one_text_on_the_wiki_keep_each_their_own(pair: Pair) -> None:
-    put(pair, "red.png", RED)
-    texts = {"home": "![a](./red.png)\n", "sub/page": "![a](../red.png)\n"}
-    for slug, text in texts.items():
-        pair.save(slug, text)
-    await pair.rest()
-    assert await there(pair) == await there(pair, "sub/page")
-    pair.restart()
-    assert (await pair.rest()).is_quiet
-    changed = f"more\n{await there(pair)}"
-    for slug in texts:
-        await pair.edit(slug, changed)
-    await pair.rest()
-    assert pair.texts() == {slug: f"more\n{text}" for slug, text in texts.items()}
-
-
 async def test_a_wikilink_starts_at_the_root_both_ways(pair: Pair) -> None:
     put(pair, "red.png", RED)
     pair.save("sub/page", "[[red.png]] [a](red.png)\n")
@@ -342,31 +269,6 @@ async def test_a_picture_that_is_too_large_keeps_its_page_and_is_named(
     (problem,) = result.problems
     assert "red.png, which home links to, is larger than" in problem.message
     assert "home" not in await pair.wiki_texts()
-
-
-async def test_a_link_to_the_upload_itself_stays_one(pair: Pair) -> None:
-    put(pair, "red.png", RED)
-    pair.save("home", "![a](red.png)\n")
-    await pair.rest()
-    path = await upload_of(pair)
-    text = f"[b]({path}) ![a](red.png) [c]({path}#x)\n"
-    pair.save("home", text)
-    await pair.rest()
-    assert pair.texts()["home"] == text
-    pair.restart()
-    assert (await pair.cycle()).is_quiet
-
-
-async def test_a_wikilink_added_on_the_wiki_is_not_made_a_relative_link(
-    pair: Pair,
-) -> None:
-    put(pair, "red.png", RED)
-    pair.save("sub/page", "![a](../red.png)\n")
-    await pair.rest()
-    path = await upload_of(pair, "sub/page")
-    await pair.edit("sub/page", f"![a]({path}) [[{path}]]\n")
-    await pair.rest()
-    assert pair.texts()["sub/page"] == f"![a](../red.png) [[{path}]]\n"
 
 
 # -- names in other forms of Unicode, and hidden folders ------------------------------
@@ -401,14 +303,6 @@ async def test_a_picture_is_found_however_its_name_is_spelled(
     assert (await pair.service.files(OWNER))[await upload_of(pair)] == BLUE
     pair.restart()
     assert (await pair.cycle()).plan.actions == ()
-
-
-async def test_such_a_picture_that_comes_after_its_page_is_sent(pair: Pair) -> None:
-    pair.save("home", f"![g]({DECOMPOSED}.png)\n")
-    await pair.rest()
-    put(pair, f"{COMPOSED}.png", RED)
-    await pair.rest()
-    assert (await pair.service.files(OWNER))[await upload_of(pair)] == RED
 
 
 @pytest.mark.parametrize("file", [".ssh/id", ".git/a.png", ".obsidian/app.json"])

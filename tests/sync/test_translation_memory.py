@@ -6,11 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.pair import OWNER, Pair
-from tests.support.pictures import RED, put, upload_of
 from wikisync.core.model import Digest, Format, Page, Slug, Snapshot
 from wikisync.errors import Unavailable
-
-LINK = "![red](red.png)\n"
 
 
 def count_scans(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -36,19 +33,6 @@ async def remembering(pair: Pair) -> None:
 
 def new_page(slug: str) -> Page:
     return Page(Slug(slug), Format.MARKDOWN, f"{slug}\n")
-
-
-async def test_two_writes_at_once_are_both_remembered(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await remembering(pair)
-    scans = count_scans(pair, monkeypatch)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(pair.remote.write(new_page("first"), expected=None))
-        group.create_task(pair.remote.write(new_page("second"), expected=None))
-    seen = await pair.remote.snapshot()
-    assert set(seen.pages) == {"home", "first", "second"}
-    assert not scans
 
 
 async def test_the_wiki_is_scanned_while_a_write_is_not_answered(
@@ -108,14 +92,6 @@ async def test_problems_on_the_wiki_are_not_over_because_nobody_scans(
 # -- texts that did not come along ---------------------------------------------------
 
 
-async def linked(pair: Pair) -> None:
-    """A page with a picture on both sides, and a new process."""
-    put(pair, "red.png", RED)
-    pair.save("home", LINK)
-    await pair.rest()
-    pair.restart()
-
-
 def spoil_scans(pair: Pair, monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
     """Looks at the wiki itself are otherwise from now on."""
     snapshot = pair.remote._wiki.snapshot
@@ -138,17 +114,6 @@ async def test_a_scan_that_is_not_whole_is_not_remembered(
     pair.remote.is_remembering = True
     await pair.remote.snapshot()
     assert scans == ["look"]
-
-
-async def test_a_page_whose_text_did_not_come_along_is_read(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Big wikis are listed without texts."""
-    await linked(pair)
-    await pair.edit("home", f"![red]({await upload_of(pair)})\n\nedited there\n")
-    spoil_scans(pair, monkeypatch, texts={})
-    await pair.rest()
-    assert pair.texts() == {"home": f"{LINK}\nedited there\n"}
 
 
 async def test_mark_of_the_wiki_outlives_a_cycle_that_did_not_scan(pair: Pair) -> None:

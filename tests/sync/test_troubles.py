@@ -114,19 +114,6 @@ async def test_page_whose_text_cannot_be_known_keeps_back_what_went_with_it(
     ]
 
 
-async def test_error_is_forgotten_with_the_cycle_that_has_none(pair: Pair) -> None:
-    await blocked(pair)
-    await pair.cycle()
-    assert [one.subject for one in pair.known.memory.troubles] == ["plans/2027"]
-    (pair.folder / "plans").unlink()
-    await pair.rest()
-    assert pair.known.memory.troubles == ()
-
-
-def test_plan_without_removals_has_nothing_put_off() -> None:
-    assert put_off(Plan(), {Slug("home"): [WRONG]}) == (Plan(), ())
-
-
 def test_sentence_names_the_first_few_removals_and_each_error_once() -> None:
     names = [Slug(f"p{number}") for number in range(5)]
     removals = Plan(tuple(DeleteLocal(name, digest_of("")) for name in names))

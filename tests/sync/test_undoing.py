@@ -145,26 +145,6 @@ async def test_an_undo_is_taken_back_by_the_next_one(
         assert (await copies.cycle()).is_quiet
 
 
-async def test_a_format_comes_back_too(copies: Copies) -> None:
-    format_here(copies)
-    await copies.rest()
-    await undo(copies)
-    assert copies.here.pages[Slug("guide")].format is Format.MARKDOWN
-
-
-@pytest.mark.parametrize("change", [edit_here, edit_there])
-async def test_a_text_that_was_taken_back_can_be_saved_again(
-    change: Change, copies: Copies
-) -> None:
-    change(copies)
-    await copies.rest()
-    text = copies.texts()["home"]
-    await undo(copies)
-    copies.here.put("home", text)
-    await copies.rest()
-    assert copies.texts()["home"] == text
-
-
 async def test_of_a_merge_the_wikis_text_stays(copies: Copies) -> None:
     """It was there before this sync; what was saved here is kept."""
     edit_here(copies)
@@ -178,18 +158,6 @@ async def test_of_a_merge_the_wikis_text_stays(copies: Copies) -> None:
     assert mine in [one.replaced for one in copies.known.replaced(Slug("home"))]
     await undo(copies)
     assert copies.texts()["home"] == merged
-
-
-async def test_of_a_settled_conflict_the_wikis_text_stays(copies: Copies) -> None:
-    copies.here.put("guide", "mine\n")
-    copies.there.put("guide", "theirs\n")
-    await copies.rest()
-    copies.here.conflicts[Slug("guide")] = "ours\n"
-    await copies.rest()
-    assert copies.texts()["guide"] == "ours\n"
-    await undo(copies)
-    assert copies.texts()["guide"] == "theirs\n"
-    assert copies.here.conflicts == {}
 
 
 async def test_no_safety_stop_asks_about_what_a_person_takes_back(
@@ -301,24 +269,6 @@ async def test_what_a_first_sync_carries_over_is_no_step(state: State) -> None:
     assert steps(copies) == {("", slug) for slug in MANY}
 
 
-async def test_a_sync_with_nothing_to_do_is_not_the_last_one(copies: Copies) -> None:
-    edit_there(copies)
-    await copies.rest()
-    await copies.cycles(3)
-    assert steps(copies) == {("home", "home")}
-
-
-async def test_each_sync_is_taken_back_by_itself(copies: Copies) -> None:
-    edit_there(copies)
-    await copies.rest()
-    before = copies.texts()
-    delete_there(copies)
-    await copies.rest()
-    assert steps(copies) == {("guide", "")}
-    await undo(copies)
-    assert copies.texts() == before
-
-
 async def test_a_deletion_is_of_the_sync_that_removes_the_page(copies: Copies) -> None:
     """While it waits, other syncs end: an undo takes none of their edits back."""
     delete_here(copies)
@@ -370,12 +320,6 @@ async def test_a_page_that_came_and_went_in_one_sync_is_no_step(copies: Copies) 
     assert last
     (step,) = last.steps
     assert step == Step(Slug(""), Slug("home"), base.format, PAGES["home"], Digest(""))
-
-
-async def test_renames_of_pages_that_are_left_are_told(copies: Copies) -> None:
-    all_at_once(copies)
-    await copies.rest()
-    assert copies.known.renames() == {"guide": "manual"}
 
 
 async def test_a_dry_run_changes_nothing(state: State) -> None:
@@ -447,18 +391,6 @@ async def killed_at(copies: Copies, at: int) -> bool:
 
 async def nothing(_entry: str) -> None:
     """Let every operation pass."""
-
-
-async def test_a_service_that_is_away_delays_it(copies: Copies) -> None:
-    edit_there(copies)
-    await copies.rest()
-    assert await prepare(copies) == {}
-    copies.there.before = away
-    with pytest.raises(Unavailable):
-        await copies.cycle()
-    copies.there.before = nothing
-    await copies.cycle()
-    assert copies.texts() == PAGES
 
 
 async def away(_entry: str) -> None:
