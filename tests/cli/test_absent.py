@@ -41,6 +41,7 @@ async def test_programs_are_told_of_it_beside_the_problems(
     (cloned,) = (await run(*words, "--json")).json["wikis"]
     await handbook.add_pages(HANDBOOK, {"home": f"![c]({LOST}.svg)\n"})
     (synced,) = (await run("sync", "--json", "-C", root)).json["wikis"]
+    assert LOST not in (await run("sync", "-C", root)).err
     assert cloned["problems"] == synced["problems"] == []
     assert [one["subject"] for one in cloned["absent"]] == [LOST]
     assert [one["subject"] for one in synced["absent"]] == [f"{LOST}.svg"]

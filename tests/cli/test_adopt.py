@@ -9,38 +9,42 @@ def empty(folder: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-async def test_emptied_folder_gets_its_pages_again(cloned: Cloned) -> None:
+async def test_emptied_folder_stops_and_gets_its_pages_again(cloned: Cloned) -> None:
     empty(cloned.folder)
-    assert (await cloned.run("sync")).code == 4
-    assert (await cloned.run("adopt")).code == 0
     ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert cloned.files() == FILES
+    assert ran.code == 4
+    assert "is empty but had 4 pages; nothing was changed" in ran.err
+    assert "wikisync adopt" in ran.err
+    assert "is empty" in cloned.attention
     assert await cloned.wiki() == FILES
+    assert (await cloned.run("adopt")).code == 0
+    assert (await cloned.run("sync")).code == 0
+    assert cloned.files() == await cloned.wiki() == FILES
 
 
-async def test_lost_marker_is_made_again(cloned: Cloned) -> None:
+async def test_lost_marker_halts_and_is_made_again(cloned: Cloned) -> None:
     (cloned.root / ".wikisync/folder-id").unlink()
     (cloned.folder / "guide.md").unlink()
+    ran = await cloned.run("sync")
+    assert ran.code == 4
+    assert "folder-id is missing; nothing was changed" in ran.err
+    assert "wikisync adopt" in ran.err
+    assert not (cloned.root / ".wikisync/folder-id").exists()
     ran = await cloned.run("adopt")
     assert ran.code == 0
     assert "the next sync deletes nothing" in ran.err
     assert (await cloned.run("sync")).code == 0
-    assert cloned.files() == FILES
-    assert await cloned.wiki() == FILES
+    assert cloned.files() == await cloned.wiki() == FILES
 
 
-async def test_dry_run_after_adopt_tells_what_the_sync_then_does(
-    cloned: Cloned,
-) -> None:
+async def test_dry_run_after_adopt_tells_what_a_sync_does(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").unlink()
     await cloned.remove("home")
     await cloned.run("adopt")
     dry = await cloned.run("sync", "--dry-run")
     assert dry.out == "create  guide\ncreate  home on the wiki\n"
     await cloned.run("sync")
-    assert cloned.files() == FILES
-    assert await cloned.wiki() == FILES
+    assert cloned.files() == await cloned.wiki() == FILES
 
 
 async def test_what_was_adopted_counts_from_then_on(cloned: Cloned) -> None:

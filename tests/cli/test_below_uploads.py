@@ -5,9 +5,7 @@ from wikisync.site.preview.routes import file_path
 from wikisync.site.preview.writing import WikiDesk
 
 
-async def test_page_below_uploads_is_named_and_holds_back_nothing(
-    cloned: Cloned,
-) -> None:
+async def test_page_below_uploads_holds_nothing_back(cloned: Cloned) -> None:
     attached = f"uploads/{'0a' * 16}/notes"
     await cloned.edit({"uploads/notes": "mine\n", attached: "an attachment\n"})
     await cloned.remove("guide")

@@ -3,51 +3,41 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.bending import BendingProxy, Rule, bending_proxy
 from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
+from tests.support.workspaces import Cloned
 from wikisync.core.model import WikiOwner
 from wikisync.workspace.failures import LASTING_TRIES
 
 NAMES = ("p1", "p2", "p3")
 ALL = ("--group", "docs", "--all")
-"""For three tries of a watch, each of five requests."""
 LASTING = f"{LASTING_TRIES} attempts in a row failed, although the service is reachable"
 OWNERS = {name: WikiOwner("project", f"docs/{name}") for name in NAMES}
 
 
-@dataclass
-class Three:
+@dataclass(frozen=True, slots=True)
+class Three(Cloned):
     """A workspace of three wikis behind a proxy; the second one can be broken."""
 
-    service: EmbeddedService
     proxy: BendingProxy
-    root: Path
     ids: dict[str, int]
-    run_main: Run
 
-    async def run(self, *words: str | Path) -> Ran:
-        return await self.run_main(*words, "-C", self.root)
+    async def clone(self, *words: str) -> Ran:
+        return await self.run_main("clone", self.proxy.url, *ALL, *words, self.root)
 
-    def break_one(self, status: int = 500, **more: Any) -> Rule:
-        number = self.ids["p2"]
-        pages = f"/projects/(docs%2Fp2|{number})/wikis"
-        return self.proxy.bend(pages, status=status, body=b"{}", **more)
+    def break_one(self, status: int = 500) -> Rule:
+        pages = f"/projects/(docs%2Fp2|{self.ids['p2']})/wikis"
+        return self.proxy.bend(pages, status=status, body=b"{}")
 
-    def save(self, name: str, text: str) -> None:
-        (self.root / name / "home.md").write_text(text)
+    def page(self, name: str) -> Path:
+        return self.root / name / "home.md"
 
     async def on_wiki(self, name: str) -> str:
         return (await self.service.files(OWNERS[name]))["home.md"].decode()
-
-    @property
-    def attention(self) -> str:
-        path = self.root / "WIKISYNC-ATTENTION.md"
-        return path.read_text() if path.exists() else ""
 
 
 @pytest.fixture(autouse=True)
@@ -66,55 +56,52 @@ async def three(
         for name, owner in OWNERS.items()
     }
     async with bending_proxy(service.url) as proxy:
-        yield Three(service, proxy, tmp_path / "ws", ids, run)
+        yield Three(service, tmp_path / "ws", run, proxy, ids)
 
 
 @pytest.fixture
 async def cloned(three: Three) -> Three:
-    assert (await three.run_main("clone", three.proxy.url, *ALL, three.root)).code == 0
+    assert (await three.clone()).code == 0
     return three
 
 
 async def test_clone_goes_on_with_the_other_wikis(three: Three) -> None:
     rule = three.break_one()
-    ran = await three.run_main("clone", three.proxy.url, *ALL, three.root)
+    ran = await three.clone()
     assert ran.code == 3
-    assert (three.root / "p3" / "home.md").read_text() == "p3\n"
+    assert three.page("p3").read_text() == "p3\n"
     assert "project docs/p2: left out: " in ran.err
     rule.end()
     assert (await three.run("sync")).code == 0
-    assert (three.root / "p2" / "home.md").read_text() == "p2\n"
+    assert three.page("p2").read_text() == "p2\n"
 
 
-async def test_clone_into_its_workspace_goes_on_without_a_wiki_that_is_hidden(
-    cloned: Three,
-) -> None:
+async def test_clone_goes_on_without_a_wiki_that_is_hidden(cloned: Three) -> None:
     await cloned.service.add_pages(OWNERS["p3"], {"home": "changed\n"})
     hidden = b'"path_with_namespace":"docs/p2"'
     cloned.proxy.bend(
         r"/groups/\d+/projects",
         body=lambda body: body.replace(hidden, hidden.replace(b"p2", b"p9")),
     )
-    ran = await cloned.run_main("clone", cloned.proxy.url, *ALL, cloned.root)
+    ran = await cloned.clone()
     assert ran.code == 3
-    assert (cloned.root / "p3" / "home.md").read_text() == "changed\n"
-    assert (cloned.root / "p2" / "home.md").read_text() == "p2\n"
+    assert cloned.page("p3").read_text() == "changed\n"
+    assert cloned.page("p2").read_text() == "p2\n"
     assert "project docs/p2: the service no longer lists it" in ran.err
 
 
 async def test_clone_leaves_out_what_is_excluded(three: Three) -> None:
     rule = three.break_one()
-    words = ("clone", three.proxy.url, *ALL, "--exclude", "docs/p2", three.root)
-    assert (await three.run_main(*words)).code == 0
+    assert (await three.clone("--exclude", "docs/p2")).code == 0
     assert rule.met == 0
-    assert "docs/p2" not in (three.root / "wikisync.toml").read_text()
+    assert "docs/p2" not in three.settings.read_text()
 
 
 @pytest.mark.parametrize("status", [500, 401])
 async def test_sync_goes_on_with_the_other_wikis(cloned: Three, status: int) -> None:
     cloned.break_one(status)
-    cloned.save("p2", "edited\n")
-    cloned.save("p3", "edited\n")
+    cloned.page("p2").write_text("edited\n")
+    cloned.page("p3").write_text("edited\n")
     ran = await cloned.run("sync")
     assert ran.code == 1
     assert await cloned.on_wiki("p3") == "edited\n"
@@ -122,9 +109,7 @@ async def test_sync_goes_on_with_the_other_wikis(cloned: Three, status: int) -> 
     assert "docs/p2" in ran.err
 
 
-async def test_sync_names_the_wiki_in_the_attention_file_after_three_tries(
-    cloned: Three,
-) -> None:
+async def test_sync_calls_for_attention_after_three_tries(cloned: Three) -> None:
     rule = cloned.break_one()
     for _ in range(LASTING_TRIES - 1):
         await cloned.run("sync")
@@ -152,13 +137,11 @@ async def test_sync_ends_where_the_service_is_away(cloned: Three) -> None:
 
 async def test_sync_leaves_out_what_is_excluded(cloned: Three) -> None:
     rule = cloned.break_one()
-    cloned.save("p3", "edited\n")
+    cloned.page("p3").write_text("edited\n")
     assert (await cloned.run("sync", "--exclude", "p2")).code == 0
     assert await cloned.on_wiki("p3") == "edited\n"
-    config = cloned.root / "wikisync.toml"
-    text = config.read_text().replace("[sync]\n", '[sync]\nexclude = ["docs/p2"]\n')
-    config.write_text(text)
-    cloned.save("p3", "again\n")
+    cloned.configure("[sync]\n", '[sync]\nexclude = ["docs/p2"]\n')
+    cloned.page("p3").write_text("again\n")
     assert (await cloned.run("sync")).code == 0
     assert await cloned.on_wiki("p3") == "again\n"
     assert rule.met == 0
@@ -171,7 +154,7 @@ async def test_sync_leaves_out_what_is_excluded(cloned: Three) -> None:
 
 async def test_status_scans_at_the_other_wikis(cloned: Three) -> None:
     cloned.break_one()
-    cloned.save("p3", "edited\n")
+    cloned.page("p3").write_text("edited\n")
     ran = await cloned.run("status", "--json")
     seen = {wiki["folder"]: wiki["is_wiki_seen"] for wiki in ran.json["wikis"]}
     assert seen == {"p1": True, "p2": False, "p3": True}

@@ -74,9 +74,7 @@ LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n", "\n"]), max_size=1
 
 
 @given(LINES, LINES)
-def test_applied_to_the_old_text_it_gives_the_new_one(
-    old: list[str], new: list[str]
-) -> None:
+def test_applied_to_the_old_it_gives_the_new(old: list[str], new: list[str]) -> None:
     """Line numbers and signs are what ``patch`` needs."""
     text = unified("".join(old), "".join(new), NAMES)
     assert applied(old, text.splitlines(keepends=True)[2:]) == new

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agreed import agree_to
 from tests.support.bending import bending_proxy
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
@@ -90,18 +89,12 @@ async def test_sync_that_failed_midway_still_knows_what_it_left(
 
 async def test_page_is_left_in_every_round_of_the_first_sync(first: Cloned) -> None:
     """A page that is saved meanwhile makes another round at once."""
+    assert LEFT in (await first.run("status", "--offline")).out
     progress = Midway("pages", lambda: first.write("guide.md", "mine\n"))
     done = await synced(first, progress)
     assert len(done.results) == 2
     assert "here.md" not in await first.wiki()
     assert LEFT in (await first.run("status")).out
-
-
-async def test_folder_that_never_met_its_wiki_says_so_without_a_scan(
-    first: Cloned,
-) -> None:
-    ran = await first.run("status", "--offline")
-    assert LEFT in ran.out
 
 
 async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
@@ -116,17 +109,11 @@ async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
     assert "here.md" not in await first.wiki()
 
 
-async def test_first_sync_of_an_empty_folder_reads_no_page_by_itself(
-    first: Cloned,
-) -> None:
+async def test_first_sync_of_an_empty_folder_reads_no_page(first: Cloned) -> None:
     """All texts came with the list."""
     (first.folder / "here.md").unlink()
-    settings = first.root / "wikisync.toml"
     async with bending_proxy(first.service.url) as proxy:
-        settings.write_text(
-            settings.read_text().replace(first.service.url, str(proxy.url))
-        )
-        agree_to(first.root)
+        first.configure(first.service.url, str(proxy.url))
         ran = await first.run("sync")
 
         assert ran.code == 0

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agreed import agree_to
 from tests.support.bending import BendingProxy
 from tests.support.commands import Run
 from tests.support.limiting import TokenBucket
@@ -18,9 +17,7 @@ SSO = "https://sso.example.com/adfs/ls?RelayState=x"
 @pytest.fixture
 async def behind(cloned: Cloned, proxy: BendingProxy) -> Cloned:
     """A workspace whose service is reached through the proxy."""
-    settings = cloned.root / "wikisync.toml"
-    settings.write_text(settings.read_text().replace(cloned.service.url, proxy.url))
-    agree_to(cloned.root)
+    cloned.configure(cloned.service.url, proxy.url)
     ran = await cloned.run("sync")
     assert ran.code == 0, ran.err
     return cloned
@@ -36,10 +33,9 @@ async def test_refusal_of_a_gateway_is_named_and_blames_no_token(
     with proxy.bend(status=status, html=BLOCKED):
         ran = await behind.run(command)
 
-    said = ran.out + ran.err
-    assert "in front of the service refused it: Request Rejected" in said
-    assert "this token may not" not in said
-    assert "does not know this token" not in said
+    assert "in front of the service refused it: Request Rejected" in ran.told
+    assert "this token may not" not in ran.told
+    assert "does not know this token" not in ran.told
     assert (await behind.run("sync")).code == 0
     assert (await behind.wiki())["home.md"] == "mine\n"
 
@@ -58,19 +54,18 @@ async def test_page_whose_text_a_filter_refuses_holds_back_no_other(
     assert (await behind.wiki())["home.md"] == "new home\n"
     assert "Request Rejected" in ran.err
     assert "the text may look like an attack" in ran.err
-    assert "guide" in (behind.root / "WIKISYNC-ATTENTION.md").read_text()
+    assert "guide" in behind.attention
     filtered.end()
     assert (await behind.run("sync")).code == 0
     assert (await behind.wiki())["team/rules.md"] == "new team/rules\n"
-    assert not (behind.root / "WIKISYNC-ATTENTION.md").exists()
+    assert not behind.attention
 
 
 async def test_limit_on_files_is_one_problem_and_holds_back_no_page(
     behind: Cloned, proxy: BendingProxy
 ) -> None:
     paths = [f"uploads/{'0a' * 16}/{name}.png" for name in "abcdefghij"]
-    for path in paths:
-        await behind.service.put_file(HANDBOOK, path, b"\x89PNG")
+    await behind.service.put_files(HANDBOOK, dict.fromkeys(paths, b"\x89PNG"))
     await behind.edit({"guide": "".join(f"![x]({path})\n" for path in paths)})
     behind.write("home.md", "mine\n")
     far = {"Retry-After": "100000"}
@@ -89,24 +84,20 @@ async def test_limit_on_files_is_one_problem_and_holds_back_no_page(
 
 @pytest.mark.slow
 async def test_clone_of_many_files_at_few_requests_a_second_is_whole(
-    service: EmbeddedService, proxy: BendingProxy, run: Run, tmp_path: Path
+    service: EmbeddedService, proxy: BendingProxy, run: Run, workspace: Path
 ) -> None:
     """Without ``Retry-After``, as many limits in front of a service are."""
     paths = [f"uploads/{'0a' * 16}/{number}.png" for number in range(40)]
-    await service.add_project(
-        "docs/handbook", {"home": "".join(f"![x]({path})\n" for path in paths)}
-    )
-    for path in paths:
-        await service.put_file(HANDBOOK, path, b"\x89PNG")
+    mentions = "".join(f"![x]({path})\n" for path in paths)
+    await service.add_project("docs/handbook", {"home": mentions})
+    await service.put_files(HANDBOOK, dict.fromkeys(paths, b"\x89PNG"))
     limit = TokenBucket(8.0, 4.0)
     proxy.bend(when=limit.refuses, status=429, body=b"Retry later")
 
-    ran = await run(
-        *("clone", proxy.url, "--project", "docs/handbook", tmp_path / "few")
-    )
+    ran = await run("clone", proxy.url, "--project", "docs/handbook", workspace)
 
     assert ran.code == 0, ran.err
-    assert len(list((tmp_path / "few").rglob("*.png"))) == 40
+    assert len(list(workspace.rglob("*.png"))) == 40
     assert limit.refused <= 20
 
 
@@ -127,23 +118,19 @@ async def test_sign_on_of_another_host_is_not_given_the_token(
     command: str, behind: Cloned, proxy: BendingProxy
 ) -> None:
     with proxy.bend(redirect=SSO):
-        ran = await behind.run(command)
+        told = (await behind.run(command)).told
 
-    said = ran.out + ran.err
-    assert "sso.example.com" in said
-    assert "do not give it a token" in said
-    assert "give https://sso.example.com" not in said
+    assert "sso.example.com" in told
+    assert "do not give it a token" in told
+    assert "give https://sso.example.com" not in told
     assert await behind.wiki() == FILES
 
 
 async def test_wrong_domain_that_sends_to_the_service_is_told_its_url(
-    run: Run, cloned: Cloned, proxy: BendingProxy, tmp_path: Path
+    run: Run, service: EmbeddedService, proxy: BendingProxy, workspace: Path
 ) -> None:
-    own = cloned.service.url
-    target = f"{own}/api/v4/projects/docs%2Fhandbook"
+    target = f"{service.url}/api/v4/projects/docs%2Fhandbook"
     with proxy.bend(redirect=target, status=301):
-        ran = await run(
-            "clone", proxy.url, "--project", HANDBOOK.full_path, tmp_path / "new"
-        )
+        ran = await run("clone", proxy.url, "--project", "docs/handbook", workspace)
 
-    assert f"give {own} as the service's URL" in ran.err
+    assert f"give {service.url} as the service's URL" in ran.err

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agreed import write_config
 from tests.support.commands import Run
 from tests.support.workspaces import HANDBOOK, Cloned
 
@@ -24,12 +23,9 @@ async def test_page_knows_service_and_wiki(
 async def test_wiki_is_that_of_the_folder(
     cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await cloned.service.add_project("docs/other", {"home": "the other"})
-    config = cloned.root / "wikisync.toml"
-    more = '\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n'
-    config.write_text(config.read_text() + more)
-    (cloned.root / "other/deep").mkdir(parents=True)
-    monkeypatch.chdir(cloned.root / "other/deep")
+    other = await cloned.add_wiki("other", {"home": "the other"})
+    (other / "deep").mkdir(parents=True)
+    monkeypatch.chdir(other / "deep")
     assert (await run("page", "get", "home")).out == "the other\n"
     monkeypatch.chdir(cloned.root)
     refused = await run("page", "get", "home")
@@ -54,13 +50,9 @@ async def test_token_of_the_workspace_goes_to_its_service_alone(
     cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     token = tmp_path / "token"
+    token.touch(0o600)
     token.write_text(cloned.service.token)
-    token.chmod(0o600)
-    config = cloned.root / "wikisync.toml"
-    text = config.read_text().replace(
-        "[service]\n", f'[service]\ntoken_file = "{token}"\n'
-    )
-    write_config(cloned.root, text)
+    cloned.configure("[service]\n", f'[service]\ntoken_file = "{token}"\n')
     monkeypatch.chdir(cloned.root)
     monkeypatch.delenv("WIKISYNC_TOKEN")
     assert (await run("page", "get", "guide")).out == "a guide\n"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
-from tests.support.workspaces import HANDBOOK
+from tests.support.workspaces import HANDBOOK, Cloned
 
 FOLDER = "our wiki"
 SLUG = "it's $5"
@@ -22,27 +22,22 @@ async def inside(
 ) -> Path:
     """The folder of a wiki, where a person types commands."""
     pages = {slug: f"text of {slug}\n" for slug in (SLUG, "home", *"0123")}
-    await service.add_project(HANDBOOK.full_path, pages)
-    root = tmp_path / "wikis"
-    path = HANDBOOK.full_path
-    assert (await run("clone", service.url, "--project", path, root)).code == 0
-    settings = root / "wikisync.toml"
-    settings.write_text(
-        settings.read_text().replace('"handbook"', f'"{FOLDER}"')
-        + '\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n'
-    )
-    await service.add_project("docs/other", {"home": "text\n"})
-    (root / "handbook").rename(root / FOLDER)
-    monkeypatch.chdir(root / FOLDER)
+    await service.add_project("docs/handbook", pages)
+    cloned = Cloned(service, tmp_path / "wikis", run)
+    words = ("clone", service.url, "--project", "docs/handbook", cloned.root)
+    assert (await run(*words)).code == 0
+    folder = cloned.folder.rename(cloned.root / FOLDER)
+    cloned.configure('"handbook"', f'"{FOLDER}"')
+    await cloned.add_wiki("other", {"home": "text\n"})
+    monkeypatch.chdir(folder)
     await run("sync", "--adopt", "hold")
-    return root / FOLDER
+    return folder
 
 
 def commands(ran: Ran, word: str) -> Sequence[Sequence[str]]:
     """Every command with this word that was told, as a shell would read it."""
-    told = ran.err + ran.out
-    found = re.findall(rf"wikisync {word} [^;()\n]*", told)
-    assert found, told
+    found = re.findall(rf"wikisync {word} [^;()\n]*", ran.told)
+    assert found, ran.told
     return [shlex.split(one)[1:] for one in found]
 
 

@@ -88,9 +88,7 @@ async def test_status_names_what_is_in_the_way_of_the_state(cloned: Cloned) -> N
 
 
 @pytest.mark.parametrize("command", ["status", "doctor", "check", "build"])
-async def test_settings_that_cannot_be_read_are_not_taken_for_missing(
-    cloned: Cloned, command: str
-) -> None:
+async def test_unreadable_settings_are_told(cloned: Cloned, command: str) -> None:
     as_folder(cloned.root / "wikisync.toml")
     place = [] if command in {"check", "build"} else ["-C"]
     ran = await cloned.run_main(command, *place, cloned.root)

@@ -30,9 +30,7 @@ def age_records(cloned: Cloned, seconds: float) -> None:
         os.utime(record, (then, then))
 
 
-async def test_what_a_program_appends_after_a_pull_reaches_the_page(
-    cloned: Cloned, logger: IO[bytes]
-) -> None:
+async def test_appended_lines_reach_pages(cloned: Cloned, logger: IO[bytes]) -> None:
     """Line by line, for hours, each time in another process of ours."""
     for number in range(3):
         logger.write(b"\nline %d\n" % number)
@@ -46,18 +44,14 @@ async def test_what_a_program_appends_after_a_pull_reaches_the_page(
     assert [text.count(f"line {number}") for number in range(3)] == [1, 1, 1]
 
 
-async def test_file_in_limbo_ends_when_its_program_does(
-    cloned: Cloned, logger: IO[bytes]
-) -> None:
+async def test_limbo_ends_with_its_program(cloned: Cloned, logger: IO[bytes]) -> None:
     assert len(limbo(cloned)) == 2
     logger.close()
     await cloned.run("sync")
     assert limbo(cloned) == []
 
 
-async def test_what_a_program_writes_that_is_no_text_is_told(
-    cloned: Cloned, logger: IO[bytes]
-) -> None:
+async def test_what_is_no_text_is_told(cloned: Cloned, logger: IO[bytes]) -> None:
     logger.write(b"\xff\n")
     logger.close()
     ran = await cloned.run("sync")

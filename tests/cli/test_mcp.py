@@ -46,16 +46,19 @@ def process(cloned: Cloned) -> AbstractAsyncContextManager[Client]:
     return Client(server, read_timeout_seconds=TIMEOUT_S)
 
 
-async def call(client: Client, tool: str, **arguments: object) -> Any:
-    answer = await client.call_tool(tool, arguments)
+async def call(client: Client, tool: str, page: str = "", **arguments: object) -> Any:
+    """What a tool answers, about a page of the handbook where one is named."""
+    asked = {"page": f"handbook/{page}"} if page else {}
+    answer = await client.call_tool(tool, {**asked, **arguments})
     text = "".join(getattr(part, "text", "") for part in answer.content)
     assert not answer.is_error, text
     return answer.structured_content
 
 
-async def refused(client: Client, tool: str, **arguments: object) -> str:
-    answer = await client.call_tool(tool, arguments)
-    assert answer.is_error, (arguments, answer.structured_content)
+async def refused(client: Client, tool: str, page: str, **arguments: object) -> str:
+    """Why a tool refuses what it is asked."""
+    answer = await client.call_tool(tool, {"page": page, **arguments})
+    assert answer.is_error, (page, arguments, answer.structured_content)
     return "".join(getattr(part, "text", "") for part in answer.content)
 
 
@@ -67,80 +70,50 @@ async def test_an_agent_lists_searches_and_reads(
         listed = await call(client, "list_pages")
         below = await call(client, "list_pages", folder="handbook/team")
         found = await call(client, "search_pages", query="BE kind")
-        page = await call(client, "read_page", page="handbook/home")
+        page = await call(client, "read_page", "home")
 
     assert listed["pages"] == [f"handbook/{slug}" for slug in sorted([*PAGES, "odd"])]
-    assert below == {
-        "pages": ["handbook/team/people", "handbook/team/rules"],
-        "total": 2,
-    }
-    assert found["results"] == [
-        {"page": "handbook/team/rules", "lines": [{"line": 1, "text": "be kind"}]}
-    ]
+    team = ["handbook/team/people", "handbook/team/rules"]
+    assert below == {"pages": team, "total": 2}
+    lines = [{"line": 1, "text": "be kind"}]
+    assert found["results"] == [{"page": "handbook/team/rules", "lines": lines}]
     assert page["text"] == PAGES["home"]
 
 
-async def test_edit_of_an_agent_is_merged_with_edits_of_persons(
-    cloned: Cloned, session: Session
-) -> None:
+async def test_edits_of_agents_are_merged(cloned: Cloned, session: Session) -> None:
     """One in the folder, one on the wiki: all three are there in the end."""
     async with session("--sync") as client:
-        page = await call(client, "read_page", page="handbook/home")
+        version = (await call(client, "read_page", "home"))["version"]
         cloned.write("home.md", "ONE\n\ntwo\n\nthree\n")
         await cloned.edit({"home": "one\n\nTWO\n\nthree\n"})
-        edited = await call(
-            client,
-            "edit_page",
-            page="handbook/home",
-            version=page["version"],
-            old="three",
-            text="THREE",
-        )
+        passage = {"old": "three", "text": "THREE"}
+        edited = await call(client, "edit_page", "home", version=version, **passage)
 
     assert (edited["outcome"], edited["sync"]) == ("merged", "synced")
     assert cloned.read("home.md") == "ONE\n\nTWO\n\nTHREE\n"
     assert (await cloned.wiki())["home.md"] == "ONE\n\nTWO\n\nTHREE\n"
 
 
-async def test_text_of_a_person_in_the_file_is_not_overwritten(
-    cloned: Cloned, session: Session
-) -> None:
+async def test_text_of_a_person_stays(cloned: Cloned, session: Session) -> None:
     async with session() as client:
-        page = await call(client, "read_page", page="handbook/guide")
+        version = (await call(client, "read_page", "guide"))["version"]
         cloned.write("guide.md", "a person's guide\n")
-        said = await refused(
-            client,
-            "edit_page",
-            page="handbook/guide",
-            version=page["version"],
-            text="an agent's guide\n",
-        )
+        edit = {"version": version, "text": "an agent's guide\n"}
+        said = await refused(client, "edit_page", "handbook/guide", **edit)
 
     assert "was changed in the same place" in said
     assert cloned.read("guide.md") == "a person's guide\n"
 
 
-async def test_page_that_a_person_edited_on_the_wiki_is_held_and_says_so(
-    cloned: Cloned, session: Session
-) -> None:
+async def test_page_edited_there_is_held(cloned: Cloned, session: Session) -> None:
     async with session("--sync") as client:
-        page = await call(client, "read_page", page="handbook/guide")
+        version = (await call(client, "read_page", "guide"))["version"]
         await cloned.edit({"guide": "a person's guide\n"})
-        edited = await call(
-            client,
-            "edit_page",
-            page="handbook/guide",
-            version=page["version"],
-            text="an agent's guide\n",
-        )
-        again = await call(client, "read_page", page="handbook/guide")
-        said = await refused(
-            client,
-            "edit_page",
-            page="handbook/guide",
-            version=again["version"],
-            text="once more\n",
-        )
+        edit = {"version": version, "text": "an agent's guide\n"}
+        edited = await call(client, "edit_page", "guide", **edit)
+        again = await call(client, "read_page", "guide")
+        edit = {"version": again["version"], "text": "once more\n"}
+        said = await refused(client, "edit_page", "handbook/guide", **edit)
 
     assert "handbook/guide: " in edited["sync"]
     assert "conflict" in again["held"]
@@ -149,15 +122,11 @@ async def test_page_that_a_person_edited_on_the_wiki_is_held_and_says_so(
     assert "a person's guide" in cloned.read("guide.conflict.md")
 
 
-async def test_created_page_reaches_the_wiki_and_has_a_history(
-    cloned: Cloned, session: Session
-) -> None:
+async def test_created_page_has_a_history(cloned: Cloned, session: Session) -> None:
     async with session("--sync") as client:
-        made = await call(
-            client, "create_page", page="handbook/team/plan", text="# Plan\n"
-        )
-        twice = await refused(client, "create_page", page="handbook/home", text="x\n")
-        history = await call(client, "page_history", page="handbook/team/plan")
+        made = await call(client, "create_page", "team/plan", text="# Plan\n")
+        twice = await refused(client, "create_page", "handbook/home", text="x\n")
+        history = await call(client, "page_history", "team/plan")
 
     assert made["sync"] == "synced"
     assert (await cloned.wiki())["team/plan.md"] == "# Plan\n"
@@ -165,45 +134,37 @@ async def test_created_page_reaches_the_wiki_and_has_a_history(
     assert history["synced"][0]["what"].startswith("create")
 
 
-async def test_delete_is_a_dry_run_unless_it_is_allowed(
-    cloned: Cloned, session: Session
-) -> None:
-    page = {"page": "handbook/guide"}
+async def test_delete_has_to_be_allowed(cloned: Cloned, session: Session) -> None:
     async with session() as client:
-        read = await call(client, "read_page", **page)
-        dry = await call(client, "delete_page", **page, version=read["version"])
+        version = (await call(client, "read_page", "guide"))["version"]
+        dry = await call(client, "delete_page", "guide", version=version)
         assert "guide.md" in cloned.files()
     async with session("--allow-delete") as client:
-        await call(client, "delete_page", **page, version=read["version"])
+        await call(client, "delete_page", "guide", version=version)
 
     assert dry["outcome"] == "nothing was deleted"
     assert "guide.md" not in cloned.files()
     assert (await cloned.run("restore", "handbook/guide")).code == 0
 
 
-async def test_deletion_of_a_page_sends_none_of_those_below_it(
-    cloned: Cloned, session: Session
-) -> None:
-    page = {"page": "handbook/team"}
+async def test_deletion_sends_nothing_below(cloned: Cloned, session: Session) -> None:
     async with session("--sync", "--allow-delete") as client:
-        made = await call(client, "create_page", **page, text="# Team\n")
+        made = await call(client, "create_page", "team", text="# Team\n")
         cloned.write("team/rules.md", "not ready\n")
-        await call(client, "delete_page", **page, version=made["version"])
+        await call(client, "delete_page", "team", version=made["version"])
 
     assert (await cloned.wiki())["team/rules.md"] == PAGES["team/rules"]
 
 
-async def test_nothing_outside_the_pages_is_read_or_made(
-    cloned: Cloned, session: Session
-) -> None:
+async def test_nothing_outside_is_read(cloned: Cloned, session: Session) -> None:
     names = ["handbook/../wikisync.toml", "../outside", "/etc/passwd", "wikisync.toml"]
     names += ["handbook", "handbook/", ""]
     before = {*cloned.root.rglob("*.*")}
 
     async with session() as client:
         for name in names:
-            await refused(client, "read_page", page=name)
-            await refused(client, "create_page", page=name, text="x\n")
+            await refused(client, "read_page", name)
+            await refused(client, "create_page", name, text="x\n")
 
     assert {*cloned.root.rglob("*.*")} == before
 
@@ -220,15 +181,13 @@ async def test_long_page_is_read_in_parts(cloned: Cloned, session: Session) -> N
     cloned.write("long.md", text)
 
     async with session() as client:
-        first = await call(client, "read_page", page="handbook/long")
-        rest = await call(
-            client, "read_page", page="handbook/long", offset=first["next_offset"]
-        )
-        edit = {"page": "handbook/long", "version": first["version"]}
-        why = await refused(client, "edit_page", text=first["text"], **edit)
+        first = await call(client, "read_page", "long")
+        rest = await call(client, "read_page", "long", offset=first["next_offset"])
+        edit = {"text": first["text"], "version": first["version"]}
+        why = await refused(client, "edit_page", "handbook/long", **edit)
 
     assert "give the passage that changes" in why
-    assert (cloned.root / "handbook" / "long.md").read_text() == text
+    assert cloned.read("long.md") == text
     assert len(first["text"]) < len(text)
     assert (first["text"] + rest["text"])[: len(text)] in text
 

@@ -55,9 +55,7 @@ async def test_what_another_folder_lacks_comes_back_and_is_told_once(
     assert (await cloned.run("sync")).err == ""
 
 
-async def test_an_older_text_of_another_folder_waits_for_a_person(
-    cloned: Cloned,
-) -> None:
+async def test_an_older_text_of_another_folder_waits(cloned: Cloned) -> None:
     """An edit that was sent since the copy was made would be undone on the wiki."""
     shutil.copytree(cloned.folder, cloned.root.parent / "backup")
     cloned.write("guide.md", "written since\n")
@@ -72,9 +70,7 @@ async def test_an_older_text_of_another_folder_waits_for_a_person(
     assert "written since" in (cloned.folder / "guide.conflict.md").read_text()
 
 
-async def test_an_older_picture_of_another_folder_waits_for_a_person(
-    cloned: Cloned,
-) -> None:
+async def test_an_older_picture_of_another_folder_waits(cloned: Cloned) -> None:
     cloned.write("guide.md", "![way](way.png)\n")
     (cloned.folder / "way.png").write_bytes(b"older")
     await cloned.run("sync")
@@ -91,16 +87,6 @@ async def test_an_older_picture_of_another_folder_waits_for_a_person(
     shown = (cloned.folder / "guide.conflict.md").read_text()
     assert "(way.png)" in shown
     assert "(uploads/" in shown
-
-
-async def test_a_copied_workspace_sends_its_edits(cloned: Cloned) -> None:
-    """Its state came along, and knows what the texts are edits of."""
-    copy = cloned.root.parent / "copy"
-    shutil.copytree(cloned.root, copy)
-    other = Cloned(cloned.service, copy, cloned.run_main)
-    other.write("guide.md", "edited in the copy\n")
-    await other.run("sync")
-    assert (await cloned.wiki())["guide.md"] == "edited in the copy\n"
 
 
 async def test_absences_count_again_once_the_folder_is_known(cloned: Cloned) -> None:
@@ -148,16 +134,14 @@ async def test_a_cycle_that_failed_has_not_met_the_folder(cloned: Cloned) -> Non
 
 async def test_status_without_the_service_tells_it(cloned: Cloned) -> None:
     older(cloned)
-    told = await cloned.run("status", "--offline")
-    assert "its folder is not the folder of the last sync" in told.out
-    assert "guide: new on the wiki; the next sync downloads it" in told.out
+    told = (await cloned.run("status", "--offline")).out
+    assert "its folder is not the folder of the last sync" in told
+    assert "guide: new on the wiki; the next sync downloads it" in told
     as_json = await cloned.run("status", "--offline", "--json")
     assert as_json.json["wikis"][0]["has_other_folder"] is True
     await cloned.run("sync")
-    assert (
-        "not the folder of the last"
-        not in (await cloned.run("status", "--offline")).out
-    )
+    told = (await cloned.run("status", "--offline")).out
+    assert "not the folder of the last" not in told
 
 
 async def test_doctor_tells_it_with_the_next_step(cloned: Cloned) -> None:
@@ -170,33 +154,16 @@ async def test_doctor_tells_it_with_the_next_step(cloned: Cloned) -> None:
     assert (await cloned.run("doctor", "--offline")).code == 0
 
 
-async def test_copied_workspace_is_told_of_as_one(cloned: Cloned) -> None:
-    """All its folders are others than before, which goes without saying."""
-    copy = cloned.root.parent / "copy"
-    shutil.copytree(cloned.root, copy)
-    other = Cloned(cloned.service, copy, cloned.run_main)
-    assert (
-        "not the folder of the last" not in (await other.run("status", "--offline")).out
-    )
-    assert "another folder" not in (await other.run("sync")).err
-    assert (await other.run("sync")).err == ""
-
-
-async def test_folders_of_two_wikis_with_each_others_names_are_refused(
-    cloned: Cloned,
-) -> None:
+async def test_folders_with_each_others_names_are_refused(cloned: Cloned) -> None:
     """The pages of one would become pages of the other, which others may read."""
-    await cloned.service.add_project("docs/other", {"secret": "for few\n"})
-    with (cloned.root / "wikisync.toml").open("a") as file:
-        file.write('\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n')
+    other = await cloned.add_wiki("other", {"secret": "for few\n"})
     await cloned.run("sync")
-    other, aside = cloned.root / "other", cloned.root / "aside"
+    aside = cloned.root / "aside"
     swap(cloned.folder, other, aside)
     ran = await cloned.run("sync")
     assert ran.code == 4
-    assert (
-        f"{other} is the folder that project docs/handbook was synced with" in ran.err
-    )
+    told = f"{other} is the folder that project docs/handbook was synced with"
+    assert told in ran.err
     assert (await cloned.run("status")).code == 4
     assert await cloned.wiki() == FILES
     swap(cloned.folder, other, aside)

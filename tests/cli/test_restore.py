@@ -15,26 +15,6 @@ async def pull(cloned: Cloned, *texts: str) -> None:
         await cloned.run("sync")
 
 
-async def test_list_of_a_new_page_says_that_nothing_is_saved(cloned: Cloned) -> None:
-    cloned.write("new.md", "new\n")
-    new = await cloned.run("restore", "new", "--list")
-    assert "no earlier text of this page is saved here" in new.err
-
-
-async def test_page_removed_by_a_sync_comes_back_and_goes_to_the_wiki(
-    cloned: Cloned,
-) -> None:
-    await cloned.remove("guide")
-    await cloned.run("sync")
-    await cloned.sync_later()
-    assert "guide.md" not in cloned.files()
-    ran = await cloned.run("restore", "handbook/guide.md")
-    assert ran.code == 0
-    assert cloned.read("guide.md") == PAGES["guide"]
-    await cloned.run("sync")
-    assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
-
-
 async def removed_for_its_owner(cloned: Cloned) -> Path:
     """Where a page was that only its owner could read, and the wiki removed."""
     await cloned.run("sync")
@@ -47,20 +27,17 @@ async def removed_for_its_owner(cloned: Cloned) -> Path:
     return path
 
 
-@pytest.mark.parametrize("way", [("restore", "handbook/guide.md"), ("undo", "--yes")])
-async def test_page_that_comes_back_is_readable_for_nobody_else_than_before(
-    cloned: Cloned, way: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("way", ["restore handbook/guide.md", "undo --yes"])
+async def test_removed_page_comes_back_as_readable(cloned: Cloned, way: str) -> None:
     path = await removed_for_its_owner(cloned)
-    assert (await cloned.run(*way)).code == 0
-    assert (cloned.read("guide.md"), path.stat().st_mode & 0o777) == (
-        *(PAGES["guide"], 0o600),
-    )
+    assert (await cloned.run(*way.split())).code == 0
+    assert cloned.read("guide.md") == PAGES["guide"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    await cloned.run("sync")
+    assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
 
 
-async def test_another_page_of_the_name_is_as_readable_as_any_new_one(
-    cloned: Cloned,
-) -> None:
+async def test_another_page_of_the_name_is_as_readable_as_new(cloned: Cloned) -> None:
     path = await removed_for_its_owner(cloned)
     await cloned.edit({"guide": "# Tours\n\nWe show guests round.\n"})
     await cloned.run("sync")
@@ -68,11 +45,14 @@ async def test_another_page_of_the_name_is_as_readable_as_any_new_one(
 
 
 async def test_file_removed_here_comes_back_as_last_synced(cloned: Cloned) -> None:
-    await pull(cloned, "second\n")
+    cloned.write("guide.md", "second\n")
+    await cloned.run("sync")
     (cloned.folder / "guide.md").unlink()
     ran = await cloned.run("restore", "guide")
-    assert ran.code == 0
-    assert cloned.read("guide.md") == "second\n"
+    assert (ran.code, cloned.read("guide.md")) == (0, "second\n")
+    # what an upload replaced is neither in the trash nor was it a file here
+    ran = await cloned.run("restore", "guide")
+    assert (ran.code, cloned.read("guide.md")) == (0, PAGES["guide"])
 
 
 async def test_edit_since_the_last_sync_is_taken_back_and_kept(cloned: Cloned) -> None:
@@ -84,15 +64,6 @@ async def test_edit_since_the_last_sync_is_taken_back_and_kept(cloned: Cloned) -
     assert [path.read_text() for path in kept] == ["spoilt\n"]
     await cloned.run("restore", "handbook/guide")
     assert cloned.read("guide.md") == "spoilt\n"
-
-
-async def test_text_that_a_pull_replaced_comes_back(cloned: Cloned) -> None:
-    await pull(cloned, "second\n")
-    await cloned.run("restore", "handbook/guide")
-    assert cloned.read("guide.md") == PAGES["guide"]
-    ran = await cloned.run("sync")
-    assert "1 pushed" in ran.out
-    assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
 
 
 async def test_time_names_the_text_that_stood_there_then(cloned: Cloned) -> None:
@@ -111,33 +82,28 @@ async def test_time_after_everything_is_the_last_sync(cloned: Cloned) -> None:
     cloned.write("guide.md", "edited\n")
     await cloned.run("restore", "guide", "--at", "2099-01-01")
     assert cloned.read("guide.md") == "second\n"
+    # and what a pull replaced goes to the wiki again
+    await cloned.run("restore", "guide", "--at", "1h")
+    assert cloned.read("guide.md") == PAGES["guide"]
+    assert "1 pushed" in (await cloned.run("sync")).out
 
 
-async def test_list_tells_what_there_is_and_changes_nothing(cloned: Cloned) -> None:
-    await pull(cloned, "second\n")
-    ran = await cloned.run("restore", "guide", "--list")
-    assert ran.code == 0
-    assert ran.out.splitlines()[0].startswith("current until\tbytes\tfrom\tdiff")
-    assert "the last sync\tnone\n" in ran.out
-    assert "a guide" in ran.out
-    assert cloned.read("guide.md") == "second\n"
-
-
-async def test_list_shows_what_tells_each_text_from_the_one_above(
-    cloned: Cloned,
-) -> None:
+async def test_list_tells_each_text_from_the_one_above(cloned: Cloned) -> None:
+    cloned.write("new.md", "new\n")
+    new = await cloned.run("restore", "new", "--list")
+    assert "no earlier text of this page is saved here" in new.err
     await pull(cloned, "# G\n\none\n", "# G\n\none\ntwo\n", "# G\n\nONE\ntwo\n")
+    same = (await cloned.run("restore", "guide", "--list")).out
+    assert "the last sync\tnone\n" in same
     cloned.write("guide.md", "# G\n\nONE\ntwo\nedited\n")
     ran = await cloned.run("restore", "guide", "--list")
+    assert ran.code == 0
+    head, last, *_ = ran.out.splitlines()
+    assert head.startswith("current until\tbytes\tfrom\tdiff")
+    assert "\tthe last sync\t" in last
     told = [line.rpartition("\t")[2] for line in ran.out.splitlines()[1:]]
     assert told == ["- edited", "+ one", "- two", f"+ {PAGES['guide'].strip()}"]
-
-
-async def test_dry_run_prints_the_text(cloned: Cloned) -> None:
-    await pull(cloned, "second\n")
-    ran = await cloned.run("restore", "guide", "--dry-run")
-    assert ran.out == PAGES["guide"]
-    assert cloned.read("guide.md") == "second\n"
+    assert cloned.read("guide.md").endswith("edited\n")
 
 
 async def test_page_with_no_other_text_is_told(cloned: Cloned) -> None:
@@ -161,9 +127,7 @@ async def test_folder_of_a_missing_disk_is_not_made(cloned: Cloned) -> None:
     assert not cloned.folder.exists()
 
 
-async def test_conflict_file_of_before_is_listed_without_its_marker_lines(
-    cloned: Cloned,
-) -> None:
+async def test_conflict_file_is_listed_without_marker_lines(cloned: Cloned) -> None:
     await cloned.clash()
     await cloned.run("resolve", "guide", "--mine")
     ran = await cloned.run("restore", "guide", "--list")
@@ -191,37 +155,35 @@ async def deleted(cloned: Cloned) -> None:
     assert "my-page.md" not in await cloned.wiki()
 
 
-@pytest.mark.parametrize("name", ["my page", "my-page"])
+@pytest.mark.parametrize(
+    ("is_deleted_here", "name", "file"),
+    [
+        (True, "my page", "my page.md"),
+        (True, "my-page", "my-page.md"),
+        (False, "my page", "my page.md"),
+        (False, "my-page", "my page.md"),
+    ],
+)
 async def test_deleted_page_is_found_by_its_name_and_by_that_of_its_file(
-    cloned: Cloned, name: str
+    cloned: Cloned, name: str, file: str, *, is_deleted_here: bool
 ) -> None:
     await named(cloned)
-    (cloned.folder / "my page.md").unlink()
+    if is_deleted_here:
+        (cloned.folder / "my page.md").unlink()
+    else:
+        await cloned.remove("my-page")
     await deleted(cloned)
     listed = (await cloned.run("restore", f"handbook/{name}.md", "--list")).out
-    assert "trash: deleted on the wiki by a sync\t+ two" in listed
+    way = " by a sync" * is_deleted_here
+    assert f"trash: deleted on the wiki{way}\t+ two" in listed
     assert "replaced by a sync or a restore\t+ one" in listed
     ran = await cloned.run("restore", f"handbook/{name}.md")
-    assert ran.code == 0
-    assert cloned.read(f"{name}.md") == "two\n"
+    assert (ran.code, cloned.read(file)) == (0, "two\n")
     await cloned.run("sync")
     assert (await cloned.wiki())["my-page.md"] == "two\n"
 
 
-@pytest.mark.parametrize("name", ["my page", "my-page"])
-async def test_page_deleted_on_the_wiki_is_found_by_either_name(
-    cloned: Cloned, name: str
-) -> None:
-    await named(cloned)
-    await cloned.remove("my-page")
-    await deleted(cloned)
-    listed = (await cloned.run("restore", f"handbook/{name}.md", "--list")).out
-    assert "trash: deleted on the wiki\t+ two" in listed
-
-
-async def test_file_is_found_by_its_name_before_its_page_is_deleted(
-    cloned: Cloned,
-) -> None:
+async def test_file_is_found_before_its_page_is_deleted(cloned: Cloned) -> None:
     await named(cloned)
     (cloned.folder / "my page.md").unlink()
     await cloned.run("sync")
@@ -293,24 +255,15 @@ def test_age_is_told_in_the_largest_unit(seconds: float, words: str) -> None:
 
 async def test_json_tells_what_was_brought_back(cloned: Cloned) -> None:
     await pull(cloned, "second\n")
+    text = await cloned.run("restore", "guide", "--dry-run")
     dry = await cloned.run("restore", "guide", "--dry-run", "--json")
-    assert (dry.json["is_written"], cloned.read("guide.md")) == (False, "second\n")
+    assert (text.out, dry.json["is_written"]) == (PAGES["guide"], False)
+    assert cloned.read("guide.md") == "second\n"
     ran = await cloned.run("restore", "guide", "--json")
-    assert ran.code == 0
-    assert ran.json["page"] == "handbook/guide"
+    assert (ran.code, ran.json["page"]) == (0, "handbook/guide")
     assert ran.json["text"] == PAGES["guide"] == cloned.read("guide.md")
     assert ran.json["is_written"]
     assert ran.json["until"] > 0
-
-
-async def test_text_that_an_upload_replaced_comes_back(cloned: Cloned) -> None:
-    """Nothing of it is in the trash, nor was a file here replaced."""
-    await cloned.run("sync")
-    before = cloned.read("guide.md")
-    cloned.write("guide.md", "edited here\n")
-    await cloned.run("sync")
-    ran = await cloned.run("restore", "guide")
-    assert (ran.code, cloned.read("guide.md")) == (0, before), ran.err
 
 
 async def test_text_of_a_revision_of_the_wiki_comes_back(cloned: Cloned) -> None:
@@ -342,9 +295,7 @@ async def test_page_that_was_deleted_comes_back_from_a_revision(cloned: Cloned) 
     assert cloned.read("guide.md") == PAGES["guide"]
 
 
-async def test_revision_of_a_page_comes_back_into_the_file_that_is_named(
-    cloned: Cloned,
-) -> None:
+async def test_revision_comes_back_into_the_file_that_is_named(cloned: Cloned) -> None:
     """The service calls the page otherwise; a second page would be a false one."""
     await named(cloned)
     listed = await cloned.run("log", "my-page", "--revisions", "--json")
@@ -363,9 +314,7 @@ async def test_revision_of_a_page_comes_back_into_the_file_that_is_named(
 
 
 @pytest.mark.parametrize("revision", ["0000", "0", "abc", "zzzz"])
-async def test_revision_that_is_none_of_the_page_is_refused(
-    cloned: Cloned, revision: str
-) -> None:
+async def test_revision_of_no_page_is_refused(cloned: Cloned, revision: str) -> None:
     ran = await cloned.run("restore", "guide", "--revision", revision)
     assert ran.code == 2
     assert "names no revision of the page" in ran.err

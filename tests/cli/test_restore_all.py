@@ -1,8 +1,6 @@
-import json
-
 import pytest
 
-from tests.support.workspaces import PAGES, Cloned
+from tests.support.workspaces import FILES, PAGES, Cloned
 from wikisync.folder.ignore import CONFLICT_MARK
 
 
@@ -33,33 +31,15 @@ async def synced_wiki(cloned: Cloned) -> dict[str, str]:
     return {path: text for path, text in (await cloned.wiki()).items() if ".md" in path}
 
 
-async def test_everything_removed_or_replaced_comes_back_and_goes_to_the_wiki(
-    cloned: Cloned,
-) -> None:
+async def test_everything_comes_back_and_goes_to_the_wiki(cloned: Cloned) -> None:
     await lose_and_replace(cloned)
     cloned.write("new.md", "made since\n")
     ran = await cloned.run("restore", "--all", "--since", "1h", "-y")
     assert ran.code == 0, ran.err
-    expected = {f"{slug}.md": text for slug, text in PAGES.items()}
-    assert cloned.files() == expected | {"new.md": "made since\n"}
-    assert await synced_wiki(cloned) == expected | {"new.md": "made since\n"}
+    expected = FILES | {"new.md": "made since\n"}
+    assert cloned.files() == await synced_wiki(cloned) == expected
     again = await cloned.run("restore", "--all", "--since", "1h", "-y")
     assert "no page that was deleted or replaced" in again.err
-
-
-async def test_without_a_yes_and_without_a_terminal_nothing_is_restored(
-    cloned: Cloned,
-) -> None:
-    """As with an undo."""
-    await lose_and_replace(cloned)
-    files = cloned.files()
-    ran = await cloned.run("restore", "--all", "--since", "1h")
-    assert ran.code == 0
-    assert "would restore 3 pages" in ran.err
-    assert "nothing was changed; run it again with --yes to restore them" in ran.err
-    ran = await cloned.run("restore", "--all", "--since", "1h", "--json")
-    assert (ran.json["is_written"], len(ran.json["pages"])) == (False, 3)
-    assert cloned.files() == files
 
 
 async def test_newer_text_is_kept(cloned: Cloned) -> None:
@@ -71,40 +51,41 @@ async def test_newer_text_is_kept(cloned: Cloned) -> None:
     assert "my newer text\n" in [one["text"] for one in kept]
 
 
-async def test_only_what_happened_since_comes_back(cloned: Cloned) -> None:
+async def test_only_what_is_below_and_since_then_comes_back(cloned: Cloned) -> None:
     await lose_and_replace(cloned)
     ran = await cloned.run("restore", "--all", "--since", "2099-01-01")
     assert ran.code == 0
     assert "no page that was deleted or replaced here since 2099" in ran.err
-    assert cloned.read("guide.md") == "second\n"
-
-
-async def test_only_what_is_below_the_named_directory_comes_back(
-    cloned: Cloned,
-) -> None:
-    await lose_and_replace(cloned)
     await cloned.run("restore", "handbook/team", "--all", "--since", "1h", "-y")
     assert cloned.read("team/people.md") == PAGES["team/people"]
     assert cloned.read("guide.md") == "second\n"
 
 
-@pytest.mark.parametrize("option", ["--dry-run", "--list"])
-async def test_dry_run_shows_the_pages_and_writes_nothing(
-    cloned: Cloned, option: str
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (["--dry-run"], "would restore 3 pages"),
+        (["--list"], "would restore 3 pages"),
+        ([], "nothing was changed; run it again with --yes to restore them"),
+    ],
+)
+async def test_without_a_yes_the_pages_are_shown_and_nothing_written(
+    cloned: Cloned, option: list[str], told: str
 ) -> None:
     await lose_and_replace(cloned)
     files = cloned.files()
-    ran = await cloned.run("restore", "--all", "--since", "1h", option)
-    rows = [line.split("\t") for line in ran.out.splitlines()[1:]]
-    assert [row[:2] for row in rows] == [
+    words = ("restore", "--all", "--since", "1h", *option)
+    ran = await cloned.run(*words)
+    assert (ran.code, told in ran.err) == (0, True)
+    assert "would restore 3 pages" in ran.err
+    assert [line.split("\t")[:2] for line in ran.out.splitlines()[1:]] == [
         ["handbook/guide", "replaced"],
         ["handbook/team/people", "removed"],
         ["handbook/team/rules", "removed"],
     ]
-    assert "would restore 3 pages" in ran.err
+    shown = (await cloned.run(*words, "--json")).json
+    assert (shown["is_written"], len(shown["pages"])) == (False, 3)
     assert cloned.files() == files
-    shown = await cloned.run("restore", "--all", "--since", "1h", option, "--json")
-    assert json.loads(shown.out)["is_written"] is False
 
 
 async def test_files_removed_a_moment_ago_come_back(cloned: Cloned) -> None:
@@ -132,29 +113,17 @@ async def test_renamed_file_is_not_taken_for_a_removed_page(cloned: Cloned) -> N
     assert not {"guide.md", "manual.md"} & cloned.files().keys()
 
 
-async def test_file_keeps_its_own_name(cloned: Cloned) -> None:
-    cloned.write("my page.md", "one\n")
+async def test_file_keeps_its_own_name_and_folder(cloned: Cloned) -> None:
+    cloned.write("Team Room/my page.md", "one\n")
     await cloned.run("sync")
-    (cloned.folder / "my page.md").unlink()
-    await cloned.run("restore", "--all", "--since", "10m", "-y")
-    assert cloned.read("my page.md") == "one\n"
-    assert (await synced_wiki(cloned))["my-page.md"] == "one\n"
-    assert "my-page.md" not in cloned.files()
-
-
-async def test_a_removed_file_is_found_in_the_folder_of_its_own_name(
-    cloned: Cloned,
-) -> None:
-    cloned.write("Team Room/one.md", "one\n")
-    await cloned.run("sync")
-    (cloned.folder / "Team Room/one.md").unlink()
+    (cloned.folder / "Team Room/my page.md").unlink()
     await cloned.run("restore", "handbook/Team Room", "--all", "--since", "10m", "-y")
-    assert cloned.read("Team Room/one.md") == "one\n"
+    assert cloned.read("Team Room/my page.md") == "one\n"
+    assert (await synced_wiki(cloned))["Team-Room/my-page.md"] == "one\n"
+    assert "Team-Room/my-page.md" not in cloned.files()
 
 
-async def test_page_that_cannot_be_written_does_not_stop_the_others(
-    cloned: Cloned,
-) -> None:
+async def test_page_that_cannot_be_written_stops_no_other(cloned: Cloned) -> None:
     await lose_and_replace(cloned)
     cloned.write("team/people.md/x.txt", "in the way\n")
     ran = await cloned.run("restore", "--all", "--since", "10m", "-y")
@@ -169,9 +138,7 @@ async def test_page_that_cannot_be_written_does_not_stop_the_others(
     "words",
     [["--all"], ["--since", "1h"], ["--all", "--since", "1h", "--at", "1h"], []],
 )
-async def test_options_that_do_not_go_together_are_refused(
-    cloned: Cloned, words: list[str]
-) -> None:
+async def test_options_in_part_are_refused(cloned: Cloned, words: list[str]) -> None:
     ran = await cloned.run("restore", *words)
     assert ran.code == 2
     assert "--since 2h" in ran.err
@@ -193,9 +160,7 @@ async def test_text_of_a_conflict_file_is_listed_and_comes_back(cloned: Cloned) 
     assert cloned.read("guide.md") == "settled with care\n"
 
 
-async def test_unsettled_conflict_file_is_printed_and_not_written(
-    cloned: Cloned,
-) -> None:
+async def test_unsettled_conflict_file_is_not_written(cloned: Cloned) -> None:
     await cloned.clash()
     await cloned.run("resolve", "guide", "--mine")
     ran = await cloned.run("restore", "guide", "--conflict")

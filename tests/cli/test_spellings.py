@@ -61,9 +61,7 @@ async def test_every_edit_of_a_page_with_a_space_arrives(cloned: Cloned) -> None
     assert ran.code == 0, ran.out
 
 
-async def test_an_edit_whose_answer_was_lost_makes_no_second_file(
-    cloned: Cloned,
-) -> None:
+async def test_edit_whose_answer_was_lost_makes_no_other_file(cloned: Cloned) -> None:
     await with_spaces(cloned)
     cloned.write("My Notes.md", "two\n")
     cloned.service.quirks = {Quirk.DROPS_ANSWERS}
@@ -124,9 +122,7 @@ async def test_a_rename_that_the_service_refuses_is_told_once(cloned: Cloned) ->
     assert (await cloned.wiki())["guide.md"] == "edited\n"
 
 
-async def test_pages_whose_names_the_service_takes_for_one_are_named_and_kept(
-    cloned: Cloned,
-) -> None:
+async def test_pages_whose_names_are_taken_for_one_are_kept(cloned: Cloned) -> None:
     """Only git makes them; the service cannot write the one with a space."""
     await cloned.edit({"a b": "spaced\n", "a-b": "dashed\n"})
     await cloned.run("sync")
@@ -144,9 +140,7 @@ async def test_pages_whose_names_the_service_takes_for_one_are_named_and_kept(
     assert "a b" in ran.err + ran.out
 
 
-async def test_page_whose_file_got_spaces_is_merged_under_its_name(
-    cloned: Cloned,
-) -> None:
+async def test_page_whose_file_got_spaces_is_merged(cloned: Cloned) -> None:
     """It was renamed and edited here, and edited there, since the last sync."""
     await cloned.edit({"team-rules": "# Rules\n\nfirst\n\nlast\n"})
     await cloned.run("sync")

@@ -21,9 +21,7 @@ def _evict(folder: Path, name: str, stub: str) -> bytes:
     return content
 
 
-async def test_page_whose_text_a_cloud_drive_took_away_stays_and_is_told_once(
-    cloned: Cloned,
-) -> None:
+async def test_page_whose_text_was_taken_away_is_told_once(cloned: Cloned) -> None:
     stubs = (".a.md.icloud", "b.md.nextcloud", "c.md.cloud", "d.gdoc", "e.md.magenta")
     await cloned.edit(dict.fromkeys("abcde", "text\n"))
     await cloned.run("sync")
@@ -37,9 +35,7 @@ async def test_page_whose_text_a_cloud_drive_took_away_stays_and_is_told_once(
     assert await cloned.wiki() == wiki
 
 
-async def test_page_that_comes_back_is_synced_again_without_a_word(
-    cloned: Cloned,
-) -> None:
+async def test_page_that_comes_back_is_synced_again(cloned: Cloned) -> None:
     content = _evict(cloned.folder, "guide.md", ICLOUD)
     await cloned.edit({"guide": "newer\n"})
     await _sync_twice(cloned)
@@ -60,9 +56,7 @@ async def test_page_is_deleted_with_its_stub(cloned: Cloned) -> None:
     assert await cloned.wiki() == FILES
 
 
-async def test_page_that_is_renamed_while_its_text_is_away_is_not_deleted(
-    cloned: Cloned,
-) -> None:
+async def test_page_renamed_while_its_text_is_away_stays(cloned: Cloned) -> None:
     _evict(cloned.folder, "guide.md", ".manual.md.icloud")
     await _sync_twice(cloned)
     assert await cloned.wiki() == FILES
@@ -94,9 +88,7 @@ async def test_stub_that_a_person_ignores_is_no_deletion_either(cloned: Cloned) 
     assert await cloned.wiki() == FILES
 
 
-async def test_stub_of_what_the_wiki_neither_has_nor_links_to_is_no_problem(
-    cloned: Cloned,
-) -> None:
+async def test_stub_of_what_the_wiki_lacks_is_no_problem(cloned: Cloned) -> None:
     for name in (
         *("Plan.gdoc", "Budget.gsheet", "team/Site.paper", ".holiday.mov.icloud"),
         *("archive.zip.nextcloud", ".Thumbs.db.icloud", ".guide.conflict.md.icloud"),
@@ -108,9 +100,7 @@ async def test_stub_of_what_the_wiki_neither_has_nor_links_to_is_no_problem(
         assert (ran.code, ran.err) == (0, "")
 
 
-async def test_online_document_that_comes_with_a_deletion_does_not_delay_it(
-    cloned: Cloned,
-) -> None:
+async def test_online_document_delays_no_deletion(cloned: Cloned) -> None:
     await cloned.run("sync")
     (cloned.folder / "guide.md").unlink()
     cloned.write("Plan.gdoc", "{}")
@@ -118,18 +108,14 @@ async def test_online_document_that_comes_with_a_deletion_does_not_delay_it(
     assert (await cloned.wiki()).keys() == FILES.keys() - {"guide.md"}
 
 
-async def test_folder_of_pages_that_a_cloud_drive_took_away_is_told(
-    cloned: Cloned,
-) -> None:
+async def test_folder_of_pages_that_was_taken_away_is_told(cloned: Cloned) -> None:
     shutil.rmtree(cloned.folder / "team")
     cloned.write("team.cloudf", "")
     assert (await _sync_twice(cloned)).count("left team.cloudf in its place") == 1
     assert await cloned.wiki() == FILES
 
 
-async def test_attachments_that_a_cloud_drive_took_away_are_not_fetched_again(
-    cloned: Cloned,
-) -> None:
+async def test_attachments_taken_away_are_not_fetched_again(cloned: Cloned) -> None:
     """The program would take the second file for a conflict."""
     folder = "uploads/" + "0a" * 16
     await cloned.service.put_file(HANDBOOK, f"{folder}/p.png", b"\x89PNG")

@@ -6,12 +6,12 @@ import shutil
 import signal
 import sqlite3
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.support.agreed import agree_to
 from tests.support.commands import Run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
@@ -21,31 +21,14 @@ from wikisync.errors import ConfigError, ExitCode, FolderError
 from wikisync.folder.workspace import locked
 from wikisync.merging.conflict import MARKER
 
-
-async def test_folder_emptied_stops_and_deletes_nothing(cloned: Cloned) -> None:
-    for path in cloned.folder.iterdir():
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    ran = await cloned.run("sync")
-    assert ran.code == 4
-    assert "is empty but had 4 pages; nothing was changed" in ran.err
-    assert "wikisync adopt" in ran.err
-    assert await cloned.wiki() == FILES
-    assert "is empty" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
+AWAY = "check that its disk is there; nothing was deleted"
 
 
-async def test_missing_disk_stops_and_deletes_nothing(cloned: Cloned) -> None:
-    cloned.folder.rename(cloned.root.parent / "away")
-    ran = await cloned.run("sync")
-    assert ran.code == 1
-    assert "does not exist" in ran.err
-    assert "check that its disk is there; nothing was deleted" in ran.err
-    assert not cloned.folder.exists()
-    assert await cloned.wiki() == FILES
-
-
-@pytest.mark.parametrize("command", ["sync", "status", "clone"])
+@pytest.mark.parametrize(
+    ("command", "code"), [("sync", 1), ("status", 3), ("clone", 1)]
+)
 async def test_folder_removed_for_good_comes_back_as_the_hint_says(
-    cloned: Cloned, command: str
+    cloned: Cloned, command: str, code: int
 ) -> None:
     shutil.rmtree(cloned.folder)
     words = [command, "-C", cloned.root]
@@ -53,36 +36,34 @@ async def test_folder_removed_for_good_comes_back_as_the_hint_says(
         handbook = ("--project", "docs/handbook")
         words = [command, cloned.service.url, *handbook, cloned.root]
     told = await cloned.run_main(*words)
+    assert (told.code, "does not exist" in told.err) == (code, True)
+    assert AWAY in told.err
     assert "deleted on purpose, run: wikisync adopt, then wikisync sync" in told.err
+    assert not cloned.folder.exists()
     adopted, synced = await cloned.run("adopt"), await cloned.run("sync")
     assert (adopted.code, synced.code) == (0, 0)
     assert cloned.files() == await cloned.wiki() == FILES
 
 
-@pytest.mark.parametrize("in_the_way", ["folder", "link"])
+@pytest.mark.parametrize("put", [Path.mkdir, lambda path: path.symlink_to("else.md")])
 async def test_unwritable_attention_file_keeps_nothing_of_the_report_back(
-    cloned: Cloned, in_the_way: str
+    cloned: Cloned, put: Callable[[Path], None]
 ) -> None:
-    attention = cloned.root / "WIKISYNC-ATTENTION.md"
-    if in_the_way == "folder":
-        attention.mkdir()
-    else:
-        attention.symlink_to(cloned.root / "elsewhere.md")
+    put(cloned.root / "WIKISYNC-ATTENTION.md")
     cloned.write("guide.md", "mine\n")
     await cloned.edit({"guide": "theirs\n", "home": "news\n"})
 
     ran = await cloned.run("sync")
     told = (await cloned.run("sync", "--json")).json
 
-    assert ran.code == ExitCode.HELD
-    assert ran.out == "handbook: 4 pages, 1 pulled, 1 held\n"
+    assert (ran.code, ran.out) == (3, "handbook: 4 pages, 1 pulled, 1 held\n")
     assert "handbook/guide: edited here and on the wiki" in ran.err
     assert f"warning: {cloned.root}: " in ran.err
     assert [held["page"] for held in told["wikis"][0]["held"]] == ["guide"]
     (problem,) = told["problems"]
     assert problem["code"] == "file-unwritten"
     assert "WIKISYNC-ATTENTION.md" in problem["message"]
-    assert not (cloned.root / "elsewhere.md").exists()
+    assert not (cloned.root / "else.md").exists()
 
 
 async def test_sync_with_an_unwritten_file_is_no_good_one(
@@ -105,8 +86,8 @@ async def test_new_note_without_a_text_waits_quietly(cloned: Cloned, text: str) 
     for command in ("sync", "sync", "status"):
         ran = await cloned.run(command)
         assert (ran.code, "warning" in ran.err) == (0, False)
-        assert "Untitled: empty; the service accepts no empty page" in ran.out + ran.err
-    assert not (cloned.root / "WIKISYNC-ATTENTION.md").exists()
+        assert "Untitled: empty; the service accepts no empty page" in ran.told
+    assert not cloned.attention
     # one refusal is enough: nothing is sent to learn whether it still refuses
     cloned.service.quirks = ()
     assert (await cloned.run("sync")).code == 0
@@ -129,35 +110,26 @@ async def test_page_that_lost_its_text_is_a_decision(
     assert "guide: empty here; this service does not accept empty pages" in ran.err
 
 
-async def test_page_that_lost_its_text_is_sent_where_that_may_be(
-    cloned: Cloned,
-) -> None:
+async def test_page_that_lost_its_text_is_sent_where_it_may(cloned: Cloned) -> None:
     cloned.write("guide.md", "\n")
     assert (await cloned.run("sync")).code == 0
     assert (await cloned.wiki())["guide.md"] == "\n"
 
 
-async def test_workspace_without_its_marker_is_halted(cloned: Cloned) -> None:
-    (cloned.root / ".wikisync/folder-id").unlink()
-    ran = await cloned.run("sync")
-    assert ran.code == 4
-    assert "folder-id is missing; nothing was changed" in ran.err
-    assert "wikisync adopt" in ran.err
-    assert not (cloned.root / ".wikisync/folder-id").exists()
-
-
 async def test_copied_workspace_says_so_and_deletes_nothing(cloned: Cloned) -> None:
     await cloned.run("sync")
-    copy = cloned.root.parent / "copy"
-    shutil.copytree(cloned.root, copy)
-    (copy / "handbook/guide.md").unlink()
-    other = Cloned(cloned.service, copy, cloned.run_main)
+    other = cloned.copied()
+    (other.folder / "guide.md").unlink()
+    # all its folders are others than before, which goes without saying
+    assert "the folder of the last" not in (await other.run("status", "--offline")).out
     ran = await other.run("sync")
-    assert ran.code == 0
-    assert f"{copy} was copied or moved" in ran.err
-    assert other.read("guide.md") == PAGES["guide"]
-    assert await cloned.wiki() == FILES
+    assert (ran.code, "another folder" in ran.err) == (0, False)
+    assert f"{other.root} was copied or moved" in ran.err
+    assert other.files() == await cloned.wiki() == FILES
+    # its state came along, and knows what the texts are edits of
+    other.write("guide.md", "edited in the copy\n")
     assert (await other.run("sync")).err == ""
+    assert (await cloned.wiki())["guide.md"] == "edited in the copy\n"
 
 
 def carry(source: Path, target: Path) -> None:
@@ -168,9 +140,7 @@ def carry(source: Path, target: Path) -> None:
     shutil.copytree(source, target, dirs_exist_ok=True)
 
 
-async def test_state_that_is_carried_between_two_places_is_named(
-    cloned: Cloned,
-) -> None:
+async def test_state_carried_between_two_places_is_named(cloned: Cloned) -> None:
     """What is missing was deleted or is on its way: it is not pulled again."""
     await cloned.run("sync")
     other = Cloned(cloned.service, cloned.root.parent / "other", cloned.run_main)
@@ -194,15 +164,13 @@ async def test_state_that_is_carried_between_two_places_is_named(
 
 
 async def test_copy_that_is_cloned_into_again_stays_a_copy(cloned: Cloned) -> None:
-    copy = cloned.root.parent / "copy"
-    shutil.copytree(cloned.root, copy)
-    (copy / "handbook/guide.md").unlink()
-    url = cloned.service.url
-    await cloned.run_main("clone", url, "--project", "docs/handbook", copy)
-    (copy / "handbook/home.md").unlink()
-    other = Cloned(cloned.service, copy, cloned.run_main)
+    other = cloned.copied()
+    (other.folder / "guide.md").unlink()
+    named = (cloned.service.url, "--project", "docs/handbook")
+    await cloned.run_main("clone", *named, other.root)
+    (other.folder / "home.md").unlink()
     ran = await other.run("sync")
-    assert f"{copy} was copied or moved" in ran.err
+    assert f"{other.root} was copied or moved" in ran.err
     assert other.read("home.md") == PAGES["home"]
 
 
@@ -215,9 +183,7 @@ async def test_damaged_state_is_set_aside_and_told(cloned: Cloned) -> None:
     assert cloned.files() == before
 
 
-async def test_folder_of_another_version_is_adopted_anew_from_equal_texts(
-    cloned: Cloned,
-) -> None:
+async def test_state_of_another_version_is_set_aside(cloned: Cloned) -> None:
     with closing(sqlite3.connect(cloned.root / ".wikisync/state.db")) as connection:
         connection.execute("PRAGMA user_version = 15")
     cloned.write("home.md", "edited here\n")
@@ -236,9 +202,7 @@ async def test_folder_of_another_version_is_adopted_anew_from_equal_texts(
         assert state.wiki(HANDBOOK).base().keys() == PAGES.keys() - {"home"}
 
 
-async def test_state_that_says_what_was_never_written_is_set_aside(
-    cloned: Cloned,
-) -> None:
+async def test_state_with_what_was_never_written_is_set_aside(cloned: Cloned) -> None:
     """SQLite finds nothing wrong with it; so it is met on the way."""
     with closing(sqlite3.connect(cloned.root / ".wikisync/state.db")) as connection:
         connection.execute("UPDATE page_text SET text = x'00ff'")
@@ -258,9 +222,7 @@ async def test_state_that_says_what_was_never_written_is_set_aside(
     assert {"edited here\n", PAGES["guide"]} <= set(cloned.files().values())
 
 
-async def test_second_process_is_refused_with_the_first_ones_name(
-    cloned: Cloned,
-) -> None:
+async def test_second_process_is_refused_with_the_first_name(cloned: Cloned) -> None:
     with locked(cloned.root / ".wikisync", "it"):
         ran, adopted = await cloned.run("sync"), await cloned.run("adopt")
     assert (ran.code, adopted.code) == (1, 1)
@@ -295,12 +257,8 @@ async def test_read_only_folder_is_told_for_a_conflict_file(cloned: Cloned) -> N
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everywhere")
 @pytest.mark.parametrize("command", ["sync", "status", "doctor"])
-async def test_unreadable_wiki_is_told_and_others_go_on(
-    cloned: Cloned, command: str
-) -> None:
-    await cloned.service.add_project("docs/other", {"home": "other\n"})
-    with (cloned.root / "wikisync.toml").open("a") as file:
-        file.write('\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n')
+async def test_unreadable_wiki_stops_no_other(cloned: Cloned, command: str) -> None:
+    await cloned.add_wiki("other", {"home": "other\n"})
     await cloned.run("sync")
     cloned.folder.chmod(0)
     try:
@@ -313,49 +271,41 @@ async def test_unreadable_wiki_is_told_and_others_go_on(
     assert "other: " in said
 
 
-async def test_file_replaced_by_a_directory_deletes_nothing(cloned: Cloned) -> None:
-    (cloned.folder / "guide.md").unlink()
-    (cloned.folder / "guide.md").mkdir()
-    dry = await cloned.run("sync", "--dry-run")
-    assert "guide.md: is a folder with the name of a page's file" in dry.err
-    ran = await cloned.sync_later()
-    assert ran.code == 3
-    assert "guide.md: is a folder with the name of a page's file" in ran.err
-    assert "guide.md" in await cloned.wiki()
+def with_a_page(place: Path) -> None:
+    place.mkdir()
+    (place / "below.md").write_text("below\n")
 
 
-async def test_folder_of_pages_in_the_place_of_a_page_is_told(cloned: Cloned) -> None:
-    (cloned.folder / "guide.md").unlink()
-    cloned.write("guide.md/below.md", "below\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    for command in ("sync", "status"):
-        ran = await cloned.run(command)
-        assert ran.code == 3
-        told = ran.out + ran.err
-        assert "guide: guide.md is a folder with the name of the page's file" in told
-        assert "rename or remove the folder" in told
-    assert (await cloned.wiki())["guide.md"] == "theirs\n"
-    assert cloned.read("guide.md/below.md") == "below\n"
-
-
-async def test_page_replaced_by_a_pipe_is_told_and_deletes_nothing(
-    cloned: Cloned,
+@pytest.mark.parametrize(
+    ("make", "told", "step"),
+    [
+        (Path.mkdir, "guide.md: is a folder with the name of a page's file", ""),
+        (
+            with_a_page,
+            "guide: guide.md is a folder with the name of the page's file",
+            "rename or remove the folder",
+        ),
+        (
+            os.mkfifo,
+            "guide.md: is a pipe, a socket or a device, not a file",
+            "remove it to get the page back",
+        ),
+    ],
+)
+async def test_what_took_the_place_of_a_page_is_told_and_deletes_nothing(
+    cloned: Cloned, make: Callable[[Path], None], told: str, step: str
 ) -> None:
-    (cloned.folder / "guide.md").unlink()
-    os.mkfifo(cloned.folder / "guide.md")
+    place = cloned.folder / "guide.md"
+    place.unlink()
+    make(place)
     await cloned.edit({"guide": "theirs\n"})
     await cloned.run("sync")
     cloned.age_sightings(60)
-    for command in ("sync", "status"):
-        ran = await cloned.run(command)
-        assert ran.code == 3
-        told = ran.out + ran.err
-        assert "guide.md: is a pipe, a socket or a device, not a file" in told
-        assert "remove it to get the page back" in told
+    for words in (("sync", "--dry-run"), ("sync",), ("status",)):
+        ran = await cloned.run(*words)
+        assert (ran.code, told in ran.told, step in ran.told) == (3, True, True)
     assert (await cloned.wiki())["guide.md"] == "theirs\n"
-    (cloned.folder / "guide.md").unlink()
+    place.rename(cloned.root / "away")
     await cloned.run("sync")
     assert cloned.read("guide.md") == "theirs\n"
 
@@ -404,19 +354,13 @@ async def test_service_that_answers_nonsense_changes_nothing(
 
 
 async def test_service_away_is_an_error_with_its_address(cloned: Cloned) -> None:
-    settings = cloned.root / "wikisync.toml"
-    settings.write_text(
-        settings.read_text().replace(cloned.service.url, "http://127.0.0.1:9")
-    )
-    agree_to(cloned.root)
+    cloned.configure(cloned.service.url, "http://127.0.0.1:9")
     ran = await cloned.run("sync")
     assert ran.code == 1
     assert "127.0.0.1:9" in ran.err
 
 
-async def test_interrupted_sync_says_how_to_go_on_and_the_next_one_does(
-    cloned: Cloned,
-) -> None:
+async def test_interrupted_sync_is_continued_by_the_next_one(cloned: Cloned) -> None:
     """A real process, ended by Ctrl-C while it writes the wiki."""
     for number in range(60):
         cloned.write(f"new-{number}.md", f"{number}\n")
@@ -439,9 +383,7 @@ async def test_interrupted_sync_says_how_to_go_on_and_the_next_one_does(
 
 
 @pytest.mark.parametrize("command", ["sync --dry-run", "status", "check"])
-async def test_name_neither_hides_nor_fakes_what_is_told(
-    cloned: Cloned, command: str
-) -> None:
+async def test_name_fakes_nothing_that_is_told(cloned: Cloned, command: str) -> None:
     controls = "\r\n\t\x1b\u202a\u202e\u2066\u2069"
     for control in controls:
         cloned.write(f"a{control}FAKE: all fine.md", "[x](missing-page)\n")
@@ -467,21 +409,6 @@ def test_each_thing_told_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
         *[shown] * 5,
         "",
     ]
-
-
-async def test_attachment_that_is_not_on_the_wiki_is_told_once(cloned: Cloned) -> None:
-    """Its name may stand in an example; where it is a link, both sides have it so."""
-    path = "uploads/" + "0123456789abcdef" * 2 + "/example.png"
-    await cloned.edit({"guide": f"Write `![a]({path})`.\n"})
-    first = await cloned.run("sync")
-    assert first.code == 0
-    assert f"{path}: cannot read attachment" in first.err
-    again = await cloned.run("sync")
-    assert (again.code, again.err) == (0, "")
-    ran = await cloned.run("status")
-    assert ran.code == 0
-    assert "in sync, last good sync " in ran.out
-    assert f"({path})" in ran.out
 
 
 async def test_no_token_is_said_and_not_a_role(

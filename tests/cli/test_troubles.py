@@ -39,9 +39,7 @@ async def test_sync_says_which_removal_waits_and_for_what(blocked: Cloned) -> No
     assert "guide.md" in blocked.files()
 
 
-async def test_dry_run_and_status_tell_of_the_error_as_sync_does(
-    blocked: Cloned,
-) -> None:
+async def test_dry_run_and_status_tell_of_the_error(blocked: Cloned) -> None:
     await blocked.run("sync")
     ran = await blocked.run("sync", "--dry-run")
     assert ran.code == 3
@@ -68,9 +66,7 @@ async def test_removal_follows_when_the_error_is_mended(blocked: Cloned) -> None
     assert (await blocked.run("status")).code == 0
 
 
-async def test_error_that_went_away_on_the_wiki_is_over_for_status(
-    blocked: Cloned,
-) -> None:
+async def test_error_that_went_away_is_over_for_status(blocked: Cloned) -> None:
     """Nobody has to sync first to learn that nothing is left to mend."""
     await blocked.run("sync")
     await blocked.remove(BLOCKED)
@@ -89,9 +85,7 @@ async def test_sync_of_another_page_forgets_no_error(blocked: Cloned) -> None:
     assert WAITS in ran.out
 
 
-async def test_page_that_waits_for_a_person_keeps_no_removal_back(
-    cloned: Cloned,
-) -> None:
+async def test_page_that_waits_keeps_no_removal_back(cloned: Cloned) -> None:
     """Its conflict file is half settled: that says nothing of any other page."""
     cloned.write("home.md", "mine\n")
     await cloned.edit({"home": "theirs\n"})
@@ -107,9 +101,7 @@ async def test_page_that_waits_for_a_person_keeps_no_removal_back(
     assert "guide.md" not in cloned.files()
 
 
-async def test_page_that_the_service_lists_wrongly_stops_no_other(
-    cloned: Cloned,
-) -> None:
+async def test_page_that_is_listed_wrongly_stops_no_other(cloned: Cloned) -> None:
     """The whole wiki stopped, and the page was named by its place in the answer."""
     cloned.service.quirks = {Quirk.MALFORMED_ENTRIES}
     await cloned.edit({"home": "theirs\n"})
@@ -122,9 +114,7 @@ async def test_page_that_the_service_lists_wrongly_stops_no_other(
     assert (await cloned.wiki())["team/rules.md"] == "be kinder\n"
 
 
-async def test_page_that_the_service_lists_wrongly_never_counts_as_gone(
-    cloned: Cloned,
-) -> None:
+async def test_page_that_is_listed_wrongly_is_not_gone(cloned: Cloned) -> None:
     await cloned.remove("team/people")
     cloned.service.quirks = {Quirk.MALFORMED_ENTRIES}
     await cloned.run("sync")

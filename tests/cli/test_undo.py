@@ -1,18 +1,14 @@
 """``wikisync undo``: the last sync taken back, against the embedded service."""
 
 import asyncio
-import json
 import os
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Run
 from tests.support.quirks import Quirk
-from tests.support.service import EmbeddedService
-from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
+from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.core.model import Format, Slug
 from wikisync.folder.workspace import locked
 
@@ -55,13 +51,16 @@ async def test_without_a_yes_it_says_what_it_would_do(synced: Cloned) -> None:
 
 async def test_with_a_yes_both_sides_are_as_before(synced: Cloned) -> None:
     ran = await synced.run("undo", "handbook", "--yes")
-    assert (ran.code, ran.out.splitlines()[-1]) == (
-        0,
-        "handbook: 4 pages, 2 pushed, 1 removed",
-    )
+    last = ran.out.splitlines()[-1]
+    assert (ran.code, last) == (0, "handbook: 4 pages, 2 pushed, 1 removed")
     assert await both(synced) == FILES
     ran = await synced.run("sync")
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, nothing to do\n")
+    # and the texts that were taken back can be restored
+    listed = await synced.run("restore", "handbook/new.md", "--list")
+    assert "new" in listed.out.splitlines()[1]
+    listed = await synced.run("restore", "handbook/guide.md", "--list")
+    assert "edited here" in listed.out
 
 
 async def test_a_sync_in_one_direction_is_taken_back_as_well(cloned: Cloned) -> None:
@@ -84,9 +83,7 @@ async def test_an_undo_of_the_undo_does_it_again(synced: Cloned) -> None:
         assert await both(synced) == files
 
 
-async def test_a_save_like_what_was_taken_back_is_held_as_one_of_an_older_text(
-    synced: Cloned,
-) -> None:
+async def test_a_save_like_what_was_taken_back_is_held(synced: Cloned) -> None:
     """It may be of a window that still shows it; nobody edited the wiki."""
     await synced.run("undo", "handbook", "--yes")
     synced.write("guide.md", EDITED["guide.md"] + "and more\n")
@@ -108,11 +105,8 @@ async def test_what_changed_since_is_left_alone_and_named(synced: Cloned) -> Non
     assert "new: it is not undone: it was changed on the wiki since" in ran.err
     assert f"wikisync restore {synced.folder}/guide --list" in ran.err
     await synced.run("sync")
-    assert await both(synced) == {
-        **FILES,
-        "guide.md": "edited since\n",
-        "new.md": "new, and more\n",
-    }
+    later = {"guide.md": "edited since\n", "new.md": "new, and more\n"}
+    assert await both(synced) == FILES | later
 
 
 async def test_a_page_that_is_left_alone_is_named_once(cloned: Cloned) -> None:
@@ -128,14 +122,6 @@ async def test_a_page_that_is_left_alone_is_named_once(cloned: Cloned) -> None:
     assert "new: it is not undone: it was changed on the wiki since" in ran.err
 
 
-async def test_the_texts_taken_back_can_be_restored(synced: Cloned) -> None:
-    await synced.run("undo", "-y")
-    ran = await synced.run("restore", "handbook/new.md", "--list")
-    assert "new" in ran.out.splitlines()[1]
-    ran = await synced.run("restore", "handbook/guide.md", "--list")
-    assert "edited here" in ran.out
-
-
 async def test_a_renamed_page_gets_its_name_back(cloned: Cloned) -> None:
     await cloned.run("sync")
     (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
@@ -149,9 +135,7 @@ async def test_a_renamed_page_gets_its_name_back(cloned: Cloned) -> None:
     assert "manual.md" not in wiki
 
 
-async def test_a_sync_that_was_killed_is_not_undone_with_the_next_one(
-    cloned: Cloned,
-) -> None:
+async def test_a_killed_sync_is_not_undone_with_the_next(cloned: Cloned) -> None:
     await cloned.run("sync")
     await cloned.edit({"team/people": "from a colleague\n"})
     await cloned.run("sync")
@@ -177,27 +161,18 @@ async def test_a_page_with_a_picture_comes_back_with_it(cloned: Cloned) -> None:
     assert cloned.read("guide.md") == "![p](p.png)\n"
     assert (await cloned.wiki())["guide.md"] == there
 
-
-async def test_of_a_sync_that_sent_a_picture_anew_its_pages_are_named(
-    cloned: Cloned,
-) -> None:
-    """And the sync before it is left alone."""
-    await cloned.run("sync")
-    (cloned.folder / "p.png").write_bytes(b"\x89PNG one")
-    cloned.write("guide.md", "![p](p.png)\n")
-    assert (await cloned.run("sync")).code == 0
+    # of a sync that sent a picture anew its pages are named, and the one before stays
     (cloned.folder / "p.png").write_bytes(b"\x89PNG two")
     assert (await cloned.run("sync")).code == 0
-    there = await cloned.wiki()
+    before = await cloned.wiki()
     ran = await cloned.run("undo", "-y")
     assert "handbook/guide: it is not undone: only files" in ran.err
     assert cloned.read("guide.md") == "![p](p.png)\n"
-    assert await cloned.wiki() == there
+    assert await cloned.wiki() == before
 
 
 async def test_json_says_the_same(synced: Cloned) -> None:
-    ran = await synced.run("undo", "--json")
-    said = json.loads(ran.out)
+    said = (await synced.run("undo", "--json")).json
     assert (said["wiki"], said["is_done"], said["left"]) == ("handbook", False, [])
     assert {(one["page"], one["what"]) for one in said["pages"]} == {
         ("guide", "update"),
@@ -205,8 +180,7 @@ async def test_json_says_the_same(synced: Cloned) -> None:
         ("new", "remove"),
     }
     assert await both(synced) == AFTER
-    ran = await synced.run("undo", "--json", "-y")
-    assert json.loads(ran.out)["is_done"]
+    assert (await synced.run("undo", "--json", "-y")).json["is_done"]
     assert await both(synced) == FILES
 
 
@@ -219,23 +193,17 @@ async def test_unknown_wiki_and_paused_wiki_are_refused(synced: Cloned) -> None:
     assert await both(synced) == AFTER
 
 
-async def test_of_two_wikis_the_one_that_changed_last_is_meant(
-    service: EmbeddedService, run: Run, tmp_path: Path
-) -> None:
-    await service.add_project("docs/notes", {"home": "notes\n"})
-    cloned = await clone_handbook(service, run, tmp_path / "wikis")
-    settings = cloned.root / "wikisync.toml"
-    more = '\n[[wiki]]\nproject = "docs/notes"\nfolder = "notes"\n'
-    settings.write_text(settings.read_text() + more)
+async def test_of_two_wikis_the_one_that_changed_last_is_meant(cloned: Cloned) -> None:
+    notes = await cloned.add_wiki("notes", {"home": "notes\n"})
     await cloned.run("sync")
-    (cloned.root / "notes/home.md").write_text("edited\n")
+    (notes / "home.md").write_text("edited\n")
     await cloned.run("sync")
     cloned.write("guide.md", "edited\n")
     await cloned.run("sync")
     assert "handbook: the sync of" in (await cloned.run("undo")).err
     ran = await cloned.run("undo", "notes", "-y")
     assert ran.code == 0
-    assert (cloned.root / "notes/home.md").read_text() == "notes\n"
+    assert (notes / "home.md").read_text() == "notes\n"
     assert cloned.read("guide.md") == "edited\n"
 
 
@@ -305,9 +273,7 @@ async def test_killed_it_is_finished_by_the_next_sync(
     assert await both(synced) == before
 
 
-async def test_killed_before_it_syncs_it_is_finished_by_the_next_undo(
-    synced: Cloned,
-) -> None:
+async def test_killed_before_it_syncs_the_next_undo_finishes_it(synced: Cloned) -> None:
     # the preview before it wrote to no file
     place = ("wikisync.folder.pages", "PageFolder", "delete", 1)
     assert await killed(synced, *place) == -signal.SIGKILL

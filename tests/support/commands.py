@@ -28,6 +28,11 @@ class Ran:
         return json.loads(self.out)
 
     @property
+    def told(self) -> str:
+        """All that was printed."""
+        return self.out + self.err
+
+    @property
     def problem_codes(self) -> list[str]:
         return sorted(problem["code"] for problem in self.json["problems"])
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.support.agreed import agree_to
 from tests.support.service import EmbeddedService
 from wikisync.core.model import WikiOwner
 from wikisync.sync.base.state import State, WikiState
@@ -40,6 +42,37 @@ class Cloned:
     def folder(self) -> Path:
         """The wiki's folder."""
         return self.root / "handbook"
+
+    @property
+    def settings(self) -> Path:
+        """The workspace's configuration."""
+        return self.root / "wikisync.toml"
+
+    @property
+    def attention(self) -> str:
+        """What waits for a person, by the file that says so."""
+        path = self.root / "WIKISYNC-ATTENTION.md"
+        return path.read_text() if path.exists() else ""
+
+    def configure(self, old: str, new: str) -> None:
+        """Change the configuration, and agree to it."""
+        text = self.settings.read_text()
+        assert old in text
+        self.settings.write_text(text.replace(old, new))
+        agree_to(self.root)
+
+    async def add_wiki(self, name: str, pages: dict[str, str]) -> Path:
+        """One more wiki, which is not synced yet; its folder."""
+        await self.service.add_project(f"docs/{name}", pages)
+        with self.settings.open("a") as file:
+            file.write(f'\n[[wiki]]\nproject = "docs/{name}"\nfolder = "{name}"\n')
+        return self.root / name
+
+    def copied(self, name: str = "copy") -> Cloned:
+        """The whole workspace once more, in another place."""
+        root = self.root.with_name(name)
+        shutil.copytree(self.root, root)
+        return Cloned(self.service, root, self.run_main)
 
     async def run(self, *words: str | Path) -> Ran:
         """Run a command in the workspace."""
