@@ -18,14 +18,26 @@ URL = "https://gitlab.example.com"
 # -- tokens ------------------------------------------------------------------------
 
 
-def test_token_comes_from_the_environment() -> None:
-    environment = {"WIKISYNC_TOKEN": " glpat-EXAMPLE\n"}
-    assert Credentials(CONSOLE, None, environment).token(URL) == "glpat-EXAMPLE"
+TOKEN = {"WIKISYNC_TOKEN": "glpat-EXAMPLE"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "token"),
+    [
+        ({"WIKISYNC_TOKEN": " glpat-EXAMPLE\n"}, "glpat-EXAMPLE"),
+        ({"WIKISYNC_TOKEN": ""}, None),
+        ({}, None),
+    ],
+)
+def test_token_comes_from_the_environment(
+    environment: dict[str, str], token: str | None
+) -> None:
+    assert Credentials(CONSOLE, None, environment).token(URL) == token
 
 
 def test_what_is_printed_of_credentials_has_no_token() -> None:
-    credentials = Credentials(CONSOLE, None, {"WIKISYNC_TOKEN": "glpat-EXAMPLE"})
-    assert "glpat" not in repr(WorkspaceDecisions(Path(), credentials))
+    decisions = WorkspaceDecisions(Path(), Credentials(CONSOLE, None, TOKEN))
+    assert "glpat" not in repr(decisions)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +56,7 @@ def test_what_is_printed_of_credentials_has_no_token() -> None:
 def test_token_of_the_environment_goes_to_the_service_that_it_is_for(
     named: str, is_sent: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    environment = {"WIKISYNC_TOKEN": "glpat-EXAMPLE", "WIKISYNC_URL": named}
+    environment = {**TOKEN, "WIKISYNC_URL": named}
     token = Credentials(CONSOLE, None, environment).token(URL)
     assert token == ("glpat-EXAMPLE" if is_sent else None)
     told = capsys.readouterr().err
@@ -52,51 +64,36 @@ def test_token_of_the_environment_goes_to_the_service_that_it_is_for(
     assert "glpat" not in told
 
 
-@pytest.mark.parametrize("environment", [{}, {"WIKISYNC_TOKEN": ""}])
-def test_no_token_asks_as_anybody(environment: dict[str, str]) -> None:
-    assert Credentials(CONSOLE, None, environment).token(URL) is None
+def token_file(folder: Path, content: bytes, mode: int = 0o600) -> Path:
+    file = folder / "token"
+    file.write_bytes(content)
+    file.chmod(mode)
+    return file
 
 
-def test_token_file_counts_more_than_the_environment(tmp_path: Path) -> None:
-    file = tmp_path / "token"
-    file.write_text("glpat-FILE\n")
-    file.chmod(0o600)
-    environment = {"WIKISYNC_TOKEN": "glpat-EXAMPLE"}
-    assert Credentials(CONSOLE, file, environment).token(URL) == "glpat-FILE"
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_token_file_outranks_the_environment(tmp_path: Path, encoding: str) -> None:
+    """Notepad and PowerShell put a byte order mark before it."""
+    file = token_file(tmp_path, "glpat-FILE\r\n".encode(encoding))
+    assert Credentials(CONSOLE, file, TOKEN).token(URL) == "glpat-FILE"
 
 
 def test_token_file_open_to_others_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "token"
-    file.write_text("glpat-FILE\n")
-    file.chmod(0o644)
+    file = token_file(tmp_path, b"glpat-FILE\n", mode=0o644)
     Credentials(CONSOLE, file, {}).token(URL)
     told = capsys.readouterr().err
     assert f"chmod 600 {file}" in told
     assert "glpat" not in told
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_token_file_of_windows_is_read(tmp_path: Path, encoding: str) -> None:
-    """Notepad and PowerShell put a byte order mark before it."""
-    file = tmp_path / "token"
-    file.write_bytes("glpat-EXAMPLE\r\n".encode(encoding))
-    file.chmod(0o600)
-    assert Credentials(CONSOLE, file, {}).token(URL) == "glpat-EXAMPLE"
-
-
 @pytest.mark.parametrize(
     "content", [b"", b"  \n", b"two tokens", b"\xff\xfe", b"x" * 5000]
 )
-def test_token_file_without_one_token_is_refused_and_not_quoted(
-    tmp_path: Path, content: bytes
-) -> None:
-    file = tmp_path / "token"
-    file.write_bytes(content)
-    with pytest.raises(
-        UsageError, match="does not contain exactly one token"
-    ) as caught:
+def test_token_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None:
+    file = token_file(tmp_path, content)
+    with pytest.raises(UsageError, match="does not contain exactly one") as caught:
         Credentials(CONSOLE, file, {}).token(URL)
     assert "two tokens" not in str(caught.value)
 
@@ -151,15 +148,11 @@ async def test_group_with_everything_below_it(client: Client) -> None:
 
 
 async def test_everything_there_is(client: Client) -> None:
-    found = await find_wikis(client, Selection(is_all=True))
-    assert {"group docs", "project docs/sub/deep", "project other/thing"} <= set(
-        owners(found)
-    )
+    found = owners(await find_wikis(client, Selection(is_all=True)))
+    assert {"group docs", "project docs/sub/deep", "project other/thing"} <= {*found}
 
 
-async def test_wiki_named_and_found_comes_once_and_counts_as_named(
-    client: Client,
-) -> None:
+async def test_wiki_named_and_found_comes_once_as_named(client: Client) -> None:
     selection = Selection(projects=("docs/handbook",), groups=("docs",), is_all=True)
     found = await find_wikis(client, selection)
     assert owners(found).count("project docs/handbook") == 1
@@ -172,23 +165,18 @@ async def test_named_wiki_that_is_switched_off_is_not_left_out(client: Client) -
     assert owners(found) == ["project docs/off"]
 
 
-async def test_missing_project_is_named_with_a_hint(client: Client) -> None:
-    with pytest.raises(NotFound, match="project docs/nothing") as caught:
-        await find_wikis(client, Selection(projects=("docs/nothing",)))
-    assert "token" in (caught.value.hint or "")
-
-
-async def test_missing_group_is_named(client: Client) -> None:
-    with pytest.raises(NotFound, match="group nothing"):
-        await find_wikis(client, Selection(groups=("nothing",)))
-
-
-async def test_nothing_named_says_what_to_name(client: Client) -> None:
-    with pytest.raises(UsageError) as caught:
-        await find_wikis(client, Selection())
-    assert "--project PATH" in (caught.value.hint or "")
-
-
-async def test_empty_path_is_refused(client: Client) -> None:
-    with pytest.raises(UsageError, match="empty path"):
-        await find_wikis(client, Selection(projects=("/",)))
+@pytest.mark.parametrize(
+    ("selection", "told", "hint"),
+    [
+        (Selection(projects=("docs/nothing",)), "project docs/nothing", "token"),
+        (Selection(groups=("nothing",)), "group nothing", ""),
+        (Selection(), "no wiki is selected", "--project PATH"),
+        (Selection(projects=("/",)), "empty path", ""),
+    ],
+)
+async def test_what_names_no_wiki_is_told(
+    client: Client, selection: Selection, told: str, hint: str
+) -> None:
+    with pytest.raises((NotFound, UsageError), match=told) as caught:
+        await find_wikis(client, selection)
+    assert hint in (caught.value.hint or "")

@@ -1,14 +1,20 @@
 """``wikisync init`` in a terminal of its own, each answer typed when it is asked."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Run
+from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
 from tests.support.terminal import run_in_terminal
 from wikisync.cli.init import WIKIS_LISTED_MAX
 from wikisync.config import load_config
+
+Ask = Callable[..., Awaitable[Ran]]
+MADE = ("Make this workspace?", "")
+FOLDER = ("Folder for", "")
+PROJECT = ("--project", "docs/handbook")
 
 
 @pytest.fixture
@@ -27,51 +33,59 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def words(service: EmbeddedService, workspace: Path) -> tuple[str | Path, ...]:
-    return ("init", workspace, "--url", service.url, "--project", "docs/handbook")
+@pytest.fixture
+def ask(handbook: EmbeddedService, workspace: Path) -> Ask:
+    """``wikisync init`` at the service, with a token in the variable or without one."""
+
+    async def call(
+        *answers: tuple[str, str],
+        words: tuple[str, ...] = (),
+        url: str | None = handbook.url,
+        token: str = handbook.token,
+        code: int = 0,
+    ) -> Ran:
+        at = ("--url", url) if url else ()
+        ran = await run_in_terminal(["init", workspace, *at, *words], answers, token)
+        assert ran.code == code, ran.err
+        return ran
+
+    return call
+
+
+def folders(workspace: Path) -> list[str]:
+    config = load_config(workspace / "wikisync.toml")
+    return [wiki.folder for wiki in config.wikis]
 
 
 @pytest.mark.usefixtures("home")
 async def test_all_is_asked_in_a_terminal(
-    handbook: EmbeddedService, workspace: Path
+    ask: Ask, handbook: EmbeddedService, workspace: Path
 ) -> None:
-    ran = await run_in_terminal(
-        ["init", workspace],
-        [
-            ("Address of the service", "http://127.0.0.1:1"),
-            ("Address of the service", handbook.url),
-            ("Token (hidden", "glpat-EXAMPLE"),
-            ("Token (hidden", handbook.token),
-            ("Save the token in", ""),
-            ("Wikis to sync", "docs/handbok"),
-            ("Wikis to sync", f"{handbook.url}/docs/handbook/-/wikis/home"),
-            ("Folder for project docs/handbook", "pages"),
-            ("Make this workspace?", "y"),
-        ],
-        "",
+    ran = await ask(
+        ("Address of the service", "http://127.0.0.1:1"),
+        ("Address of the service", handbook.url),
+        ("Token (hidden", "glpat-EXAMPLE"),
+        ("Token (hidden", handbook.token),
+        ("Save the token in", ""),
+        ("Wikis to sync", "docs/handbok"),
+        ("Wikis to sync", f"{handbook.url}/docs/handbook/-/wikis/home"),
+        ("Folder for project docs/handbook", "pages"),
+        ("Make this workspace?", "y"),
+        url=None,
+        token="",
     )
-    assert ran.code == 0, ran.err
     assert ran.out == f"made the workspace {workspace}\n"
     assert "the service does not know this token" in ran.err
     assert "did you mean docs/handbook?" in ran.err
     assert handbook.token not in ran.err
-    assert load_config(workspace / "wikisync.toml").wikis[0].folder == "pages"
+    assert folders(workspace) == ["pages"]
 
 
 async def test_kept_token_is_private_and_found_by_sync_and_the_next_init(
-    handbook: EmbeddedService, workspace: Path, home: Path
+    ask: Ask, handbook: EmbeddedService, workspace: Path, home: Path
 ) -> None:
-    ran = await run_in_terminal(
-        ["init", workspace, "--url", handbook.url, "--project", "docs/handbook"],
-        [
-            ("Token (hidden", handbook.token),
-            ("Save the token in", "y"),
-            ("Folder for", ""),
-            ("Make this workspace?", ""),
-        ],
-        "",
-    )
-    assert ran.code == 0, ran.err
+    token, saved = ("Token (hidden", handbook.token), ("Save the token in", "y")
+    ran = await ask(token, saved, FOLDER, MADE, words=PROJECT, token="")
     assert "the token is not saved" not in ran.err
     (file,) = (home / ".config/wikisync").glob("token-*")
     assert file.stat().st_mode & 0o777 == 0o600
@@ -80,72 +94,49 @@ async def test_kept_token_is_private_and_found_by_sync_and_the_next_init(
     assert section.token_file == f"~/.config/wikisync/{file.name}"
     again = await run_in_terminal(["sync", "-C", workspace], [], "")
     assert again.code == 0, again.err
-    second = await run_in_terminal(
-        ["init", workspace.with_name("second"), "--url", handbook.url],
-        [
-            ("leave empty for the one in", ""),
-            ("Wikis to sync", "2"),
-            ("Folder for", ""),
-            ("Make this workspace?", ""),
-        ],
-        "",
-    )
-    assert second.code == 0, second.err
-    assert (workspace.with_name("second") / "wikisync.toml").exists()
+    workspace.rename(workspace.with_name("first"))
+    kept, wikis = ("leave empty for the one in", ""), ("Wikis to sync", "2")
+    await ask(kept, wikis, FOLDER, MADE, token="")
+    assert folders(workspace) == ["handbook"]
 
 
 @pytest.mark.parametrize("answer", ["n", "y"])
 async def test_token_is_not_kept_without_agreement_or_workspace(
-    handbook: EmbeddedService, workspace: Path, home: Path, answer: str
+    ask: Ask, handbook: EmbeddedService, workspace: Path, home: Path, answer: str
 ) -> None:
     """Who agrees, and then makes no workspace, has no file either."""
-    ran = await run_in_terminal(
-        words(handbook, workspace),
-        [
-            ("Token (hidden", handbook.token),
-            ("Save the token in", answer),
-            ("Folder for", ""),
-            ("Make this workspace?", "n" if answer == "y" else "y"),
-        ],
-        "",
+    ran = await ask(
+        ("Token (hidden", handbook.token),
+        ("Save the token in", answer),
+        FOLDER,
+        ("Make this workspace?", "n" if answer == "y" else "y"),
+        words=PROJECT,
+        token="",
     )
-    assert ran.code == 0, ran.err
     assert not list((home / ".config/wikisync").glob("token-*"))
     assert workspace.exists() is (answer == "n")
+    assert ("nothing was written" in ran.err) is (answer == "y")
 
 
 async def test_pasted_address_of_a_wiki_leaves_nothing_to_ask_about_it(
-    handbook: EmbeddedService, workspace: Path
+    ask: Ask, handbook: EmbeddedService, workspace: Path
 ) -> None:
-    ran = await run_in_terminal(
-        ["init", workspace],
-        [
-            ("Address of", f"{handbook.url}/docs/handbook/-/wikis/dir/page#part"),
-            ("Folder for project docs/handbook", ""),
-            ("Make this workspace?", ""),
-        ],
-        handbook.token,
-    )
-    assert ran.code == 0, ran.err
+    address = f"{handbook.url}/docs/handbook/-/wikis/dir/page#part"
+    await ask(("Address of", address), FOLDER, MADE, url=None)
     assert load_config(workspace / "wikisync.toml").service.url == handbook.url
 
 
 async def test_wikis_are_listed_and_chosen_by_number(
-    handbook: EmbeddedService, workspace: Path
+    ask: Ask, handbook: EmbeddedService
 ) -> None:
     await handbook.add_project("apps/shop", {"home": "x"})
     await handbook.add_project("apps/off", wiki_access_level="disabled")
-    ran = await run_in_terminal(
-        ["init", workspace, "--url", handbook.url],
-        [
-            ("Wikis to sync, by number", "2 4"),
-            ("Folder for project apps/shop", ""),
-            ("Folder for project docs/handbook", ""),
-            ("Make this workspace?", ""),
-        ],
-        handbook.token,
+    ran = await ask(
+        ("Wikis to sync, by number", "2 4"),
+        ("Folder for project apps/shop", ""),
+        ("Folder for project docs/handbook", ""),
+        MADE,
     )
-    assert ran.code == 0, ran.err
     assert (
         "   1  apps           group, 0 pages\n"
         "   2  apps/shop      project, 1 page\n"
@@ -156,116 +147,61 @@ async def test_wikis_are_listed_and_chosen_by_number(
 
 @pytest.mark.parametrize("answer", ["", "all"])
 async def test_enter_takes_all_of_a_short_list(
-    handbook: EmbeddedService, workspace: Path, answer: str
+    ask: Ask, handbook: EmbeddedService, workspace: Path, answer: str
 ) -> None:
     await handbook.add_group("docs", {"home": "group"})
-    ran = await run_in_terminal(
-        ["init", workspace, "--url", handbook.url],
-        [
-            ("Wikis to sync", answer),
-            ("Folder for project docs/handbook", ""),
-            ("Folder for group docs", ""),
-            ("Make this workspace?", ""),
-        ],
-        handbook.token,
-    )
-    assert ran.code == 0, ran.err
-    config = load_config(workspace / "wikisync.toml")
-    assert {wiki.folder for wiki in config.wikis} == {"docs", "handbook"}
+    await ask(("Wikis to sync", answer), FOLDER, FOLDER, MADE)
+    assert sorted(folders(workspace)) == ["docs", "handbook"]
 
 
 async def test_all_is_refused_where_the_list_is_cut(
-    handbook: EmbeddedService, workspace: Path
+    ask: Ask, handbook: EmbeddedService
 ) -> None:
     """A list that goes on may go on for thousands of wikis."""
     for number in range(WIKIS_LISTED_MAX):
         await handbook.add_group(f"team{number}")
-    ran = await run_in_terminal(
-        ["init", workspace, "--url", handbook.url],
-        [
-            ("Wikis to sync", "all"),
-            ("Wikis to sync", "docs/handbook"),
-            ("Folder for", ""),
-            ("Make this workspace?", ""),
-        ],
-        handbook.token,
-    )
-    assert ran.code == 0, ran.err
+    wikis = [("Wikis to sync", answer) for answer in ("all", "docs/handbook")]
+    ran = await ask(*wikis, FOLDER, MADE)
     assert "the list does not show all wikis" in ran.err
 
 
 async def test_group_that_is_named_is_asked_about_what_is_below(
-    handbook: EmbeddedService, workspace: Path
+    ask: Ask, handbook: EmbeddedService, workspace: Path
 ) -> None:
     await handbook.add_group("docs", {"home": "group"})
-    ran = await run_in_terminal(
-        ["init", workspace, "--url", handbook.url],
-        [
-            ("Wikis to sync", "docs"),
-            ("Include every wiki below docs?", "y"),
-            ("Folder for group docs", ""),
-            ("Folder for project docs/handbook", ""),
-            ("Make this workspace?", "y"),
-        ],
-        handbook.token,
-    )
-    assert ran.code == 0, ran.err
-    config = load_config(workspace / "wikisync.toml")
-    assert [wiki.folder for wiki in config.wikis] == ["docs", "handbook"]
+    below = ("Include every wiki below docs?", "y")
+    await ask(("Wikis to sync", "docs"), below, FOLDER, FOLDER, MADE)
+    assert folders(workspace) == ["docs", "handbook"]
 
 
-async def test_answer_no_writes_nothing(
-    handbook: EmbeddedService, workspace: Path
-) -> None:
-    ran = await run_in_terminal(
-        words(handbook, workspace),
-        [("Folder for", ""), ("Make this workspace?", "n")],
-        handbook.token,
-    )
-    assert ran.code == 0
-    assert "nothing was written" in ran.err
-    assert not workspace.exists()
-
-
-async def test_yes_asks_nothing(handbook: EmbeddedService, workspace: Path) -> None:
-    ran = await run_in_terminal(
-        [*words(handbook, workspace), "--yes"], [], handbook.token
-    )
-    assert ran.code == 0, ran.err
+async def test_yes_asks_nothing(ask: Ask, workspace: Path) -> None:
+    await ask(words=(*PROJECT, "--yes"))
     assert (workspace / "wikisync.toml").exists()
 
 
-async def test_wrong_answers_end_some_time(
-    service: EmbeddedService, workspace: Path
-) -> None:
-    ran = await run_in_terminal(
-        ["init", workspace], [("Address of the service", "nonsense")] * 5, service.token
-    )
-    assert ran.code == 2
+async def test_wrong_answers_end_some_time(ask: Ask, workspace: Path) -> None:
+    await ask(*[("Address of the service", "nonsense")] * 5, url=None, code=2)
     assert not workspace.exists()
 
 
 @pytest.mark.usefixtures("home")
 async def test_token_at_the_wrong_question_is_not_repeated(
-    handbook: EmbeddedService, workspace: Path
+    ask: Ask, handbook: EmbeddedService, workspace: Path
 ) -> None:
-    ran = await run_in_terminal(
-        ["init", workspace],
-        [
-            ("Address of the service", handbook.token),
-            ("Address of the service", handbook.url),
-            ("Token (hidden", handbook.token),
-            ("Save the token in", handbook.token),
-            ("Save the token in", "n"),
-            ("Wikis to sync", handbook.token),
-            ("Wikis to sync", "docs/handbook"),
-            ("Folder for project docs/handbook", handbook.token),
-            ("Folder for project docs/handbook", "pages"),
-            ("Make this workspace?", "y"),
-        ],
-        "",
+    ran = await ask(
+        ("Address of the service", handbook.token),
+        ("Address of the service", handbook.url),
+        ("Token (hidden", handbook.token),
+        ("Save the token in", handbook.token),
+        ("Save the token in", "n"),
+        ("Wikis to sync", handbook.token),
+        ("Wikis to sync", "docs/handbook"),
+        ("Folder for project docs/handbook", handbook.token),
+        ("Folder for project docs/handbook", "pages"),
+        MADE,
+        url=None,
+        token="",
     )
-    assert ran.code == 0, ran.err
     # the terminal itself shows what is typed, once
     assert ran.err.count(handbook.token) == 4
     assert ran.err.count("this may be a token") == 3
@@ -276,6 +212,7 @@ async def test_token_at_the_wrong_question_is_not_repeated(
 async def test_token_as_the_wrong_option_is_not_repeated(
     handbook: EmbeddedService, workspace: Path, run: Run, option: str
 ) -> None:
-    ran = await run(*words(handbook, workspace), "--yes", option, handbook.token)
+    words = ("init", workspace, "--url", handbook.url, *PROJECT, "--yes")
+    ran = await run(*words, option, handbook.token)
     assert ran.code != 0
-    assert handbook.token not in ran.out + ran.err
+    assert handbook.token not in ran.told

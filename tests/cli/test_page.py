@@ -34,27 +34,20 @@ def page(handbook: EmbeddedService, run: Run) -> Run:
     return call
 
 
-async def test_list(page: Run) -> None:
-    ran = await page("list")
-
-    assert ran.out == (
-        "slug\tformat\ttitle\ndir/page-one\tasciidoc\tpage one\nhome\tmarkdown\thome\n"
-    )
-
-
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("docs/handbook/-/wikis/home", "welcome\n"),
+        ("docs/handbook/-/wikis/dir/page%2Done?view=x#a", "= one\n"),
+        ("groups/docs/-/wikis/dir/page-one", "= one\n"),
+    ],
+)
 async def test_address_of_a_page_names_service_wiki_and_page(
-    handbook: EmbeddedService, run: Run
+    handbook: EmbeddedService, run: Run, address: str, text: str
 ) -> None:
-    texts = {
-        "docs/handbook/-/wikis/home": "welcome\n",
-        "docs/handbook/-/wikis/dir/page%2Done?view=x#a": "= one\n",
-        "groups/docs/-/wikis/dir/page-one": "= one\n",
-    }
+    ran = await run("page", "get", f"{handbook.url}/{address}")
 
-    for address, text in texts.items():
-        ran = await run("page", "get", f"{handbook.url}/{address}")
-
-        assert (ran.code, ran.out, ran.err) == (0, text, "")
+    assert (ran.code, ran.out, ran.err) == (0, text, "")
 
 
 async def test_address_of_a_page_names_what_is_edited(
@@ -66,39 +59,31 @@ async def test_address_of_a_page_names_what_is_edited(
 
     assert ran.out == "edited page home of project docs/handbook\n"
     assert (await handbook.files(HANDBOOK))["home.md"] == b"anew"
-    assert "cannot read page no/such of project docs/handbook" in gone.err
+    assert gone.code == 1
+    told = "cannot read page no/such of project docs/handbook: there is no"
+    assert told in gone.err
 
 
 async def test_address_of_a_wiki_names_the_wiki(
     handbook: EmbeddedService, run: Run
 ) -> None:
-    ran = await run("page", "list", f"{handbook.url}/docs/handbook")
-    other = await run(
-        "page",
-        "get",
-        f"{handbook.url}/docs/handbook/-/wikis",
-        "home",
-        "--group",
-        "docs",
-    )
+    wiki = f"{handbook.url}/docs/handbook"
+    ran = await run("page", "list", wiki)
+    other = await run("page", "get", f"{wiki}/-/wikis", "home", "--group", "docs")
 
-    assert ran.out.splitlines()[1:] == [
-        "dir/page-one\tasciidoc\tpage one",
-        "home\tmarkdown\thome",
-    ]
+    assert ran.out == (
+        "slug\tformat\ttitle\ndir/page-one\tasciidoc\tpage one\nhome\tmarkdown\thome\n"
+    )
     assert other.code == 2
     assert "select one wiki" in other.err
 
 
 async def test_list_of_a_group_as_json(handbook: EmbeddedService, run: Run) -> None:
-    ran = await run(
-        "page", "list", handbook.url, "--group", "/docs/", "--json", "--with-content"
-    )
+    words = ("--group", "/docs/", "--json", "--with-content")
+    ran = await run("page", "list", handbook.url, *words)
 
-    assert {found["slug"]: found["content"] for found in ran.json} == {
-        "home": "welcome\n",
-        "dir/page-one": "= one\n",
-    }
+    texts = {found["slug"]: found["content"] for found in ran.json}
+    assert texts == {"home": "welcome\n", "dir/page-one": "= one\n"}
 
 
 async def test_get_prints_text_json_or_html(page: Run) -> None:
@@ -111,22 +96,17 @@ async def test_get_prints_text_json_or_html(page: Run) -> None:
     assert "<p" in html.out
 
 
-async def test_get_of_a_missing_page_names_it(page: Run) -> None:
-    ran = await page("get", "no/such")
-
-    assert ran.code == 1
-    assert "cannot read page no/such of project docs/handbook: there is no" in ran.err
-
-
 async def test_create_from_a_file(page: Run, tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("* ümlaut\n", encoding="utf-8")
+    file = tmp_path / "text"
+    file.write_text("* ümlaut\n", encoding="utf-8")
+    made = await page("create", "dir/new page", "--file", file, "--format", "org")
+    file.write_bytes(b"\xff\xfe")
+    refused = await page("create", "new", "--file", file)
 
-    ran = await page(
-        "create", "dir/new page", "--file", tmp_path / "text", "--format", "org"
-    )
-
-    assert ran.out == "created page dir/new-page of project docs/handbook\n"
+    assert made.out == "created page dir/new-page of project docs/handbook\n"
     assert (await page("get", "dir/new-page")).out == "* ümlaut\n"
+    assert refused.code == 1
+    assert "is not UTF-8 text" in refused.err
 
 
 async def test_create_from_standard_input(
@@ -140,12 +120,10 @@ async def test_create_from_standard_input(
     assert (await page("get", "new")).out == "piped\n"
 
 
+TWICE = ("create", "new", "--content", "a", "--file", "-")
 REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("create", "new"), "page new has no text"),
-    (
-        ("create", "new", "--content", "a", "--file", "-"),
-        "--content and --file cannot be given together",
-    ),
+    (TWICE, "--content and --file cannot be given together"),
     (("create", "new", "--file", "gone.txt"), "there is no file gone.txt"),
     (("attach", "gone.txt"), "there is no file gone.txt"),
     (("edit", "home"), "no change is given for page home"),
@@ -161,29 +139,13 @@ async def test_wrong_arguments_are_told(page: Run) -> None:
         assert message in ran.err
 
 
-async def test_create_from_what_is_no_text_is_refused(
-    page: Run, tmp_path: Path
-) -> None:
-    (tmp_path / "text").write_bytes(b"\xff\xfe")
+async def test_edit_keeps_what_it_does_not_change(page: Run) -> None:
+    edited = await page("edit", "dir/page-one", "--content", "= two\n", "--json")
+    moved = await page("edit", "dir/page-one", "--title", "dir/page two")
 
-    ran = await page("create", "new", "--file", tmp_path / "text")
-
-    assert ran.code == 1
-    assert "is not UTF-8 text" in ran.err
-
-
-async def test_edit_keeps_place_and_format(page: Run) -> None:
-    ran = await page("edit", "dir/page-one", "--content", "= two\n", "--json")
-
-    assert (ran.json["slug"], ran.json["format"]) == ("dir/page-one", "asciidoc")
-    assert (await page("get", "dir/page-one")).out == "= two\n"
-
-
-async def test_edit_of_the_title_keeps_the_text(page: Run) -> None:
-    ran = await page("edit", "dir/page-one", "--title", "dir/page two")
-
-    assert ran.out == "edited page dir/page-two of project docs/handbook\n"
-    assert (await page("get", "dir/page-two")).out == "= one\n"
+    assert (edited.json["slug"], edited.json["format"]) == ("dir/page-one", "asciidoc")
+    assert moved.out == "edited page dir/page-two of project docs/handbook\n"
+    assert (await page("get", "dir/page-two")).out == "= two\n"
 
 
 async def test_title_of_the_front_matter_is_set(page: Run) -> None:
@@ -222,11 +184,9 @@ async def test_commit_has_the_message_that_is_given(
     await page("create", "new", "--content", "a", "--message", "why new")
     created = wiki.repository.branches()[0][1].message
     await page("edit", "new", "--content", "b", "--message", "why edited")
+    edited = wiki.repository.branches()[0][1].message
 
-    assert (created, wiki.repository.branches()[0][1].message) == (
-        "why new",
-        "why edited",
-    )
+    assert (created, edited) == ("why new", "why edited")
 
 
 async def test_edit_of_a_page_that_changed_meanwhile_is_refused(

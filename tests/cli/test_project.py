@@ -9,10 +9,9 @@ import pytest
 from tests.support.commands import Ran, Run
 from tests.support.network import PlayedNetwork
 from tests.support.service import EmbeddedService
-from wikisync.cli.main import main
-from wikisync.cli.project import command
 
 HANDBOOK = "docs/handbook"
+ELSEWHERE = "https://gitlab.example.com"
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(64)
 
 
@@ -69,11 +68,7 @@ async def test_list_as_json_holds_what_the_service_said(project: Run) -> None:
     assert "runners_token" not in (await project("list", "--json")).out
 
 
-def test_json_holds_null_and_unknown_attributes_as_they_came(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WIKISYNC_TOKEN", "t")
-    base = "https://gitlab.example.com"
+async def test_json_holds_unknown_attributes_as_they_came(run_alone: Run) -> None:
     newer = {
         "id": 7,
         "path_with_namespace": HANDBOOK,
@@ -81,23 +76,20 @@ def test_json_holds_null_and_unknown_attributes_as_they_came(
         "repository_object_format": "sha256",
         "statistics": {"commit_count": 1, "container_registry_size": 3},
     }
-    printed: list[str] = []
+    projects = f"{ELSEWHERE}/api/v4/projects"
 
     with PlayedNetwork() as network:
-        network.get(f"{base}/api/v4/projects/7", payload=newer)
-        network.get(f"{base}/api/v4/projects/7", payload=newer)
-        network.get(f"{base}/api/v4/projects?order_by=id&per_page=100", payload=[newer])
-        for words in (["show", base, "7", "--json"], ["show", base, "7"]):
-            assert main(["project", *words]) == 0
-            printed.append(capsys.readouterr().out)
-        assert main(["project", "list", base, "--json"]) == 0
-        printed.append(capsys.readouterr().out)
+        network.get(f"{projects}/7", payload=newer)
+        network.get(f"{projects}/7", payload=newer)
+        network.get(f"{projects}?order_by=id&per_page=100", payload=[newer])
+        one = await run_alone("project", "show", ELSEWHERE, "7", "--json")
+        table = await run_alone("project", "show", ELSEWHERE, "7")
+        every = await run_alone("project", "list", ELSEWHERE, "--json")
 
-    one, table, every = printed
-    assert json.loads(one) == newer
-    assert "repository_object_format" in table
-    assert "avatar_url" not in table
-    assert json.loads(every) == [newer]
+    assert one.json == newer
+    assert "repository_object_format" in table.out
+    assert "avatar_url" not in table.out
+    assert every.json == [newer]
 
 
 async def test_lists_of_a_user(project: Run) -> None:
@@ -203,42 +195,26 @@ async def test_languages(project: Run, handbook: EmbeddedService) -> None:
     assert (await project("languages", HANDBOOK, "--json")).json == {"Python": 100.0}
 
 
-async def test_create_and_edit(project: Run) -> None:
-    created = await project(
-        "create", "--name", "Own one", "--topics", "a,b", "--visibility", "public"
-    )
-    edited = await project(
-        "edit", "root/own-one", "--topics", "c", "--no-lfs-enabled", "--json"
-    )
+async def test_create_and_edit(project: Run, handbook: EmbeddedService) -> None:
+    words = ("--name", "Own one", "--topics", "a,b", "--visibility", "public")
+    created = await project("create", *words)
+    changes = ("--topics", "c", "--no-lfs-enabled", "--json")
+    edited = await project("edit", "root/own-one", *changes)
+    await handbook.add_user("maria")
+    hers = await project("create", "--user-id", "2", "--name", "Hers", "--json")
 
     assert created.out.startswith("created project root/own-one (id ")
     assert edited.json["topics"] == ["c"]
     assert edited.json["visibility"] == "public"
+    assert hers.json["path_with_namespace"] == "maria/hers"
 
 
-async def test_create_for_a_user(project: Run, handbook: EmbeddedService) -> None:
-    await handbook.add_user("maria")
-    members = await project("create", "--user-id", "2", "--name", "Hers", "--json")
-
-    assert members.json["path_with_namespace"] == "maria/hers"
-
-
-async def test_attribute_newer_than_the_table_is_sent(project: Run) -> None:
-    ran = await project(
-        "edit", HANDBOOK, "--attribute", "new=[1]", "--dry-run", "--json"
-    )
-
-    assert ran.json["json"] == {"new": [1]}
-
-
-async def test_dry_run_prints_the_request_and_sends_none(project: Run) -> None:
-    ran = await project("edit", HANDBOOK, "--description", "new", "--dry-run")
+async def test_dry_run_sends_nothing_and_shows_newer_attributes(project: Run) -> None:
+    words = ("--description", "new", "--attribute", "new=[1]", "--json")
+    ran = await project("edit", HANDBOOK, *words, "--dry-run")
     shown = await project("show", HANDBOOK, "--json")
 
-    assert ran.code == 0
-    assert ran.out.startswith("PUT /api/v4/projects/docs%2Fhandbook\n")
-    assert '"description": "new"' in ran.out
-    assert "nothing was sent" in ran.err
+    assert ran.json["json"] == {"description": "new", "new": [1]}
     assert shown.json["description"] == "how we [bold]work"
 
 
@@ -246,10 +222,9 @@ async def test_dry_run_shows_no_password_of_an_address(project: Run) -> None:
     """An import's address is the one attribute that may hold one."""
     address = "https://dana:glpat-EXAMPLE@h/x.git?t=glpat-EXAMPLE"
 
-    text = await project("create", "--import-url", address, "--name", "a", "--dry-run")
-    plain = await project(
-        "create", "--import-url", "http://h/x", "--name", "a", "--json", "--dry-run"
-    )
+    words = ("create", "--name", "a", "--dry-run", "--import-url")
+    text = await project(*words, address)
+    plain = await project(*words, "http://h/x", "--json")
 
     assert '"import_url": "https://***@h/x.git?***"' in text.out
     assert "glpat-EXAMPLE" not in text.out + text.err
@@ -289,10 +264,7 @@ DRY: list[tuple[tuple[str, ...], str]] = [
     (("upload", "1", "a.png"), "POST /api/v4/projects/1/uploads\nfile=a.png\n"),
     (("avatar", "1", "a.png"), "PUT /api/v4/projects/1\navatar=a.png\n"),
     (("avatar", "1", "--remove"), 'PUT /api/v4/projects/1\n{\n  "avatar": ""\n}\n'),
-    (
-        ("import-members", "1", "2"),
-        "POST /api/v4/projects/1/import_project_members/2\n",
-    ),
+    (("import-members", "1", "2"), "POST /api/v4/projects/1/import_project_members/2"),
 ]
 
 
@@ -364,9 +336,8 @@ async def test_delete_asks_with_the_projects_full_path(
 
 
 async def test_share_and_unshare(project: Run) -> None:
-    shared = await project(
-        "share", HANDBOOK, "others", "--group-access", "reporter", "--json"
-    )
+    level = ("--group-access", "reporter", "--json")
+    shared = await project("share", HANDBOOK, "others", *level)
     groups = await project("groups", HANDBOOK, "--with-shared")
     ended = await project("unshare", HANDBOOK, "others")
 
@@ -406,35 +377,21 @@ async def test_import_of_members(project: Run, handbook: EmbeddedService) -> Non
     assert "maria" in {row[1] for row in rows(users)}
 
 
-def test_members_that_were_not_imported_are_named(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+async def test_members_that_were_not_imported_are_named(run_alone: Run) -> None:
     answer = {
         "status": "error",
         "message": {"maria": "is\x1b[2J blocked"},
         "total_members_count": 2,
     }
-    url = "https://gitlab.example.com/api/v4/projects/1/import_project_members/2"
+    url = f"{ELSEWHERE}/api/v4/projects/1/import_project_members/2"
 
     with PlayedNetwork() as network:
         network.post(url, status=201, payload=answer)
-        words = ["project", "import-members", "https://gitlab.example.com", "1", "2"]
-        code = main(words)
+        ran = await run_alone("project", "import-members", ELSEWHERE, "1", "2")
 
-    shown = capsys.readouterr()
-    assert code == 3
-    assert shown.err == "warning: maria was not imported: is [2J blocked\n"
-    assert shown.out == "not all members of project 2 were imported\n"
-
-
-async def test_url_may_come_from_the_environment(
-    handbook: EmbeddedService, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WIKISYNC_URL", handbook.url)
-
-    ran = await run("project", "show", HANDBOOK, "--json")
-
-    assert ran.json["path_with_namespace"] == HANDBOOK
+    assert ran.code == 3
+    assert ran.err == "warning: maria was not imported: is [2J blocked\n"
+    assert ran.out == "not all members of project 2 were imported\n"
 
 
 async def test_address_of_a_project_is_no_service_where_one_is_known(
@@ -450,30 +407,3 @@ async def test_address_of_a_project_is_no_service_where_one_is_known(
     assert ran.json["path_with_namespace"] == HANDBOOK
     assert (other.code, len(listed.json)) == (2, 2)
     assert f"give only its path, like {HANDBOOK}" in other.err
-
-
-async def test_token_that_is_wrong_is_told(
-    project: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WIKISYNC_TOKEN", "glpat-EXAMPLE")
-
-    ran = await project("list")
-
-    assert ran.code == 1
-    assert "the service does not know this token" in ran.err
-    assert "glpat-EXAMPLE" not in ran.err
-
-
-def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    codes = [main(["project", name, "--help"]) for name in command.commands]
-
-    assert codes == [0] * 22
-    assert capsys.readouterr().out.count("Usage:") == 22
-
-
-def test_every_verb_of_the_contract_is_there() -> None:
-    reads = "list show users groups share-locations starrers forks languages"
-    writes = "create edit fork star unstar archive unarchive delete restore"
-    others = "share unshare upload avatar import-members"
-
-    assert set(command.commands) == set(f"{reads} {writes} {others}".split())

@@ -1,16 +1,13 @@
 """``wikisync serve admin``: people and groups of a data folder, also while it runs."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import aiohttp
 import pytest
 
-from tests.support.commands import Run
+from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
-from wikisync.cli.main import main
 from wikisync.service.projects import tables as project_tables
-from wikisync.service.tables import Tables
 
 
 @pytest.fixture
@@ -34,40 +31,44 @@ async def status_of(service: EmbeddedService, token: str, path: str) -> int:
     return (await answer_of(service, token, path))[0]
 
 
+@pytest.fixture
+def admin(run: Run, data: Path) -> Run:
+    """``wikisync serve admin`` on the folder of the service that runs."""
+
+    async def call(verb: str, *words: str) -> Ran:
+        return await run("serve", "admin", verb, "--data", data, *words)
+
+    return call
+
+
 async def test_user_and_token_count_in_the_running_service(
-    run: Run, data: Path, service: EmbeddedService
+    admin: Run, service: EmbeddedService
 ) -> None:
-    await run("serve", "admin", "add-user", "--data", data, "dana", "--name", "Dana")
-    made = await run("serve", "admin", "add-token", "--data", data, "dana")
+    await admin("add-user", "dana", "--name", "Dana")
+    made = await admin("add-token", "dana")
     token = made.out.removeprefix("token: ").strip()
 
     assert (made.code, await status_of(service, token, "/user")) == (0, 200)
 
 
-async def test_member_of_a_group_gets_in(
-    run: Run, data: Path, service: EmbeddedService
-) -> None:
+async def test_member_of_a_group_gets_in(admin: Run, service: EmbeddedService) -> None:
     token = await service.add_user("dana")
     project = await service.add_project("docs/team/handbook")
     before = await status_of(service, token, f"/projects/{project}")
 
-    await run("serve", "admin", "add-group", "--data", data, "docs/team")
-    ran = await run(
-        "serve", "admin", "add-member", "--data", data, "docs/team", "dana", "guest"
-    )
+    await admin("add-group", "docs/team")
+    ran = await admin("add-member", "docs/team", "dana", "guest")
 
     assert (ran.code, before) == (0, 404)
     assert await status_of(service, token, f"/projects/{project}") == 200
 
 
-async def test_revoked_token_is_dead(
-    run: Run, data: Path, service: EmbeddedService
-) -> None:
+async def test_revoked_token_is_dead(admin: Run, service: EmbeddedService) -> None:
     token = await service.add_user("dana")
-    listed = await run("serve", "admin", "list", "--data", data, "tokens", "--json")
+    listed = await admin("list", "tokens", "--json")
     number = listed.json[-1]["id"]
 
-    ran = await run("serve", "admin", "revoke", "--data", data, str(number))
+    ran = await admin("revoke", str(number))
 
     assert ran.code == 0
     assert await status_of(service, token, "/user") == 401
@@ -75,17 +76,20 @@ async def test_revoked_token_is_dead(
 
 
 async def test_lists_show_users_groups_and_members(
-    run: Run, data: Path, service: EmbeddedService
+    admin: Run, service: EmbeddedService
 ) -> None:
     await service.add_user("dana")
     await service.add_group("docs")
     await service.add_member("docs", "dana", 30)
 
     outs = [
-        (await run("serve", "admin", "list", "--data", data, what, "--json")).json
+        (await admin("list", what, "--json")).json
         for what in ("users", "groups", "members")
     ]
 
+    head, _root, dana = (await admin("list", "users")).out.splitlines()
+    assert head.startswith("id\tusername\tname\temail\t")
+    assert dana.startswith("2\tdana\tdana\tdana@example.com\t")
     assert [user["username"] for user in outs[0]] == ["root", "dana"]
     assert outs[1] == [{"id": 3, "path": "docs", "visibility": "private"}]
     assert outs[2] == [
@@ -111,64 +115,39 @@ REFUSED: list[tuple[list[str], int, str]] = [
 ]
 
 
-async def test_what_cannot_be_done_is_told_with_the_next_step(
-    run: Run, data: Path
-) -> None:
+async def test_what_cannot_be_done_is_told_with_the_next_step(admin: Run) -> None:
     for words, code, error in REFUSED:
-        ran = await run("serve", "admin", words[0], "--data", data, *words[1:])
+        ran = await admin(*words)
 
         assert (ran.code, ran.out) == (code, ""), words
         assert error in ran.err
         assert "hint:" in ran.err
 
 
-def test_folder_without_a_service_is_left_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = main(["serve", "admin", "list", "--data", str(tmp_path), "users"])
-
-    assert code == 1
-    assert "there is no service in" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_broken_records_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "records.db").write_text("not a database at all" * 100)
-
-    code = main(["serve", "admin", "list", "--data", str(tmp_path), "users"])
-
-    assert code == 1
-    assert "records.db as the service's records" in capsys.readouterr().err
-
-
-def test_list_for_people_is_a_line_each(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tables = Tables(tmp_path / "records.db", lambda: datetime(2026, 1, 1, tzinfo=UTC))
-    tables.add_user("dana")
-    tables.close()
-
-    main(["serve", "admin", "list", "--data", str(tmp_path), "users"])
-    head, line = capsys.readouterr().out.splitlines()
-
-    assert head.startswith("id\tusername\tname\temail\t")
-    assert line.startswith("1\tdana\tdana\tdana@example.com\t")
+async def test_folder_without_a_service_stays(run_alone: Run, tmp_path: Path) -> None:
+    listed = ("serve", "admin", "list", "--data", tmp_path / "none", "users")
+    (tmp_path / "none").mkdir()
+    ran = await run_alone(*listed)
+    assert (ran.code, "there is no service in" in ran.err) == (1, True)
+    assert list((tmp_path / "none").iterdir()) == []
+    (tmp_path / "none/records.db").write_text("not a database at all" * 100)
+    ran = await run_alone(*listed)
+    assert ran.code == 1
+    assert "records.db as the service's records" in ran.err
 
 
 BLOCKED = {"message": "403 Forbidden - Your account has been blocked."}
 
 
 async def test_blocked_user_is_shut_out_until_it_is_let_in_again(
-    run: Run, data: Path, service: EmbeddedService
+    admin: Run, service: EmbeddedService
 ) -> None:
     token = await service.add_user("dana")
 
-    ran = await run("serve", "admin", "block", "--data", data, "dana")
+    ran = await admin("block", "dana")
     out = await answer_of(service, token, "/projects")
-    listed = await run("serve", "admin", "list", "--data", data, "users", "--json")
-    again = await run("serve", "admin", "unblock", "--data", data, "dana")
+    listed = await admin("list", "users", "--json")
+    again = await admin("unblock", "dana")
 
     assert (ran.code, ran.out, again.code) == (0, "blocked: dana\n", 0)
     assert out == (403, BLOCKED)
@@ -177,14 +156,14 @@ async def test_blocked_user_is_shut_out_until_it_is_let_in_again(
 
 
 async def test_topic_has_a_number_that_the_filter_takes(
-    run: Run, data: Path, service: EmbeddedService
+    admin: Run, service: EmbeddedService
 ) -> None:
-    made = await run("serve", "admin", "add-topic", "--data", data, "Sea")
-    again = await run("serve", "admin", "add-topic", "--data", data, "sea")
+    made = await admin("add-topic", "Sea")
+    again = await admin("add-topic", "sea")
     project = await service.add_project("docs/a")
     await service.ask(project_tables.change_project, project, {}, {}, ("sea",))
 
-    listed = await run("serve", "admin", "list", "--data", data, "topics")
+    listed = await admin("list", "topics")
     found = await answer_of(service, service.token, "/projects?topic_id=1")
 
     assert (made.out, again.out) == ("topic: 1\n", "topic: 1\n")
@@ -198,11 +177,11 @@ def as_list(value: object) -> list[dict[str, object]]:
 
 
 async def test_deleting_says_first_what_would_go(
-    run: Run, data: Path, service: EmbeddedService
+    admin: Run, service: EmbeddedService
 ) -> None:
     project = await service.add_project("docs/team/a", {"home": "x"})
 
-    ran = await run("serve", "admin", "delete", "--data", data, "docs")
+    ran = await admin("delete", "docs")
 
     assert ran.out == "group: docs\nproject: docs/team/a\n"
     assert "nothing was removed" in ran.err
@@ -210,7 +189,7 @@ async def test_deleting_says_first_what_would_go(
 
 
 async def test_group_goes_with_everything_below_it(
-    run: Run, data: Path, service: EmbeddedService
+    admin: Run, data: Path, service: EmbeddedService
 ) -> None:
     await service.add_group("docs", {"home": "g"})
     inner = await service.add_group("docs/team", {"home": "t"})
@@ -223,7 +202,7 @@ async def test_group_goes_with_everything_below_it(
         shared = f"{service.url}/api/v4/projects/{other}/share"
         assert (await session.post(shared, json=share)).status == 201
 
-    ran = await run("serve", "admin", "delete", "--data", data, "docs", "--yes")
+    ran = await admin("delete", "docs", "--yes")
 
     assert ran.code == 0
     paths = [f"/projects/{project}", "/groups/docs", f"/groups/{inner}"]
@@ -241,12 +220,12 @@ async def test_group_goes_with_everything_below_it(
 
 
 async def test_project_goes_at_once(
-    run: Run, data: Path, service: EmbeddedService
+    admin: Run, data: Path, service: EmbeddedService
 ) -> None:
     project = await service.add_project("docs/a", {"home": "x"})
     await service.add_code("docs/a", {"a.py": b"pass"})
 
-    ran = await run("serve", "admin", "delete", "--data", data, "docs/a", "-y")
+    ran = await admin("delete", "docs/a", "-y")
 
     assert (ran.code, ran.out) == (0, "project: docs/a\n")
     assert await status_of(service, service.token, f"/projects/{project}") == 404

@@ -15,13 +15,16 @@ from tests.support.agreed import agree_to
 from tests.support.bending import bending_proxy
 from tests.support.preview import Window
 from tests.support.service import EmbeddedService, embedded_service
-from tests.support.watching import OWNER, WAIT_S, WatchProcess, watching
+from tests.support.watching import OWNER, WAIT_S, WatchProcess, make_workspace, watching
 from wikisync.cli.main import main
 from wikisync.folder.workspace import holder_of, locked
 from wikisync.workspace.sentences import parse_time
 from wikisync.workspace.status import notes_of_watch
 
 pytestmark = pytest.mark.slow
+
+QUICK = "[sync]\npoll_interval_s = 1\n"
+PREVIEW = "[preview]\nport = 0\n"
 
 
 @pytest.fixture
@@ -31,78 +34,85 @@ async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
         yield running
 
 
-async def test_save_is_on_the_wiki_and_its_line_names_time_wiki_and_pages(
-    service: EmbeddedService, tmp_path: Path
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Where the workspace is."""
+    return tmp_path / "ws"
+
+
+@pytest.fixture
+async def watch(service: EmbeddedService, root: Path) -> AsyncIterator[WatchProcess]:
+    """A watch that has nothing to do."""
+    async with watching(service, root) as running:
+        await running.in_sync()
+        yield running
+
+
+def reload(watch: WatchProcess, text: str) -> None:
+    (watch.root / "wikisync.toml").write_text(text)
+    watch.signal(signal.SIGHUP)
+
+
+async def run_beside(watch: WatchProcess, *words: str) -> int:
+    """Run another command while the watch runs; its exit code."""
+    return await asyncio.to_thread(main, [*words, "-C", str(watch.root)])
+
+
+async def test_edits_travel_both_ways_and_lines_name_time_wiki_and_pages(
+    service: EmbeddedService, root: Path
 ) -> None:
     """A terminal that was left open shows when it happened, and to what."""
-    pages = dict.fromkeys(("a", "b", "c", "d", "e"), "text\n")
-    await service.add_pages(OWNER, pages)
+    await service.add_pages(OWNER, dict.fromkeys("abcde", "text\n"))
     began = int(time.time())
-    async with watching(service, tmp_path / "ws") as watch:
+    async with watching(service, root, more=QUICK) as watch:
         await watch.in_sync()
         pulled = next(line for line in watch.lines if "6 pulled" in line)
-        holder = holder_of(tmp_path / "ws/.wikisync")
-        assert f"`wikisync watch` is running (pid {watch.process.pid} on" in str(holder)
+        holder = str(holder_of(root / ".wikisync"))
+        assert f"`wikisync watch` is running (pid {watch.process.pid} on" in holder
         watch.save("home", "two\n")
         await watch.said("1 pushed")
         assert await watch.wiki_text("home") == "two\n"
         pushed = next(line for line in watch.lines if "1 pushed" in line)
+        await service.add_pages(OWNER, {"home": "three\n"})
+        await watch.until(lambda: watch.text("home") == "three\n")
     assert pulled[19:] == " handbook: 6 pulled (a, b, c and 3 more)"
     assert pushed[19:] == " handbook: 1 pushed (home)"
     times = [parse_time(line[:19]) for line in watch.lines]
     assert began <= times[0] <= times[-1] <= time.time()
 
 
-async def test_edit_on_the_wiki_is_here_with_the_next_hint(
-    service: EmbeddedService, tmp_path: Path
+async def test_watch_waits_for_a_sync_and_a_signal_ends_it_cleanly(
+    service: EmbeddedService, root: Path, tmp_path: Path
 ) -> None:
-    quick = "[sync]\npoll_interval_s = 1\n"
-    async with watching(service, tmp_path / "ws", more=quick) as watch:
-        await watch.in_sync()
-        await service.add_pages(OWNER, {"home": "two\n"})
-        await watch.until(lambda: watch.text("home") == "two\n")
-
-
-async def test_watch_waits_for_a_sync_that_is_running(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    private = tmp_path / "ws/.wikisync"
-    with locked(private, "it"):
-        async with watching(service, tmp_path / "ws") as watch:
-            await watch.said("waiting for another wikisync to finish: process")
+    waiting = "waiting for another wikisync to finish: process"
+    with locked(root / ".wikisync", "it"):
+        async with watching(service, root) as watch:
+            await watch.said(waiting)
             watch.signal(signal.SIGTERM)
             assert await watch.ended() == 0
             assert watch.lines[-1].endswith(" stopped")
-        lock = ExitStack()
+    with ExitStack() as lock:
         lock.enter_context(locked(tmp_path / "other/.wikisync", "it"))
         async with watching(service, tmp_path / "other") as watch:
-            await watch.said("waiting for another wikisync to finish: process")
+            await watch.said(waiting)
             lock.close()
             await watch.in_sync()
-    with locked(private, "it", is_watch=True):
-        async with watching(service, tmp_path / "ws") as watch:
+            watch.signal(signal.SIGTERM)
+            assert await watch.ended() == 0
+            assert watch.lines[-1].endswith(" stopped")
+            assert watch.health["condition"] == "stopped"
+    with locked(root / ".wikisync", "it", is_watch=True):
+        async with watching(service, root) as watch:
             assert await watch.ended() == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_signal_ends_it_cleanly(
-    service: EmbeddedService, tmp_path: Path, number: signal.Signals
-) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        watch.signal(number)
-        assert await watch.ended() == 0
-        assert watch.lines[-1].endswith(" stopped")
-        assert watch.health["condition"] == "stopped"
-
-
 async def test_signal_ends_it_though_the_service_hangs(
-    service: EmbeddedService, tmp_path: Path
+    service: EmbeddedService, root: Path
 ) -> None:
     """In the middle of a write, which is never broken off without need."""
     async with (
         bending_proxy(service.url) as proxy,
-        watching(service, tmp_path / "ws", url=proxy.url) as watch,
+        watching(service, root, url=proxy.url) as watch,
     ):
         await watch.in_sync()
         write = proxy.bend(method="PUT", hangs=True)
@@ -112,62 +122,69 @@ async def test_signal_ends_it_though_the_service_hangs(
         assert await watch.ended() == 0
 
 
-async def test_reload_reads_the_configuration_anew(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    await service.add_project("docs/other", {"start": "other\n"})
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        config = watch.root / "wikisync.toml"
-        config.write_text(config.read_text() + '[[wiki]]\nproject = "docs/other"\n')
-        watch.signal(signal.SIGHUP)
-        await watch.said("other: in sync")
-        assert (watch.root / "other" / "start.md").read_text() == "other\n"
+# -- the configuration read anew ---------------------------------------------------
 
 
-async def test_wrong_configuration_is_told_and_the_one_of_before_kept(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        config = watch.root / "wikisync.toml"
-        config.write_text(config.read_text() + "[sycn]\n")
-        watch.signal(signal.SIGHUP)
-        await watch.said('did you mean "sync"?')
-        await watch.said("the previous configuration stays in use")
-        watch.save("home", "two\n")
-        await watch.said("1 pushed")
+async def test_configuration_not_agreed_to_is_not_taken(watch: WatchProcess) -> None:
+    before = (watch.root / "wikisync.toml").read_text()
+    stays = "the previous configuration stays in use"
+    reload(watch, f"{before}[sycn]\n")
+    await watch.said('did you mean "sync"?')
+    await watch.said(stays)
+    reload(watch, f'{before}[sync]\nattention_command = ["touch", "ran"]\n')
+    await watch.said(stays, times=2)
+    assert any("wikisync init --trust" in line for line in watch.lines)
+    watch.save("home", "two\n")
+    await watch.said("1 pushed")
+    agree_to(watch.root)
+    watch.signal(signal.SIGHUP)
+    await watch.said("reloading the configuration")
 
 
 async def test_configuration_that_cannot_begin_gives_way_to_the_one_of_before(
-    service: EmbeddedService, tmp_path: Path
+    watch: WatchProcess, service: EmbeddedService
 ) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        config = watch.root / "wikisync.toml"
-        taken = service.url.rpartition(":")[2]
-        config.write_text(
-            config.read_text() + f'[sync]\nlisten = "127.0.0.1:{taken}"\n'
-        )
-        watch.signal(signal.SIGHUP)
-        await watch.said("cannot listen")
-        await watch.said("watching", times=2)
-        watch.save("home", "two\n")
-        await watch.said("1 pushed")
+    before = (watch.root / "wikisync.toml").read_text()
+    taken = service.url.rpartition(":")[2]
+    reload(watch, f'{before}[sync]\nlisten = "127.0.0.1:{taken}"\n')
+    await watch.said("cannot listen")
+    await watch.said("watching", times=2)
+    watch.save("home", "two\n")
+    await watch.said("1 pushed")
+    await service.add_project("docs/other", {"start": "other\n"})
+    reload(watch, f'{before}[[wiki]]\nproject = "docs/other"\n')
+    await watch.said("other: in sync")
+    assert (watch.root / "other" / "start.md").read_text() == "other\n"
 
 
 async def test_wrong_configuration_at_the_start_is_an_error_of_usage(
-    service: EmbeddedService, tmp_path: Path
+    service: EmbeddedService, root: Path
 ) -> None:
-    async with watching(service, tmp_path / "ws", more="[sycn]\n") as watch:
-        assert await watch.ended() == 2
+    make_workspace(root, service.url, more="[sycn]\n")
+    assert await asyncio.to_thread(main, ["watch", "-C", str(root)]) == 2
+
+
+async def test_new_token_is_taken_at_the_signal(
+    service: EmbeddedService, root: Path, tmp_path: Path
+) -> None:
+    token = await service.add_user("ann", is_admin=True)
+    place = tmp_path / "token"
+    place.touch(0o600)
+    place.write_text(token)
+    async with watching(service, root, "--token-file", str(place)) as watch:
+        await watch.in_sync()
+        await service.revoke(token)
+        watch.save("home", "two\n")
+        await watch.said("refused:")
+        place.write_text(await service.add_user("ben", is_admin=True))
+        watch.signal(signal.SIGHUP)
+        await watch.said("1 pushed")
 
 
 async def test_start_without_the_service_waits_for_it(
-    service: EmbeddedService, tmp_path: Path
+    service: EmbeddedService, root: Path
 ) -> None:
-    nobody = "http://127.0.0.1:1"
-    async with watching(service, tmp_path / "ws", url=nobody) as watch:
+    async with watching(service, root, url="http://127.0.0.1:1") as watch:
         await watch.said("offline:")
         await watch.until(lambda: watch.health.get("condition") == "offline")
         assert not watch.health["is_healthy"]
@@ -175,13 +192,15 @@ async def test_start_without_the_service_waits_for_it(
         assert await watch.ended() == 0
 
 
+# -- open in an editor -------------------------------------------------------------
+
+
 @pytest.mark.parametrize("edited", [False, True])
 async def test_page_that_an_editor_closes_is_carried_over_at_once(
-    service: EmbeddedService, tmp_path: Path, *, edited: bool
+    service: EmbeddedService, root: Path, *, edited: bool
 ) -> None:
     await service.add_pages(OWNER, {"home": "first\n\nlast\n"})
-    quick = "[sync]\npoll_interval_s = 1\n"
-    async with watching(service, tmp_path / "ws", more=quick) as watch:
+    async with watching(service, root, more=QUICK) as watch:
         await watch.in_sync()
         lock = watch.folder / ".home.md.swp"
         lock.write_text("open\n")
@@ -210,71 +229,40 @@ async def test_page_that_an_editor_closes_is_carried_over_at_once(
 
 
 async def test_conflict_file_that_an_editor_closes_is_taken_at_once(
-    service: EmbeddedService, tmp_path: Path
+    service: EmbeddedService, watch: WatchProcess
 ) -> None:
     """No poll and no walk comes in between: the lock file that goes is the hint."""
-    await service.add_pages(OWNER, {"home": "first\n"})
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        conflict = watch.folder / "home.conflict.md"
-        await service.add_pages(OWNER, {"home": "theirs\n"})
-        watch.save("home", "mine\n")
-        await watch.until(conflict.exists)
-        lock = watch.folder / ".home.conflict.md.swp"
-        lock.write_text("open\n")
-        conflict.write_text("ours\n")
-        attention = watch.root / "WIKISYNC-ATTENTION.md"
-        await watch.until(
-            lambda: attention.exists() and str(lock.name) in attention.read_text()
-        )
-        assert watch.text("home") == "mine\n"
-        lock.unlink()
-        await watch.until(lambda: watch.text("home") == "ours\n")
-        await watch.until(lambda: not attention.exists())
-        assert not conflict.exists()
+    conflict = watch.folder / "home.conflict.md"
+    await service.add_pages(OWNER, {"home": "theirs\n"})
+    watch.save("home", "mine\n")
+    await watch.until(conflict.exists)
+    lock = watch.folder / ".home.conflict.md.swp"
+    lock.write_text("open\n")
+    conflict.write_text("ours\n")
+    attention = watch.root / "WIKISYNC-ATTENTION.md"
+    await watch.until(
+        lambda: attention.exists() and str(lock.name) in attention.read_text()
+    )
+    assert watch.text("home") == "mine\n"
+    lock.unlink()
+    await watch.until(lambda: watch.text("home") == "ours\n")
+    await watch.until(lambda: not attention.exists())
+    assert not conflict.exists()
 
 
-async def test_new_token_is_taken_at_the_signal(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    token = await service.add_user("ann", is_admin=True)
-    place = tmp_path / "token"
-    place.write_text(token)
-    place.chmod(0o600)
-    words = ("--token-file", str(place))
-    async with watching(service, tmp_path / "ws", *words) as watch:
-        await watch.in_sync()
-        await service.revoke(token)
-        watch.save("home", "two\n")
-        await watch.said("refused:")
-        place.write_text(await service.add_user("ben", is_admin=True))
-        watch.signal(signal.SIGHUP)
-        await watch.said("1 pushed")
-
-
-async def test_touched_file_asks_for_a_scan_everything(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        await service.add_pages(OWNER, {"home": "two\n"})
-        (watch.root / ".wikisync" / "ask").touch()
-        await watch.until(lambda: watch.text("home") == "two\n")
+# -- other commands beside it ------------------------------------------------------
 
 
 async def test_what_another_command_notes_is_carried_out_within_seconds(
-    service: EmbeddedService, tmp_path: Path
+    service: EmbeddedService, root: Path
 ) -> None:
     long = "".join(f"line {number} of a page\n" for number in range(100))
     await service.add_pages(OWNER, {"long": long})
-    async with watching(service, tmp_path / "ws") as watch:
+    async with watching(service, root) as watch:
         await watch.in_sync()
         watch.save("long", "short\n")
         await watch.said("needs a person")
-        code = await asyncio.to_thread(
-            main, ["--quiet", "approve", "-C", str(watch.root), "handbook:1"]
-        )
-        assert code == 0
+        assert await run_beside(watch, "--quiet", "approve", "handbook:1") == 0
 
         async def is_there() -> bool:
             return await watch.wiki_text("long") == "short\n"
@@ -282,63 +270,59 @@ async def test_what_another_command_notes_is_carried_out_within_seconds(
         await watch.until(is_there)
 
 
-async def test_a_watch_takes_its_last_sync_back_when_a_person_says_so(
-    service: EmbeddedService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_touched_file_asks_for_a_scan_and_an_undo_takes_it_back(
+    service: EmbeddedService, watch: WatchProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WIKISYNC_TOKEN", service.token)
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        before = watch.text("home")
-        assert before
-        await service.add_pages(OWNER, {"home": "two\n", "new": "new\n"})
-        (watch.root / ".wikisync" / "ask").touch()
-        await watch.said("2 pulled")
-        words = ["--quiet", "undo", "-y", "-C", str(watch.root)]
+    await service.add_pages(OWNER, {"home": "two\n", "new": "new\n"})
+    (watch.root / ".wikisync" / "ask").touch()
+    await watch.said("2 pulled")
+    assert watch.text("home") == "two\n"
 
-        async def is_back() -> bool:
-            texts = [await watch.wiki_text(slug) for slug in ("home", "new")]
-            return texts == [before, None] and watch.text("new") is None
+    async def is_back() -> bool:
+        texts = [await watch.wiki_text(slug) for slug in ("home", "new")]
+        return texts == ["one\n", None] and watch.text("new") is None
 
-        assert await asyncio.to_thread(main, words) == 0
-        await watch.until(is_back)
-        assert watch.text("home") == before
+    assert await run_beside(watch, "--quiet", "undo", "-y") == 0
+    await watch.until(is_back)
+    assert watch.text("home") == "one\n"
 
 
-def site_text(watch: WatchProcess) -> str:
-    try:
-        return (watch.root / "site" / "index.html").read_text()
-    except OSError:
-        return ""
+async def test_a_rename_by_hand_is_told_with_its_links(watch: WatchProcess) -> None:
+    watch.save("start", "[home](home) and [[home]]\n")
+    await watch.said("1 pushed")
+    (watch.folder / "home.md").rename(watch.folder / "first.md")
+    step = "2 links lead to the old name; to change them, run: wikisync mv"
+    await watch.said(step)
+    await watch.until(lambda: any(step in one for one in watch.health["renamed"]))
+    told = notes_of_watch(watch.health, time.time())
+    assert any(step in one for one in told)
+    assert await run_beside(watch, "mv", "handbook/home", "handbook/first") == 0
+    await watch.until(lambda: not watch.health["renamed"])
 
 
-async def test_published_site_follows_each_change(
-    service: EmbeddedService, tmp_path: Path
+# -- the site and the preview ------------------------------------------------------
+
+
+async def test_published_site_follows_each_change_and_the_command_has_no_token(
+    service: EmbeddedService, root: Path
 ) -> None:
-    async with watching(service, tmp_path / "ws", "--site") as watch:
-        await watch.until(
-            lambda: "one" in site_text(watch) or bool(list(watch.root.glob("site/**")))
-        )
-        watch.save("home", "two words\n")
-        await watch.until(
-            lambda: any(
-                "two words" in page.read_text()
-                for page in watch.root.glob("site/**/*.html")
-            )
-        )
-
-
-async def test_published_site_follows_a_picture_beside_its_page(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    """No page changes, so that no cycle has anything to do."""
+    """Also a picture beside its page, of which no cycle has anything to do."""
+    more = (
+        "[site]\npublish = true\n"
+        'after = ["sh", "-c", "echo $WIKISYNC_SITE $WIKISYNC_TOKEN > after"]\n'
+    )
+    page = root / "site" / "index.html"
 
     def is_shown() -> bool:
-        return bool(list(watch.root.glob("site/-/files/*/red.png")))
+        return bool(list(root.glob("site/-/files/*/red.png")))
 
-    async with watching(service, tmp_path / "ws", "--site") as watch:
-        await watch.in_sync()
-        watch.save("home", "![red](red.png)\n")
-        await watch.until(lambda: "missing-media" in site_text(watch))
+    async with watching(service, root, more=more) as watch:
+        await watch.until((root / "after").exists)
+        await watch.until(lambda: (root / "after").read_text() == f"{root / 'site'}\n")
+        watch.save("home", "two words ![red](red.png)\n")
+        await watch.until(lambda: "two words" in page.read_text())
+        assert "missing-media" in page.read_text()
         picture = watch.folder / "red.png"
         picture.write_text("red")
         await watch.until(is_shown)
@@ -346,24 +330,11 @@ async def test_published_site_follows_a_picture_beside_its_page(
         await watch.until(lambda: not is_shown())
 
 
-async def test_command_after_the_site_runs_in_the_workspace_without_the_token(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    more = (
-        "[site]\npublish = true\n"
-        'after = ["sh", "-c", "echo $WIKISYNC_SITE $WIKISYNC_TOKEN > after"]\n'
-    )
-    root = tmp_path / "ws"
-    async with watching(service, root, more=more) as watch:
-        await watch.until((root / "after").exists)
-        await watch.until(lambda: (root / "after").read_text() == f"{root / 'site'}\n")
-
-
 async def test_build_that_fails_is_told_and_delays_no_save(
-    service: EmbeddedService, tmp_path: Path
+    service: EmbeddedService, root: Path
 ) -> None:
     more = '[site]\ntheme = "no-such"\n'
-    async with watching(service, tmp_path / "ws", "--site", more=more) as watch:
+    async with watching(service, root, "--site", more=more) as watch:
         await watch.said("the last good site is kept")
         watch.save("home", "two\n")
         await watch.said("1 pushed")
@@ -371,33 +342,19 @@ async def test_build_that_fails_is_told_and_delays_no_save(
         await watch.until(lambda: "no-such" in str(watch.health["site_problem"]))
 
 
-async def test_preview_in_the_same_process_answers(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    more = "[preview]\nport = 0\n"
-    async with watching(service, tmp_path / "ws", "--preview", more=more) as watch:
-        await watch.in_sync()
-        (line,) = (line for line in watch.lines if "preview: " in line)
-        assert re.fullmatch(
-            r"[-\d]{10} [:\d]{8} preview: http://127\.0\.0\.1:\d+/", line
-        )
-        assert watch.out == []
-        watch.signal(signal.SIGTERM)
-        assert await watch.ended() == 0
-
-
-async def test_preview_shows_that_a_save_was_pushed(
-    service: EmbeddedService, tmp_path: Path
+async def test_preview_in_the_same_process_shows_that_a_save_was_pushed(
+    service: EmbeddedService, root: Path
 ) -> None:
     await service.add_pages(OWNER, {"guide": "one\n"})
-    more = "[preview]\nport = 0\n"
     async with (
-        watching(service, tmp_path / "ws", "--preview", more=more) as watch,
+        watching(service, root, "--preview", more=PREVIEW) as watch,
         aiohttp.ClientSession() as session,
     ):
         await watch.in_sync()
         await watch.said("preview: ")
         (line,) = (line for line in watch.lines if "preview: " in line)
+        place = r"[-\d]{10} [:\d]{8} preview: http://127\.0\.0\.1:\d+/"
+        assert re.fullmatch(place, line)
         url = line.rpartition(" ")[2]
         events = f"{url}-/preview/events"
         headers = {"Origin": url.rstrip("/")}
@@ -413,37 +370,7 @@ async def test_preview_shows_that_a_save_was_pushed(
             if news["state"] != "synced":
                 await window.hear_until("state", "synced")
             assert await watch.wiki_text("guide") == "two\n"
-
-
-async def test_command_that_nobody_agreed_to_is_not_taken_by_a_reload(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        config = watch.root / "wikisync.toml"
-        more = '[sync]\nattention_command = ["touch", "ran"]\n'
-        config.write_text(config.read_text() + more)
-        watch.signal(signal.SIGHUP)
-        await watch.said("the previous configuration stays in use")
-        assert any("wikisync init --trust" in line for line in watch.lines)
-        agree_to(watch.root)
-        watch.signal(signal.SIGHUP)
-        await watch.said("reloading the configuration")
-
-
-async def test_a_rename_by_hand_is_told_with_the_links_to_the_old_name(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(service, tmp_path / "wikis") as watch:
-        await watch.in_sync()
-        watch.save("start", "[home](home) and [[home]]\n")
-        await watch.said("1 pushed")
-        (watch.folder / "home.md").rename(watch.folder / "first.md")
-        step = "2 links lead to the old name; to change them, run: wikisync mv"
-        await watch.said(step)
-        await watch.until(lambda: any(step in one for one in watch.health["renamed"]))
-        told = notes_of_watch(watch.health, time.time())
-        assert any(step in one for one in told)
-        names = ("handbook/home", "handbook/first")
-        assert await asyncio.to_thread(main, ["mv", *names, "-C", str(watch.root)]) == 0
-        await watch.until(lambda: not watch.health["renamed"])
+        assert watch.out == []
+        watch.signal(signal.SIGINT)
+        assert await watch.ended() == 0
+        assert watch.lines[-1].endswith(" stopped")
