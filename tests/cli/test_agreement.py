@@ -103,17 +103,14 @@ def test_command_that_would_obey_it_ends_and_says_how_to_agree(
         arguments += ["--token-file", str(foreign.parent / "mine")]
     if with_token != "variable":
         monkeypatch.delenv("WIKISYNC_TOKEN")
-    code = main(arguments)
+    assert main(arguments) == ExitCode.USAGE
     told = capsys.readouterr().err
-    assert code == ExitCode.USAGE
     assert f"this user has not agreed to {foreign}/wikisync.toml" in told
     assert f'service.url = "{theirs.url}"' in told
     assert 'site.after = ["touch", "after-ran"]' in told
-    assert f"hint: if you trust who wrote it, run: wikisync init --trust {foreign}" in (
-        told
-    )
-    assert has_run(foreign) == []
-    assert not theirs.is_contacted
+    hint = f"hint: if you trust who wrote it, run: wikisync init --trust {foreign}"
+    assert hint in told
+    assert (has_run(foreign), theirs.is_contacted) == ([], False)
 
 
 WITHOUT = """
@@ -130,49 +127,53 @@ adopt
 
 
 @pytest.mark.parametrize("words", WITHOUT.strip().split("\n"))
-def test_command_that_obeys_nothing_of_it_works(
-    foreign: Path, theirs: Server, words: str, capsys: pytest.CaptureFixture[str]
+async def test_command_that_obeys_nothing_of_it_works(
+    run_alone: Run, foreign: Path, theirs: Server, words: str
 ) -> None:
-    main(words.split())
-    assert "agreed" not in "".join(capsys.readouterr())
-    assert has_run(foreign) == []
-    assert not theirs.is_contacted
+    ran = await run_alone(*words.split())
+    assert "agreed" not in ran.told
+    assert (has_run(foreign), theirs.is_contacted) == ([], False)
 
 
-def test_build_with_a_server_for_diagrams_asks_as_well(
-    foreign: Path, theirs: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with (foreign / "wikisync.toml").open("a") as file:
-        file.write(f'[markup]\nkroki = "{theirs.url}"\n')
-    assert main(["build", "-o", "out"]) == ExitCode.USAGE
-    assert f'markup.kroki = "{theirs.url}"' in capsys.readouterr().err
-    assert not theirs.is_contacted
-
-
-def test_build_with_a_bucket_asks_as_well(
+@pytest.mark.parametrize(
+    ("lines", "words", "key"),
+    [
+        ('[markup]\nkroki = "{}"\n', ("-o", "out"), 'markup.kroki = "{}"'),
+        ('bucket = "s3://theirs"\n', ("--publish",), 'site.bucket = "s3://theirs"'),
+    ],
+)
+async def test_build_with_a_server_for_diagrams_or_a_bucket_asks_as_well(
+    run_alone: Run,
     foreign: Path,
     theirs: Server,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    lines: str,
+    words: tuple[str, ...],
+    key: str,
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", theirs.url)
     (foreign / "wikisync.toml").write_text(
-        f'[service]\nurl = "{theirs.url}"\n[site]\nbucket = "s3://theirs"\n'
-        '[[wiki]]\nproject = "docs/handbook"\nfolder = "notes"\n'
+        f'[service]\nurl = "{theirs.url}"\n[[wiki]]\nproject = "docs/handbook"\n'
+        f'folder = "notes"\n[site]\n{lines.format(theirs.url)}'
     )
-    assert main(["build", "--publish"]) == ExitCode.USAGE
-    assert 'site.bucket = "s3://theirs"' in capsys.readouterr().err
+    ran = await run_alone("build", *words)
+    assert ran.code == ExitCode.USAGE
+    assert key.format(theirs.url) in ran.err
     assert not theirs.is_contacted
 
 
-def test_hint_is_the_command_that_agrees(
-    foreign: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["build", "--publish"]) == ExitCode.USAGE
-    assert main(["init", "--trust", str(foreign)]) == ExitCode.DONE
-    assert 'token_command = ["touch", "token-ran"]' in capsys.readouterr().out
-    assert main(["build", "--publish"]) == ExitCode.DONE
+async def test_hint_is_the_command_that_agrees(run_alone: Run, foreign: Path) -> None:
+    publish = ("build", "--publish")
+    assert (await run_alone(*publish)).code == ExitCode.USAGE
+    agreed = await run_alone("init", "--trust", foreign)
+    assert agreed.code == ExitCode.DONE
+    assert 'token_command = ["touch", "token-ran"]' in agreed.out
+    assert (await run_alone(*publish)).code == ExitCode.DONE
     assert has_run(foreign) == ["after-ran"]
+    # for this user alone
+    folder = foreign.parent / "config/wikisync/agreed"
+    modes = {path.stat().st_mode & 0o777 for path in folder.iterdir()}
+    assert (folder.stat().st_mode & 0o777, modes) == (0o700, {0o600})
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
@@ -213,19 +214,20 @@ def test_edit_asks_again_where_it_changes_what_is_run_or_contacted(
     assert code == (ExitCode.USAGE if is_asked else ExitCode.DONE)
 
 
-async def test_address_is_agreed_to_wherever_the_folder_is(
-    cloned: Cloned, run: Run
-) -> None:
+async def test_address_is_agreed_to_wherever_the_folder_is(cloned: Cloned) -> None:
     """Whoever moves or copies a workspace, or has a second one, is asked nothing."""
-    other = cloned.root.with_name("other")
-    shutil.copytree(cloned.root, other)
-    assert (await run("status", "-C", other)).code == ExitCode.DONE
-    file = other / "wikisync.toml"
+    other = cloned.copied()
+    assert (await other.run("status")).code == ExitCode.DONE
     secret = cloned.root.with_name("secret")
     secret.write_text("glpat-OTHER")
-    named = f'[service]\ntoken_file = "{secret}"\n'
-    file.write_text(file.read_text().replace("[service]\n", named))
-    assert (await run("status", "-C", other)).code == ExitCode.USAGE
+    add(other, f'token_file = "{secret}"')
+    assert (await other.run("status")).code == ExitCode.USAGE
+
+
+def add(cloned: Cloned, line: str) -> None:
+    """Write a line about the service into the configuration, unasked."""
+    text = cloned.settings.read_text()
+    cloned.settings.write_text(text.replace("[service]\n", f"[service]\n{line}\n"))
 
 
 def test_copy_with_commands_is_asked_about(foreign: Path) -> None:
@@ -235,19 +237,11 @@ def test_copy_with_commands_is_asked_about(foreign: Path) -> None:
     assert has_run(foreign.with_name("copy")) == []
 
 
-def test_agreement_is_for_this_user_alone(foreign: Path) -> None:
-    agree_to(foreign)
-    folder = foreign.parent / "config/wikisync/agreed"
-    modes = {path.stat().st_mode & 0o777 for path in folder.iterdir()}
-    assert (folder.stat().st_mode & 0o777, modes) == (0o700, {0o600})
-
-
-def test_agreement_that_cannot_be_kept_says_so(
-    foreign: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_agreement_that_cannot_be_kept(run_alone: Run, foreign: Path) -> None:
     (foreign.parent / "config").write_text("a file")
-    assert main(["init", "--trust"]) == ExitCode.USAGE
-    assert f"export WIKISYNC_SAFE_FOLDERS={foreign}" in capsys.readouterr().err
+    ran = await run_alone("init", "--trust")
+    assert ran.code == ExitCode.USAGE
+    assert f"export WIKISYNC_SAFE_FOLDERS={foreign}" in ran.err
 
 
 def test_folder_that_the_user_allows_is_agreed_to(
@@ -284,11 +278,10 @@ def test_every_command_of_a_configuration_is_asked_about() -> None:
 def copied(cloned: Cloned, monkeypatch: pytest.MonkeyPatch) -> Cloned:
     """The cloned workspace in another place, as a CI job checks it out."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(cloned.root.with_name("job")))
-    root = cloned.root.with_name("checkout")
-    shutil.copytree(cloned.root, root)
-    shutil.rmtree(root / ".wikisync")
-    monkeypatch.chdir(root)
-    return Cloned(cloned.service, root, cloned.run_main)
+    copied = cloned.copied()
+    shutil.rmtree(copied.root / ".wikisync")
+    monkeypatch.chdir(copied.root)
+    return copied
 
 
 async def test_address_of_the_variable_is_enough_without_commands(
@@ -303,9 +296,7 @@ async def test_address_of_the_variable_is_enough_without_commands(
 async def test_address_of_the_variable_agrees_to_no_command(
     copied: Cloned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = copied.root / "wikisync.toml"
-    command = 'token_command = ["touch", "token-ran"]\n'
-    file.write_text(file.read_text().replace("[service]\n", f"[service]\n{command}"))
+    add(copied, 'token_command = ["touch", "token-ran"]')
     monkeypatch.setenv("WIKISYNC_URL", copied.service.url)
     ran = await copied.run("status")
     assert ran.code != ExitCode.USAGE, ran.err

@@ -71,9 +71,7 @@ async def test_an_export_needs_a_folder_or_a_file(run_alone: Run) -> None:
     assert "name a folder with -o" in ran.err
 
 
-async def test_a_file_in_no_folder_is_refused_before_the_service_is_asked(
-    run_alone: Run, tmp_path: Path
-) -> None:
+async def test_a_file_in_no_folder_is_refused(run_alone: Run, tmp_path: Path) -> None:
     file = tmp_path / "none/book.epub"
     ran = await run_alone("export", "http://127.0.0.1:9", *NAMED, "--epub", file)
     assert ran.code == 2

@@ -1,9 +1,8 @@
 """``wikisync import``: vaults, GitHub wikis and dumps become folders of pages."""
 
 import gzip
-import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ import pytest
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK
-from wikisync.cli.main import main
 from wikisync.errors import ExitCode
 
-Import = Callable[..., tuple[int, dict[str, str], list[tuple[str, int, str]]]]
+Import = Callable[..., Awaitable[Any]]
 VAULT = {
     "Start here.md": (
         "---\naliases: [Begin]\n---\n# Start\n\n"
@@ -48,37 +46,34 @@ def write(root: Path, files: Mapping[str, str]) -> Path:
 
 
 @pytest.fixture
-def imported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Import:
+def imported(run_alone: Run, tmp_path: Path) -> Import:
     """Import a source; exit code, the files of the folder, and what was lost."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
-    def call(kind: str, source: Path, *words: str | Path) -> Any:
+    async def call(kind: str, source: Path, *words: str | Path) -> Any:
         folder = tmp_path / "made"
-        command = ["import", kind, source, folder, "--json", *words]
-        code = main([str(word) for word in command])
-        lost = json.loads(capsys.readouterr().out)["not_carried_over"]
+        ran = await run_alone("import", kind, source, folder, "--json", *words)
         files = {
             str(path.relative_to(folder)): path.read_text()
             for path in folder.rglob("*")
             if path.is_file()
         }
-        return code, files, [(one["file"], one["line"], one["what"]) for one in lost]
+        lost = ran.json["not_carried_over"]
+        found = [(one["file"], one["line"], one["what"]) for one in lost]
+        return ran.code, files, found
 
     return call
 
 
-def broken_links(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    main(["check", str(folder), "--json"])
-    found = json.loads(capsys.readouterr().out)["broken_links"]
+async def broken_links(run_alone: Run, folder: Path) -> list[str]:
+    found = (await run_alone("check", folder, "--json")).json["broken_links"]
     return [one["href"] for one in found]
 
 
-def test_vault_becomes_pages_whose_links_work(
-    imported: Import, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+async def test_vault_becomes_pages_whose_links_work(
+    imported: Import, tmp_path: Path, run_alone: Run
 ) -> None:
-    code, files, _ = imported("obsidian", write(tmp_path / "vault", VAULT))
+    vault = write(tmp_path / "vault", VAULT)
+    code, files, lost = await imported("obsidian", vault)
 
     assert code == ExitCode.HELD
     assert sorted(files) == [
@@ -100,13 +95,7 @@ def test_vault_becomes_pages_whose_links_work(
     assert "> [!caution] It broke\n> Text\n\n> [!tip]\n" in files["Other-Note.md"]
     assert "~~~\n[[Start here]] #no\n~~~\n" in files["Other-Note.md"]
     assert "![My Picture](../files/My%20Picture.png)" in files["sub/Deep.md"]
-    assert broken_links(tmp_path / "made", capsys) == ["Nowhere"]
-
-
-def test_what_a_vault_loses_is_named_with_its_line(
-    imported: Import, tmp_path: Path
-) -> None:
-    _, _, lost = imported("obsidian", write(tmp_path / "vault", VAULT))
+    assert await broken_links(run_alone, tmp_path / "made") == ["Nowhere"]
 
     assert lost == [
         ("Board.canvas", 1, "a file of a plug-in"),
@@ -130,10 +119,10 @@ GITHUB = {
 }
 
 
-def test_github_wiki_becomes_pages_whose_links_work(
-    imported: Import, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+async def test_github_wiki_becomes_pages_whose_links_work(
+    imported: Import, tmp_path: Path, run_alone: Run
 ) -> None:
-    _, files, lost = imported("github", write(tmp_path / "wiki", GITHUB))
+    _, files, lost = await imported("github", write(tmp_path / "wiki", GITHUB))
 
     assert files["home.md"] == (
         "[Install Guide](docs/Install-Guide) [the guide](docs/Install-Guide#step-1)"
@@ -143,7 +132,7 @@ def test_github_wiki_becomes_pages_whose_links_work(
     assert files["_sidebar.md"] == "- [Home](home)\n"
     assert files["Old.md"] == "## Part\n\n**bold** [Home](home)\n"
     assert lost == [("Notes.textile", 1, "the service takes no textile page")]
-    assert broken_links(tmp_path / "made", capsys) == []
+    assert await broken_links(run_alone, tmp_path / "made") == []
 
 
 async def test_github_wiki_is_fetched_from_its_address(
@@ -184,12 +173,14 @@ LONG}}</text></revision></page><page><title>Manual talk:Pumps</title><ns>3001</n
 """.replace("LONG", LONG)
 
 
-def test_dump_becomes_pages_whose_links_work(
-    imported: Import, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+async def test_dump_becomes_pages_whose_links_work(
+    imported: Import, tmp_path: Path, run_alone: Run
 ) -> None:
     dump = write(tmp_path, {"dump.xml": DUMP, "images/f/A_b.png": "PNG"}) / "dump.xml"
 
-    code, files, lost = imported("mediawiki", dump, "--files", tmp_path / "images")
+    code, files, lost = await imported(
+        "mediawiki", dump, "--files", tmp_path / "images"
+    )
 
     assert code == ExitCode.HELD
     assert files["home.md"] == (
@@ -213,7 +204,7 @@ def test_dump_becomes_pages_whose_links_work(
         ("dump.xml", 8, "the file Gone.png, which no dump has"),
         ("dump.xml", 19, "template Infobox"),
     ]
-    assert broken_links(tmp_path / "made", capsys) == ["files/Gone.png"]
+    assert await broken_links(run_alone, tmp_path / "made") == ["files/Gone.png"]
 
 
 BOMB = """<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
@@ -230,67 +221,55 @@ BOMB = """<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;
         ("", "is no XML"),
     ],
 )
-def test_hostile_xml_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+async def test_hostile_xml_is_refused(
+    run_alone: Run, tmp_path: Path, text: str, said: str
 ) -> None:
     dump = write(tmp_path, {"dump.xml": text}) / "dump.xml"
 
-    code = main(["import", "mediawiki", str(dump), str(tmp_path / "made")])
+    ran = await run_alone("import", "mediawiki", dump, tmp_path / "made")
 
-    assert (code, said in capsys.readouterr().err) == (ExitCode.USAGE, True)
+    assert (ran.code, said in ran.err) == (ExitCode.USAGE, True)
     assert not list((tmp_path / "made").rglob("*.md"))
 
 
-def test_page_without_a_title_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_page_without_a_title_is_named(imported: Import, tmp_path: Path) -> None:
     page = "<page><title> </title><ns>0</ns><revision><text>x</text></revision></page>"
     dump = write(tmp_path, {"dump.xml": f"<mediawiki>{page}</mediawiki>"}) / "dump.xml"
 
-    code = main(["import", "mediawiki", str(dump), str(tmp_path / "made")])
+    code, files, lost = await imported("mediawiki", dump)
 
-    said = capsys.readouterr().out
-    assert (code, "a page without a title" in said) == (ExitCode.HELD, True)
-    assert not list((tmp_path / "made").rglob("*.md"))
+    assert (code, files) == (ExitCode.HELD, {})
+    assert [one[2] for one in lost] == ["a page without a title"]
 
 
-def test_damaged_dump_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_damaged_dump_is_told(run_alone: Run, tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(random.Random(1).randbytes(5000).hex().encode()))
     packed[20:60] = bytes(40)
-    (tmp_path / "dump.xml.gz").write_bytes(packed)
+    dump = tmp_path / "dump.xml.gz"
+    dump.write_bytes(packed)
 
-    made = str(tmp_path / "made")
-    code = main(["import", "mediawiki", str(tmp_path / "dump.xml.gz"), made])
+    ran = await run_alone("import", "mediawiki", dump, tmp_path / "made")
 
-    assert (code, "cannot read" in capsys.readouterr().err) == (ExitCode.USAGE, True)
-
-
-FREE = "name a new folder, or first remove what a stopped import left in it"
+    assert (ran.code, "cannot read" in ran.err) == (ExitCode.USAGE, True)
 
 
-def test_folder_with_files_is_not_touched(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_folder_with_files_is_not_touched(run_alone: Run, tmp_path: Path) -> None:
     vault = write(tmp_path / "vault", {"a.md": "a\n"})
     made = write(tmp_path / "made", {"mine.md": "mine\n"})
 
-    code = main(["import", "obsidian", str(vault), str(made)])
+    ran = await run_alone("import", "obsidian", vault, made)
 
-    said = capsys.readouterr().err
-    assert (code, said) == (1, f"error: {made} is not empty\nhint: {FREE}\n")
+    free = "name a new folder, or first remove what a stopped import left in it"
+    assert (ran.code, ran.err) == (1, f"error: {made} is not empty\nhint: {free}\n")
     assert [path.name for path in made.iterdir()] == ["mine.md"]
 
 
-def test_links_out_of_a_vault_are_not_followed(
-    imported: Import, tmp_path: Path
-) -> None:
+async def test_links_out_are_not_followed(imported: Import, tmp_path: Path) -> None:
     vault = write(tmp_path / "vault", {"a.md": "a\n"})
     secret = write(tmp_path, {"secret.md": "secret\n"}) / "secret.md"
     (vault / "b.md").symlink_to(secret)
 
-    _, files, lost = imported("obsidian", vault)
+    _, files, lost = await imported("obsidian", vault)
 
     assert files == {"a.md": "a\n"}
     assert [one[:2] for one in lost] == [("b.md", 1)]

@@ -68,9 +68,7 @@ async def test_authorities_that_the_system_trusts_are_trusted(
     assert len(secure_wire.requests) == 1
 
 
-async def test_an_unknown_certificate_is_refused_with_the_token_unsent(
-    secure_wire: Wire,
-) -> None:
+async def test_an_unknown_certificate_gets_no_token(secure_wire: Wire) -> None:
     code, said = await list_projects(secure_wire)
 
     assert code == 1

@@ -58,9 +58,7 @@ def wait_for_page(url: str) -> str:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_folder_is_shown_until_a_signal_ends_it(
-    wiki: Path, number: signal.Signals
-) -> None:
+def test_a_folder_is_shown_until_a_signal(wiki: Path, number: signal.Signals) -> None:
     with previewing(wiki, "--port", "0") as (process, url):
         assert "Welcome home" in wait_for_page(url)
         process.send_signal(number)
@@ -71,9 +69,7 @@ def test_a_folder_is_shown_until_a_signal_ends_it(
     assert err.endswith("stopping\n")
 
 
-def test_a_workspace_shows_its_wikis_with_its_settings(
-    wiki: Path, tmp_path: Path
-) -> None:
+def test_a_workspace_shows_its_settings(wiki: Path, tmp_path: Path) -> None:
     (tmp_path / "wikisync.toml").write_text(
         '[service]\nurl = "https://gitlab.example.com"\n'
         '[[wiki]]\nproject = "docs/handbook"\nfolder = "handbook"\n'

@@ -145,9 +145,7 @@ async def test_data_of_a_service(service: EmbeddedService) -> None:
     assert open_to_others(service.running.data) == []
 
 
-def test_data_of_a_service_that_was_open_is_tightened_with_a_word(
-    tmp_path: Path,
-) -> None:
+def test_data_that_was_open_is_tightened_with_a_word(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / "records.db").touch()

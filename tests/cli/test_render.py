@@ -1,14 +1,14 @@
 """``wikisync render`` as it is called."""
 
 import io
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from wikisync.cli.main import main
+from tests.support.commands import Ran, Run
 from wikisync.markup.bounded import BoundedParser
+from wikisync.workspace.page_files import include_from
 
 
 @pytest.fixture
@@ -26,47 +26,52 @@ def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("wiki")
-def test_page_is_printed_with_its_links(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["render", "home.md"]) == 0
-    out = capsys.readouterr().out
-    assert '<a href="sub/page.html">s</a>' in out
-    assert '<img src="uploads/aa/p.png" alt="p"' in out
+@pytest.fixture
+def render(run_alone: Run, wiki: Path) -> Run:
+    """Render in the folder of the wiki."""
+    assert Path.cwd() == wiki
+
+    async def call(*words: str | Path) -> Ran:
+        return await run_alone("render", *words)
+
+    return call
 
 
-def test_folder_is_written_file_by_file(wiki: Path) -> None:
-    assert main(["render", ".", "-o", "out"]) == 0
+async def test_page_is_printed_with_its_links(render: Run) -> None:
+    ran = await render("home.md")
+    assert ran.code == 0
+    assert '<a href="sub/page.html">s</a>' in ran.out
+    assert '<img src="uploads/aa/p.png" alt="p"' in ran.out
+
+
+async def test_folder_is_written_file_by_file(render: Run, wiki: Path) -> None:
+    assert (await render(".", "-o", "out")).code == 0
     written = sorted(p.relative_to(wiki / "out") for p in wiki.glob("out/**/*.html"))
     assert written == [Path("home.html"), Path("sub/page.html")]
     assert 'href="sub/page.html"' in (wiki / "out" / "home.html").read_text()
 
 
-@pytest.mark.usefixtures("wiki")
-def test_folder_as_json_is_an_array(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["render", ".", "--json"]) == 0
-    records = json.loads(capsys.readouterr().out)
-    assert [(r["file"], r["format"], r["title"]) for r in records] == [
+async def test_folder_as_json_is_an_array_and_a_file_an_object(render: Run) -> None:
+    every, one = await render(".", "--json"), await render("home.md", "--json")
+    assert (every.code, one.code) == (0, 0)
+    assert [(r["file"], r["format"], r["title"]) for r in every.json] == [
         ("home.md", "markdown", "Hi"),
         ("sub/page.rdoc", "rdoc", "Sub"),
     ]
+    assert one.json["toc"] == [{"level": 1, "id": "hi", "text": "Hi"}]
+    assert [link["kind"] for link in one.json["links"]] == ["page", "attachment"]
+    assert one.json["problems"] == []
 
 
-@pytest.mark.usefixtures("wiki")
-def test_one_file_as_json_is_an_object(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["render", "home.md", "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
-    assert record["toc"] == [{"level": 1, "id": "hi", "text": "Hi"}]
-    assert [link["kind"] for link in record["links"]] == ["page", "attachment"]
-    assert record["problems"] == []
-
-
-def test_standard_input_is_markdown_unless_told(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("words", "expected"), [([], "<h1"), (["-f", "rdoc"], "<p># x")]
+)
+async def test_standard_input_is_markdown_unless_told(
+    render: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: str
 ) -> None:
-    for arguments, expected in ([], "<h1"), (["-f", "rdoc"], "<p># x"):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"# x\n")))
-        assert main(["render", "-", *arguments]) == 0
-        assert expected in capsys.readouterr().out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"# x\n")))
+    ran = await render("-", *words)
+    assert (ran.code, expected in ran.out) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -76,182 +81,121 @@ def test_standard_input_is_markdown_unless_told(
         ("latin.md", b"caf\xe9", "latin.md is not UTF-8: byte 3 is wrong"),
     ],
 )
-def test_file_that_cannot_be_read_is_reported_and_the_others_go_on(
-    name: str,
-    content: bytes,
-    message: str,
-    wiki: Path,
-    capsys: pytest.CaptureFixture[str],
+async def test_file_that_cannot_be_read_is_reported_and_the_others_go_on(
+    render: Run, wiki: Path, name: str, content: bytes, message: str
 ) -> None:
     (wiki / name).write_bytes(content)
-    assert main(["render", name, "home.md"]) == 1
-    captured = capsys.readouterr()
-    assert f"error: {message}" in captured.err
-    assert "<h1" in captured.out
+    ran = await render(name, "home.md")
+    assert (ran.code, "<h1" in ran.out) == (1, True)
+    assert f"error: {message}" in ran.err
 
 
-@pytest.mark.usefixtures("wiki")
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["gone.md"], "error: there is no file or folder gone.md"),
-        (["--format", "nope"], "'nope' is not one of"),
+        ("gone.md", "error: there is no file or folder gone.md"),
+        ("--format nope", "'nope' is not one of"),
+        ("--markup maths=source", 'unknown key (did you mean "math"?)'),
+        ("--markup math=latex", 'must be "mathml" or "source"'),
+        ("--markup math", "--markup math is not NAME=VALUE"),
+        ("--markup emoji=yes", "expected true or false"),
     ],
 )
-def test_wrong_argument_is_told_before_anything_is_rendered(
-    capsys: pytest.CaptureFixture[str], words: list[str], told: str
+async def test_wrong_argument_is_told_before_anything_is_rendered(
+    render: Run, words: str, told: str
 ) -> None:
-    assert main(["render", "home.md", *words]) == 2
-    captured = capsys.readouterr()
-    assert told in captured.err
-    assert captured.out == ""
+    ran = await render("home.md", *words.split())
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
 
 
-def test_problems_of_a_page_are_shown_with_its_file_and_line(
-    wiki: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_problems_are_shown_with_file_and_line(render: Run, wiki: Path) -> None:
     (wiki / "film.md").write_text("# Film\n\n<video src='a.mp4'></video>\n")
-    assert main(["render", "film.md"]) == 0
-    captured = capsys.readouterr()
-    assert captured.err.startswith("warning: film.md:3: the tag <video ")
-    assert "<h1" in captured.out
+    ran = await render("film.md")
+    assert (ran.code, "<h1" in ran.out) == (0, True)
+    assert ran.err.startswith("warning: film.md:3: the tag <video ")
 
 
-@pytest.mark.usefixtures("wiki")
-def test_format_given_by_hand_wins_over_the_name(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["render", "notes.xyz", "--format", "markdown"]) == 0
-    assert capsys.readouterr().out == "<p>x</p>\n"
+async def test_format_given_by_hand_wins_over_the_name(render: Run) -> None:
+    ran = await render("notes.xyz", "--format", "markdown")
+    assert (ran.code, ran.out) == (0, "<p>x</p>\n")
 
 
-def test_folder_without_pages_is_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["render", str(tmp_path)]) == 1
-    assert "no page in the folder" in capsys.readouterr().err
+async def test_folder_without_pages_is_an_error(render: Run) -> None:
+    ran = await render("uploads")
+    assert ran.code == 1
+    assert "no page in the folder" in ran.err
 
 
-@pytest.mark.usefixtures("wiki")
-def test_output_that_cannot_be_written_is_an_error(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    Path("out").mkdir()
-    Path("out/home.html").mkdir()
-    assert main(["render", "home.md", "-o", "out"]) == 1
-    assert "cannot write out/home.html" in capsys.readouterr().err
+async def test_unwritable_output_is_an_error(render: Run, wiki: Path) -> None:
+    (wiki / "out/home.html").mkdir(parents=True)
+    ran = await render("home.md", "-o", "out")
+    assert ran.code == 1
+    assert "cannot write out/home.html" in ran.err
 
 
-def test_page_that_cannot_be_rendered_fails_but_is_shown(
-    wiki: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_unrenderable_page_fails_but_is_shown(render: Run, wiki: Path) -> None:
     (wiki / "big.md").write_text("x" * (1024 * 1024 + 1))
-    assert main(["render", "big.md"]) == 1
-    captured = capsys.readouterr()
-    assert "big.md: it has 1048577 bytes, more than 1048576" in captured.err
-    assert "shown as source" in captured.out
+    ran = await render("big.md")
+    assert ran.code == 1
+    assert "big.md: it has 1048577 bytes, more than 1048576" in ran.err
+    assert "shown as source" in ran.out
 
 
-def test_file_larger_than_the_limit_is_refused(
-    wiki: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+async def test_file_larger_than_the_limit_is_refused(
+    render: Run, wiki: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wikisync.workspace.page_files.FILE_BYTES_MAX", 10)
     (wiki / "big.md").write_text("x" * 11)
-    assert main(["render", "big.md"]) == 1
-    assert "big.md has more than 10 bytes" in capsys.readouterr().err
+    ran = await render("big.md")
+    assert ran.code == 1
+    assert "big.md has more than 10 bytes" in ran.err
 
 
-def test_broken_link_is_told_with_its_line(
-    wiki: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_broken_link_is_told_with_its_line(render: Run, wiki: Path) -> None:
     (wiki / "sub" / "odd.md").write_text("# T\n\n[ok](home) and\n[x](gone)\n")
-    assert main(["render", "sub/odd.md", "--json"]) == 0
-    captured = capsys.readouterr()
-    assert "sub/odd.md:4: gone: there is no such page" in captured.err
-    links = json.loads(captured.out)["links"]
-    assert [(link["href"], link["line"]) for link in links] == [
-        ("home", 3),
-        ("gone", 4),
-    ]
+    ran = await render("sub/odd.md", "--json")
+    assert ran.code == 0
+    assert "sub/odd.md:4: gone: there is no such page" in ran.err
+    links = [(link["href"], link["line"]) for link in ran.json["links"]]
+    assert links == [("home", 3), ("gone", 4)]
 
 
-CODE = "```py\nx = 1\n```\n\n:tada: $a$\n"
-SETTINGS = """\
-[service]
-url = "https://gitlab.example.com"
-[markup]
-highlight = false
-emoji = false
-"""
+async def test_option_wins_over_the_settings(render: Run, wiki: Path) -> None:
+    (wiki / "sub" / "code.md").write_text("```py\nx = 1\n```\n\n:tada: $a$\n")
+    service = '[service]\nurl = "https://gitlab.example.com"\n'
+    settings = f"{service}[markup]\nhighlight = false\nemoji = false\n"
+    (wiki / "wikisync.toml").write_text(settings)
+    ran = await render("sub/code.md")
+    assert ran.code == 0
+    assert ("highlight" in ran.out, ":tada:" in ran.out) == (False, True)
+    given = ("--markup", "highlight=true", "--markup", "math=source")
+    ran = await render("sub/code.md", *given)
+    assert ran.code == 0
+    assert 'class="code highlight"' in ran.out
+    assert ("<math" in ran.out, ":tada:" in ran.out) == (False, True)
 
 
-def test_settings_of_the_workspace_hold_for_its_pages(
-    wiki: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (wiki / "sub" / "code.md").write_text(CODE)
-    (wiki / "wikisync.toml").write_text(SETTINGS)
-    assert main(["render", "sub/code.md"]) == 0
-    out = capsys.readouterr().out
-    assert "highlight" not in out
-    assert ":tada:" in out
-
-
-def test_option_wins_over_the_settings_of_the_workspace(
-    wiki: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (wiki / "code.md").write_text(CODE)
-    (wiki / "wikisync.toml").write_text(SETTINGS)
-    given = ["--markup", "highlight=true", "--markup", "math=source"]
-    assert main(["render", "code.md", *given]) == 0
-    out = capsys.readouterr().out
-    assert 'class="code highlight"' in out
-    assert "<math" not in out
-    assert ":tada:" in out
-
-
-@pytest.mark.usefixtures("wiki")
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("maths=source", 'unknown key (did you mean "math"?)'),
-        ("math=latex", 'must be "mathml" or "source"'),
-        ("math", "--markup math is not NAME=VALUE"),
-        ("emoji=yes", "expected true or false"),
-    ],
-)
-def test_wrong_setting_is_an_error_of_usage(
-    given: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["render", "home.md", "--markup", given]) == 2
-    captured = capsys.readouterr()
-    assert message in captured.err
-    assert not captured.out
-
-
-def test_engine_that_is_asked_for_renders_asciidoc(
-    wiki: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_engine_that_is_asked_for_is_used(render: Run, wiki: Path) -> None:
     (wiki / "a.adoc").write_text("= T\n\n_x_\n")
-    given = ["--markup", "asciidoc_engine=quickjs"]
-    assert main(["render", "a.adoc", *given]) == 0
-    assert "<em>x</em>" in capsys.readouterr().out
+    ran = await render("a.adoc", "--markup", "asciidoc_engine=quickjs")
+    assert (ran.code, "<em>x</em>" in ran.out) == (0, True)
 
 
-def test_page_over_its_deadline_does_not_hold_the_command(
-    wiki: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+async def test_page_over_its_deadline_does_not_hold_the_command(
+    render: Run, wiki: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parser = BoundedParser(seconds_max=0.0)
     monkeypatch.setattr("wikisync.workspace.page_files.bounded_parser", lambda: parser)
     (wiki / "slow.md").write_text("*a* [b](c) " * 50_000)
-    assert main(["render", "slow.md"]) == 1
+    ran = await render("slow.md")
     parser.close()
-    assert "takes longer than 0 seconds" in capsys.readouterr().err
+    assert ran.code == 1
+    assert "takes longer than 0 seconds" in ran.err
 
 
-def test_include_cannot_leave_the_folder(wiki: Path, tmp_path: Path) -> None:
-    from wikisync.workspace.page_files import include_from
-
-    outside = tmp_path.parent / "secret.txt"
+def test_include_cannot_leave_the_folder(wiki: Path) -> None:
+    outside = wiki.parent / "secret.txt"
     outside.write_text("secret")
     (wiki / "link.txt").symlink_to(outside)
     (wiki / "sub" / "own.txt").write_text("own")

@@ -62,9 +62,7 @@ def test_windows_is_told_where_wikisync_runs() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_watch_that_is_still_starting_ends_as_one_that_runs(
-    number: signal.Signals,
-) -> None:
+def test_watch_that_is_still_starting_ends(number: signal.Signals) -> None:
     program = (
         "from wikisync.cli import main, start;"
         # busy: a signal that comes just before signal.pause() would end nothing
