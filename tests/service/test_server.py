@@ -255,50 +255,6 @@ async def test_long_address_of_a_deep_page_is_read(
     assert (answer.status, answer.json["content"]) == (200, "deep")
 
 
-async def test_unchanged_list_is_not_sent_again(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"home": "x"})
-    path = f"{WIKIS}?with_content=1"
-    first = await api.get(path)
-    tag = {"If-None-Match": first.headers["ETag"]}
-
-    again = await api.get(path, headers=tag)
-    await api.put(f"{WIKIS}/home", json={"content": "y"})
-    changed = await api.get(path, headers=tag)
-
-    assert first.headers["ETag"].startswith('W/"')
-    assert (again.status, again.body) == (304, b"")
-    assert again.headers["ETag"] == first.headers["ETag"]
-    assert changed.status == 200
-
-
-async def test_tag_of_the_short_list_does_not_stand_for_the_full_one(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"home": "x"})
-    short = await api.get(WIKIS)
-
-    full = await api.get(
-        f"{WIKIS}?with_content=1", headers={"If-None-Match": short.headers["ETag"]}
-    )
-
-    assert full.status == 200
-
-
-async def test_unchanged_page_is_not_sent_again(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"home": "x"})
-    first = await api.get(f"{WIKIS}/home")
-
-    again = await api.get(
-        f"{WIKIS}/home", headers={"If-None-Match": f'"other", {first.headers["ETag"]}'}
-    )
-
-    assert again.status == 304
-
-
 async def test_head_gives_the_headers_of_get(
     service: EmbeddedService, api: Api
 ) -> None:
