@@ -1,12 +1,16 @@
 """What each status and each body of the service becomes."""
 
 import json
+import re
 from http import HTTPStatus
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.api import exchange
 from wikisync.api.refusals import error_of, said
 from wikisync.contract.schema import WikiPageRecord
@@ -27,23 +31,15 @@ JSON = "application/json"
 LIST = exchange.Purpose("list the pages of project a/b", "wiki", "project", "a/b")
 GROUP_LIST = exchange.Purpose("list the pages of group g", "wiki", "group", "g")
 PAGE = exchange.Purpose("read page home of project a/b", "page", "project", "a/b")
-GRANULAR = "Access denied: the token lacks [Wiki: Create] for a/b"
 EDIT = replace(PAGE, action="edit page home of project a/b", is_write=True)
 PROJECT = exchange.Purpose("read project a/b", "project", "project", "a/b")
+PROJECT_OR_GROUP = replace(PROJECT, others="group 5")
 SERVICE = exchange.Purpose("read the version")
 
 
 def answer(status: int, body: object, content_type: str = JSON) -> exchange.Answer:
     encoded = body if isinstance(body, bytes) else json.dumps(body).encode()
     return exchange.Answer(status, {"content-type": content_type}, encoded, URL)
-
-
-def message(text: object) -> dict[str, object]:
-    return {"message": text}
-
-
-def error(text: str, **more: str) -> dict[str, object]:
-    return {"error": text, **more}
 
 
 @pytest.mark.parametrize(
@@ -57,315 +53,59 @@ def error(text: str, **more: str) -> dict[str, object]:
             "if it is private, set WIKISYNC_TOKEN",
         ),
         (PAGE, "404 Project Not Found", "project a/b", "check its path"),
-        (PROJECT, "404 Project Not Found", "project a/b", "check its path"),
         (PROJECT, "404 Not Found", "project a/b", "check its path"),
         (GROUP_LIST, "404 Group Not Found", "group g", "check its path"),
-        (
-            replace(PROJECT, others="group 5"),
-            "404 Not Found",
-            "project a/b or group 5",
-            "check its path",
-        ),
+        (PROJECT_OR_GROUP, "404 Not Found", "project a/b or group 5", "check its path"),
     ],
 )
 def test_missing_owner_is_named_once_in_one_sentence(
     purpose: exchange.Purpose, text: str, sentence: str, hint: str
 ) -> None:
-    failed = error_of(answer(404, message(text)), purpose)
+    failed = error_of(answer(404, {"message": text}), purpose)
 
     assert type(failed) is NotFound
     assert failed.message == f"{sentence} does not exist or is hidden"
     assert hint in (failed.hint or "")
 
 
+PURPOSES = {
+    "list": LIST,
+    "group list": GROUP_LIST,
+    "page": PAGE,
+    "edit": EDIT,
+    "edit without a token": replace(EDIT, has_token=False),
+    "project": PROJECT,
+    "new project": replace(PROJECT, is_write=True),
+    "service": SERVICE,
+    "service without a token": replace(SERVICE, has_token=False),
+}
+KINDS = {**vars(errors), **vars(exchange)}
+
+
+def refusal_of(block: str) -> tuple[Any, ...]:
+    """What was asked for, status and body of the answer; our error and next step."""
+    asked, failed, *hint = block.split("\n  ")
+    purpose, status, body = re.split(r" (\d+) ", asked, maxsplit=1)
+    kind, reason = failed.split(": ", 1)
+    hints = [one.removeprefix("hint: ") for one in hint]
+    return PURPOSES[purpose], int(status), body.encode(), KINDS[kind], reason, *hints
+
+
+REFUSALS = Path(__file__).with_name("refusals.txt").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
-    ("purpose", "status", "body", "kind", "reason", "hint"),
-    [
-        (
-            SERVICE,
-            401,
-            message("401 Unauthorized"),
-            AuthenticationFailed,
-            "does not know this token; it says: 401 Unauthorized",
-            "check WIKISYNC_TOKEN, the token file or token_command",
-        ),
-        (
-            replace(SERVICE, has_token=False),
-            401,
-            message("401 Unauthorized"),
-            AuthenticationFailed,
-            "no token is set, and the service requires one",
-            "set WIKISYNC_TOKEN",
-        ),
-        (
-            replace(EDIT, has_token=False),
-            403,
-            message("403 Forbidden"),
-            PermissionDenied,
-            "no token is set, and changes require one",
-            "set WIKISYNC_TOKEN to it, or set token_file in wikisync.toml",
-        ),
-        (
-            SERVICE,
-            401,
-            error("invalid_token", error_description="Token is expired. Renew."),
-            AuthenticationFailed,
-            "the token has expired; it says: Token is expired. Renew.",
-            (
-                "create a new token and replace the old one in: WIKISYNC_TOKEN,"
-                " the token file"
-            ),
-        ),
-        (
-            SERVICE,
-            401,
-            error("invalid_token", error_description="Token was revoked."),
-            AuthenticationFailed,
-            "the token was revoked",
-            (
-                "create a new token and replace the old one in: WIKISYNC_TOKEN,"
-                " the token file"
-            ),
-        ),
-        (
-            EDIT,
-            403,
-            error(
-                "insufficient_scope",
-                error_description="The request requires higher privileges",
-                scope="api read_api",
-            ),
-            PermissionDenied,
-            "the token lacks the scope api; it says",
-            "create a token with the scope api and replace the old one in",
-        ),
-        (
-            EDIT,
-            403,
-            error("insufficient_scope"),
-            PermissionDenied,
-            "the token lacks the scope api; ",
-            "create a token with the scope api and replace the old one in",
-        ),
-        (
-            LIST,
-            403,
-            error("insufficient_scope", scope="api read_api"),
-            PermissionDenied,
-            "the token lacks a scope (any of: api read_api); ",
-            "create a token with the scope read_api and replace the old one in",
-        ),
-        (
-            LIST,
-            403,
-            error("insufficient_scope", scope="read_user"),
-            PermissionDenied,
-            "the token lacks the scope read_user; ",
-            "create a token with the scope read_user and",
-        ),
-        (
-            EDIT,
-            403,
-            error("insufficient_granular_scope", error_description=GRANULAR),
-            exchange.PermissionLacked,
-            f"the token lacks the permission Wiki: Create; it says: {GRANULAR}",
-            (
-                "create a token with the permission Wiki: Create or the scope api and"
-                " replace the old one in: WIKISYNC_TOKEN"
-            ),
-        ),
-        (
-            GROUP_LIST,
-            403,
-            error("insufficient_granular_scope"),
-            exchange.PermissionLacked,
-            "the token lacks the permission; it says: insufficient_granular_scope",
-            "create a token with the scope read_api and replace",
-        ),
-        (
-            EDIT,
-            403,
-            message("403 Forbidden"),
-            PermissionDenied,
-            "this token may not change it",
-            "role Developer, deleting Maintainer; an archived project",
-        ),
-        (
-            LIST,
-            403,
-            message("403 Forbidden"),
-            PermissionDenied,
-            "its wiki is disabled",
-            "the project's settings",
-        ),
-        (
-            GROUP_LIST,
-            403,
-            message("403 Forbidden"),
-            PermissionDenied,
-            "its wiki is not available",
-            "paid tier",
-        ),
-        (
-            LIST,
-            403,
-            message("403 Forbidden - Your account has been blocked"),
-            PermissionDenied,
-            "the account of this token is blocked",
-            "administrator of the service",
-        ),
-        (
-            PROJECT,
-            403,
-            message("403 Forbidden"),
-            PermissionDenied,
-            "this token may not see it",
-            "a member",
-        ),
-        (
-            PAGE,
-            404,
-            message("404 Wiki Page Not Found"),
-            NotFound,
-            "there is no such page",
-            "list the pages",
-        ),
-        (
-            GROUP_LIST,
-            404,
-            error("404 Not Found"),
-            exchange.UnknownRoute,
-            "this service has no group wikis",
-            "paid tier",
-        ),
-        (
-            PROJECT,
-            404,
-            error("404 Not Found"),
-            exchange.UnknownRoute,
-            "the service knows no such address",
-            "the numeric id",
-        ),
-        (
-            SERVICE,
-            404,
-            error("404 Not Found"),
-            exchange.UnknownRoute,
-            "the service knows no such address",
-            "base URL",
-        ),
-        (
-            SERVICE,
-            404,
-            message("404 Not found"),
-            NotFound,
-            "the service does not have it",
-            "base URL",
-        ),
-        (
-            EDIT,
-            400,
-            error("title is missing, content is missing"),
-            Rejected,
-            "the service refused it; it says: title is missing, content is missing",
-            "",
-        ),
-        (
-            EDIT,
-            400,
-            message({"title": ["can't be blank", "is odd"], "base": ["Duplicate"]}),
-            Rejected,
-            "it says: title can't be blank, is odd; Duplicate",
-            "",
-        ),
-        (
-            EDIT,
-            405,
-            message("Non GET methods are not allowed for moved projects"),
-            Rejected,
-            "it says: Non GET methods are not allowed for moved projects",
-            "wikisync project show a/b",
-        ),
-        (
-            EDIT,
-            400,
-            message({"path": ["is odd"], "project_namespace.path": ["is odd"]}),
-            Rejected,
-            "; it says: path is odd",
-            "",
-        ),
-        (
-            EDIT,
-            400,
-            message({"name": ["is odd"], "project_namespace.name": ["is taken"]}),
-            Rejected,
-            "; it says: name is odd; project_namespace.name is taken",
-            "",
-        ),
-        (
-            replace(PROJECT, is_write=True),
-            403,
-            message("403 Forbidden - Import source is disabled"),
-            PermissionDenied,
-            "the service does not allow imports from URLs",
-            "--allow-imports-from",
-        ),
-        (EDIT, 409, message("409 Conflict"), Rejected, "conflicts", "check the page"),
-        (SERVICE, 410, error("API V3"), Rejected, "no longer has this API", "4"),
-        (EDIT, 412, message("412"), Rejected, "the service refused it", ""),
-        (
-            EDIT,
-            413,
-            message("413 Request Entity Too Large"),
-            Rejected,
-            "it is too large for the service",
-            "raise its limit",
-        ),
-        (EDIT, 414, message("414"), Rejected, "its address is too long", "shorter"),
-        (
-            EDIT,
-            422,
-            message("Could not delete wiki page"),
-            Rejected,
-            "it says: Could not delete wiki page",
-            "",
-        ),
-        (
-            LIST,
-            429,
-            message({"error": "Try again later."}),
-            RateLimited,
-            "too many requests; it says: Try again later.",
-            "wait",
-        ),
-        (
-            LIST,
-            500,
-            message("500 Internal Server Error"),
-            Unavailable,
-            "failed with 500 Internal Server Error",
-            "try again later",
-        ),
-        (LIST, 503, message("Maintenance"), Unavailable, "Maintenance", "later"),
-        (LIST, 599, message("odd"), Unavailable, "failed with 599; it says", "later"),
-        (LIST, 408, message("late"), Unavailable, "408 Request Timeout", "later"),
-        (LIST, 206, message(""), ProtocolViolation, "status 206 Partial", "base URL"),
-    ],
+    "block", re.split(r"\n(?=\S)", REFUSALS.replace("\n    ", " ").strip())
 )
-def test_statuses_become_errors_that_say_what_to_do(
-    purpose: exchange.Purpose,
-    status: int,
-    body: object,
-    kind: type[RemoteError],
-    reason: str,
-    hint: str,
-) -> None:
+def test_statuses_become_errors_that_say_what_to_do(block: str) -> None:
+    purpose, status, body, kind, reason, *hints = refusal_of(block)
+
     failed = error_of(answer(status, body), purpose)
 
     assert type(failed) is kind
     assert failed.message.startswith(f"cannot {purpose.action}: ")
     assert reason in failed.message
-    assert hint in (failed.hint or "")
+    assert all(hint in (failed.hint or "") for hint in hints)
     assert (failed.status, failed.url) == (status, URL)
 
 
@@ -460,7 +200,7 @@ def test_a_rate_limit_as_plain_text_is_quoted_and_keeps_its_pause() -> None:
 
 
 def test_a_failure_names_the_request_in_the_log_of_the_service() -> None:
-    crashed = answer(500, message("500"))
+    crashed = answer(500, {"message": "500"})
     crashed = replace(crashed, headers={**crashed.headers, "x-request-id": "01ABC"})
 
     assert "request 01ABC" in (error_of(crashed, LIST).hint or "")

@@ -8,7 +8,6 @@ import pytest
 from tests.service.conftest import WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git, run_git, with_token
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.contract.project_schema import AccessLevel
 from wikisync.service.settings import GitService, Settings
 
 pytestmark = needs_git
@@ -99,37 +98,6 @@ async def test_push_over_a_limit_of_objects_changes_nothing(
     assert "it has more than 2 objects" in ran.err
 
 
-async def test_public_code_is_open_to_read_and_closed_to_write(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    await handbook.add_project("docs/handbook", visibility="public")
-    nobody = api.as_user(None)
-
-    assert (await nobody.get(CODE)).status == 200
-    assert (await nobody.get(CODE_PUSH)).status == 401
-
-
-async def test_disabled_repository_is_closed_and_its_wiki_is_not(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    token = await handbook.add_user("anna")
-    await handbook.add_member("docs/handbook", "anna", AccessLevel.OWNER)
-    await api.put(SHOWN, json={"repository_access_level": "disabled"})
-    anna = api.as_user(token)
-
-    assert (await anna.get(CODE)).status == 403
-    assert (await anna.get(REFERENCES)).status == 200
-
-
-async def test_code_of_an_archived_project_takes_no_push(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    await handbook.add_project("docs/handbook", is_archived=True)
-
-    assert (await api.get(CODE)).status == 200
-    assert (await api.get(CODE_PUSH)).status == 403
-
-
 async def test_code_that_is_still_to_come_cannot_be_pushed_to(
     handbook: EmbeddedService, api: Api
 ) -> None:
@@ -139,12 +107,6 @@ async def test_code_that_is_still_to_come_cannot_be_pushed_to(
     answer = await api.get("/root/fork.git/info/refs?service=git-receive-pack")
 
     assert (answer.status, answer.body[:12]) == (404, b"A repository")
-
-
-async def test_group_has_no_code(service: EmbeddedService, api: Api) -> None:
-    await service.add_group("docs", {"home": "x"})
-
-    assert (await api.get("/docs.git/info/refs?service=git-upload-pack")).status == 404
 
 
 async def last_activity(api: Api) -> str:

@@ -15,11 +15,11 @@ request and its answer; a line that is indented goes on with the one before::
     dana: GET $book -> 404 {"message": "404 Project Not Found"}
 
 ``nobody`` has no token, and who is not named is the administrator.  A path is below
-``/api/v4``, or begins with ``$url``.  A body is JSON, ``form a=1&b=2`` or ``file FIELD
-NAME "text"``, where each sign is a byte; ``[Name: value]`` is a header, sent or
-answered, and one that is ``none`` is not there.  An answer is JSON (a string, if it is
-of another type), ``empty``, or ``~`` and a text that is in it; ``.name`` before the
-JSON takes a key, of each record of a list.
+``/api/v4``, or begins with ``$url``.  A body is JSON, ``form a=1&b=2``, or, with a byte
+for each sign, ``raw "text"`` or ``file FIELD NAME "text"``; ``[Name: value]`` is a
+header, sent or answered, and one that is ``none`` is not there.  An answer is JSON (a
+string, if it is of another type), ``empty``, or ``~`` and a text that is in it;
+``.name`` before the JSON takes a key, of each record of a list.
 
 In the JSON of an answer ``...`` stands for more: other keys of an object, the rest of
 a string, any value.  ``"/x/"`` is an expression, and a key ``"-name"`` is not there.
@@ -28,6 +28,7 @@ The first ``"$name"`` keeps a value: the next ones, and ``$name`` elsewhere, are
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.service.conftest import Answer, Api
+from tests.support.git import needs_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.core.model import WikiOwner
@@ -55,8 +57,9 @@ EXPECTED = re.compile(r"((?:\.\w+)*) ?(.+)")
 
 def cases_of(file: Path) -> Iterator[Any]:
     first, *rest = CASE.split(file.read_text(encoding="utf-8"))
+    marks = [needs_git] if file.stem == "git" else []
     for name, text in zip(rest[::2], rest[1::2], strict=True):
-        yield pytest.param(first + text, id=f"{file.stem}: {name}")
+        yield pytest.param(first + text, id=f"{file.stem}: {name}", marks=marks)
 
 
 CASES = [case for file in sorted(FOLDER.glob("*.txt")) for case in cases_of(file)]
@@ -131,7 +134,7 @@ class Stage:
         if expected in {"", "empty"}:
             return not expected or not answer.body
         if expected.startswith("~ "):
-            return expected.removeprefix("~ ") in answer.body.decode()
+            return self.named(expected.removeprefix("~ ")) in answer.body.decode()
         keys, text = EXPECTED.fullmatch(expected).groups()  # type: ignore[union-attr]
         is_json = answer.headers["Content-Type"] == "application/json"
         found: Any = answer.json if is_json else answer.body.decode(errors="replace")
@@ -180,9 +183,10 @@ class Stage:
     async def set_up(self, line: str) -> Any:
         words, brace, rest = line.partition("{")
         verb, *given = words.split()
-        if verb == "repeat":
-            return given[0] * int(given[1])
         return await getattr(self, verb)(*given, **json.loads(brace + rest or "{}"))
+
+    async def repeat(self, sign: str, count: str) -> str:
+        return sign * int(count)
 
     async def project(self, path: str, **settings: Any) -> int:
         return await self.service.add_project(path, **settings)
@@ -223,6 +227,10 @@ class Stage:
             self.problems.append(f"the wiki of {path} has the commit {found}")
         return found
 
+    async def basic(self, user: str, password: str = "") -> str:
+        """What a header says of both."""
+        return b64encode(f"{user}:{password}".encode()).decode()
+
     async def gone(self, number: str) -> None:
         """Nothing of a project is left on the disk."""
         folders = self.service.running.folders_of(int(number))
@@ -259,9 +267,11 @@ def body_of(sent: str) -> dict[str, Any]:
     kind, _, rest = sent.partition(" ")
     if kind == "form":
         return {"data": aiohttp.FormData(parse_qsl(rest, keep_blank_values=True))}
+    if kind == "raw":
+        return {"data": json.loads(rest).encode("latin-1")}
     if kind == "file":
         field, name, text = rest.split(" ", 2)
-        form = aiohttp.FormData()
+        form = aiohttp.FormData(quote_fields=False)
         form.add_field(field, json.loads(text).encode("latin-1"), filename=name)
         return {"data": form}
     return {"json": json.loads(sent)} if sent else {}

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from base64 import b64encode
 from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
@@ -15,7 +14,6 @@ from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git, run_git, with_token
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.contract.project_schema import AccessLevel
 from wikisync.service.settings import GitService, Profile, Settings
 
 pytestmark = needs_git
@@ -43,12 +41,6 @@ def address(handbook: EmbeddedService) -> str:
 @pytest.fixture
 async def copy(address: str, tmp_path: Path) -> Path:
     return await clone(address, tmp_path / "copy")
-
-
-def basic(password: str, user: str = "oauth2") -> dict[str, str]:
-    return {
-        "Authorization": f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
-    }
 
 
 # clone
@@ -169,31 +161,6 @@ async def test_what_the_service_keeps_for_itself_is_not_told(
 
 
 # the hint
-
-
-async def test_references_change_with_every_edit_and_only_then(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    first = await api.get(REFERENCES)
-    etag = {"If-None-Match": first.headers["ETag"]}
-    again = await api.get(REFERENCES, headers=etag)
-    await api.put(f"{WIKIS}/home", json={"content": "new"})
-    then = await api.get(REFERENCES, headers=etag)
-
-    assert first.body.startswith(b"001e# service=git-upload-pack\n0000")
-    kind = "application/x-git-upload-pack-advertisement"
-    assert first.headers["Content-Type"] == kind
-    assert (again.status, then.status) == (304, 200)
-    head = (await handbook.wiki(PROJECT)).repository.tree().commit
-    assert head is not None
-    assert head.encode() + b" HEAD\0" in then.body
-
-
-@pytest.mark.usefixtures("handbook")
-async def test_dumb_protocol_is_refused(api: Api) -> None:
-    answer = await api.get(f"{WIKI_GIT}/info/refs")
-
-    assert (answer.status, answer.headers["Content-Type"][:10]) == (403, "text/plain")
 
 
 # push
@@ -331,116 +298,6 @@ async def test_push_leaves_activity_alone_where_it_stands_still(
 # rights
 
 
-@pytest.mark.parametrize("path", [REFERENCES, PUSH_REFERENCES])
-@pytest.mark.usefixtures("handbook")
-async def test_nobody_is_asked_for_a_password(api: Api, path: str) -> None:
-    anonymous = await api.as_user(None).get(path)
-    wrong = await api.as_user(None).get(path, headers=basic("glpat-wrong"))
-    unknown = await api.as_user(None).get(path.replace("handbook", "nowhere"))
-
-    for answer in (anonymous, wrong, unknown):
-        assert answer.status == 401
-        assert answer.headers["WWW-Authenticate"] == 'Basic realm="GitLab"'
-
-
-@pytest.mark.usefixtures("handbook")
-async def test_broken_basic_header_is_a_wrong_password(api: Api) -> None:
-    for login in ("%%%", "é", "/w=="):
-        headers = {"Authorization": f"Basic {login}"}
-
-        answer = await api.as_user(None).get(REFERENCES, headers=headers)
-
-        assert answer.status == 401, login
-
-
-async def test_token_is_taken_in_every_form(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    token = handbook.token
-    nobody = api.as_user(None)
-    forms = (
-        basic(token),
-        basic(token, user="root"),
-        basic("", user=token),
-        {"PRIVATE-TOKEN": token},
-        {"Authorization": f"Bearer {token}"},
-    )
-
-    statuses = [(await nobody.get(REFERENCES, headers=form)).status for form in forms]
-
-    assert statuses == [200] * len(forms)
-
-
-async def test_public_wiki_is_open_to_read_and_closed_to_write(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"home": "x"}, visibility="public")
-    nobody = api.as_user(None)
-
-    assert (await nobody.get(REFERENCES)).status == 200
-    assert (await nobody.get(PUSH_REFERENCES)).status == 401
-
-
-async def test_members_clone_and_push_by_their_role(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    """Reading and writing the wiki, and the project's own repository."""
-    anna = api.as_user(await handbook.add_user("anna"))
-    for level, wiki, code in (
-        (None, (404, 404), (404, 404)),
-        (AccessLevel.GUEST, (403, 403), (403, 403)),
-        (AccessLevel.PLANNER, (200, 200), (403, 403)),
-        (AccessLevel.REPORTER, (200, 403), (200, 403)),
-        (AccessLevel.DEVELOPER, (200, 200), (200, 200)),
-    ):
-        if level is not None:
-            await handbook.add_member("docs/handbook", "anna", level)
-
-        references = (REFERENCES, PUSH_REFERENCES, CODE, CODE_PUSH)
-        told = [(await anna.get(path)).status for path in references]
-        pushed = await anna.post(f"{CODE_GIT}/git-receive-pack", data=b"0000")
-
-        assert told == [*wiki, *code], level
-        assert pushed.status == code[1], level
-
-
-async def test_scopes_of_a_token_count(handbook: EmbeddedService, api: Api) -> None:
-    for scope, statuses in (
-        ("read_repository", [200, 403]),
-        ("write_repository", [200, 200]),
-        ("read_api", [403, 403]),
-        ("api", [200, 200]),
-    ):
-        anna = api.as_user(await handbook.add_user("anna", scopes=(scope,)))
-        await handbook.add_member("docs/handbook", "anna", AccessLevel.DEVELOPER)
-
-        told = [(await anna.get(path)).status for path in (REFERENCES, PUSH_REFERENCES)]
-
-        assert told == statuses, scope
-
-
-async def test_archived_project_takes_no_push(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    await handbook.add_project("docs/handbook", is_archived=True)
-
-    assert (await api.get(REFERENCES)).status == 200
-    assert (await api.get(PUSH_REFERENCES)).status == 403
-
-
-async def test_disabled_wiki_is_closed(handbook: EmbeddedService, api: Api) -> None:
-    await handbook.add_project("docs/handbook", wiki_access_level="disabled")
-
-    assert (await api.get(REFERENCES)).status == 403
-
-
-@pytest.mark.usefixtures("handbook")
-async def test_pushed_pack_without_a_right_is_not_even_read(api: Api) -> None:
-    answer = await api.as_user(None).post(f"{WIKI_GIT}/git-receive-pack", data=b"x")
-
-    assert answer.status == 401
-
-
 # faults
 
 
@@ -468,12 +325,6 @@ async def test_without_git_there_is_no_such_address(
 
     assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
     assert caplog.text.count("there is no git executable on the PATH") == 1
-
-
-async def test_git_can_be_switched_off(handbook: EmbeddedService, api: Api) -> None:
-    handbook.quirks = {Quirk.NO_GIT}
-
-    assert (await api.get(REFERENCES)).status == 404
 
 
 @pytest.fixture
@@ -505,13 +356,6 @@ async def test_too_many_at_once_are_told_to_wait(tmp_path: Path) -> None:
         answer = await Api(session, service.url, service.token).get(REFERENCES)
 
     assert (answer.status, answer.headers["Retry-After"]) == (503, "10")
-
-
-@pytest.mark.usefixtures("handbook")
-async def test_dots_in_the_address_are_dots(api: Api) -> None:
-    answer = await api.get(REFERENCES.replace(".wiki.git", "-wiki-git"))
-
-    assert answer.status == 404
 
 
 async def last_activity(api: Api) -> str:

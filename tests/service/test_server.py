@@ -25,53 +25,6 @@ from wikisync.service.tables import Tables
 GZIP = {"Accept-Encoding": "gzip"}
 
 
-async def test_unknown_route_is_told_in_json(api: Api) -> None:
-    for path in ("/", "/api/v4", "/api/v4/nothing", "/api/v5/x", "/%0A", "/docs/x"):
-        answer = await api.get(path)
-
-        assert (answer.status, answer.json) == (404, {"error": "404 Not Found"}), path
-
-
-async def test_answer_is_json_without_charset_and_has_an_id(api: Api) -> None:
-    first = await api.get("/api/v4/version")
-    second = await api.get("/api/v4/version")
-
-    assert first.headers["Content-Type"] == "application/json"
-    assert first.headers["X-Content-Type-Options"] == "nosniff"
-    assert first.headers["X-Frame-Options"] == "SAMEORIGIN"
-    assert first.headers["X-Request-Id"] != second.headers["X-Request-Id"]
-    assert "X-Runtime" in first.headers
-
-
-BODIES_WITHOUT_SENSE = [
-    (b'{"title": "\\ud800", "content": ""}', "application/json"),
-    (b"title=%FF", "application/x-www-form-urlencoded"),
-    (b"a=&" * 2000, "application/x-www-form-urlencoded"),
-    (b"nothing", "multipart/form-data"),
-    (b"nothing", "multipart/form-data; boundary=x"),
-    (b"--x\r\n\r\nno name\r\n--x--\r\n", "multipart/form-data; boundary=x"),
-    (b"--x\r\nbroken", "multipart/form-data; boundary=x"),
-]
-
-
-async def test_body_that_makes_no_sense_is_refused(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook")
-    for body, kind in BODIES_WITHOUT_SENSE:
-        answer = await api.post(WIKIS, data=body, headers={"Content-Type": kind})
-
-        assert answer.status == 400, body
-        assert set(answer.json) == {"error"}, body
-
-
-async def test_body_of_another_type_is_refused(api: Api) -> None:
-    answer = await api.post(WIKIS, data=b"x", headers={"Content-Type": "text/plain"})
-
-    text = "The provided content-type 'text/plain' is not supported."
-    assert (answer.status, answer.json) == (415, {"error": text})
-
-
 async def test_unforeseen_error_shows_no_traceback(
     service: EmbeddedService,
     api: Api,
@@ -133,19 +86,6 @@ async def test_huge_answer_is_not_compressed_for_the_own_machine(
 
     assert packed.headers["Content-Encoding"] == "gzip"
     assert "Content-Encoding" not in plain.headers
-
-
-async def test_body_over_the_limit_is_refused(
-    service: EmbeddedService, api: Api
-) -> None:
-    service.set_limits(body_bytes_max=1000)
-    await service.add_project("docs/handbook")
-    headers = {"Content-Type": "application/json"}
-
-    answer = await api.post(WIKIS, headers=headers, data=b"x" * 3000)
-
-    text = "413 Request Entity Too Large"
-    assert (answer.status, answer.json) == (413, {"message": text})
 
 
 async def test_body_that_waits_to_be_called_for_is_called_for(
@@ -226,20 +166,6 @@ async def test_texts_of_a_multipart_body_have_a_limit_too(
     answer = await api.post(WIKIS, data=fields)
 
     assert answer.status == 413
-
-
-async def test_body_that_cannot_be_unpacked_is_refused(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook")
-
-    answer = await api.post(
-        WIKIS,
-        data=b"not packed",
-        headers={"Content-Type": "application/json", "Content-Encoding": "gzip"},
-    )
-
-    assert (answer.status, set(answer.json)) == (400, {"error"})
 
 
 async def test_long_address_of_a_deep_page_is_read(

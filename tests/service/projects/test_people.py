@@ -1,6 +1,5 @@
 """Who has to do with a project: members by every way there is, and their levels."""
 
-
 from tests.support.service import EmbeddedService
 from wikisync.service.projects import people as project_people
 from wikisync.service.tables import Tables
