@@ -18,7 +18,6 @@ from wikisync.errors import RateLimited, Unavailable
 
 API = f"{SERVICE}/api/v4"
 VERSION = f"{API}/version"
-PROJECTS = re.compile(re.escape(f"{API}/projects?") + ".*")
 ANSWER = {"version": "17.0.0"}
 
 

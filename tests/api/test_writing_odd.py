@@ -1,10 +1,8 @@
 """Writing pages, against answers that the embedded service never gives."""
 
-import msgspec
 import pytest
 
 from tests.api.wire import Wire, json_answer
-from wikisync.api.exchange import Request
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, Page, Slug, digest_of
@@ -13,10 +11,6 @@ from wikisync.errors import PreconditionFailed, ProtocolViolation, Rejected
 
 def page(slug: str, text: str, markup: Format = Format.MARKDOWN) -> Page:
     return Page(Slug(slug), markup, text)
-
-
-def sent(request: Request) -> dict[str, str]:
-    return msgspec.json.decode(request.json or b"", type=dict[str, str])
 
 
 @pytest.fixture

@@ -12,10 +12,7 @@ from wikisync.service.settings import GitService, Settings
 
 pytestmark = needs_git
 
-REFERENCES = "/docs/handbook.wiki.git/info/refs?service=git-upload-pack"
 CODE_GIT = "/docs/handbook.git"
-CODE = f"{CODE_GIT}/info/refs?service=git-upload-pack"
-CODE_PUSH = f"{CODE_GIT}/info/refs?service=git-receive-pack"
 SHOWN = "/api/v4/projects/docs%2Fhandbook"
 
 

@@ -44,6 +44,7 @@ from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.core.model import WikiOwner
 from wikisync.service import jobs
+from wikisync.service.settings import Imports
 from wikisync.service.tables import Tables
 
 FOLDER = Path(__file__).parent / "exchanges"
@@ -253,6 +254,11 @@ class Stage:
         settings = self.service.running.settings
         profile = replace(settings.profile, is_enterprise=False)
         self.service.running.settings = replace(settings, profile=profile)
+
+    async def allow_imports(self) -> None:
+        imports = Imports(frozenset({"127.0.0.1"}), frozenset({"http"}))
+        settings = replace(self.service.running.settings, imports=imports)
+        self.service.running.settings = settings
 
     async def purge(self) -> None:
         await jobs.purge(self.service.running)

@@ -20,11 +20,6 @@ pytestmark = needs_git
 
 WIKI_GIT = "/docs/handbook.wiki.git"
 REFERENCES = f"{WIKI_GIT}/info/refs?service=git-upload-pack"
-PUSH_REFERENCES = f"{WIKI_GIT}/info/refs?service=git-receive-pack"
-CODE_GIT = "/docs/handbook.git"
-CODE = f"{CODE_GIT}/info/refs?service=git-upload-pack"
-CODE_PUSH = f"{CODE_GIT}/info/refs?service=git-receive-pack"
-PICTURE = f"uploads/{'ab' * 16}/a.png"
 
 
 @pytest.fixture
@@ -160,9 +155,6 @@ async def test_what_the_service_keeps_for_itself_is_not_told(
     assert names == ["HEAD", "refs/heads/main"]
 
 
-# the hint
-
-
 # push
 
 
@@ -293,9 +285,6 @@ async def test_push_leaves_activity_alone_where_it_stands_still(
     await commit_and_push(copy)
 
     assert await last_activity(api) == active
-
-
-# rights
 
 
 # faults

@@ -72,30 +72,6 @@ async def imported(
         yield made.json["id"], f"{url}/{folder.name}"
 
 
-# by address
-
-
-async def test_import_is_off_unless_allowed(api: Api) -> None:
-    answer = await create(api, name="a", import_url="https://example.com/x.git")
-
-    assert (answer.status, answer.json) == (
-        403,
-        {"message": "403 Forbidden - Import source is disabled"},
-    )
-
-
-async def test_import_from_what_is_no_address_is_refused(
-    service: EmbeddedService, api: Api
-) -> None:
-    """The texts of every other one: ``test_import_fetch``."""
-    allow_imports(service)
-
-    answer = await create(api, name="a", import_url="http://[")
-
-    text = {"import_url": ["is blocked: URI is invalid"]}
-    assert (answer.status, answer.json) == (400, {"message": text})
-
-
 async def test_import_brings_a_repository(service: EmbeddedService, api: Api) -> None:
     folder = await source_folder(service)
     allow_imports(service)
@@ -226,23 +202,6 @@ async def test_import_that_was_under_way_goes_on_at_the_next_start(
     assert not left.exists()
 
 
-async def test_address_of_a_project_can_be_changed_and_nothing_is_fetched(
-    api: Api,
-) -> None:
-    place = f"{PROJECTS}/{(await create(api, name='a')).json['id']}"
-
-    bad = await api.put(place, json={"import_url": "ssh://example.com/x"})
-    kept = await api.put(place, json={"import_url": f"http://u:{SECRET}@example.com/x"})
-    again = await api.put(place, json={"description": "y"})
-    gone = await api.put(place, json={"import_url": ""})
-
-    assert (bad.status, list(bad.json["message"])) == (400, ["import_url"])
-    assert kept.json["import_url"] == "http://example.com/x"
-    assert again.json["import_url"] == "http://example.com/x"
-    assert (gone.status, gone.json["import_url"]) == (200, None)
-    assert gone.json["import_status"] == "none"
-
-
 async def test_address_is_not_changed_while_the_import_is_under_way(
     service: EmbeddedService, api: Api
 ) -> None:
@@ -254,9 +213,6 @@ async def test_address_is_not_changed_while_the_import_is_under_way(
     )
 
     assert (answer.status, list(answer.json["message"])) == (400, ["import_url"])
-
-
-# templates
 
 
 async def test_built_in_template_begins_a_project_with_a_commit(
@@ -301,42 +257,6 @@ async def test_project_removed_while_it_is_filled_leaves_nothing(
     folders = [service.running.code_folder(one["id"]) for one in (made, fork)]
     assert [folder.exists() for folder in folders] == [False, False]
     assert "Traceback" not in caplog.text
-
-
-async def test_template_nobody_knows_is_refused_and_leaves_no_project(api: Api) -> None:
-    own = await create(api, name="a", template_name="Rails")
-    custom = await create(
-        api, name="a", template_name="rails", use_custom_template=True
-    )
-
-    assert (own.status, own.json) == (
-        400,
-        {"message": {"template_name": ["'Rails' is unknown or invalid"]}},
-    )
-    assert custom.json == {
-        "message": {"template_name": ["'rails' is unknown or invalid"]}
-    }
-    assert (await api.get(PROJECTS)).json == []
-
-
-async def test_custom_template_is_copied(service: EmbeddedService, api: Api) -> None:
-    await source_folder(service)
-    group = (await api.get("/api/v4/groups/docs")).json["id"]
-    project = (await api.get(f"{PROJECTS}/docs%2Fsource")).json["id"]
-
-    by_id = await create(api, name="a", template_project_id=project)
-    by_name = await create(
-        api,
-        name="b",
-        template_name="source",
-        use_custom_template=True,
-        group_with_project_templates_id=group,
-    )
-    await service.wait_for_imports()
-
-    for made in (by_id, by_name):
-        place = f"{PROJECTS}/{made.json['id']}/languages"
-        assert (await api.get(place)).json == {"Python": 100.0}
 
 
 @needs_git

@@ -15,18 +15,12 @@ async def last_commit(service: EmbeddedService, owner: WikiOwner) -> pygit2.Comm
     return repository.revparse_single("main").peel(pygit2.Commit)
 
 
-# list and get
-
-
 async def test_latency_delays_an_answer(service: EmbeddedService, api: Api) -> None:
     service.service.latency_s = 0.05
 
     answer = await api.get("/api/v4/version")
 
     assert float(answer.headers["X-Runtime"]) >= 0.05
-
-
-# create
 
 
 async def test_commit_bears_the_callers_name_and_the_services_message(
@@ -47,9 +41,6 @@ async def test_commit_bears_the_callers_name_and_the_services_message(
     assert deleted.message == "dana deleted page: My Page"
     assert (created.author.name, created.author.email) == ("dana", "dana@example.com")
     assert deleted.parent_ids == [updated.id]
-
-
-# edit and delete
 
 
 async def test_fifty_creates_at_once_lose_nothing(
