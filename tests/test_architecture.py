@@ -15,279 +15,81 @@ from tools.codemap import codemap, is_declared_pure, modules
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "wikisync"
 
-ALLOWED: dict[str, set[str]] = {
-    "core.contents": set(),
-    "core.decoding": set(),
-    "core.fetching": {"core.messages", "core.model", "core.system.parallel", "errors"},
-    "core.git_log": {"core.model", "core.versions"},
-    "core.git_trees": set(),
-    "core.layout": set(),
-    "core.mentions": {"core.model"},
-    "core.messages": {"core.model", "errors"},
-    "core.model": set(),
-    "core.origin": set(),
-    "core.packaged": set(),
-    "core.system.child": set(),
-    "core.system.connections": set(),
-    "core.system.file_status": set(),
-    "core.system.isolated": set(),
-    "core.system.libc": set(),
-    "core.system.locks": set(),
-    "core.system.parallel": {"errors"},
-    "core.system.private": set(),
-    "core.system.processes": set(),
-    "core.system.running": {"core.system.libc"},
-    "core.system.worker": {"core.system.child", "core.system.processes"},
-    "core.terminal": set(),
-    "core.version": set(),
-    "core.versions": {"core.model"},
-    "errors": set(),
-    "config": {
-        "config",
-        "core.decoding",
-        "core.layout",
-        "core.model",
-        "core.packaged",
-        "core.system.private",
-        "errors",
-    },
-    "api": {
-        "api",
-        "contract",
-        "core.contents",
-        "core.decoding",
-        "core.git_log",
-        "core.git_trees",
-        "core.messages",
-        "core.model",
-        "core.origin",
-        "core.packaged",
-        "core.system.locks",
-        "core.system.private",
-        "core.terminal",
-        "core.version",
-        "core.versions",
-        "errors",
-    },
-    "folder": {
-        "core.decoding",
-        "core.layout",
-        "core.model",
-        "core.system.file_status",
-        "core.system.libc",
-        "core.system.locks",
-        "core.system.parallel",
-        "core.system.private",
-        "core.terminal",
-        "core.version",
-        "errors",
-        "folder",
-    },
-    "merging": {"core.model", "merging"},
-    "sync": {
-        "core.contents",
-        "core.decoding",
-        "core.fetching",
-        "core.mentions",
-        "core.messages",
-        "core.model",
-        "core.packaged",
-        "core.system.parallel",
-        "core.system.private",
-        "core.versions",
-        "errors",
-        "merging",
-        "sync",
-    },
-    "markup": {
-        "core.decoding",
-        "core.messages",
-        "core.model",
-        "core.packaged",
-        "core.system.child",
-        "core.system.processes",
-        "core.system.worker",
-        "errors",
-        "markup",
-    },
-    "site": {
-        "core.decoding",
-        "core.layout",
-        "core.git_log",
-        "core.messages",
-        "core.model",
-        "core.origin",
-        "core.system.child",
-        "core.system.connections",
-        "core.system.file_status",
-        "core.system.libc",
-        "core.system.locks",
-        "core.system.parallel",
-        "core.system.private",
-        "core.system.processes",
-        "core.system.running",
-        "core.system.worker",
-        "core.version",
-        "core.versions",
-        "errors",
-        "folder",
-        "markup",
-        "merging",
-        "site",
-    },
-    "service": {
-        "contract",
-        "core.decoding",
-        "core.git_trees",
-        "core.mentions",
-        "core.model",
-        "core.origin",
-        "core.packaged",
-        "core.system.child",
-        "core.system.connections",
-        "core.system.locks",
-        "core.system.private",
-        "core.system.processes",
-        "core.system.running",
-        "core.system.worker",
-        "errors",
-        "folder.naming",
-        "markup",
-        "service",
-    },
-    "workspace": {
-        "api",
-        "config",
-        "contract",
-        "core.contents",
-        "core.decoding",
-        "core.fetching",
-        "core.git_log",
-        "core.layout",
-        "core.mentions",
-        "core.messages",
-        "core.model",
-        "core.origin",
-        "core.system.file_status",
-        "core.system.libc",
-        "core.system.parallel",
-        "core.system.private",
-        "core.system.processes",
-        "core.terminal",
-        "core.version",
-        "core.versions",
-        "errors",
-        "folder",
-        "markup",
-        "merging",
-        "site",
-        "sync",
-        "workspace",
-    },
-    "watch": {
-        "api",
-        "config",
-        "core.decoding",
-        "core.layout",
-        "core.messages",
-        "core.model",
-        "core.system.connections",
-        "core.system.file_status",
-        "core.system.private",
-        "core.system.processes",
-        "core.system.running",
-        "core.terminal",
-        "core.version",
-        "errors",
-        "folder",
-        "site",
-        "sync",
-        "watch",
-        "workspace",
-    },
-    "fleet": {
-        "api",
-        "core.decoding",
-        "core.messages",
-        "core.model",
-        "core.system.locks",
-        "core.system.parallel",
-        "core.system.private",
-        "core.system.processes",
-        "core.terminal",
-        "core.versions",
-        "errors",
-        "fleet",
-        "site",
-        "watch.listen",
-        "workspace",
-    },
-    "library": {
-        "core.messages",
-        "core.model",
-        "errors",
-        "site.model",
-        "sync.decide.narrowing",
-        "sync.decide.plan",
-        "workspace",
-    },
-    "cli": {
-        "api",
-        "cli",
-        "config",
-        "contract",
-        "core.messages",
-        "core.model",
-        "core.system.connections",
-        "core.system.parallel",
-        "core.system.private",
-        "core.system.processes",
-        "core.system.running",
-        "core.terminal",
-        "core.version",
-        "errors",
-        "fleet",
-        "folder",
-        "markup",
-        "merging",
-        "service",
-        "site",
-        "sync",
-        "watch",
-        "workspace",
-    },
-    "contract": {"contract", "core.decoding", "core.origin", "core.packaged"},
-}
+LAYERS = """
+core.fetching: core.messages core.model core.system.parallel errors
+core.git_log: core.model core.versions
+core.mentions: core.model
+core.messages: core.model errors
+core.system.parallel: errors
+core.system.running: core.system.libc
+core.system.worker: core.system.child core.system.processes
+core.versions: core.model
+config: config core.decoding core.layout core.model core.packaged core.system.private
+    errors
+api: api contract core.contents core.decoding core.git_log core.git_trees
+    core.messages core.model core.origin core.packaged core.system.locks
+    core.system.private core.terminal core.version core.versions errors
+folder: core.decoding core.layout core.model core.system.file_status core.system.libc
+    core.system.locks core.system.parallel core.system.private core.terminal
+    core.version errors folder
+merging: core.model merging
+sync: core.contents core.decoding core.fetching core.mentions core.messages core.model
+    core.packaged core.system.parallel core.system.private core.versions errors
+    merging sync
+markup: core.decoding core.messages core.model core.packaged core.system.child
+    core.system.processes core.system.worker errors markup
+site: core.decoding core.git_log core.layout core.messages core.model core.origin
+    core.system.child core.system.connections core.system.file_status core.system.libc
+    core.system.locks core.system.parallel core.system.private core.system.processes
+    core.system.running core.system.worker core.version core.versions errors folder
+    markup merging site
+service: contract core.decoding core.git_trees core.mentions core.model core.origin
+    core.packaged core.system.child core.system.connections core.system.locks
+    core.system.private core.system.processes core.system.running core.system.worker
+    errors folder.naming markup service
+workspace: api config contract core.contents core.decoding core.fetching core.git_log
+    core.layout core.mentions core.messages core.model core.origin
+    core.system.file_status core.system.libc core.system.parallel core.system.private
+    core.system.processes core.terminal core.version core.versions errors folder
+    markup merging site sync workspace
+watch: api config core.decoding core.layout core.messages core.model
+    core.system.connections core.system.file_status core.system.private
+    core.system.processes core.system.running core.terminal core.version errors folder
+    site sync watch workspace
+fleet: api core.decoding core.messages core.model core.system.locks
+    core.system.parallel core.system.private core.system.processes core.terminal
+    core.versions errors fleet site watch.listen workspace
+library: core.messages core.model errors site.model sync.decide.narrowing
+    sync.decide.plan workspace
+cli: api cli config contract core.messages core.model core.system.connections
+    core.system.parallel core.system.private core.system.processes core.system.running
+    core.terminal core.version errors fleet folder markup merging service site sync
+    watch workspace
+contract: contract core.decoding core.origin core.packaged
+"""
 """Package to the packages or modules of ours that it may import."""
+ALONE = """
+core.contents core.decoding core.git_trees core.layout core.model core.origin
+core.packaged core.system.child core.system.connections core.system.file_status
+core.system.isolated core.system.libc core.system.locks core.system.private
+core.system.processes core.terminal core.version errors
+"""
+"""Modules that import none of ours."""
+ALLOWED = {
+    name: set(allowed.split())
+    for name, allowed in re.findall(r"^(\S+):((?:.|\n )*)$", LAYERS, re.MULTILINE)
+} | {key: set[str]() for key in ALONE.split()}
 
 PURE_BY_DESIGN = {
-    "core.model",
-    "errors",
-    "core.messages",
-    "core.origin",
-    "core.decoding",
-    "api.scan",
-    "api.trees",
-    "contract.schema",
-    "contract.routes",
-    "contract.parameters",
-    "folder.naming",
-    "sync.decide.plan",
-    "sync.decide.reconcile",
-    "sync.decide.safety",
-    "service.access",
-    "markup.links",
+    *("core.model", "errors", "core.messages", "core.origin", "core.decoding"),
+    *("api.scan", "api.trees", "contract.schema", "contract.routes"),
+    *("contract.parameters", "folder.naming", "sync.decide.plan"),
+    *("sync.decide.reconcile", "sync.decide.safety", "service.access", "markup.links"),
 }
 """Modules that the design wants pure; any other may declare itself so."""
 EFFECTS = {
-    "asyncio",
-    "sqlite3",
-    "aiohttp",
-    "os",
-    "time",
-    "random",
-    "logging",
-    "subprocess",
+    *("asyncio", "sqlite3", "aiohttp", "os"),
+    *("time", "random", "logging", "subprocess"),
 }
 
 
@@ -449,20 +251,8 @@ def test_pure_modules_import_no_effects() -> None:
 
 
 RETIRED = {
-    "bent",
-    "brake",
-    "braked",
-    "brakes",
-    "bundle",
-    "bundles",
-    "descent",
-    "overtaken",
-    "passing",
-    "standing",
-    "standings",
-    "told",
-    "turned",
-    "vain",
+    *("bent", "brake", "braked", "brakes", "bundle", "bundles", "descent"),
+    *("overtaken", "passing", "standing", "standings", "told", "turned", "vain"),
 }
 """Words of our own that the field's words have replaced (glossary)."""
 CLEARED = {"api", "config", "markup", "service"}

@@ -9,7 +9,6 @@ import pytest
 from yarl import URL
 
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
-from tests.support.git import needs_git, run_git
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.core.model import WikiOwner
 
@@ -38,30 +37,6 @@ async def session(service: EmbeddedService) -> AsyncIterator[aiohttp.ClientSessi
 
 def at(proxy: BendingProxy, path: str) -> URL:
     return URL(proxy.url + path, encoded=True)
-
-
-async def test_what_no_rule_matches_goes_through_unchanged(
-    proxy: BendingProxy, session: aiohttp.ClientSession
-) -> None:
-    made = {"title": "a/b", "content": "two\n"}
-    async with session.post(at(proxy, PAGES), json=made) as answer:
-        assert answer.status == HTTPStatus.CREATED
-    async with session.get(at(proxy, f"{PAGES}/a%2Fb")) as answer:
-        assert (await answer.json())["content"] == "two\n"
-    async with session.delete(at(proxy, f"{PAGES}/a%2Fb")) as answer:
-        assert answer.status == HTTPStatus.NO_CONTENT
-    assert [one.method for one in proxy.asked] == ["POST", "GET", "DELETE"]
-
-
-@needs_git
-async def test_git_goes_through(
-    proxy: BendingProxy, service: EmbeddedService, tmp_path: Path
-) -> None:
-    host, ours = (url.partition("://")[2] for url in (service.url, proxy.url))
-    url = service.git_url(OWNER).replace(host, ours)
-    ran = await run_git("clone", "-q", url, "copy", folder=tmp_path)
-    assert ran.code == 0, ran.err
-    assert (tmp_path / "copy" / "home.md").read_text() == "one\n"
 
 
 async def test_rules_take_the_requests_they_name_as_often_as_they_say(
@@ -125,11 +100,3 @@ async def test_body_is_cut_or_comes_byte_by_byte(
     proxy.bend(PAGES, drip_s=0.0001, delay_s=0.01)
     async with session.get(at(proxy, PAGES)) as answer:
         assert [page["slug"] for page in await answer.json()] == ["home"]
-
-
-async def test_service_speaks_of_itself_by_the_url_of_the_proxy(
-    proxy: BendingProxy, session: aiohttp.ClientSession
-) -> None:
-    async with session.get(at(proxy, "/api/v4/projects?per_page=1")) as answer:
-        assert str(answer.links["first"]["url"]).startswith(proxy.url)
-        assert (await answer.json())[0]["web_url"].startswith(proxy.url)

@@ -144,16 +144,10 @@ def test_the_documents_have_rules(name: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "see ``docs/nowhere.md``",
-        'see ``docs/sync.md`` "Nowhere"',
-        "so it is (Q99)",
-        "I99 says so",
-        "(``sync.md`` 3.4)",
-        "see sync.md 3.4",
-        "service-behaviour.md 2.2",
-        "(``service-behaviour`` 5.6)",
-        "one method each (API 4.3, 4.4)",
-        "as on the real one (5.4).",
+        *("see ``docs/nowhere.md``", 'see ``docs/sync.md`` "Nowhere"'),
+        *("so it is (Q99)", "I99 says so", "(``sync.md`` 3.4)", "see sync.md 3.4"),
+        *("service-behaviour.md 2.2", "(``service-behaviour`` 5.6)"),
+        *("one method each (API 4.3, 4.4)", "as on the real one (5.4)."),
     ],
 )
 def test_a_citation_that_leads_nowhere_is_found(text: str) -> None:
@@ -169,11 +163,8 @@ def test_a_citation_over_two_lines_is_one() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[there](nowhere.md)",
-        "[there](sync.md#nowhere)",
-        "[here](#nowhere)",
-        "`tests/sync/test_nowhere.py`",
-        "`sync/nowhere.py`",
+        *("[there](nowhere.md)", "[there](sync.md#nowhere)", "[here](#nowhere)"),
+        *("`tests/sync/test_nowhere.py`", "`sync/nowhere.py`"),
         "`tests/sync/test_echo.py::test_nowhere`",
     ],
 )

@@ -18,8 +18,7 @@ from tools import stubs
 from wikisync import library
 from wikisync.api import blocking
 from wikisync.core.model import AttachmentPath
-from wikisync.errors import FolderError, NotFound, UsageError
-from wikisync.folder.workspace import locked
+from wikisync.errors import NotFound, UsageError
 from wikisync.library import Workspace, clone, export, sync, wikis
 
 __all__ = ["cloned", "run", "service"]
@@ -231,14 +230,6 @@ async def test_wiki_that_cannot_be_read_is_an_error_of_its_own(cloned: Cloned) -
 
     assert result.wikis[0].error is not None
     assert "glpat-EXAMPLE" not in repr(result)
-
-
-async def test_workspace_in_use_is_refused(cloned: Cloned) -> None:
-    with (
-        locked(cloned.root / ".wikisync", "the workspace"),
-        pytest.raises(FolderError, match="another wikisync is running"),
-    ):
-        await asyncio.to_thread(sync, cloned.root, token=cloned.service.token)
 
 
 async def test_export_says_what_is_in_the_site(

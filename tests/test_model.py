@@ -1,7 +1,7 @@
 """The words of the house: what a file's name says of it."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wikisync.core import model
@@ -32,26 +32,12 @@ def longest_extension(name: str) -> tuple[str, model.Format] | None:
 
 
 @given(st.lists(PARTS, max_size=6).map("".join), st.booleans())
+@example(name="dir/a.rst.txt", is_upper=True)
+@example(name="dir/.rst.txt", is_upper=False)
 def test_longest_extension_wins(name: str, is_upper: bool) -> None:
     name = name.upper() if is_upper else name
 
     assert model.split_extension(name) == longest_extension(name)
-
-
-@pytest.mark.parametrize(
-    ("name", "split"),
-    [
-        ("a.md", ("a", model.Format.MARKDOWN)),
-        ("dir/a.RST.txt", ("dir/a", model.Format.REST)),
-        ("dir/.rst.txt", ("dir/.rst", model.Format.PLAINTEXT)),
-        ("dir/.md", None),
-        (".md", None),
-        ("md", None),
-        ("a.png", None),
-    ],
-)
-def test_name_is_split(name: str, split: tuple[str, model.Format] | None) -> None:
-    assert model.split_extension(name) == split
 
 
 @pytest.mark.parametrize(

@@ -24,19 +24,11 @@ def test_origin_has_scheme_host_and_port(
 @pytest.mark.parametrize(
     "address",
     [
-        "",
-        "/relative",
-        "//example.com/",
-        "file:///etc/passwd",
-        "git://example.com/x",
-        "https://",
-        "https://example.com:port/",
-        "https://example.com:99999/",
-        "https://[::1",
-        "https://evil.example\\@example.com/",
-        "https://exam\tple.com/",
-        "https://example.com/\n",
-        "https://example.com /",
+        *("", "/relative", "//example.com/", "file:///etc/passwd"),
+        *("git://example.com/x", "https://", "https://example.com:port/"),
+        *("https://example.com:99999/", "https://[::1"),
+        *("https://evil.example\\@example.com/", "https://exam\tple.com/"),
+        *("https://example.com/\n", "https://example.com /"),
     ],
 )
 def test_address_that_can_be_read_in_two_ways_is_of_no_server(address: str) -> None:

@@ -6,12 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wikisync.core.system.parallel import (
-    finish_in_thread,
-    in_order,
-    plain_errors,
-    usable_cores,
-)
+from wikisync.core.system.parallel import finish_in_thread, in_order, plain_errors
 from wikisync.errors import Unavailable
 
 
@@ -47,10 +42,6 @@ def test_what_the_work_raises_is_raised_where_the_result_is_wanted() -> None:
     assert next(results) == 2
     with pytest.raises(ZeroDivisionError):
         next(results)
-
-
-def test_there_is_a_core() -> None:
-    assert usable_cores() >= 1
 
 
 async def test_result_and_error_of_the_work_are_given_on() -> None:

@@ -366,8 +366,9 @@ COMMANDS = {
 """Where no service is there they end with an error, after all that they load."""
 
 
-@pytest.mark.parametrize("start", ["script", "module"])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("name", "start"), [*((name, "script") for name in COMMANDS), ("build", "module")]
+)
 async def test_command_runs_nothing_of_the_current_folder(
     trap: Trap, name: str, start: str
 ) -> None:

@@ -55,12 +55,11 @@ async def linking(fleet: Fleet) -> Fleet:
     return fleet
 
 
-async def test_link_leads_to_the_site_that_lies_beside(linking: Fleet) -> None:
+async def test_link_leads_to_the_site_beside_as_long_as_it_has_the_page(
+    linking: Fleet,
+) -> None:
     way = "../../../../docs/team/other/-/wikis/plan/first.html#part"
     assert linked(linking, "plan/first#part").startswith(f'href="{way}">')
-
-
-async def test_link_to_a_page_that_comes_and_goes_is_mended(linking: Fleet) -> None:
     assert "SERVICE" in linked(linking, "later")
     owner = WikiOwner("project", OTHER)
     await linking.service.add_pages(owner, {"later": "Late words."})

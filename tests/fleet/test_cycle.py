@@ -193,18 +193,6 @@ async def test_place_that_another_program_writes_to_is_named(fleet: Fleet) -> No
     assert await fleet.problem() == ""
 
 
-async def test_defect_met_at_a_wiki_is_noted(fleet: Fleet) -> None:
-    async def fails(step: str) -> None:
-        if step == "build":
-            raise RuntimeError("no such kind")
-
-    await fleet.work(fleet.worker(fails))
-    assert await fleet.problem() == "RuntimeError: no such kind"
-    await fleet.hint()
-    await fleet.work()
-    assert "Words of ONE" in (fleet.page() or "")
-
-
 async def test_emptied_wiki_halts_until_a_person_approves(fleet: Fleet) -> None:
     owner = WikiOwner("project", PATH)
     names = [f"page{number}" for number in range(30)]

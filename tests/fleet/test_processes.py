@@ -29,17 +29,6 @@ def workers(database: str, tmp_path: Path) -> Iterator[Workers]:
         workers.end()
 
 
-async def test_wiki_of_a_killed_worker_is_published_by_another(
-    fleet: Fleet, workers: Workers
-) -> None:
-    killed = workers.start(fleet, "put", "SIGKILL", "1")
-    assert await asyncio.to_thread(killed.wait, WAIT_S) == -signal.SIGKILL
-    workers.start(fleet)
-
-    await until(fleet.is_done)
-    await fleet.audit()
-
-
 async def test_frozen_worker_that_thaws_puts_nothing_over_the_newer_site(
     fleet: Fleet, workers: Workers
 ) -> None:

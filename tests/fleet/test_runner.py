@@ -1,16 +1,16 @@
-"""The contract of every runner: on one machine, and of a fleet."""
+"""The contract of a runner, as in ``tests.workspace.test_runner``, by a fleet."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
@@ -26,7 +26,6 @@ from wikisync.fleet.settings import Settings
 from wikisync.fleet.worker import FleetRunner
 from wikisync.site.model import WikiOrigin
 from wikisync.workspace.discovery import FoundWiki, Selection
-from wikisync.workspace.runner import CycleOutcome, Runner, ScanScope
 
 WAIT_S = 60
 WIKIS = tuple(
@@ -60,46 +59,6 @@ class Cycles:
             self.begun[key] -= 1
             raise
         self.ended[key] += 1
-
-
-class Bench(Protocol):
-    cycles: Cycles
-
-    def running(self) -> Any: ...
-
-    async def poke(self, key: str) -> None: ...
-
-
-class LocalBench:
-    """The runner of one machine."""
-
-    def __init__(self) -> None:
-        self.cycles = Cycles()
-        self._runner: Runner | None = None
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        self._runner = Runner([LocalWork(key, self.cycles) for key in KEYS])
-        async with running(self._runner.run()):
-            yield
-
-    async def poke(self, key: str) -> None:
-        assert self._runner
-        self._runner.request_cycle(key)
-
-
-class LocalWork:
-    is_paused = False
-
-    def __init__(self, name: str, cycles: Cycles) -> None:
-        self.name, self._cycles = name, cycles
-
-    def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
-        pass
-
-    async def cycle(self, _scope: ScanScope) -> CycleOutcome:
-        await self._cycles.cycle(self.name)
-        return CycleOutcome(is_quiet=True)
 
 
 async def end_cycle(rows: Rows, row: Row, *, rests_s: float | None = 0.0) -> None:
@@ -164,68 +123,6 @@ async def running(work: Any) -> AsyncIterator[None]:
                 await task
 
 
-@pytest.fixture(params=["one machine", "fleet"])
-async def bench(request: pytest.FixtureRequest) -> Bench:
-    if request.param == "one machine":
-        return LocalBench()
-    bench = FleetBench(request.getfixturevalue("database"))
-    await bench.make()
-    return bench
-
-
-async def test_no_wiki_has_two_live_cycles(bench: Bench) -> None:
-    cycles = bench.cycles
-    async with bench.running():
-        await until(lambda: set(cycles.ended) == set(KEYS))
-        for _ in range(10):
-            for key in KEYS:
-                await bench.poke(key)
-        before = Counter(cycles.begun)
-        cycles.is_held = True
-        await bench.poke(KEYS[0])
-        await until(lambda: cycles.begun[KEYS[0]] > cycles.ended[KEYS[0]])
-        await bench.poke(KEYS[0])
-        await bench.poke(KEYS[1])
-        await until(lambda: cycles.begun[KEYS[1]] > before[KEYS[1]])
-        cycles.is_held = False
-        await until(lambda: cycles.begun == cycles.ended)
-    assert set(cycles.most.values()) == {1}
-
-
-async def test_many_hints_during_a_cycle_are_one_more(bench: Bench) -> None:
-    cycles, key = bench.cycles, KEYS[0]
-    async with bench.running():
-        await until(lambda: set(cycles.ended) == set(KEYS))
-        await until(lambda: cycles.begun == cycles.ended)
-        cycles.is_held = True
-        await bench.poke(key)
-        await until(lambda: cycles.begun[key] > cycles.ended[key])
-        before = cycles.begun[key]
-        for _ in range(10):
-            await bench.poke(key)
-        cycles.is_held = False
-        await until(lambda: cycles.ended[key] == before + 1)
-        await bench.poke(KEYS[1])
-        await until(lambda: cycles.begun == cycles.ended)
-    assert cycles.begun[key] == before + 1
-
-
-async def test_nothing_is_lost_when_the_runner_ends(bench: Bench) -> None:
-    cycles, key = bench.cycles, KEYS[0]
-    async with bench.running():
-        await until(lambda: set(cycles.ended) == set(KEYS))
-        await until(lambda: cycles.begun == cycles.ended)
-        before, cycles.is_held = cycles.ended[key], True
-        await bench.poke(key)
-        await until(lambda: cycles.begun[key] > cycles.ended[key])
-    cycles.is_held = False
-    async with bench.running():
-        await until(lambda: cycles.ended[key] > before)
-
-
-# -- of the fleet alone --------------------------------------------------------------
-
-
 @pytest.fixture
 async def fleet(database: str) -> FleetBench:
     bench = FleetBench(database)
@@ -237,6 +134,56 @@ async def fleet(database: str) -> FleetBench:
 async def rows(fleet: FleetBench) -> AsyncIterator[Rows]:
     async with Rows(fleet.database) as rows:
         yield rows
+
+
+async def test_no_wiki_has_two_live_cycles(fleet: FleetBench) -> None:
+    cycles = fleet.cycles
+    async with fleet.running():
+        await until(lambda: set(cycles.ended) == set(KEYS))
+        for _ in range(10):
+            for key in KEYS:
+                await fleet.poke(key)
+        before = Counter(cycles.begun)
+        cycles.is_held = True
+        await fleet.poke(KEYS[0])
+        await until(lambda: cycles.begun[KEYS[0]] > cycles.ended[KEYS[0]])
+        await fleet.poke(KEYS[0])
+        await fleet.poke(KEYS[1])
+        await until(lambda: cycles.begun[KEYS[1]] > before[KEYS[1]])
+        cycles.is_held = False
+        await until(lambda: cycles.begun == cycles.ended)
+    assert set(cycles.most.values()) == {1}
+
+
+async def test_many_hints_during_a_cycle_are_one_more(fleet: FleetBench) -> None:
+    cycles, key = fleet.cycles, KEYS[0]
+    async with fleet.running():
+        await until(lambda: set(cycles.ended) == set(KEYS))
+        await until(lambda: cycles.begun == cycles.ended)
+        cycles.is_held = True
+        await fleet.poke(key)
+        await until(lambda: cycles.begun[key] > cycles.ended[key])
+        before = cycles.begun[key]
+        for _ in range(10):
+            await fleet.poke(key)
+        cycles.is_held = False
+        await until(lambda: cycles.ended[key] == before + 1)
+        await fleet.poke(KEYS[1])
+        await until(lambda: cycles.begun == cycles.ended)
+    assert cycles.begun[key] == before + 1
+
+
+async def test_nothing_is_lost_when_the_runner_ends(fleet: FleetBench) -> None:
+    cycles, key = fleet.cycles, KEYS[0]
+    async with fleet.running():
+        await until(lambda: set(cycles.ended) == set(KEYS))
+        await until(lambda: cycles.begun == cycles.ended)
+        before, cycles.is_held = cycles.ended[key], True
+        await fleet.poke(key)
+        await until(lambda: cycles.begun[key] > cycles.ended[key])
+    cycles.is_held = False
+    async with fleet.running():
+        await until(lambda: cycles.ended[key] > before)
 
 
 async def test_wiki_of_a_dead_worker_goes_to_another(
@@ -538,17 +485,6 @@ async def test_runner_whose_loop_stood_still_begins_a_new_life(
 
     async with running(runner.run(stands_still, idle)):
         await until(lambda: set(fleet.cycles.ended) == set(KEYS))
-
-
-async def test_burst_of_hints_leaves_no_wiki_unserved(
-    fleet: FleetBench, rows: Rows
-) -> None:
-    async with fleet.running():
-        for number in range(60):
-            await rows.retry([f"docs/{number % 3 + 1}"])
-        await until(lambda: is_done(rows))
-    assert sum(fleet.cycles.ended.values()) <= 63
-    assert set(fleet.cycles.most.values()) == {1}
 
 
 async def test_wiki_that_no_worker_survives_waits_ever_longer(rows: Rows) -> None:

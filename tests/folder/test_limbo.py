@@ -1,7 +1,6 @@
 """Every test plays a program that saves at the worst moment."""
 
 import errno
-import json
 import os
 from collections.abc import Callable
 from functools import partial
@@ -208,18 +207,6 @@ def test_save_into_the_file_that_was_open_is_a_late_save(room: Room) -> None:
     assert late.before == digest_of(OLD)
 
 
-def test_late_save_is_given_until_it_is_acknowledged(room: Room) -> None:
-    with room.page.open("r+b") as editor:
-        room.replace()
-        editor.write(SAVED)
-    room.wait()
-    assert room.late() == room.late() == [SAVED]
-    (late,) = room.opened().late_saves()
-    room.opened().acknowledge(late.id)
-    assert room.late() == []
-    assert room.files() == []
-
-
 def test_late_save_that_is_saved_over_once_more_is_given_again(room: Room) -> None:
     with room.page.open("r+b", buffering=0) as editor:
         room.replace()
@@ -338,20 +325,6 @@ def test_half_written_file_of_a_crash_is_no_late_save(
     room.wait(ORPHAN_S)
     assert room.late() == []
     assert room.files() == []
-
-
-def test_record_is_on_the_disk_before_any_name_is_touched(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[object] = []
-
-    def scan() -> None:
-        (record,) = (room.private / "limbo").glob("*.json")
-        seen.append(list(json.loads(record.read_text()).values()))
-
-    at_swap(room, monkeypatch, scan)
-    room.replace()
-    assert seen == [[["home.md", digest_of(OLD), digest_of(NEW)]]]
 
 
 def test_text_and_record_are_brought_to_the_disk_before_any_name_is_touched(

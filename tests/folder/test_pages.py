@@ -44,12 +44,6 @@ def test_written_page_has_the_services_title(folder: PageFolder) -> None:
     assert title_of(Slug("a--b")) == "a  b"
 
 
-def test_page_is_read_as_it_was_written(folder: PageFolder) -> None:
-    folder.write_many([(page("../../etc/x", "a\r\nb", Format.ORG), None)])
-    found = folder.read(Slug("../../etc/x"))
-    assert found == Page(Slug("../../etc/x"), Format.ORG, "a\r\nb", "x")
-
-
 def test_name_that_a_person_gave_is_kept(folder: PageFolder, tmp_path: Path) -> None:
     (tmp_path / "100% sure.markdown").write_text("old")
     folder.write_many([(page("100% sure", "new"), digest_of("old"))])

@@ -35,12 +35,6 @@ def replica(tmp_path: Path) -> FolderReplica:
     return folder_replica(tmp_path)
 
 
-async def test_folder_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
-    replica = folder_replica(tmp_path / "handbook")
-    with pytest.raises(FolderError, match="does not exist"):
-        await replica.snapshot()
-
-
 async def test_page_is_read_without_a_snapshot_before(tmp_path: Path) -> None:
     (tmp_path / "my-page.org").write_bytes(b"a\r\n")
     found = await folder_replica(tmp_path).read(Slug("my-page"))
@@ -93,11 +87,6 @@ async def test_attachment_comes_back_as_it_was_stored(
     assert (here.digest, here.size) == (stored.digest, stored.size)
 
 
-async def test_empty_attachment_is_stored(replica: FolderReplica) -> None:
-    stored = await replica.write_attachment(PICTURE, pieces())
-    assert (stored.size, stored.digest) == (0, digest_of(b""))
-
-
 async def test_attachment_that_is_not_there(replica: FolderReplica) -> None:
     assert not await replica.attachments([PICTURE])
     with pytest.raises(NotFound, match="no attachment uploads/"):
@@ -126,18 +115,6 @@ async def test_attachment_is_not_written_through_a_link(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="uploads is a symbolic link"):
         await folder_replica(tmp_path / "wiki").write_attachment(PICTURE, pieces(b"x"))
     assert names_in(tmp_path / "outside") == []
-
-
-async def test_attachment_whose_source_breaks_never_was(
-    replica: FolderReplica, tmp_path: Path
-) -> None:
-    async def broken() -> AsyncIterator[bytes]:
-        yield b"x" * CHUNK_BYTES
-        raise NotFound("cut short")
-
-    with pytest.raises(NotFound, match="cut short"):
-        await replica.write_attachment(PICTURE, broken())
-    assert names_in(tmp_path) == []
 
 
 async def test_cancelled_attachment_never_was(

@@ -46,11 +46,6 @@ def test_page_is_told_with_what_the_disk_knows(tmp_path: Path) -> None:
     assert page.status == status_of(status)
 
 
-def test_coded_names_are_read_back(tmp_path: Path) -> None:
-    put(tmp_path, "%2E%2E/a%3Ab.md", "%75ploads/x.md")
-    assert slugs(scan_pages(tmp_path)) == ["../a:b", "uploads/x"]
-
-
 def test_names_of_known_files_are_not_parsed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,10 +71,12 @@ def test_names_of_known_files_are_not_parsed_again(
 
 
 def test_attachments_are_listed_apart(tmp_path: Path) -> None:
-    put(tmp_path, "uploads/0a/b.png", "uploads/0a/notes.md", "home.md")
+    text = f"uploads/{'0a' * 16}/notes.md"
+    put(tmp_path, "uploads/0a/b.png", text, "home.md")
     scanned = scan_pages(tmp_path)
-    assert scanned.attachments.keys() == {"uploads/0a/b.png", "uploads/0a/notes.md"}
+    assert scanned.attachments.keys() == {"uploads/0a/b.png", text}
     assert slugs(scanned) == ["home"]
+    assert scanned.left_out == []
 
 
 def test_what_is_ignored_is_ignored_without_a_word(tmp_path: Path) -> None:
@@ -108,11 +105,6 @@ def test_text_that_is_no_page_for_its_name_is_told_beside_the_problems(
     (line,) = [one.hint.rpartition(": ")[2] for one in scanned.left_out]
     patterns, _ = parse_patterns(line)
     assert scan_pages(tmp_path, patterns).left_out == []
-
-
-def test_attachment_that_is_a_text_is_no_page(tmp_path: Path) -> None:
-    put(tmp_path, f"uploads/{'0a' * 16}/notes.md")
-    assert scan_pages(tmp_path).left_out == []
 
 
 def test_folders_of_programs_are_left_out_and_told_once_for_each_name(
@@ -314,26 +306,6 @@ def test_file_that_becomes_a_pipe_during_the_scan_is_told(
     scanned = scan_pages(tmp_path)
     assert scanned.hidden == {"home.md": "no-regular-file"}
     assert codes(scanned) == [("no-regular-file", "home.md")]
-
-
-def test_folder_that_cannot_be_listed_makes_the_scan_incomplete(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Tests may run as root, to whom no folder is closed."""
-    put(tmp_path, "home.md", "closed/a.md")
-    closed = (tmp_path / "closed").stat().st_ino
-    scandir = os.scandir
-
-    def refuse(descriptor: int) -> object:
-        if os.fstat(descriptor).st_ino == closed:
-            raise PermissionError(13, "Permission denied")
-        return scandir(descriptor)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    scanned = scan_pages(tmp_path)
-    assert slugs(scanned) == ["home"]
-    assert not scanned.is_complete
-    assert codes(scanned) == [("folder-unreadable", "closed")]
 
 
 def test_missing_folder_is_an_error_and_not_an_empty_wiki(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,10 @@ import pytest
 from tests.folder.prove_swap import STYLES, race
 from wikisync.core.model import ConflictFile, Format, Page, Slug, digest_of
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder import swap as swap_module
 from wikisync.folder.clashes import Folding
 from wikisync.folder.limbo import LATE_S
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.trash import Trash
-from wikisync.sync.replica import LocalReplica
 
 HOME = Slug("home")
 OLD = digest_of("old")
@@ -31,6 +30,7 @@ class Desk:
         self.private.mkdir()
         self.passed_s = 0.0
         self.waits: list[float] = []
+        self.meanwhile: Callable[[], object] = lambda: None
         self.settle_s = settle_s
         self.replica = self.opened()
 
@@ -46,6 +46,7 @@ class Desk:
     async def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
         self.passed_s += seconds
+        self.meanwhile()
 
     def put(self, path: str, text: str = "old") -> Path:
         file = self.root / path
@@ -88,11 +89,6 @@ async def test_no_save_of_a_busy_editor_is_lost(style: str) -> None:
 
 
 # -- what a look tells ---------------------------------------------------------------
-
-
-async def test_folder_is_a_local_replica(desk: Desk) -> None:
-    replica: LocalReplica = desk.replica
-    assert not (await replica.snapshot()).pages
 
 
 async def test_scan_tells_identity_size_and_folded_text(desk: Desk) -> None:
@@ -180,18 +176,11 @@ async def test_file_that_was_scanned_already_is_not_waited_for(patient: Desk) ->
 
 
 async def test_clock_that_was_set_back_holds_no_scan_up(patient: Desk) -> None:
-    patient.put("home.md")
-
-    async def sleep_while_clock_is_set_back(seconds: float) -> None:
-        patient.waits.append(seconds)
+    def set_back() -> None:
         patient.passed_s -= 3600
 
-    patient.replica = FolderReplica(
-        patient.root,
-        settle_s=0.3,
-        clock=patient.now,
-        sleep=sleep_while_clock_is_set_back,
-    )
+    patient.put("home.md")
+    patient.meanwhile = set_back
     assert (await patient.replica.snapshot()).pages
     assert sum(patient.waits) <= 2.0
 
@@ -213,21 +202,13 @@ async def test_scan_waits_longer_for_a_file_that_lost_half(patient: Desk) -> Non
 
 
 async def test_scan_waits_no_longer_for_a_file_that_changes_all_the_time(
-    patient: Desk,
+    tmp_path: Path,
 ) -> None:
-    file = patient.put("home.md", "0")
-
-    async def save_and_sleep(seconds: float) -> None:
-        patient.waits.append(seconds)
-        text = file.read_text() + "x"
-        file.write_text(text)
-        patient.passed_s += seconds
-
-    patient.replica = FolderReplica(
-        patient.root, settle_s=10.0, clock=patient.now, sleep=save_and_sleep
-    )
-    assert (await patient.replica.snapshot()).pages[HOME]
-    assert 1.9 < sum(patient.waits) < 2.1
+    desk = Desk(tmp_path, settle_s=10.0)
+    file = desk.put("home.md", "0")
+    desk.meanwhile = lambda: file.write_text(file.read_text() + "x")
+    assert (await desk.replica.snapshot()).pages[HOME]
+    assert 1.9 < sum(desk.waits) < 2.1
 
 
 async def test_our_own_writes_are_not_waited_for(patient: Desk) -> None:
@@ -521,7 +502,10 @@ async def test_page_in_a_folder_that_cannot_be_listed_is_not_gone(
         return scandir(descriptor)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    assert not (await desk.replica.snapshot()).is_complete
+    seen = await desk.replica.snapshot()
+    assert not seen.is_complete
+    (problem,) = seen.problems
+    assert (problem.code, problem.subject) == ("folder-unreadable", "closed")
     known = [(Slug("closed/a"), Format.MARKDOWN)]
     assert await desk.replica.untracked(known) == {"closed/a"}
 
@@ -534,20 +518,3 @@ async def test_attention_page_of_ours_is_no_page_and_no_page_takes_its_name(
     await desk.replica.write(page("WIKISYNC-ATTENTION", "theirs"), expected=None)
     assert set((await desk.replica.snapshot()).pages) == {"WIKISYNC-ATTENTION"}
     assert desk.files["WIKISYNC-ATTENTION.md"] == "old"
-
-
-async def test_folder_on_another_disk_keeps_what_is_ours_in_itself(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def inside(root: Path, name: str, **_: object) -> Path:
-        return root / ".wikisync" / name
-
-    desk.put("home.md")
-    monkeypatch.setattr(swap_module, "private_folder", inside)
-    replica = desk.opened()
-    await replica.write(page("home", "new"), expected=OLD)
-    await replica.delete(HOME, expected=digest_of("new"))
-    assert (desk.root / ".wikisync" / "trash").is_dir()
-    assert (await replica.snapshot()).pages == {}
-    with pytest.raises(PreconditionFailed):
-        await replica.delete(HOME, expected=digest_of("new"))

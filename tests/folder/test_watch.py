@@ -87,14 +87,6 @@ def no_events(_roots: Sequence[str]) -> EventSource:
     raise WatchfilesRustInternalError("OS file watch limit reached.")
 
 
-async def test_a_saved_file_is_told_by_its_path(tmp_path: Path) -> None:
-    async with watching(tmp_path) as watcher:
-        (tmp_path / "home.md").write_text("hello")
-        assert await watcher.next() == FolderHint(
-            frozenset([str(tmp_path / "home.md")])
-        )
-
-
 async def test_a_save_is_told_at_once(tmp_path: Path) -> None:
     """Eleven milliseconds on an idle machine; the limit leaves room for a busy one."""
     page = tmp_path / "home.md"

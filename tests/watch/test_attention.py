@@ -172,19 +172,6 @@ async def test_what_was_refused_is_sent_again_when_a_person_asks(
 
 
 @pytest.mark.slow
-async def test_file_that_is_no_text_needs_a_person(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        (watch.folder / "odd.md").write_bytes(b"\xff\n")
-        await watch.said("needs a person: odd.md: is not UTF-8 at byte 0")
-        await watch.until(waits(watch, "- handbook/odd.md: is not UTF-8"))
-        watch.save("odd", "even\n")
-        await watch.until(is_well(watch))
-
-
-@pytest.mark.slow
 async def test_attention_file_that_cannot_be_written_keeps_nothing_else_back(
     service: EmbeddedService, tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from tests.sync.virtual import START_S
 from tests.watch.watched import AWAY, HOUR_S, Watch, Work, gaps, hear, watched
-from wikisync.core.system.parallel import WIKIS_AT_ONCE
 from wikisync.errors import AuthenticationFailed, FolderError
 from wikisync.watch import triggers
 from wikisync.workspace import failures, runner
@@ -285,25 +284,6 @@ async def test_busy_wikis_and_quiet_ones_take_turns(watch: Watch) -> None:
         await watch.at(20 + second * 0.5)
     assert quiet.cycles
     assert quiet.cycles[0][0] < 24
-
-
-@watched(*(f"wiki-{number}" for number in range(20)))
-async def test_at_most_a_few_wikis_are_worked_on_at_once(watch: Watch) -> None:
-    for work in watch.works:
-        work.takes_s = 100.0
-    await watch.at(1)
-    working = [one for one in watch.runner.wikis.values() if one.is_working]
-    assert len(working) == WIKIS_AT_ONCE
-
-
-@watched()
-async def test_wiki_never_has_two_cycles_at_once(watch: Watch) -> None:
-    work = watch.works[0]
-    work.takes_s = 50.0
-    for second in range(200):
-        watch.runner.request_cycle("docs", ScanScope.FOLDER)
-        await watch.at(second)
-    assert min(gaps([at for at, _ in work.cycles])) >= 50.0
 
 
 @watched()

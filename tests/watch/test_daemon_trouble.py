@@ -191,14 +191,6 @@ async def test_wiki_that_fails_three_times_while_the_service_answers_says_so_onc
     ]
 
 
-@watched("a", "b", is_away=True)
-async def test_service_that_is_away_is_so_for_all_wikis(watch: Watch) -> None:
-    for work in watch.works:
-        work.failure = AWAY
-    await watch.at(600)
-    assert watch.told_service == ["offline"]
-
-
 @watched("a", "b", "c")
 async def test_refused_token_is_told_once_and_tried_again_after_a_quarter_of_an_hour(
     watch: Watch,

@@ -13,7 +13,7 @@ import pytest
 from tests.support import moved
 from tests.support.bending import Asked, BendingProxy, bending_proxy
 from tests.support.service import EmbeddedService
-from tests.support.workspaces import FILES, HANDBOOK, Cloned
+from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.workspace.identity import LOCATED_S
 
 
@@ -50,15 +50,6 @@ async def test_a_status_tells_of_a_project_renamed_since(located: Proxied) -> No
     assert "the project docs/handbook is docs/guide now" in ran.out
 
 
-async def test_a_status_tells_of_another_project_that_has_the_path_since(
-    located: Proxied,
-) -> None:
-    await moved.put_another_there(located.cloned, moved.THEIRS)
-    ran = await located.cloned.run("status")
-    assert ran.code == 4
-    assert "docs/handbook is another project now (id 2)" in ran.err
-
-
 async def test_an_edit_is_sent_after_the_service_said_where_the_wiki_is(
     located: Proxied,
 ) -> None:
@@ -76,21 +67,6 @@ def is_location(asked: Asked) -> bool:
     return re.search(r"/projects/[^/]*$", asked.path) is not None
 
 
-async def test_nothing_goes_to_a_path_that_another_project_has_since(
-    located: Proxied,
-) -> None:
-    cloned = located.cloned
-    await moved.put_another_there(cloned, moved.THEIRS)
-    cloned.write("mine.md", "mine\n")
-    before = cloned.files()
-    ran = await cloned.run("sync")
-    assert ran.code == 4
-    assert "docs/handbook is another project now (id 2)" in ran.err
-    assert cloned.files() == before
-    assert await cloned.wiki() == {f"{s}.md": text for s, text in moved.THEIRS.items()}
-    assert await moved.texts(cloned.service, moved.GUIDE) == FILES
-
-
 async def test_nothing_comes_from_a_stranger_who_has_the_id_since(
     located: Proxied,
 ) -> None:
@@ -105,18 +81,6 @@ async def test_nothing_comes_from_a_stranger_who_has_the_id_since(
     assert ran.code == 4
     assert "has other pages (0 of 4 pages are the same)" in ran.err
     assert cloned.files() == before
-
-
-async def test_a_project_renamed_since_is_followed_and_told(located: Proxied) -> None:
-    cloned = located.cloned
-    await moved.rename(cloned)
-    cloned.write("guide.md", "edited here\n")
-    for _ in range(2):
-        ran = await cloned.run("sync")
-        assert "the project docs/handbook is docs/guide now" in ran.err
-    assert (await moved.texts(cloned.service, moved.GUIDE))[
-        "guide.md"
-    ] == "edited here\n"
 
 
 async def test_a_project_deleted_since_is_told_as_ever(located: Proxied) -> None:

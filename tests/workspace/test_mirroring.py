@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import sqlite3
-import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from pathlib import Path
 
@@ -432,21 +431,6 @@ async def test_copy_that_nobody_asked_for_leaves_the_store(
         mirror.sweep()
         assert desk.noted(GROUP, mirror).count == 1
         assert desk.noted(OWNER, mirror).count == 0
-
-
-async def test_text_is_read_by_another_process(desk: Desk) -> None:
-    noted = desk.noted()
-    code = (
-        "import sys; from pathlib import Path;"
-        " from wikisync.site.sources import WikiFiles;"
-        " files = WikiFiles(Path(sys.argv[1]), int(sys.argv[2]));"
-        " sys.stdout.buffer.write(files.read('plan.md', sys.argv[3]))"
-    )
-    words = (str(desk.mirror.folder), str(noted.number), model.digest_of("a plan\n"))
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", code, *words), stdout=asyncio.subprocess.PIPE
-    )
-    assert (await process.communicate())[0] == b"a plan\n"
 
 
 @pytest.mark.parametrize("content", [b"no database", b"SQLite format 3\0" + b"x" * 999])
