@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from tests.support.author import WIKI
-from tests.support.browser import running_chromium, serving_folder
+from tests.support.author import WIKI, Author, second_window, writing
+from tests.support.browser import Visit, running_chromium, serving_folder, visiting
 from tests.support.preview import Desk
 from wikisync.core.model import WikiOwner
 from wikisync.site.build import build_site
@@ -85,6 +85,27 @@ async def base(request: pytest.FixtureRequest, sample_site: Path) -> AsyncIterat
         return
     async with serving_folder(sample_site, "/some/where/") as url:
         yield url
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(chromium: Browser, base: str) -> AsyncIterator[Visit]:
+    """A reader of the site."""
+    async with visiting(chromium, base) as visit:
+        yield visit
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def author(chromium: Browser, desk: Desk) -> AsyncIterator[Author]:
+    """A person who writes in the preview of the wiki on the desk."""
+    async with writing(chromium, desk) as author:
+        yield author
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def other(author: Author) -> AsyncIterator[Author]:
+    """The same person in a second tab."""
+    async with second_window(author) as other:
+        yield other
 
 
 @pytest.fixture

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import pytest_asyncio
 
-from tests.support.browser import MOBILE, visiting
+from tests.support.browser import MOBILE, Visit, visiting
 from wikisync.core.model import WikiOwner
 from wikisync.site.build import build_site
 from wikisync.site.model import SiteOptions, WikiSource
@@ -81,6 +83,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "site").as_uri() + "/"
 
 
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(chromium: Browser, site: str) -> AsyncIterator[Visit]:
+    """A reader of the site."""
+    async with visiting(chromium, site) as visit:
+        yield visit
+
+
 async def box_of(place: Locator) -> dict[str, float]:
     box = await place.bounding_box()
     assert box is not None
@@ -118,118 +127,93 @@ async def test_buttons_of_code_hide_no_character_of_it(
             )
 
 
-async def test_long_line_runs_to_the_edge_until_it_is_wrapped(
-    chromium: Browser, site: str
-) -> None:
-    async with visiting(chromium, site) as visit:
-        await visit.go("code.html")
-        block = visit.page.locator(".copyable").first
-        overflow = "node => node.scrollWidth - node.clientWidth"
-        pre = block.locator("pre")
-        assert await pre.evaluate(overflow) > 0
-        assert "gradient" in await pre.evaluate(
-            "node => getComputedStyle(node).background"
-        )
-        await block.hover()
-        await block.get_by_role("button", name="Wrap").click()
-        assert await pre.evaluate(overflow) == 0
-        short = visit.page.locator(".copyable").nth(1)
-        assert await short.get_by_role("button", name="Wrap").count() == 0
+async def test_long_line_runs_to_the_edge_until_it_is_wrapped(visit: Visit) -> None:
+    await visit.go("code.html")
+    block = visit.page.locator(".copyable").first
+    overflow = "node => node.scrollWidth - node.clientWidth"
+    pre = block.locator("pre")
+    assert await pre.evaluate(overflow) > 0
+    assert "gradient" in await pre.evaluate("node => getComputedStyle(node).background")
+    await block.hover()
+    await block.get_by_role("button", name="Wrap").click()
+    assert await pre.evaluate(overflow) == 0
+    short = visit.page.locator(".copyable").nth(1)
+    assert await short.get_by_role("button", name="Wrap").count() == 0
 
 
-async def test_numbers_of_lines_are_not_copied(chromium: Browser, site: str) -> None:
-    async with visiting(chromium, site) as visit:
-        await visit.page.add_init_script(
-            "Object.defineProperty(navigator, 'clipboard',"
-            " {value: {writeText: async (text) => { window.copied = text }}})"
-        )
-        await visit.go("code.html")
-        block = visit.page.locator(".copyable").first
-        await block.hover()
-        await block.get_by_role("button", name="Copy").click()
-        copied = (await visit.page.evaluate("window.copied")).splitlines()
-        assert copied[0] == "# a comment"
-        assert copied[1].endswith("|| test $? -eq 3")
-        assert copied[2:] == ["echo done"]
+async def test_numbers_of_lines_are_not_copied(visit: Visit) -> None:
+    await visit.page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard',"
+        " {value: {writeText: async (text) => { window.copied = text }}})"
+    )
+    await visit.go("code.html")
+    block = visit.page.locator(".copyable").first
+    await block.hover()
+    await block.get_by_role("button", name="Copy").click()
+    copied = (await visit.page.evaluate("window.copied")).splitlines()
+    assert copied[0] == "# a comment"
+    assert copied[1].endswith("|| test $? -eq 3")
+    assert copied[2:] == ["echo done"]
 
 
-async def test_head_of_a_long_table_stays_in_view(chromium: Browser, site: str) -> None:
-    async with visiting(chromium, site) as visit:
-        await visit.go("code.html")
-        table = visit.page.locator(".table-wrap").first
-        await table.locator("tr").nth(60).evaluate("row => row.scrollIntoView()")
-        head = await box_of(table.locator("th").first)
-        bar = await box_of(visit.page.locator("header.top"))
-        assert head["y"] == pytest.approx(bar["height"], abs=2)
+async def test_head_of_a_long_table_stays_in_view(visit: Visit) -> None:
+    await visit.go("code.html")
+    table = visit.page.locator(".table-wrap").first
+    await table.locator("tr").nth(60).evaluate("row => row.scrollIntoView()")
+    head = await box_of(table.locator("th").first)
+    bar = await box_of(visit.page.locator("header.top"))
+    assert head["y"] == pytest.approx(bar["height"], abs=2)
 
 
-async def test_note_is_shown_beside_its_number(chromium: Browser, site: str) -> None:
-    async with visiting(chromium, site) as visit:
-        await visit.go("code.html")
-        notes = visit.page.locator(".peek")
-        assert [await note.text_content() for note in await notes.all()] == [
-            "The first note.",
-            "The second note.",
-        ]
-        assert not await notes.first.is_visible()
-        await visit.page.locator("article sup a").first.focus()
-        assert await notes.first.is_visible()
-        assert not await notes.nth(1).is_visible()
+async def test_note_is_shown_beside_its_number(visit: Visit) -> None:
+    await visit.go("code.html")
+    notes = visit.page.locator(".peek")
+    assert [await note.text_content() for note in await notes.all()] == [
+        "The first note.",
+        "The second note.",
+    ]
+    assert not await notes.first.is_visible()
+    await visit.page.locator("article sup a").first.focus()
+    assert await notes.first.is_visible()
+    assert not await notes.nth(1).is_visible()
 
 
 @pytest.mark.parametrize("key", ["Enter", "Space"])
-async def test_picture_opens_in_its_own_size_and_closes(
-    chromium: Browser, site: str, key: str
-) -> None:
-    async with visiting(chromium, site) as visit:
-        await visit.go("code.html")
-        picture = visit.page.get_by_role("button", name="A wide picture")
-        await picture.focus()
-        await visit.page.keyboard.press(key)
-        opened = visit.page.locator("dialog img")
-        assert (await box_of(opened))["width"] == 3000
-        assert await visit.axe() == []
-        await visit.page.keyboard.press("Escape")
-        await opened.wait_for(state="detached")
+async def test_picture_opens_in_its_own_size_and_closes(visit: Visit, key: str) -> None:
+    await visit.go("code.html")
+    picture = visit.page.get_by_role("button", name="A wide picture")
+    await picture.focus()
+    await visit.page.keyboard.press(key)
+    opened = visit.page.locator("dialog img")
+    assert (await box_of(opened))["width"] == 3000
+    assert await visit.axe() == []
+    await visit.page.keyboard.press("Escape")
+    await opened.wait_for(state="detached")
 
 
-async def test_many_blocks_are_measured_together(chromium: Browser, site: str) -> None:
+async def test_many_blocks_are_measured_together(visit: Visit) -> None:
     """A layout of the page for each kept a page of 1 MB waiting for ten seconds."""
-    async with visiting(chromium, site) as visit:
-        session = await visit.page.context.new_cdp_session(visit.page)
-        await session.send("Performance.enable")
-        await visit.go("many.html")
-        assert await visit.page.locator(".copyable").count() == BLOCKS
-        found = (await session.send("Performance.getMetrics"))["metrics"]
-        counts = {one["name"]: one["value"] for one in found}
-        assert counts["LayoutCount"] < BLOCKS / 2
+    session = await visit.page.context.new_cdp_session(visit.page)
+    await session.send("Performance.enable")
+    await visit.go("many.html")
+    assert await visit.page.locator(".copyable").count() == BLOCKS
+    found = (await session.send("Performance.getMetrics"))["metrics"]
+    counts = {one["name"]: one["value"] for one in found}
+    assert counts["LayoutCount"] < BLOCKS / 2
 
 
-async def test_sidebar_folds_and_stays_folded(chromium: Browser, site: str) -> None:
-    async with visiting(chromium, site) as visit:
-        await visit.go("index.html")
-        link = visit.page.locator(".sidebar").get_by_role("link", name="Code")
-        other = visit.page.locator(".sidebar").get_by_role(
-            "link", name="Other", exact=True
-        )
-        assert await link.is_visible()
-        last = visit.page.locator(".sidebar").get_by_role("link", name="Last")
-        await visit.page.locator("summary", has_text="Start").click()
-        await visit.page.locator("summary[aria-label=Third]").click()
-        assert not await link.is_visible()
-        await other.click()
-        await visit.arrive("other.html")
-        assert not await link.is_visible()
-        assert not await last.is_visible()
-        assert await other.is_visible()
-        assert await visit.axe() == []
-
-
-async def test_sidebar_folds_without_script(chromium: Browser, site: str) -> None:
-    async with visiting(chromium, site, java_script_enabled=False) as visit:
-        await visit.go("index.html")
-        other = visit.page.locator(".sidebar").get_by_role(
-            "link", name="Other", exact=True
-        )
-        await visit.page.locator("summary[aria-label=Others]").click()
-        assert not await other.is_visible()
+async def test_sidebar_folds_and_stays_folded(visit: Visit) -> None:
+    await visit.go("index.html")
+    link = visit.page.locator(".sidebar").get_by_role("link", name="Code")
+    other = visit.page.locator(".sidebar").get_by_role("link", name="Other", exact=True)
+    assert await link.is_visible()
+    last = visit.page.locator(".sidebar").get_by_role("link", name="Last")
+    await visit.page.locator("summary", has_text="Start").click()
+    await visit.page.locator("summary[aria-label=Third]").click()
+    assert not await link.is_visible()
+    await other.click()
+    await visit.arrive("other.html")
+    assert not await link.is_visible()
+    assert not await last.is_visible()
+    assert await other.is_visible()
+    assert await visit.axe() == []

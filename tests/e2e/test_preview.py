@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import pytest_asyncio
 from aiohttp import web
 
 from tests.support.archive import unpack
@@ -55,61 +56,50 @@ def desk(tmp_path: Path) -> Desk:
     return desk
 
 
-async def scroll_of(visit: Visit) -> float:
-    return float(await visit.page.evaluate("scrollY"))
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(chromium: Browser, desk: Desk) -> AsyncIterator[Visit]:
+    """The window of the author."""
+    async with writing(chromium, desk) as visit:
+        yield visit
 
 
 async def wait_for_text(visit: Visit, text: str) -> None:
     await visit.page.get_by_text(text).first.wait_for()
 
 
-async def test_a_save_is_shown_and_the_reader_stays(
-    chromium: Browser, desk: Desk
-) -> None:
-    home = desk.root / "handbook" / "home.md"
-    async with writing(chromium, desk) as visit:
-        await visit.go("index.html")
-        await visit.page.evaluate("scrollTo(0, 2345)")
-        home.write_text(home.read_text().replace("The end.", "A new ending."))
-        await visit.page.get_by_text("A new ending.").wait_for(state="attached")
-        assert await scroll_of(visit) == 2345
-
-
 async def test_the_reader_stays_at_the_text_when_what_is_above_grows(
-    chromium: Browser, desk: Desk
+    visit: Visit, desk: Desk
 ) -> None:
     home = desk.root / "handbook" / "home.md"
-    async with writing(chromium, desk) as visit:
-        await visit.go("index.html")
-        heading = visit.page.locator("article h2").nth(15)
-        await heading.evaluate("(it) => scrollTo(0, it.offsetTop + 40)")
-        before = await heading.evaluate("(it) => it.getBoundingClientRect().top")
-        home.write_text(home.read_text().replace("# Welcome", "# Hi\n\nMore\n\nMore"))
-        await visit.page.get_by_role("heading", name="Hi").wait_for(state="attached")
-        after = await heading.evaluate("(it) => it.getBoundingClientRect().top")
+    await visit.go("index.html")
+    heading = visit.page.locator("article h2").nth(15)
+    await heading.evaluate("(it) => scrollTo(0, it.offsetTop + 40)")
+    before = await heading.evaluate("(it) => it.getBoundingClientRect().top")
+    home.write_text(home.read_text().replace("# Welcome", "# Hi\n\nMore\n\nMore"))
+    await visit.page.get_by_role("heading", name="Hi").wait_for(state="attached")
+    after = await heading.evaluate("(it) => it.getBoundingClientRect().top")
     assert after == pytest.approx(before, abs=2)
 
 
 async def test_a_save_of_the_text_replaces_the_text_alone(
-    chromium: Browser, desk: Desk
+    visit: Visit, desk: Desk
 ) -> None:
     """Nothing flickers, what was typed elsewhere stays, and code gets its button."""
     guide = desk.root / "handbook" / "guide.md"
-    async with writing(chromium, desk) as visit:
-        await visit.go("guide.html")
-        await visit.page.evaluate("window.isStill = true")
-        await visit.page.get_by_role("searchbox").first.fill("words")
-        guide.write_text("Other words of the guide.\n\n```python\nx = 1\n```\n")
-        await wait_for_text(visit, "Other words")
-        await visit.page.get_by_role("button", name="Copy").wait_for()
-        guide.write_text("Third words.\n\n```python\nx = 2\n```\n")
-        await wait_for_text(visit, "Third words")
-        assert await visit.page.get_by_role("button", name="Copy").count() == 1
-        guide.write_text("## A heading\n\nFourth words.\n\n### Another\n")
-        contents = visit.page.get_by_role("navigation", name="On this page")
-        await contents.get_by_role("link", name="A heading").wait_for()
-        assert await visit.page.evaluate("window.isStill")
-        assert await visit.page.get_by_role("searchbox").first.input_value() == "words"
+    await visit.go("guide.html")
+    await visit.page.evaluate("window.isStill = true")
+    await visit.page.get_by_role("searchbox").first.fill("words")
+    guide.write_text("Other words of the guide.\n\n```python\nx = 1\n```\n")
+    await wait_for_text(visit, "Other words")
+    await visit.page.get_by_role("button", name="Copy").wait_for()
+    guide.write_text("Third words.\n\n```python\nx = 2\n```\n")
+    await wait_for_text(visit, "Third words")
+    assert await visit.page.get_by_role("button", name="Copy").count() == 1
+    guide.write_text("## A heading\n\nFourth words.\n\n### Another\n")
+    contents = visit.page.get_by_role("navigation", name="On this page")
+    await contents.get_by_role("link", name="A heading").wait_for()
+    assert await visit.page.evaluate("window.isStill")
+    assert await visit.page.get_by_role("searchbox").first.input_value() == "words"
 
 
 async def test_a_save_is_shown_though_one_answer_was_lost(
@@ -125,20 +115,19 @@ async def test_a_save_is_shown_though_one_answer_was_lost(
 
 
 async def test_what_stands_beside_the_text_is_brought_up_to_date_too(
-    chromium: Browser, desk: Desk
+    visit: Visit, desk: Desk
 ) -> None:
     """Without loading the page again: neither for its own title nor for another's."""
     guide = desk.root / "handbook" / "guide.md"
-    async with writing(chromium, desk) as visit:
-        await visit.go("guide.html")
-        await visit.page.evaluate("window.isStill = true")
-        guide.write_text("---\ntitle: A new title\n---\nWords of the guide.\n")
-        tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
-        await tree.get_by_role("link", name="A new title").wait_for()
-        assert (await visit.page.title()).startswith("A new title")
-        (guide.parent / "other.md").write_text("# Quite another\n")
-        await tree.get_by_role("link", name="Quite another").wait_for()
-        assert await visit.page.evaluate("window.isStill")
+    await visit.go("guide.html")
+    await visit.page.evaluate("window.isStill = true")
+    guide.write_text("---\ntitle: A new title\n---\nWords of the guide.\n")
+    tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
+    await tree.get_by_role("link", name="A new title").wait_for()
+    assert (await visit.page.title()).startswith("A new title")
+    (guide.parent / "other.md").write_text("# Quite another\n")
+    await tree.get_by_role("link", name="Quite another").wait_for()
+    assert await visit.page.evaluate("window.isStill")
 
 
 async def test_what_a_reader_opened_in_the_tree_stays_open_while_the_text_changes(
@@ -278,32 +267,18 @@ async def test_an_error_that_was_there_first_ends_with_the_page(
 
 
 async def test_front_matter_is_complained_about_until_it_is_right(
-    chromium: Browser, desk: Desk
+    visit: Visit, desk: Desk
 ) -> None:
     guide = desk.root / "handbook" / "guide.md"
-    async with writing(chromium, desk) as visit:
-        await visit.go("guide.html")
-        guide.write_text("---\ntitle: Guide\nno key\n---\nThe guide.\n")
-        alert = visit.page.get_by_role("alert")
-        await alert.get_by_text("handbook/guide.md:3").wait_for()
-        await alert.get_by_role("button", name="Close").click()
-        await alert.wait_for(state="hidden")
-        guide.write_text("---\ntitle: Guide\n---\nThe guide.\n")
-        await visit.page.get_by_role("heading", name="Guide").wait_for()
-        assert not await alert.is_visible()
-
-
-async def test_edit_opens_the_file(chromium: Browser, desk: Desk) -> None:
-    opened = desk.root / "opened.txt"
-    script = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text(sys.argv[2])"
-    editor = (sys.executable, "-c", script, str(opened))
-    async with writing(chromium, desk, PreviewOptions(editor=editor)) as visit:
-        await visit.go("guide.html")
-        await visit.page.get_by_role("button", name="Edit").click()
-        await visit.page.get_by_role("button", name="More").click()
-        async with visit.page.expect_response("**/-/preview/edit") as answer:
-            await visit.page.get_by_role("button", name="Open in a program").click()
-        assert (await answer.value).status == 200
+    await visit.go("guide.html")
+    guide.write_text("---\ntitle: Guide\nno key\n---\nThe guide.\n")
+    alert = visit.page.get_by_role("alert")
+    await alert.get_by_text("handbook/guide.md:3").wait_for()
+    await alert.get_by_role("button", name="Close").click()
+    await alert.wait_for(state="hidden")
+    guide.write_text("---\ntitle: Guide\n---\nThe guide.\n")
+    await visit.page.get_by_role("heading", name="Guide").wait_for()
+    assert not await alert.is_visible()
 
 
 async def test_an_editor_that_does_not_open_is_told(

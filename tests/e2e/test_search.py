@@ -37,34 +37,15 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 HANDBOOK = "docs/handbook/-/wikis/"
 
 
-@pytest.mark.parametrize(
-    ("query", "page"),
-    [
-        ("dialect service markdown", "formats/markdown"),
-        ("asciidoctor admonitions", "formats/asciidoc"),
-        ("rdoc linear time", "formats/rdoc"),
-        ("org italic verbatim", "formats/org"),
-    ],
-)
-async def test_words_of_every_format_are_found(
-    chromium: Browser, base: str, query: str, page: str
-) -> None:
-    found = await hits(chromium, base, query)
-    assert f"{HANDBOOK}{page}.html" in [hit.partition("#")[0] for hit in found[:3]]
-
-
 @pytest.mark.parametrize("key", ["/", "Control+k"])
-async def test_box_in_the_header_leads_to_the_heading(
-    chromium: Browser, base: str, key: str
-) -> None:
-    async with visiting(chromium, base) as visit:
-        await visit.go("index.html")
+async def test_box_in_the_header_leads_to_the_heading(visit: Visit, key: str) -> None:
+    await visit.go("index.html")
+    await visit.page.keyboard.press(key)
+    await visit.page.keyboard.type("markdown quotes")
+    await visit.page.locator(".hits a").first.wait_for()
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
         await visit.page.keyboard.press(key)
-        await visit.page.keyboard.type("markdown quotes")
-        await visit.page.locator(".hits a").first.wait_for()
-        for key in ("ArrowDown", "ArrowDown", "Enter"):
-            await visit.page.keyboard.press(key)
-        await visit.page.wait_for_url("**/formats/markdown.html#*")
+    await visit.page.wait_for_url("**/formats/markdown.html#*")
 
 
 async def test_hits_close_with_escape(chromium: Browser, file_base: str) -> None:
@@ -87,19 +68,16 @@ async def test_box_leads_to_the_search_page_and_on_without_script(
         await visit.go("index.html")
         await visit.page.fill(".search input", "export")
         await visit.page.keyboard.press("Enter")
-        await visit.page.wait_for_url(f"{base}{SEARCH}?q=export")
+        await visit.page.wait_for_url(f"{visit.base}{SEARCH}?q=export")
         await visit.page.locator("noscript a").click()
         await visit.arrive("-/all.html")
 
 
-async def test_page_that_is_not_found_offers_a_search(
-    chromium: Browser, base: str
-) -> None:
-    async with visiting(chromium, base) as visit:
-        await visit.go("404.html")
-        await visit.page.fill("main [name=q]", "export")
-        await visit.page.keyboard.press("Enter")
-        await visit.page.wait_for_url(f"{base}{SEARCH}?q=export")
+async def test_page_that_is_not_found_offers_a_search(visit: Visit) -> None:
+    await visit.go("404.html")
+    await visit.page.fill("main [name=q]", "export")
+    await visit.page.keyboard.press("Enter")
+    await visit.page.wait_for_url(f"{visit.base}{SEARCH}?q=export")
 
 
 async def test_search_in_one_wiki_finds_nothing_of_others(
@@ -117,11 +95,10 @@ async def test_search_in_one_wiki_finds_nothing_of_others(
         assert await visit.page.locator("#siteHits a").count() > 0
 
 
-async def test_word_that_is_nowhere_says_so(chromium: Browser, base: str) -> None:
-    async with visiting(chromium, base) as visit:
-        await visit.go(f"{SEARCH}?q=xyzzyplugh")
-        await visit.page.get_by_text(NOT_ALL).wait_for()
-        assert await visit.page.locator("#siteHits a").count() == 0
+async def test_word_that_is_nowhere_says_so(visit: Visit) -> None:
+    await visit.go(f"{SEARCH}?q=xyzzyplugh")
+    await visit.page.get_by_text(NOT_ALL).wait_for()
+    assert await visit.page.locator("#siteHits a").count() == 0
 
 
 async def test_query_that_no_page_has_all_of_gives_those_with_the_most(
@@ -223,24 +200,6 @@ async def test_every_word_is_found_in_an_index_of_many_levels(
         begun = await hits_in(visit, "abc")
     assert [word for word in words if f"{word}.html" not in found[word]] == []
     assert set(begun) == {"abc.html", "abcd.html", "abce.html"}
-
-
-async def test_best_hit_comes_first_and_shows_where_the_words_stand(
-    chromium: Browser, tmp_path: Path
-) -> None:
-    text = "filler " * 50 + "the Snapshots are kept " + "filler " * 50
-    base = write_search_site(
-        tmp_path,
-        [
-            document("far.html", text),
-            document("near.html", "something else", title="Snapshot"),
-        ],
-    )
-    assert await hits(chromium, base, "snapshot") == ["near.html", "far.html"]
-    async with visiting(chromium, base) as visit:
-        await visit.page.goto(f"{base}{SEARCH}?q=snapshot")
-        mark = visit.page.locator("#siteHits p mark")
-        assert await mark.inner_text() == "Snapshots"
 
 
 async def test_more_results_are_shown_on_demand(
@@ -537,16 +496,15 @@ async def test_part_that_is_not_what_was_asked_for_is_read_with_its_file(
 
 
 async def test_words_are_marked_on_the_page_until_they_are_cleared(
-    chromium: Browser, base: str
+    visit: Visit,
 ) -> None:
-    async with visiting(chromium, base) as visit:
-        await visit.go("index.html")
-        await visit.page.fill(".search input", "markdown footnote")
-        await visit.page.locator(".hits a").first.click()
-        await visit.page.wait_for_url("**/formats/markdown.html*")
-        marks = visit.page.locator("article mark")
-        assert "footnote" in " ".join(await marks.all_inner_texts()).lower()
-        await visit.page.get_by_role("button", name="Clear the marks").click()
-        assert await marks.count() == 0
-        await visit.page.reload()
-        assert await marks.count() == 0
+    await visit.go("index.html")
+    await visit.page.fill(".search input", "markdown footnote")
+    await visit.page.locator(".hits a").first.click()
+    await visit.page.wait_for_url("**/formats/markdown.html*")
+    marks = visit.page.locator("article mark")
+    assert "footnote" in " ".join(await marks.all_inner_texts()).lower()
+    await visit.page.get_by_role("button", name="Clear the marks").click()
+    assert await marks.count() == 0
+    await visit.page.reload()
+    assert await marks.count() == 0

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 import pytest
 
-from tests.support.browser import MOBILE, serving_folder, unchecked_visit, visiting
+from tests.support.browser import (
+    MOBILE,
+    Visit,
+    serving_folder,
+    unchecked_visit,
+    visiting,
+)
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -24,24 +29,20 @@ DOCS = "docs/-/wikis/"
 GROUP = "docs/-/wikis/"
 
 
-async def test_home_opens_and_leads_to_a_wiki(chromium: Browser, base: str) -> None:
-    async with visiting(chromium, base) as visit:
-        await visit.go("index.html")
-        await (
-            visit.page.get_by_role("main").get_by_role("link", name="Handbook").click()
-        )
-        await visit.arrive(HANDBOOK + "index.html")
-        assert await visit.page.locator("h1").inner_text() == "wikisync"
+async def test_home_opens_and_leads_to_a_wiki(visit: Visit) -> None:
+    await visit.go("index.html")
+    await visit.page.get_by_role("main").get_by_role("link", name="Handbook").click()
+    await visit.arrive(HANDBOOK + "index.html")
+    assert await visit.page.locator("h1").inner_text() == "wikisync"
 
 
-async def test_tree_leads_to_the_page_it_names(chromium: Browser, base: str) -> None:
-    async with visiting(chromium, base) as visit:
-        await visit.go(GROUP + "decisions.html")
-        tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
-        await tree.get_by_role("link", name="0002: relative links only").click()
-        await visit.arrive(GROUP + "decisions/0002-relative-links.html")
-        current = tree.locator("[aria-current=page]")
-        assert await current.inner_text() == "0002: relative links only"
+async def test_tree_leads_to_the_page_it_names(visit: Visit) -> None:
+    await visit.go(GROUP + "decisions.html")
+    tree = visit.page.get_by_role("navigation", name="Pages", exact=True)
+    await tree.get_by_role("link", name="0002: relative links only").click()
+    await visit.arrive(GROUP + "decisions/0002-relative-links.html")
+    current = tree.locator("[aria-current=page]")
+    assert await current.inner_text() == "0002: relative links only"
 
 
 async def test_tree_opens_and_closes_without_script(
@@ -55,45 +56,15 @@ async def test_tree_opens_and_closes_without_script(
         assert not await child.is_visible()
 
 
-async def test_sidebar_breadcrumbs_and_pager_lead_on(
-    chromium: Browser, base: str
-) -> None:
-    async with visiting(chromium, base) as visit:
-        await visit.go(HANDBOOK + "index.html")
-        await visit.page.locator(".sidebar").get_by_role("link", name="Names").click()
-        await visit.arrive(HANDBOOK + "folder/names.html")
-        await visit.page.locator(".pager .next").click()
-        await visit.arrive(HANDBOOK + "folder/other-programs.html")
-        crumbs = visit.page.get_by_role("navigation", name="Where you are")
-        await crumbs.get_by_role("link", name="Handbook").click()
-        await visit.arrive(HANDBOOK + "index.html")
-
-
-@pytest.mark.parametrize(
-    "name", ["日本語", "naïve-café", "C++-&--quotes-", "dir/with space"]
-)
-async def test_page_with_an_odd_name_can_be_opened_from_the_list(
-    chromium: Browser, base: str, name: str
-) -> None:
-    path = f"{DOCS}{name}.html"
-    async with visiting(chromium, base) as visit:
-        await visit.go("-/all/docs.html")
-        links = visit.page.locator(".listing a")
-        hrefs = await links.evaluate_all("links => links.map(link => link.href)")
-        await links.nth([unquote(href) for href in hrefs].index(base + path)).click()
-        await visit.arrive(path)
-        assert await visit.page.locator("h1").count() == 1
-
-
-async def test_heading_of_the_contents_is_marked_and_reached(
-    chromium: Browser, base: str
-) -> None:
-    async with visiting(chromium, base) as visit:
-        await visit.go(HANDBOOK + "formats/markdown.html")
-        link = visit.page.locator(".contents").get_by_role("link", name="Code")
-        await link.click()
-        assert visit.place().endswith("#code")
-        await visit.page.locator(".contents .here", has_text="Code").wait_for()
+async def test_sidebar_breadcrumbs_and_pager_lead_on(visit: Visit) -> None:
+    await visit.go(HANDBOOK + "index.html")
+    await visit.page.locator(".sidebar").get_by_role("link", name="Names").click()
+    await visit.arrive(HANDBOOK + "folder/names.html")
+    await visit.page.locator(".pager .next").click()
+    await visit.arrive(HANDBOOK + "folder/other-programs.html")
+    crumbs = visit.page.get_by_role("navigation", name="Where you are")
+    await crumbs.get_by_role("link", name="Handbook").click()
+    await visit.arrive(HANDBOOK + "index.html")
 
 
 async def test_dark_mode_toggles_and_stays(

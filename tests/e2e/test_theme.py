@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import pytest_asyncio
 
 from tests.support.browser import MOBILE, Visit, visiting
 from wikisync.cli.main import main
@@ -55,16 +57,6 @@ git clone
 
 نص
 """
-NARROW = f"""\
-# Narrow
-
-![not there](uploads/{"b" * 32}/gone.png)
-
-```math
-{" + ".join(f"x_{{{number}}}^2" for number in range(60))}
-```
-"""
-
 HEBREW = """\
 = מדריך
 
@@ -120,11 +112,17 @@ def odd_site(tmp_path_factory: pytest.TempPathFactory) -> str:
     (pages / "long.md").write_text(long_page())
     (pages / "arabic.md").write_text(ARABIC)
     (pages / "hebrew.asciidoc").write_text(HEBREW)
-    (pages / "narrow.md").write_text(NARROW)
     for number in range(PAGES):
         page = f"# Page {number}\n\n[home](home) and [wide](wide)\n"
         (pages / f"many/page-{number}.md").write_text(page)
     return built(folder, pages, SiteOptions("Odd"))
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(chromium: Browser, odd_site: str) -> AsyncIterator[Visit]:
+    """A reader of the odd site."""
+    async with visiting(chromium, odd_site) as visit:
+        yield visit
 
 
 def built(folder: Path, pages: Path, options: SiteOptions) -> str:
@@ -141,13 +139,10 @@ async def is_in_view(visit: Visit, entry: str, box: str) -> bool:
     return top <= entry_box["y"] and entry_box["y"] + entry_box["height"] <= bottom
 
 
-async def test_tree_opens_at_the_page_and_the_window_at_its_top(
-    chromium: Browser, odd_site: str
-) -> None:
-    async with visiting(chromium, odd_site) as visit:
-        await visit.go("many/page-250.html")
-        assert await is_in_view(visit, ".site-nav [aria-current]", ".site-nav")
-        assert await visit.page.evaluate("scrollY") == 0
+async def test_tree_opens_at_the_page_and_the_window_at_its_top(visit: Visit) -> None:
+    await visit.go("many/page-250.html")
+    assert await is_in_view(visit, ".site-nav [aria-current]", ".site-nav")
+    assert await visit.page.evaluate("scrollY") == 0
 
 
 async def test_menu_of_a_phone_opens_at_the_page(
@@ -159,38 +154,32 @@ async def test_menu_of_a_phone_opens_at_the_page(
         assert await is_in_view(visit, ".site-nav [aria-current]", ".site-nav")
 
 
-async def test_contents_follow_the_text_and_leave_it_where_it_is(
-    chromium: Browser, odd_site: str
-) -> None:
-    async with visiting(chromium, odd_site) as visit:
-        await visit.go("long.html#part-80")
-        here = visit.page.locator(".contents .here", has_text="Part 80")
-        await here.wait_for()
-        assert await is_in_view(visit, ".contents .here", ".contents")
-        top = "document.getElementById('part-80').getBoundingClientRect().top"
-        assert 0 < await visit.page.evaluate(top) < 130
+async def test_contents_follow_the_text_and_leave_it_where_it_is(visit: Visit) -> None:
+    await visit.go("long.html#part-80")
+    here = visit.page.locator(".contents .here", has_text="Part 80")
+    await here.wait_for()
+    assert await is_in_view(visit, ".contents .here", ".contents")
+    top = "document.getElementById('part-80').getBoundingClientRect().top"
+    assert 0 < await visit.page.evaluate(top) < 130
 
 
 @pytest.mark.parametrize(
     ("link", "first"), [("pages before", "Page 0"), ("more pages", "Page 275")]
 )
 async def test_pages_that_the_tree_leaves_out_are_listed_where_it_leads(
-    chromium: Browser, odd_site: str, link: str, first: str
+    visit: Visit, link: str, first: str
 ) -> None:
-    async with visiting(chromium, odd_site) as visit:
-        await visit.go("many/page-250.html")
-        await visit.page.locator(".site-nav").get_by_role("link", name=link).click()
-        assert visit.place().startswith("-/all.html#many/page-")
-        entry = visit.page.locator(":target")
-        assert (await entry.inner_text()).split("Many")[0].strip() == first
-        assert await entry.evaluate(
-            "it => it.getBoundingClientRect().top < innerHeight"
-        )
+    await visit.go("many/page-250.html")
+    await visit.page.locator(".site-nav").get_by_role("link", name=link).click()
+    assert visit.place().startswith("-/all.html#many/page-")
+    entry = visit.page.locator(":target")
+    assert (await entry.inner_text()).split("Many")[0].strip() == first
+    assert await entry.evaluate("it => it.getBoundingClientRect().top < innerHeight")
 
 
 @pytest.mark.parametrize("path", ["arabic.html", "hebrew.html"])
 async def test_page_of_a_right_to_left_script_runs_from_right_to_left(
-    chromium: Browser, odd_site: str, path: str
+    visit: Visit, path: str
 ) -> None:
     """In a site whose own words run from left to right."""
     parts = {
@@ -205,53 +194,37 @@ async def test_page_of_a_right_to_left_script_runs_from_right_to_left(
         ".site-nav": "ltr",
         ".pager": "ltr",
     }
-    async with visiting(chromium, odd_site) as visit:
-        await visit.go(path)
-        direction = "node => getComputedStyle(node).direction"
-        found = {
-            part: await visit.page.locator(part).first.evaluate(direction)
-            for part in parts
-        }
-        assert found == parts
-        cells = await visit.page.locator("table tr:last-child td").all()
-        first, second = [await cell.bounding_box() for cell in cells[:2]]
-        assert first is not None
-        assert second is not None
-        assert first["x"] > second["x"]
+    await visit.go(path)
+    direction = "node => getComputedStyle(node).direction"
+    found = {
+        part: await visit.page.locator(part).first.evaluate(direction) for part in parts
+    }
+    assert found == parts
+    cells = await visit.page.locator("table tr:last-child td").all()
+    first, second = [await cell.bounding_box() for cell in cells[:2]]
+    assert first is not None
+    assert second is not None
+    assert first["x"] > second["x"]
 
 
 async def test_title_of_a_note_begins_at_the_side_where_its_text_begins(
-    chromium: Browser, odd_site: str
+    visit: Visit,
 ) -> None:
-    async with visiting(chromium, odd_site) as visit:
-        await visit.go("arabic.html")
-        right = """node => {
-            const range = document.createRange()
-            range.selectNodeContents(node)
-            return range.getBoundingClientRect().right
-        }"""
-        title, text = await visit.page.locator(".markdown-alert p").all()
-        ends = [await one.evaluate(right) for one in (title, text)]
-        # the icon stands before the title
-        icon = await title.evaluate(
-            "node => { const icon = getComputedStyle(node, '::before');"
-            " return parseFloat(icon.width) + parseFloat(icon.marginInlineEnd) }"
-        )
-        assert icon > 16
-        assert ends[0] + icon == pytest.approx(ends[1], abs=2)
-
-
-async def test_what_is_too_wide_for_a_phone_wraps_or_scrolls(
-    chromium: Browser, odd_site: str
-) -> None:
-    async with visiting(chromium, odd_site, viewport=MOBILE) as visit:
-        await visit.go("narrow.html")
-        for part in (".missing-media", ".missing-media code", ".math"):
-            box = await visit.box(part)
-            assert box["x"] + box["width"] <= MOBILE["width"], part
-        formula = visit.page.locator(".math")
-        assert await formula.evaluate("node => node.scrollWidth > node.clientWidth")
-        assert await visit.axe() == []
+    await visit.go("arabic.html")
+    right = """node => {
+        const range = document.createRange()
+        range.selectNodeContents(node)
+        return range.getBoundingClientRect().right
+    }"""
+    title, text = await visit.page.locator(".markdown-alert p").all()
+    ends = [await one.evaluate(right) for one in (title, text)]
+    # the icon stands before the title
+    icon = await title.evaluate(
+        "node => { const icon = getComputedStyle(node, '::before');"
+        " return parseFloat(icon.width) + parseFloat(icon.marginInlineEnd) }"
+    )
+    assert icon > 16
+    assert ends[0] + icon == pytest.approx(ends[1], abs=2)
 
 
 async def test_words_to_search_for_have_room_on_a_phone(

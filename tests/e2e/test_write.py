@@ -26,75 +26,65 @@ CLIENT_BYTES = 10_085
 # Writing ---------------------------------------------------------------------------
 
 
-async def test_the_page_follows_the_text_before_it_is_saved(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.type_at_end("\n\nUnsaved **words**.")
-        await author.page.locator("main strong", has_text="words").wait_for()
-        assert (author.root / "guide.md").read_text() == GUIDE
-        await author.save()
-        await author.said("Saved.")
-    text = (desk.root / "handbook" / "guide.md").read_text()
+async def test_the_page_follows_the_text_before_it_is_saved(author: Author) -> None:
+    await author.edit()
+    await author.type_at_end("\n\nUnsaved **words**.")
+    await author.page.locator("main strong", has_text="words").wait_for()
+    assert (author.root / "guide.md").read_text() == GUIDE
+    await author.save()
+    await author.said("Saved.")
+    text = (author.root / "guide.md").read_text()
     assert text == f"{GUIDE}\n\nUnsaved **words**."
 
 
-async def test_a_page_that_nobody_edits_loads_no_editor(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        asked: list[str] = []
-        author.page.on("request", lambda one: asked.append(one.url))
-        async with author.page.expect_response("**/client-*.js") as answered:
-            await author.page.goto(author.url + "guide.html")
-        await author.button("Edit").wait_for()
-        answer = await answered.value
-        tag = await author.page.locator("script[data-run]").evaluate(
-            "(it) => it.outerHTML.length"
-        )
-        assert 0 < len(text := await answer.body()) + tag <= CLIENT_BYTES
-        # what is sent is packed
-        sizes = await answer.request.sizes()
-        assert sizes["responseBodySize"] < len(text) / 2
-        assert [url for url in asked if "/-/preview/" in url] == [answer.url]
-        await author.button("Edit").click()
-        await author.opened()
-        assert [url for url in asked if "codemirror" in url]
+async def test_a_page_that_nobody_edits_loads_no_editor(author: Author) -> None:
+    asked: list[str] = []
+    author.page.on("request", lambda one: asked.append(one.url))
+    async with author.page.expect_response("**/client-*.js") as answered:
+        await author.page.goto(author.url + "guide.html")
+    await author.button("Edit").wait_for()
+    answer = await answered.value
+    tag = await author.page.locator("script[data-run]").evaluate(
+        "(it) => it.outerHTML.length"
+    )
+    assert 0 < len(text := await answer.body()) + tag <= CLIENT_BYTES
+    # what is sent is packed
+    sizes = await answer.request.sizes()
+    assert sizes["responseBodySize"] < len(text) / 2
+    assert [url for url in asked if "/-/preview/" in url] == [answer.url]
+    await author.button("Edit").click()
+    await author.opened()
+    assert [url for url in asked if "codemirror" in url]
 
 
-async def test_both_sides_scroll_together(chromium: Browser, desk: Desk) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit("long.html")
-        await author.source.click()
-        await author.page.keyboard.press("Control+End")
-        await author.page.wait_for_function(
-            "() => [...document.querySelectorAll('main h2[id]')].findLast("
-            "(one) => one.textContent.includes('Section 11'))"
-            ".getBoundingClientRect().top < 850"
-        )
-        await author.page.locator("main").hover()
-        await author.page.mouse.wheel(0, -100_000)
-        await author.page.wait_for_function(
-            "() => document.querySelector('main').scrollTop === 0"
-        )
-        await author.source.get_by_text("# Long", exact=True).wait_for()
+async def test_both_sides_scroll_together(author: Author) -> None:
+    await author.edit("long.html")
+    await author.source.click()
+    await author.page.keyboard.press("Control+End")
+    await author.page.wait_for_function(
+        "() => [...document.querySelectorAll('main h2[id]')].findLast("
+        "(one) => one.textContent.includes('Section 11'))"
+        ".getBoundingClientRect().top < 850"
+    )
+    await author.page.locator("main").hover()
+    await author.page.mouse.wheel(0, -100_000)
+    await author.page.wait_for_function(
+        "() => document.querySelector('main').scrollTop === 0"
+    )
+    await author.source.get_by_text("# Long", exact=True).wait_for()
 
 
-async def test_keys_format_link_and_go_on_with_lists(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        keys = author.page.keyboard
-        await author.type_at_end("\n")
-        await keys.press("Control+b")
-        await keys.type("bold")
-        await keys.press("End")
-        await keys.type("\n- [x] one\ntwo\n\n1. three\nfour\n\n")
-        await keys.press("Control+k")
-        await keys.type("text")
-        text = await author.text()
+async def test_keys_format_link_and_go_on_with_lists(author: Author) -> None:
+    await author.edit()
+    keys = author.page.keyboard
+    await author.type_at_end("\n")
+    await keys.press("Control+b")
+    await keys.type("bold")
+    await keys.press("End")
+    await keys.type("\n- [x] one\ntwo\n\n1. three\nfour\n\n")
+    await keys.press("Control+k")
+    await keys.type("text")
+    text = await author.text()
     assert text.endswith("**bold**\n- [x] one\n- [ ] two\n1. three\n2. four\n[text]()")
 
 
@@ -130,72 +120,62 @@ async def test_the_toolbar_and_completion_write_as_the_page_is_written(
 
 
 async def test_tab_moves_items_of_a_list_and_goes_through_a_table(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        keys = author.page.keyboard
-        await author.type_at_end("\n\n- one\ntwo")
-        await keys.press("Tab")
-        await keys.type("\nthree")
-        await keys.press("Shift+Tab")
-        await keys.type("\n\n| a | b |")
-        await keys.press("Home")
-        await keys.press("Tab")
-        await keys.press("Tab")
-        await keys.type("c ")
-        text = await author.text()
+    await author.edit()
+    keys = author.page.keyboard
+    await author.type_at_end("\n\n- one\ntwo")
+    await keys.press("Tab")
+    await keys.type("\nthree")
+    await keys.press("Shift+Tab")
+    await keys.type("\n\n| a | b |")
+    await keys.press("Home")
+    await keys.press("Tab")
+    await keys.press("Tab")
+    await keys.type("c ")
+    text = await author.text()
     assert text.endswith("- one\n  - two\n- three\n| a | c b |")
 
 
-async def test_a_page_is_written_on_a_phone(chromium: Browser, desk: Desk) -> None:
-    async with writing(chromium, desk) as author:
-        await author.page.set_viewport_size({"width": 390, "height": 700})
-        await author.edit()
-        await author.type_at_end("\n\nWritten on the way.")
-        await author.button("Show the page").click()
-        await author.source.wait_for(state="hidden")
-        words = author.page.locator("main").get_by_text("Written on the way.")
-        await words.scroll_into_view_if_needed()
-        await words.click(trial=True)
-        await author.button("Show the text").click()
-        await author.button("Save (Ctrl+S)").click()
-        await author.said("Saved.")
-    text = (desk.root / "handbook" / "guide.md").read_text()
+async def test_a_page_is_written_on_a_phone(author: Author) -> None:
+    await author.page.set_viewport_size({"width": 390, "height": 700})
+    await author.edit()
+    await author.type_at_end("\n\nWritten on the way.")
+    await author.button("Show the page").click()
+    await author.source.wait_for(state="hidden")
+    words = author.page.locator("main").get_by_text("Written on the way.")
+    await words.scroll_into_view_if_needed()
+    await words.click(trial=True)
+    await author.button("Show the text").click()
+    await author.button("Save (Ctrl+S)").click()
+    await author.said("Saved.")
+    text = (author.root / "guide.md").read_text()
     assert text.endswith("Written on the way.")
 
 
-async def test_headings_of_other_pages_and_emoji_are_completed(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        keys = author.page.keyboard
-        await author.type_at_end("\n:tada")
-        await author.page.get_by_role("option", name=":tada:").click()
-        await keys.type(" [x](long#section-1")
-        await author.page.get_by_role("option", name="long#section-11").click()
-        assert ":tada: [x](long#section-1" in await author.text()
+async def test_headings_of_other_pages_and_emoji_are_completed(author: Author) -> None:
+    await author.edit()
+    keys = author.page.keyboard
+    await author.type_at_end("\n:tada")
+    await author.page.get_by_role("option", name=":tada:").click()
+    await keys.type(" [x](long#section-1")
+    await author.page.get_by_role("option", name="long#section-11").click()
+    assert ":tada: [x](long#section-1" in await author.text()
 
 
-async def test_what_is_wrong_is_marked_while_writing_and_led_to(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.type_at_end("\n\n[x](no/such) and ![y](uploads/none.png)")
-        wrong = author.page.get_by_role("list", name="What is wrong in this text")
-        await wrong.get_by_text("Line 10: uploads/none.png").wait_for()
-        assert await author.page.locator(".hl-broken").count() == 2
-        await author.page.keyboard.press("Control+Home")
-        await author.button("Line 10: no/such: there is no such page").click()
-        await author.page.keyboard.type("! ")
-        assert (await author.text()).endswith(
-            "\n! [x](no/such) and ![y](uploads/none.png)"
-        )
-        await author.page.keyboard.press("Control+a")
-        await author.page.keyboard.press("Backspace")
-        await wrong.wait_for(state="hidden")
+async def test_what_is_wrong_is_marked_while_writing_and_led_to(author: Author) -> None:
+    await author.edit()
+    await author.type_at_end("\n\n[x](no/such) and ![y](uploads/none.png)")
+    wrong = author.page.get_by_role("list", name="What is wrong in this text")
+    await wrong.get_by_text("Line 10: uploads/none.png").wait_for()
+    assert await author.page.locator(".hl-broken").count() == 2
+    await author.page.keyboard.press("Control+Home")
+    await author.button("Line 10: no/such: there is no such page").click()
+    await author.page.keyboard.type("! ")
+    assert (await author.text()).endswith("\n! [x](no/such) and ![y](uploads/none.png)")
+    await author.page.keyboard.press("Control+a")
+    await author.page.keyboard.press("Backspace")
+    await wrong.wait_for(state="hidden")
 
 
 @pytest.mark.parametrize(
@@ -260,18 +240,15 @@ async def test_boxes_ticked_at_once_are_all_ticked_and_nothing_typed_is_lost(
         assert "Typed." in await author.text()
 
 
-async def test_the_editor_opens_at_the_heading_in_view(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.page.goto(author.url + "long.html#section-8")
-        await author.page.wait_for_function("scrollY > 0")
-        await author.button("Edit").click()
-        await author.opened()
-        await author.source.get_by_text("## Section 8", exact=True).wait_for()
-        await author.page.keyboard.press("End")
-        await author.page.keyboard.type("!")
-        await author.source.get_by_text("## Section 8!", exact=True).wait_for()
+async def test_the_editor_opens_at_the_heading_in_view(author: Author) -> None:
+    await author.page.goto(author.url + "long.html#section-8")
+    await author.page.wait_for_function("scrollY > 0")
+    await author.button("Edit").click()
+    await author.opened()
+    await author.source.get_by_text("## Section 8", exact=True).wait_for()
+    await author.page.keyboard.press("End")
+    await author.page.keyboard.type("!")
+    await author.source.get_by_text("## Section 8!", exact=True).wait_for()
 
 
 PNG = (
@@ -296,21 +273,20 @@ GIVE = """([kind, name, png, size]) => {
 
 
 async def test_a_picture_is_pasted_and_dropped_and_one_too_large_is_refused(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit("team/one.html")
-        await author.type_at_end("\n")
-        await author.page.evaluate(GIVE, ["paste", "my map.png", PNG, 0])
-        await author.said("my map.png is in uploads/")
-        await author.page.locator("main img[src*='my-map.png']").wait_for()
-        assert "\n[[file:uploads/" in await author.text()
-        await author.page.evaluate(GIVE, ["drop", "plan.png", PNG, 0])
-        await author.said("plan.png is in uploads/")
-        assert (await author.text()).startswith("[[file:uploads/")
-        await author.page.evaluate(GIVE, ["paste", "huge.png", "", (32 << 20) + 1])
-        await author.said("huge.png has more than 32 MiB")
-    kept = sorted((desk.root / "handbook" / "uploads").rglob("*.png"))
+    await author.edit("team/one.html")
+    await author.type_at_end("\n")
+    await author.page.evaluate(GIVE, ["paste", "my map.png", PNG, 0])
+    await author.said("my map.png is in uploads/")
+    await author.page.locator("main img[src*='my-map.png']").wait_for()
+    assert "\n[[file:uploads/" in await author.text()
+    await author.page.evaluate(GIVE, ["drop", "plan.png", PNG, 0])
+    await author.said("plan.png is in uploads/")
+    assert (await author.text()).startswith("[[file:uploads/")
+    await author.page.evaluate(GIVE, ["paste", "huge.png", "", (32 << 20) + 1])
+    await author.said("huge.png has more than 32 MiB")
+    kept = sorted((author.root / "uploads").rglob("*.png"))
     assert [one.name for one in kept] == ["my-map.png", "plan.png"]
     assert {one.read_bytes() for one in kept} == {base64.b64decode(PNG)}
 
@@ -318,69 +294,52 @@ async def test_a_picture_is_pasted_and_dropped_and_one_too_large_is_refused(
 # Pages -----------------------------------------------------------------------------
 
 
-async def test_a_page_is_created_where_there_is_none(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with desk.previewing() as reader:
-        page = await chromium.new_page()
-        author = Author(page, reader.preview.url, desk.root / "handbook")
-        await page.goto(author.url + "notes.html")
-        await author.button("Create").click()
-        dialog = author.dialog("Create notes.md")
-        await dialog.get_by_label("Begin with").select_option("templates/minutes")
-        await dialog.get_by_role("button", name="Create", exact=True).click()
-        await author.source.get_by_text("Minutes of today").wait_for()
-        await page.close()
-    assert (desk.root / "handbook" / "notes.md").read_text() == "# Minutes of today\n"
-
-
-async def test_a_red_link_creates_its_page_by_keyboard(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.page.goto(author.url + "index.html")
-        link = author.page.get_by_role("button", name="a plan")
-        await link.focus()
-        await author.page.keyboard.press("Enter")
-        dialog = author.dialog("Create plans/next.md")
-        await dialog.wait_for()
-        await author.page.keyboard.press("Escape")
-        await author.button("Edit").wait_for()
-        assert await link.evaluate("(it) => it === document.activeElement")
-        await author.page.keyboard.press("Enter")
-        await dialog.get_by_role("button", name="Create", exact=True).click()
-        await author.source.get_by_text("# next").wait_for()
-        await author.button("More: new page, rename, delete").click()
-        await author.button("New page…").click()
-        name = author.page.get_by_label("Name, with the folder")
-        assert re.fullmatch(
-            r"plans/\d{4}-\d\d-\d\d",
-            await name.evaluate("(it) => it.list.options[0].value"),
-        )
-        await name.fill("plans/last")
-        begin = author.page.get_by_label("Begin with")
-        await begin.select_option("templates/minutes")
-        await author.button("Create").click()
-        await author.source.get_by_text("# Minutes of today").wait_for()
-    plans = (desk.root / "handbook" / "plans").iterdir()
+async def test_a_red_link_creates_its_page_by_keyboard(author: Author) -> None:
+    await author.page.goto(author.url + "index.html")
+    link = author.page.get_by_role("button", name="a plan")
+    await link.focus()
+    await author.page.keyboard.press("Enter")
+    dialog = author.dialog("Create plans/next.md")
+    await dialog.wait_for()
+    await author.page.keyboard.press("Escape")
+    await author.button("Edit").wait_for()
+    assert await link.evaluate("(it) => it === document.activeElement")
+    await author.page.keyboard.press("Enter")
+    await dialog.get_by_role("button", name="Create", exact=True).click()
+    await author.source.get_by_text("# next").wait_for()
+    await author.button("More: new page, rename, delete").click()
+    await author.button("New page…").click()
+    name = author.page.get_by_label("Name, with the folder")
+    assert re.fullmatch(
+        r"plans/\d{4}-\d\d-\d\d",
+        await name.evaluate("(it) => it.list.options[0].value"),
+    )
+    await name.fill("plans/last")
+    begin = author.page.get_by_label("Begin with")
+    await begin.select_option("templates/minutes")
+    await author.button("Create").click()
+    await author.source.get_by_text("# Minutes of today").wait_for()
+    plans = (author.root / "plans").iterdir()
     assert sorted(one.name for one in plans) == ["last.md", "next.md"]
 
 
 async def test_a_page_is_renamed_with_its_links_and_followed(
-    chromium: Browser, desk: Desk
+    author: Author, other: Author
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.button("More: new page, rename, delete").click()
-        await author.button("Rename…").click()
-        await author.page.get_by_label("New name").fill("manual/first")
-        await author.button("Next").click()
-        await author.page.get_by_text("home.md: 1 link").wait_for()
-        await author.button("Rename").click()
-        await author.page.wait_for_url("**/manual/first.html")
-        await author.source.get_by_text("First words").wait_for()
-        await author.page.locator("main .backlinks a", has_text="Welcome").wait_for()
-    home = (desk.root / "handbook" / "home.md").read_text()
+    await other.page.goto(other.url + "guide.html")
+    await author.edit()
+    await author.button("More: new page, rename, delete").click()
+    await author.button("Rename…").click()
+    await author.page.get_by_label("New name").fill("manual/first")
+    await author.button("Next").click()
+    await author.page.get_by_text("home.md: 1 link").wait_for()
+    await author.button("Rename").click()
+    await author.page.wait_for_url("**/manual/first.html")
+    await author.source.get_by_text("First words").wait_for()
+    await author.page.locator("main .backlinks a", has_text="Welcome").wait_for()
+    await other.page.wait_for_url("**/manual/first.html")
+    await other.shown("First words")
+    home = (author.root / "home.md").read_text()
     assert "[the guide](manual/first)" in home
 
 
@@ -535,18 +494,16 @@ async def test_the_editor_is_accessible(
         assert await visit.axe() == []
 
 
-async def test_the_editor_is_left_by_keyboard(chromium: Browser, desk: Desk) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.source.click()
-        await author.page.keyboard.press("Tab")
-        inside = "document.activeElement.shadowRoot?.activeElement"
-        name = f"{inside}?.className ?? ''"
-        assert "cm-content" not in await author.page.evaluate(name)
-        await author.button("Close the editor").click()
-        assert await author.page.locator("main").get_by_text("First words").count() == 1
-        assert await author.page.evaluate(f"{inside}.textContent") == "Edit"
-        assert (
-            await author.page.evaluate("document.querySelectorAll('[inert]').length")
-            == 0
-        )
+async def test_the_editor_is_left_by_keyboard(author: Author) -> None:
+    await author.edit()
+    await author.source.click()
+    await author.page.keyboard.press("Tab")
+    inside = "document.activeElement.shadowRoot?.activeElement"
+    name = f"{inside}?.className ?? ''"
+    assert "cm-content" not in await author.page.evaluate(name)
+    await author.button("Close the editor").click()
+    assert await author.page.locator("main").get_by_text("First words").count() == 1
+    assert await author.page.evaluate(f"{inside}.textContent") == "Edit"
+    assert (
+        await author.page.evaluate("document.querySelectorAll('[inert]').length") == 0
+    )

@@ -11,10 +11,9 @@ from tests.support.author import DRAFTS, GUIDE, Author, held, second_window, wri
 from tests.support.browser import lose_first, unchecked_visit
 from tests.support.preview import HASH, Desk
 from wikisync.core.model import REDIRECTS_PATH
-from wikisync.site.preview.server import PreviewOptions
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Route
+    from playwright.async_api import Browser, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -22,97 +21,88 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 # Two writers -----------------------------------------------------------------------
 
 
-async def test_another_change_of_the_file_is_merged_and_told(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.replace("Last words", "My last words.")
-        (author.root / "guide.md").write_text(GUIDE.replace("First", "Their first"))
-        await author.said("Save merges both texts")
-        await author.save()
-        await author.said("merged with another change of the file: line 3")
-        both = GUIDE.replace("First", "Their first").replace("Last", "My last")
-        assert (author.root / "guide.md").read_text() == both
-        assert "Their first words." in await author.text()
-        await author.page.keyboard.press("Control+z")
-        await author.source.get_by_text("Last words.").wait_for()
-        assert await author.text() == GUIDE.replace("First", "Their first")
+async def test_another_change_of_the_file_is_merged_and_told(author: Author) -> None:
+    await author.edit()
+    await author.replace("Last words", "My last words.")
+    (author.root / "guide.md").write_text(GUIDE.replace("First", "Their first"))
+    await author.said("Save merges both texts")
+    await author.save()
+    await author.said("merged with another change of the file: line 3")
+    both = GUIDE.replace("First", "Their first").replace("Last", "My last")
+    assert (author.root / "guide.md").read_text() == both
+    assert "Their first words." in await author.text()
+    await author.page.keyboard.press("Control+z")
+    await author.source.get_by_text("Last words.").wait_for()
+    assert await author.text() == GUIDE.replace("First", "Their first")
 
 
-async def test_a_clash_is_shown_and_settled_in_the_page(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.replace("Middle words", "Mine in the middle.")
-        theirs = GUIDE.replace("Middle words", "Theirs in the middle")
-        (author.root / "guide.md").write_text(theirs)
-        await author.save()
-        clash = author.dialog("Two texts for the same place")
-        await clash.get_by_text("Theirs in the middle.").wait_for()
-        assert (author.root / "guide.md").read_text() == theirs
-        assert await author.button("Use these texts").is_disabled()
-        await author.save()  # not another question above this one
-        await author.button("Both").click()
-        await author.button("Use these texts").click()
-        await author.said("Saved.")
-        text = (author.root / "guide.md").read_text()
+async def test_a_clash_is_shown_and_settled_in_the_page(author: Author) -> None:
+    await author.edit()
+    await author.replace("Middle words", "Mine in the middle.")
+    theirs = GUIDE.replace("Middle words", "Theirs in the middle")
+    (author.root / "guide.md").write_text(theirs)
+    await author.save()
+    clash = author.dialog("Two texts for the same place")
+    await clash.get_by_text("Theirs in the middle.").wait_for()
+    assert (author.root / "guide.md").read_text() == theirs
+    assert await author.button("Use these texts").is_disabled()
+    await author.save()  # not another question above this one
+    await author.button("Both").click()
+    await author.button("Use these texts").click()
+    await author.said("Saved.")
+    text = (author.root / "guide.md").read_text()
     assert "Mine in the middle." in text
     assert "Theirs in the middle." in text
 
 
 async def test_what_is_saved_while_a_save_is_on_its_way_is_saved_too(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        asked, answered = await held(author, "save")
-        await author.type_at_end("\n\nOne.")
-        await author.save()
-        await asked.wait()
-        await author.page.keyboard.type(" Two.")
-        await author.save()
-        answered.set()
-        saved = author.button("Save (Ctrl+S)").and_(author.page.locator(":disabled"))
-        await saved.wait_for()
-    text = (desk.root / "handbook" / "guide.md").read_text()
+    await author.edit()
+    asked, answered = await held(author, "save")
+    await author.type_at_end("\n\nOne.")
+    await author.save()
+    await asked.wait()
+    await author.page.keyboard.type(" Two.")
+    await author.save()
+    answered.set()
+    saved = author.button("Save (Ctrl+S)").and_(author.page.locator(":disabled"))
+    await saved.wait_for()
+    text = (author.root / "guide.md").read_text()
     assert text == f"{GUIDE}\n\nOne. Two."
 
 
 async def test_what_is_typed_before_a_clash_is_told_is_part_of_the_question(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.replace("Middle words", "Mine in the middle.")
-        file = author.root / "guide.md"
-        file.write_text(GUIDE.replace("Middle words", "Theirs in the middle"))
-        asked, answered = await held(author, "save")
-        await author.save()
-        await asked.wait()
-        await author.page.keyboard.type(" And more.")
-        answered.set()
-        await author.button("Keep mine").click()
-        await author.button("Use these texts").click()
-        await author.said("Saved.")
-        assert "Mine in the middle. And more." in file.read_text()
+    await author.edit()
+    await author.replace("Middle words", "Mine in the middle.")
+    file = author.root / "guide.md"
+    file.write_text(GUIDE.replace("Middle words", "Theirs in the middle"))
+    asked, answered = await held(author, "save")
+    await author.save()
+    await asked.wait()
+    await author.page.keyboard.type(" And more.")
+    answered.set()
+    await author.button("Keep mine").click()
+    await author.button("Use these texts").click()
+    await author.said("Saved.")
+    assert "Mine in the middle. And more." in file.read_text()
 
 
-async def test_escape_takes_no_typed_text_away(chromium: Browser, desk: Desk) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.replace("Middle words", "Mine in the middle.")
-        file = author.root / "guide.md"
-        file.write_text(GUIDE.replace("Middle words", "Theirs in the middle"))
-        await author.save()
-        await author.page.get_by_label("Text for place 1").click()
-        await author.page.keyboard.type("Ours.")
-        for _ in range(3):  # Chromium closes a dialog that refuses twice
-            await author.page.keyboard.press("Escape")
-        await author.button("Use these texts").click()
-        await author.said("Saved.")
-        assert "Ours." in file.read_text()
+async def test_escape_takes_no_typed_text_away(author: Author) -> None:
+    await author.edit()
+    await author.replace("Middle words", "Mine in the middle.")
+    file = author.root / "guide.md"
+    file.write_text(GUIDE.replace("Middle words", "Theirs in the middle"))
+    await author.save()
+    await author.page.get_by_label("Text for place 1").click()
+    await author.page.keyboard.type("Ours.")
+    for _ in range(3):  # Chromium closes a dialog that refuses twice
+        await author.page.keyboard.press("Escape")
+    await author.button("Use these texts").click()
+    await author.said("Saved.")
+    assert "Ours." in file.read_text()
 
 
 async def test_a_box_is_not_ticked_in_a_text_that_is_another_by_then(
@@ -178,23 +168,6 @@ async def test_a_question_outlives_what_would_load_its_page_again(
     assert conflict.read_text() == "# Guide\nOurs.\n"
 
 
-async def test_two_tabs_lose_nothing_of_each_other(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as one, second_window(one) as other:
-        await one.edit()
-        await other.edit()
-        await one.replace("First words", "From the first tab.")
-        await other.replace("Last words", "From the second tab.")
-        await one.save()
-        await one.said("Saved.")
-        await other.save()
-        await other.said("merged")
-        text = (one.root / "guide.md").read_text()
-    assert "From the first tab." in text
-    assert "From the second tab." in text
-
-
 async def test_a_conflict_of_the_sync_is_settled_in_the_page(
     chromium: Browser, desk: Desk
 ) -> None:
@@ -234,239 +207,188 @@ async def test_a_conflict_of_the_sync_is_settled_in_the_page(
 # Texts that no file holds ------------------------------------------------------------
 
 
-async def test_a_text_survives_the_tab_and_the_preview(
-    chromium: Browser, desk: Desk
-) -> None:
-    """The tab is closed and the preview ends before anything was saved."""
-    context: BrowserContext = await chromium.new_context()
-    async with desk.previewing() as reader:
-        port = int(reader.preview.url.rstrip("/").rpartition(":")[2])
-        author = Author(
-            await context.new_page(), reader.preview.url, desk.root / "handbook"
-        )
-        await author.edit()
-        await author.type_at_end("\n\nNever saved.")
-        await author.shown("Never saved.")
-        await author.page.close()
-    async with desk.previewing(PreviewOptions(port=port)) as reader:
-        author = Author(await context.new_page(), reader.preview.url, author.root)
-        await author.page.goto(author.url + "guide.html")
-        await author.button("Edit").click()
-        await author.button("Take it").click()
-        await author.said("which is not saved yet")
-        await author.save()
-        await author.said("Saved.")
-        kept = await author.page.evaluate("Object.keys(localStorage).join()")
-    await context.close()
-    assert "Never saved." in (author.root / "guide.md").read_text()
-    assert "wikisync-draft" not in kept
-
-
 async def test_the_text_of_another_tab_takes_no_place_of_the_own(
-    chromium: Browser, desk: Desk
+    author: Author, other: Author
 ) -> None:
-    async with writing(chromium, desk) as author, second_window(author) as other:
-        await author.edit()
-        await other.edit()
-        await author.type_at_end("\n\nOf this tab.")
-        await other.type_at_end("\n\nOf another tab.")
-        await other.page.wait_for_function(DRAFTS)
-        await other.page.close()
-        # the browser may give the keys in any order
-        await author.page.add_init_script(
-            "const { keys } = Object; Object.keys = (it) => it === localStorage"
-            " ? keys(it).sort((one) => it[one].includes('Of this') ? 1 : -1)"
-            " : keys(it)"
-        )
-        await author.page.reload()
+    await author.edit()
+    await other.edit()
+    await author.type_at_end("\n\nOf this tab.")
+    await other.type_at_end("\n\nOf another tab.")
+    await other.page.wait_for_function(DRAFTS)
+    await other.page.close()
+    # the browser may give the keys in any order
+    await author.page.add_init_script(
+        "const { keys } = Object; Object.keys = (it) => it === localStorage"
+        " ? keys(it).sort((one) => it[one].includes('Of this') ? 1 : -1)"
+        " : keys(it)"
+    )
+    await author.page.reload()
+    await author.opened()
+    if await author.page.locator("dialog").count():
+        await author.button("Take it").click()
         await author.opened()
-        if await author.page.locator("dialog").count():
-            await author.button("Take it").click()
-            await author.opened()
-        await author.source.get_by_text("Of this tab.").wait_for()
-        kept = await author.page.evaluate("Object.values(localStorage).join()")
-        assert "Of this tab." in kept
-        assert "Of another tab." in kept
+    await author.source.get_by_text("Of this tab.").wait_for()
+    kept = await author.page.evaluate("Object.values(localStorage).join()")
+    assert "Of this tab." in kept
+    assert "Of another tab." in kept
 
 
 async def test_a_page_that_is_left_before_its_text_is_back_keeps_it(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.type_at_end("\n\nTyped before.")
-        asked, _ = await held(author, "save")
-        await author.page.reload()
-        await asked.wait()
-        # as the browser does when the page is left
-        await author.page.evaluate("dispatchEvent(new Event('pagehide'))")
-        assert await author.page.evaluate(DRAFTS)
+    await author.edit()
+    await author.type_at_end("\n\nTyped before.")
+    asked, _ = await held(author, "save")
+    await author.page.reload()
+    await asked.wait()
+    # as the browser does when the page is left
+    await author.page.evaluate("dispatchEvent(new Event('pagehide'))")
+    assert await author.page.evaluate(DRAFTS)
 
 
 async def test_a_duplicated_tab_has_a_draft_of_its_own(
-    chromium: Browser, desk: Desk
+    author: Author, other: Author
 ) -> None:
     """The browser gives it what the other one has in its session."""
-    async with writing(chromium, desk) as author, second_window(author) as other:
-        await author.page.context.add_init_script(
-            "sessionStorage['wikisync-tab'] = 'same';"
-            "const { query } = LockManager.prototype;"
-            "LockManager.prototype.query = async function () {"
-            "  const found = await query.call(this);"
-            "  await new Promise((done) => setTimeout(done, 1000));"
-            "  return found;"
-            "};"
+    await author.page.context.add_init_script(
+        "sessionStorage['wikisync-tab'] = 'same';"
+        "const { query } = LockManager.prototype;"
+        "LockManager.prototype.query = async function () {"
+        "  const found = await query.call(this);"
+        "  await new Promise((done) => setTimeout(done, 1000));"
+        "  return found;"
+        "};"
+    )
+    async with asyncio.TaskGroup() as both:
+        for one in (author, other):
+            both.create_task(one.edit())
+    for one, text in ((author, "One."), (other, "Other.")):
+        await one.type_at_end(f"\n\n{text}")
+        await one.page.wait_for_function(
+            f"() => Object.values(localStorage).some((it) => it.includes('{text}'))"
         )
-        async with asyncio.TaskGroup() as both:
-            for one in (author, other):
-                both.create_task(one.edit())
-        for one, text in ((author, "One."), (other, "Other.")):
-            await one.type_at_end(f"\n\n{text}")
-            await one.page.wait_for_function(
-                f"() => Object.values(localStorage).some((it) => it.includes('{text}'))"
-            )
-        kept = await author.page.evaluate("Object.values(localStorage).join()")
-        assert "One." in kept
-        assert "Other." in kept
+    kept = await author.page.evaluate("Object.values(localStorage).join()")
+    assert "One." in kept
+    assert "Other." in kept
 
 
-async def test_one_who_types_without_a_rest_has_a_draft(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.source.click()
-        await author.page.evaluate(
-            "() => void setInterval(() => document.execCommand('insertText', false,"
-            " 'on and on, '), 50)"
-        )
-        await author.page.wait_for_function(DRAFTS, timeout=5000)
+async def test_one_who_types_without_a_rest_has_a_draft(author: Author) -> None:
+    await author.edit()
+    await author.source.click()
+    await author.page.evaluate(
+        "() => void setInterval(() => document.execCommand('insertText', false,"
+        " 'on and on, '), 50)"
+    )
+    await author.page.wait_for_function(DRAFTS, timeout=5000)
 
 
 async def test_a_text_that_was_typed_and_undone_is_not_offered_again(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.page.evaluate("window.setTimeout = () => 0")
-        await author.type_at_end("x")
-        # as the browser does when the page is left
-        await author.page.evaluate("dispatchEvent(new Event('pagehide'))")
-        await author.page.wait_for_function(DRAFTS)
-        await author.page.keyboard.press("Control+z")
-        await author.button("Close the editor").click()
-        await author.source.wait_for(state="detached")
-        assert not await author.page.evaluate(DRAFTS)
+    await author.edit()
+    await author.page.evaluate("window.setTimeout = () => 0")
+    await author.type_at_end("x")
+    # as the browser does when the page is left
+    await author.page.evaluate("dispatchEvent(new Event('pagehide'))")
+    await author.page.wait_for_function(DRAFTS)
+    await author.page.keyboard.press("Control+z")
+    await author.button("Close the editor").click()
+    await author.source.wait_for(state="detached")
+    assert not await author.page.evaluate(DRAFTS)
 
 
 async def test_a_save_that_is_answered_after_closing_leaves_no_draft(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        _, answered = await held(author, "save")
-        await author.type_at_end("\n\nKept.")
-        await author.save()
-        await author.said("Saving")
-        await author.button("Close the editor").click()
-        await author.button("Keep it in this browser").click()
-        await author.page.wait_for_function(DRAFTS)
-        answered.set()
-        await author.page.wait_for_function(f"() => !({DRAFTS})()")
-    assert (desk.root / "handbook" / "guide.md").read_text().endswith("Kept.")
+    await author.edit()
+    _, answered = await held(author, "save")
+    await author.type_at_end("\n\nKept.")
+    await author.save()
+    await author.said("Saving")
+    await author.button("Close the editor").click()
+    await author.button("Keep it in this browser").click()
+    await author.page.wait_for_function(DRAFTS)
+    answered.set()
+    await author.page.wait_for_function(f"() => !({DRAFTS})()")
+    assert (author.root / "guide.md").read_text().endswith("Kept.")
 
 
 async def test_what_a_tab_saved_that_ended_before_the_answer_is_not_offered(
-    chromium: Browser, desk: Desk
+    author: Author, other: Author
 ) -> None:
-    async with writing(chromium, desk) as author, second_window(author) as other:
-        await other.edit()
-        saved = asyncio.Event()
+    await other.edit()
+    saved = asyncio.Event()
 
-        async def lose(route: Route) -> None:
-            await route.fetch()
-            saved.set()
+    async def lose(route: Route) -> None:
+        await route.fetch()
+        saved.set()
 
-        await other.page.route("**/-/preview/save", lose)
-        await other.type_at_end("\n\nSaved and not told.")
-        await other.page.wait_for_function(DRAFTS)
-        await other.save()
-        await saved.wait()
-        await other.page.close()
-        file = author.root / "guide.md"
-        file.write_text(file.read_text().replace("First", "Their first"))
-        await author.edit()
-        await author.page.wait_for_function(f"() => !({DRAFTS})()")
-        assert not await author.page.locator("dialog").count()
-
-
-async def test_a_reload_keeps_what_was_typed(chromium: Browser, desk: Desk) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.type_at_end("\n\nTyped before.")
-        await author.page.reload()
-        await author.source.get_by_text("Typed before.").wait_for()
-        await author.said("which is not saved yet")
+    await other.page.route("**/-/preview/save", lose)
+    await other.type_at_end("\n\nSaved and not told.")
+    await other.page.wait_for_function(DRAFTS)
+    await other.save()
+    await saved.wait()
+    await other.page.close()
+    file = author.root / "guide.md"
+    file.write_text(file.read_text().replace("First", "Their first"))
+    await author.edit()
+    await author.page.wait_for_function(f"() => !({DRAFTS})()")
+    assert not await author.page.locator("dialog").count()
 
 
 async def test_a_page_that_is_loaded_again_waits_for_the_lock_of_its_draft(
-    chromium: Browser, desk: Desk
+    author: Author, other: Author
 ) -> None:
-    async with writing(chromium, desk) as author, second_window(author) as other:
-        await author.edit()
-        await author.type_at_end("\n\nTyped before.")
-        await author.page.wait_for_function(DRAFTS)
-        await other.page.goto(author.url)
-        # as a page that is left has it, until the one that is loaded waits for it
-        await other.page.evaluate("""() => {
-            const key = Object.keys(localStorage).find((one) => one.includes("draft"));
-            navigator.locks.request(key, async () => {
-                while (!(await navigator.locks.query()).pending.length);
-                await new Promise((done) => setTimeout(done, 1500));
-            });
-        }""")
-        await author.page.reload()
-        await author.source.get_by_text("Typed before.").wait_for()
+    await author.edit()
+    await author.type_at_end("\n\nTyped before.")
+    await author.page.wait_for_function(DRAFTS)
+    await other.page.goto(author.url)
+    # as a page that is left has it, until the one that is loaded waits for it
+    await other.page.evaluate("""() => {
+        const key = Object.keys(localStorage).find((one) => one.includes("draft"));
+        navigator.locks.request(key, async () => {
+            while (!(await navigator.locks.query()).pending.length);
+            await new Promise((done) => setTimeout(done, 1500));
+        });
+    }""")
+    await author.page.reload()
+    await author.source.get_by_text("Typed before.").wait_for()
 
 
 async def test_nobody_types_before_the_text_that_would_replace_it_is_back(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.type_at_end("\n\nTyped before.")
-        asked, typed = asyncio.Event(), asyncio.Event()
+    await author.edit()
+    await author.type_at_end("\n\nTyped before.")
+    asked, typed = asyncio.Event(), asyncio.Event()
 
-        async def hold(route: Route) -> None:
-            asked.set()
-            await typed.wait()
-            await route.fallback()
+    async def hold(route: Route) -> None:
+        asked.set()
+        await typed.wait()
+        await route.fallback()
 
-        await author.page.route("**/-/preview/save", hold)
-        await author.page.reload()
-        await asked.wait()
-        await author.source.click(force=True)
-        await author.page.keyboard.type("Typed too early.")
-        assert "too early" not in await author.text()
-        typed.set()
-        await author.source.get_by_text("Typed before.").wait_for()
-        await author.opened()
-        await author.type_at_end(" Typed in time.")
-        assert (await author.text()).endswith("Typed before. Typed in time.")
+    await author.page.route("**/-/preview/save", hold)
+    await author.page.reload()
+    await asked.wait()
+    await author.source.click(force=True)
+    await author.page.keyboard.type("Typed too early.")
+    assert "too early" not in await author.text()
+    typed.set()
+    await author.source.get_by_text("Typed before.").wait_for()
+    await author.opened()
+    await author.type_at_end(" Typed in time.")
+    assert (await author.text()).endswith("Typed before. Typed in time.")
 
 
-async def test_a_deleted_file_is_written_again_when_asked(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.type_at_end("\nMy words.")
-        (author.root / "guide.md").unlink()
-        await author.said("The file of this page is gone")
-        await author.save()
-        await author.button("Write it again").click()
-        await author.said("Saved as a new file.")
-        assert "My words." in (author.root / "guide.md").read_text()
+async def test_a_deleted_file_is_written_again_when_asked(author: Author) -> None:
+    await author.edit()
+    await author.type_at_end("\nMy words.")
+    (author.root / "guide.md").unlink()
+    await author.said("The file of this page is gone")
+    await author.save()
+    await author.button("Write it again").click()
+    await author.said("Saved as a new file.")
+    assert "My words." in (author.root / "guide.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -479,26 +401,25 @@ async def test_a_deleted_file_is_written_again_when_asked(
     ],
 )
 async def test_what_is_no_draft_is_offered_as_it_is_and_stays(
-    chromium: Browser, desk: Desk, raw: str
+    author: Author, raw: str
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.type_at_end("\n\nTyped before.")
-        await author.page.wait_for_function(DRAFTS)
-        await author.page.add_init_script(
-            "const was = Object.keys(localStorage).find((it) => it.includes('draft'));"
-            f"if (!sessionStorage.done) localStorage[was] = {raw!r};"
-            "sessionStorage.done = 1;"
-        )
-        await author.page.reload()
-        offered = author.dialog("A text is not in the file")
-        assert await offered.locator("pre").inner_text() == raw
-        await author.button("Not now").click()
-        await author.type_at_end("\n\nTyped on.")
-        await author.page.wait_for_function(
-            "() => Object.values(localStorage).join().includes('Typed on.')"
-        )
-        assert raw in await author.page.evaluate("Object.values(localStorage)")
+    await author.edit()
+    await author.type_at_end("\n\nTyped before.")
+    await author.page.wait_for_function(DRAFTS)
+    await author.page.add_init_script(
+        "const was = Object.keys(localStorage).find((it) => it.includes('draft'));"
+        f"if (!sessionStorage.done) localStorage[was] = {raw!r};"
+        "sessionStorage.done = 1;"
+    )
+    await author.page.reload()
+    offered = author.dialog("A text is not in the file")
+    assert await offered.locator("pre").inner_text() == raw
+    await author.button("Not now").click()
+    await author.type_at_end("\n\nTyped on.")
+    await author.page.wait_for_function(
+        "() => Object.values(localStorage).join().includes('Typed on.')"
+    )
+    assert raw in await author.page.evaluate("Object.values(localStorage)")
 
 
 @pytest.mark.parametrize("name", ["guide.md", "manual.md"])
@@ -532,22 +453,21 @@ async def test_a_page_that_is_back_is_merged_with_and_not_written_twice(
 
 
 async def test_a_dropped_text_is_not_shown_by_an_editor_opened_at_once(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        await author.replace("Middle words.", "Dropped words.")
-        await author.shown("Dropped words.")
-        free = asyncio.Event()
+    await author.edit()
+    await author.replace("Middle words.", "Dropped words.")
+    await author.shown("Dropped words.")
+    free = asyncio.Event()
 
-        async def hold(route: Route) -> None:
-            await free.wait()
-            await route.continue_()
+    async def hold(route: Route) -> None:
+        await free.wait()
+        await route.continue_()
 
-        await author.page.route("**/guide.html", hold)
-        await author.page.get_by_label("Close the editor").click()
-        await author.button("Drop it").click()
-        await author.button("Edit").click()
-        await author.opened()
-        await author.shown("Middle words.")
-        free.set()
+    await author.page.route("**/guide.html", hold)
+    await author.page.get_by_label("Close the editor").click()
+    await author.button("Drop it").click()
+    await author.button("Edit").click()
+    await author.opened()
+    await author.shown("Middle words.")
+    free.set()

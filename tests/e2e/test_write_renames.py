@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.author import DRAFTS, GUIDE, Author, held, second_window, writing
+from tests.support.author import DRAFTS, GUIDE, Author, held, writing
 from tests.support.browser import lose_first, unchecked_visit
 from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
@@ -21,55 +21,53 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_a_question_outlives_a_rename_and_a_picture_that_comes_meanwhile(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
-    async with writing(chromium, desk) as author:
-        await author.edit()
-        uploaded, answered = await held(author, "file")
-        await author.page.locator("input[type=file]").set_input_files(
-            {"name": "map.png", "mimeType": "image/png", "buffer": b"png"}
-        )
-        await uploaded.wait()
-        await author.replace("Middle words", "Mine in the middle.")
-        theirs = GUIDE.replace("Middle words", "Theirs in the middle")
-        (author.root / "guide.md").write_text(theirs)
-        await author.save()
-        await author.page.get_by_label("Text for place 1").click()
-        await author.page.keyboard.type("Ours.")
-        (author.root / "guide.md").rename(author.root / "manual.md")
-        await author.page.wait_for_url("**/manual.html")
-        answered.set()
-        await author.source.get_by_text("map.png").wait_for()
-        await author.button("Use these texts").click()
-        await author.said("Saved.")
-        text = (author.root / "manual.md").read_text()
+    await author.edit()
+    uploaded, answered = await held(author, "file")
+    await author.page.locator("input[type=file]").set_input_files(
+        {"name": "map.png", "mimeType": "image/png", "buffer": b"png"}
+    )
+    await uploaded.wait()
+    await author.replace("Middle words", "Mine in the middle.")
+    theirs = GUIDE.replace("Middle words", "Theirs in the middle")
+    (author.root / "guide.md").write_text(theirs)
+    await author.save()
+    await author.page.get_by_label("Text for place 1").click()
+    await author.page.keyboard.type("Ours.")
+    (author.root / "guide.md").rename(author.root / "manual.md")
+    await author.page.wait_for_url("**/manual.html")
+    answered.set()
+    await author.source.get_by_text("map.png").wait_for()
+    await author.button("Use these texts").click()
+    await author.said("Saved.")
+    text = (author.root / "manual.md").read_text()
     assert "Ours." in text
     assert "![map](uploads/" in text
 
 
 async def test_a_text_goes_with_the_page_that_is_renamed_meanwhile(
-    chromium: Browser, desk: Desk
+    author: Author, other: Author
 ) -> None:
     """In an open editor, and in a tab that was closed before."""
-    async with writing(chromium, desk) as author, second_window(author) as other:
-        for one in (author, other):
-            await one.edit()
-        await other.type_at_end("\n\nOf the closed tab.")
-        await other.page.wait_for_function(DRAFTS)
-        await other.page.close()
-        await author.type_at_end("\n\nNot saved.")
-        renamed = author.root / "team" / "manual.md"
-        (author.root / "guide.md").rename(renamed)
-        await author.page.wait_for_url("**/team/manual.html")
-        await author.source.get_by_text("Not saved.").wait_for()
-        await author.opened()
-        await author.save()
-        await author.said("Saved.")
-        assert renamed.read_text() == f"{GUIDE}\n\nNot saved."
-        await author.button("Close the editor").click()
-        await author.button("Edit").click()
-        await author.button("Take it").click()
-        await author.source.get_by_text("Of the closed tab.").wait_for()
+    for one in (author, other):
+        await one.edit()
+    await other.type_at_end("\n\nOf the closed tab.")
+    await other.page.wait_for_function(DRAFTS)
+    await other.page.close()
+    await author.type_at_end("\n\nNot saved.")
+    renamed = author.root / "team" / "manual.md"
+    (author.root / "guide.md").rename(renamed)
+    await author.page.wait_for_url("**/team/manual.html")
+    await author.source.get_by_text("Not saved.").wait_for()
+    await author.opened()
+    await author.save()
+    await author.said("Saved.")
+    assert renamed.read_text() == f"{GUIDE}\n\nNot saved."
+    await author.button("Close the editor").click()
+    await author.button("Edit").click()
+    await author.button("Take it").click()
+    await author.source.get_by_text("Of the closed tab.").wait_for()
 
 
 async def test_a_page_that_is_renamed_twice_at_once_is_followed(
@@ -102,26 +100,25 @@ async def test_a_page_that_is_renamed_twice_at_once_is_followed(
 
 
 async def test_who_types_on_while_the_page_is_renamed_loses_no_word(
-    chromium: Browser, desk: Desk
+    author: Author, other: Author
 ) -> None:
-    async with writing(chromium, desk) as author, second_window(author) as other:
-        for one in (author, other):
-            await one.edit()
-        await author.type_at_end("\n\n")
-        words = [f"word{number}" for number in range(60)]
-        for number, word in enumerate(words):
-            await author.page.keyboard.type(f"{word} ", delay=10)
-            if number == 5:
-                (author.root / "guide.md").rename(author.root / "manual.md")
-        for one in (author, other):
-            await one.page.wait_for_url("**/manual.html")
-            # of the live text of the other tab nobody is asked
-            assert not await one.page.locator("dialog").count()
-        await author.save()
-        await author.said("Saved.")
-        await author.button("Close the editor").click()
-        await author.page.wait_for_function(f"() => !({DRAFTS})()")
-    text = (desk.root / "handbook" / "manual.md").read_text()
+    for one in (author, other):
+        await one.edit()
+    await author.type_at_end("\n\n")
+    words = [f"word{number}" for number in range(60)]
+    for number, word in enumerate(words):
+        await author.page.keyboard.type(f"{word} ", delay=10)
+        if number == 5:
+            (author.root / "guide.md").rename(author.root / "manual.md")
+    for one in (author, other):
+        await one.page.wait_for_url("**/manual.html")
+        # of the live text of the other tab nobody is asked
+        assert not await one.page.locator("dialog").count()
+    await author.save()
+    await author.said("Saved.")
+    await author.button("Close the editor").click()
+    await author.page.wait_for_function(f"() => !({DRAFTS})()")
+    text = (author.root / "manual.md").read_text()
     assert text == f"{GUIDE}\n\n{' '.join(words)} "
 
 
@@ -149,33 +146,32 @@ async def kept(author: Author) -> None:
 
 
 async def test_a_draft_is_of_the_page_that_is_there_and_of_no_earlier_one(
-    chromium: Browser, desk: Desk
+    author: Author,
 ) -> None:
     """Another page gets the name of one that was renamed; the browser gives the keys
     in any order."""
-    async with writing(chromium, desk) as author:
-        await author.page.goto(author.url + "guide.html")
-        (author.root / "guide.md").rename(author.root / "manual.md")
-        await author.page.wait_for_url("**/manual.html")
-        await author.button("Edit").click()
-        await author.opened()
-        await author.type_at_end("\n\nOf the manual.")
-        await kept(author)
-        (author.root / "guide.md").write_text("# New\n")
-        await author.page.locator("nav a", has_text="New").first.wait_for()
-        await author.edit()
-        await author.type_at_end("\nOf the new guide.")
-        await kept(author)
-        await author.page.add_init_script(
-            "const { keys } = Object; Object.keys = (it) => it === localStorage"
-            " ? keys(it).sort((one) => it[one].includes('new guide') ? -1 : 1)"
-            " : keys(it)"
-        )
-        await author.edit("manual.html")
-        assert await author.text() == f"{GUIDE}\n\nOf the manual."
-        texts = await author.page.evaluate("Object.values(localStorage).join()")
-        assert "Of the manual." in texts
-        assert "Of the new guide." in texts
+    await author.page.goto(author.url + "guide.html")
+    (author.root / "guide.md").rename(author.root / "manual.md")
+    await author.page.wait_for_url("**/manual.html")
+    await author.button("Edit").click()
+    await author.opened()
+    await author.type_at_end("\n\nOf the manual.")
+    await kept(author)
+    (author.root / "guide.md").write_text("# New\n")
+    await author.page.locator("nav a", has_text="New").first.wait_for()
+    await author.edit()
+    await author.type_at_end("\nOf the new guide.")
+    await kept(author)
+    await author.page.add_init_script(
+        "const { keys } = Object; Object.keys = (it) => it === localStorage"
+        " ? keys(it).sort((one) => it[one].includes('new guide') ? -1 : 1)"
+        " : keys(it)"
+    )
+    await author.edit("manual.html")
+    assert await author.text() == f"{GUIDE}\n\nOf the manual."
+    texts = await author.page.evaluate("Object.values(localStorage).join()")
+    assert "Of the manual." in texts
+    assert "Of the new guide." in texts
 
 
 async def test_a_draft_stays_with_its_file_where_its_page_lies_elsewhere(
@@ -375,18 +371,3 @@ async def test_a_text_of_a_page_that_is_there_is_not_offered_in_its_twin(
         await kept(author)
         await author.edit("twin.html")
         assert not await author.page.locator("dialog").count()
-
-
-async def test_a_window_follows_a_page_that_is_renamed(
-    chromium: Browser, desk: Desk
-) -> None:
-    async with writing(chromium, desk) as author, second_window(author) as other:
-        await other.page.goto(other.url + "guide.html")
-        await author.edit()
-        await author.button("More: new page, rename, delete").click()
-        await author.button("Rename…").click()
-        await author.page.get_by_label("New name").fill("manual/first")
-        await author.button("Next").click()
-        await author.button("Rename").click()
-        await other.page.wait_for_url("**/manual/first.html")
-        await other.shown("First words")

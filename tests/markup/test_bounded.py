@@ -12,7 +12,7 @@ import pytest
 
 from wikisync.core.model import Format, Page, Slug
 from wikisync.errors import RenderError
-from wikisync.markup.bounded import BoundedParser, Wish, bounded_parser
+from wikisync.markup.bounded import BoundedParser, Wish
 from wikisync.markup.context import Include
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import AsciidocEngine, MarkdownEngine, MarkupOptions
@@ -181,16 +181,6 @@ def test_worker_that_has_held_much_memory_is_followed_by_another() -> None:
     parser.close()
 
 
-@pytest.mark.parametrize("engine", ["quickjs", "mini-racer"])
-def test_engines_of_asciidoc_live_within_the_limit(engine: AsciidocEngine) -> None:
-    parser = BoundedParser()
-    page = Page(Slug("a"), Format.ASCIIDOC, "= T\n\n_x_\n")
-    parsed = parser.parse(page, MarkupOptions(asciidoc_engine=engine))
-    parser.close()
-    assert not parsed.is_source
-    assert "<em>x</em>" in "".join(parsed.parts)
-
-
 def test_worker_that_dies_costs_one_page() -> None:
     parser = BoundedParser()
     include_kills = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
@@ -271,7 +261,3 @@ def test_threads_that_parse_at_once_have_a_process_each() -> None:
         assert len(parser._workers) == 2
         parser.parse(PAGE)
         assert len(parser._workers) == 2
-
-
-def test_process_has_one_parser() -> None:
-    assert bounded_parser() is bounded_parser()

@@ -243,11 +243,6 @@ def test_other_headings_are_no_title(text: str) -> None:
     assert parse_page(Page(Slug("a/my-page"), Format.MARKDOWN, text)).title == "my page"
 
 
-def test_title_of_the_metadata_wins_over_the_heading() -> None:
-    text = "---\ntitle: Own\n---\n# Heading\n"
-    assert parse_page(Page(Slug("a"), Format.MARKDOWN, text)).title == "Own"
-
-
 def test_page_too_large_is_shown_as_source_with_a_notice() -> None:
     page = render("# <b>x</b>\n", options=MarkupOptions(source_bytes_max=5))
     assert "shown as source: it has 11 bytes, more than 5." in page.html

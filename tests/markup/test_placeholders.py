@@ -36,11 +36,6 @@ def test_address_is_filled_part_by_part(url: str, filled: str) -> None:
     assert Filler(VALUES).url(url) == filled
 
 
-def test_value_is_text_and_never_html() -> None:
-    assert Filler(VALUES).html("%{project_title}") == "Cool C++ &lt;b&gt;"
-    assert Filler(VALUES).text("%{project_title}") == "Cool C++ <b>"
-
-
 def test_value_with_a_placeholder_in_it_is_filled_in_once() -> None:
     filler = Filler({"project_title": "%{project_title}%{project_title}"})
     assert filler.text("%{project_title}") == "%{project_title}%{project_title}"

@@ -79,6 +79,12 @@ class Studio:
         self.sources.append(wiki_source(folder, path, **changes))
         return folder
 
+    def start(self, archive: str, path: str = "docs/handbook", **changes: Any) -> Path:
+        """The same, and the site is built with it."""
+        folder = self.add(archive, path, **changes)
+        self.build()
+        return folder
+
     def set(self, **changes: Any) -> None:
         """Change options of the site."""
         self.options = replace(self.options, **changes)
@@ -170,8 +176,7 @@ a map
 
 def with_handbook(studio: Studio) -> Studio:
     """The studio with one wiki of many kinds of pages, built."""
-    studio.add(HANDBOOK, visibility="public")
-    studio.build()
+    studio.start(HANDBOOK, visibility="public")
     return studio
 
 

@@ -127,11 +127,6 @@ def test_wiki_begins_with_its_home_else_index_else_readme(
     assert found == ([start] if start else [])
 
 
-def test_page_that_is_also_a_folder_has_both() -> None:
-    pages = assign_addresses("", [Slug("dir"), Slug("dir/page")], []).pages
-    assert pages == {"dir": "dir.html", "dir/page": "dir/page.html"}
-
-
 def test_attachment_keeps_its_name_where_a_page_wants_the_same() -> None:
     """What a page is called ends in ``.html``, and no attachment does."""
     name = AttachmentPath("uploads/0a/notes.html")

@@ -27,8 +27,7 @@ Notes
 
 @pytest.fixture
 def public(studio: Studio) -> Studio:
-    studio.add(WIKI, visibility="public")
-    studio.build()
+    studio.start(WIKI, visibility="public")
     return studio
 
 
@@ -56,8 +55,7 @@ def test_page_names_its_source(public: Studio) -> None:
 def test_sources_of_private_wikis_are_published_on_request_alone(
     studio: Studio,
 ) -> None:
-    studio.add(WIKI)
-    studio.build()
+    studio.start(WIKI)
     assert not (studio.site / "index.md").exists()
     assert not (studio.site / "llms.txt").exists()
     assert "source" not in studio.read("-/pages.json")
@@ -81,10 +79,9 @@ def test_sources_follow_the_pages(public: Studio) -> None:
 
 def test_no_source_takes_the_place_of_another_file(studio: Studio) -> None:
     """A folder may be called as a source would be, and a page as ``llms.txt``."""
-    studio.add(
+    studio.start(
         "-- a.md --\nx\n-- A.MD/b.md --\ny\n-- llms.txt --\nz\n", visibility="public"
     )
-    studio.build()
     assert studio.article("A.MD/b.html")
     assert studio.read("llms.txt").startswith("# Docs\n")
     assert studio.files() == studio.clean_build()

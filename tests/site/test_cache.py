@@ -1,7 +1,7 @@
 """The cache: kept on errors, thrown away when damaged; what the last build left."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
@@ -66,11 +66,6 @@ def test_work_of_an_interrupted_build_is_kept(tmp_path: Path) -> None:
         assert cache.facts("parsed", b"k") == b"facts"
 
 
-def test_file_that_is_no_database_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / CACHE_NAME).write_bytes(b"x" * 5000)
-    assert with_cache(tmp_path, stored_body) == b"made anew"
-
-
 DAMAGE = {
     "a value": "value = x'0102030405'",
     "a value of another kind": "value = 'text'",
@@ -95,24 +90,34 @@ def stored_body(cache: Cache) -> bytes:
     return cache.body("parsed", b"k")
 
 
-def test_body_that_was_never_stored_is_made_anew(tmp_path: Path) -> None:
-    """The facts are sound, so that nobody expects it to be gone."""
-    stored_row(tmp_path)
-    bodies_of(tmp_path).write_bytes(b"b0dy")
-
-    assert with_cache(tmp_path, stored_body) == b"made anew"
+def no_database(folder: Path) -> None:
+    (folder / CACHE_NAME).write_bytes(b"x" * 5000)
 
 
-@pytest.mark.parametrize("is_named", [True, False])
-def test_file_of_bodies_that_is_gone_is_made_anew(
-    tmp_path: Path, *, is_named: bool
+def other_body(folder: Path) -> None:
+    bodies_of(folder).write_bytes(b"b0dy")
+
+
+def no_bodies(folder: Path) -> None:
+    bodies_of(folder).unlink()
+
+
+def bodies_nobody_names(folder: Path) -> None:
+    run_on(folder, "UPDATE state SET value = x'0102030405'")
+
+
+def no_table(folder: Path) -> None:
+    run_on(folder, "ALTER TABLE parsed RENAME TO porsed")
+
+
+@pytest.mark.parametrize(
+    "damage", [no_database, other_body, no_bodies, bodies_nobody_names, no_table]
+)
+def test_page_whose_facts_or_body_are_damaged_is_made_anew(
+    tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     stored_row(tmp_path)
-    if is_named:
-        bodies_of(tmp_path).unlink()
-    else:
-        run_on(tmp_path, "UPDATE state SET value = x'0102030405'")
-
+    damage(tmp_path)
     assert with_cache(tmp_path, stored_body) == b"made anew"
 
 
@@ -125,17 +130,9 @@ def test_file_of_bodies_that_nobody_names_is_removed(tmp_path: Path) -> None:
         assert [*tmp_path.glob("site-*")] == [cache.bodies.path]
 
 
-def test_file_whose_tables_are_gone_is_made_anew(tmp_path: Path) -> None:
-    stored_row(tmp_path)
-    run_on(tmp_path, "ALTER TABLE parsed RENAME TO porsed")
-
-    assert with_cache(tmp_path, stored_body) == b"made anew"
-
-
 def test_damage_is_told_to_who_does_not_begin_anew(tmp_path: Path) -> None:
     stored_row(tmp_path)
-    run_on(tmp_path, "ALTER TABLE parsed RENAME TO porsed")
-
+    no_table(tmp_path)
     damaged = pytest.raises(CacheDamaged, match="is damaged: no such table")
     with damaged, open_cache(tmp_path) as cache:
         stored_body(cache)

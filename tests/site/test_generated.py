@@ -1,34 +1,15 @@
 """Pages around the wikis: group tree, robots, sitemaps, long lists."""
 
-import xml.etree.ElementTree as ET
-
 import pytest
 
 from tests.site.sites import Studio
+from tests.support.theming import site_context
 from wikisync.site.context import SiteContext
 from wikisync.site.generated import SITEMAP_URLS_MAX, robots_text, sitemaps
 
 
 def site(url: str | None) -> SiteContext:
-    return SiteContext(
-        title="",
-        url=url,
-        lang="en",
-        dir="ltr",
-        description="",
-        wikis=(),
-        built_from="",
-        generator="",
-        options={},
-        noindex=False,
-        home_url="",
-        search_url="",
-        tags_url="",
-        all_url="",
-        report_url="",
-        wanted_url="",
-        orphans_url="",
-    )
+    return site_context(url=url)
 
 
 def test_robots_of_public_wikis_are_let_in() -> None:
@@ -52,14 +33,6 @@ def test_site_without_public_wiki_names_no_sitemap() -> None:
     assert text == "User-agent: *\nDisallow: /\n"
 
 
-def test_small_sitemap_is_one_file_of_escaped_addresses() -> None:
-    ((path, text),) = sitemaps("https://x.test", ["a&b.html"])
-    assert path == "sitemap.xml"
-    assert "".join(ET.fromstring(text.encode()).itertext()).split() == [
-        "https://x.test/a%26b.html"
-    ]
-
-
 def test_large_sitemap_is_an_index_of_parts() -> None:
     paths = [f"{number}.html" for number in range(SITEMAP_URLS_MAX + 1)]
     maps = dict(sitemaps("https://x.test", paths))
@@ -73,8 +46,7 @@ def test_long_list_is_cut_into_parts_that_know_each_other(
 ) -> None:
     monkeypatch.setattr("wikisync.site.addresses.LIST_ITEMS_MAX", 3)
     studio.show_all()
-    studio.add("".join(f"-- page-{number}.md --\nx\n" for number in range(8)))
-    studio.build()
+    studio.start("".join(f"-- page-{number}.md --\nx\n" for number in range(8)))
     parts = [path for path in studio.files() if path.startswith("-/all")]
     assert parts == ["-/all-2.html", "-/all-3.html", "-/all.html"]
     assert studio.read("-/all-3.html").count("ListingItem(") == 2

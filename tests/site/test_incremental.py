@@ -128,8 +128,7 @@ def test_build_after_any_edits_equals_a_clean_build(
 
 def test_comments_follow_the_pages_that_they_link_to(studio: Studio) -> None:
     comment = PageComment("Ann", "2026-11-21T14:30", "See [later](later).")
-    folder = studio.add("-- home.md --\nx\n", comments={Slug("home"): (comment,)})
-    studio.build()
+    folder = studio.start("-- home.md --\nx\n", comments={Slug("home"): (comment,)})
     assert "broken-link" in studio.read("index.html")
     (folder / "later.md").write_text("x")
     studio.build()

@@ -86,14 +86,6 @@ def test_an_edit_leaves_other_pages_as_they_were(bench: Bench) -> None:
     assert not bench.is_kept(now, "guide")
 
 
-def test_a_heading_that_is_gone_reaches_the_page_that_names_it(bench: Bench) -> None:
-    (bench.folder / "guide.md").write_text("## Chapter\n\nText.\n")
-    now = bench.again()
-    assert [ref.reason for ref in now.pages[Slug("home")].finished.broken] == [
-        "no-heading"
-    ]
-
-
 def test_an_edit_reaches_the_page_that_includes_it(bench: Bench) -> None:
     before = bench.last.pages[Slug("other")].finished.view_digest
     (bench.folder / "guide.md").write_text("## Part\n\nOther text.\n")

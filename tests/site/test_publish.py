@@ -15,6 +15,7 @@ import pytest
 
 from tests.site.sites import Studio
 from tests.support.archive import tree_bytes, unpack
+from tests.support.waiting import until
 from wikisync.core.system.libc import NotSupported, swap_paths
 from wikisync.errors import SiteError
 from wikisync.site import publish as publish_module
@@ -144,15 +145,6 @@ def test_files_of_others_stay_in_every_version(press: Press) -> None:
     press.publish()
     assert (press.site / "CNAME").read_text() == "wiki.example.com"
     assert (press.site / "link").is_symlink()
-
-
-def test_a_version_shares_the_files_that_did_not_change(press: Press) -> None:
-    press.publish()
-    press.write("Other words.")
-    press.publish()
-    earlier = versions_folder(press.site) / "00000001"
-    assert (earlier / "404.html").samefile(press.site / "404.html")
-    assert not (earlier / "guide.html").samefile(press.site / "guide.html")
 
 
 def test_a_link_is_turned_to_the_new_version(press: Press) -> None:
@@ -364,17 +356,6 @@ def test_a_folder_that_became_a_file_is_copied_so(tmp_path: Path) -> None:
     assert (copy / "b" / "c").samefile(source / "b" / "c")
 
 
-def test_what_an_interrupt_left_is_cleared_away(press: Press) -> None:
-    press.publish()
-    left = versions_folder(press.site) / "next"
-    left.mkdir()
-    (left / "half.html").write_text("half")
-    press.write("Other words.")
-    press.publish()
-    assert not (press.site / "half.html").exists()
-    assert "Other words" in press.shown()
-
-
 def test_a_disk_that_cannot_exchange_is_told(
     press: Press, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -462,8 +443,7 @@ async def test_a_command_that_takes_too_long_is_ended_with_its_children(
     (problem,) = await run_after(after(tmp_path, script, seconds_max=1.0), tmp_path)
     assert "took more than 1 s" in problem.message
     pid = (tmp_path / "pid").read_text()
-    await asyncio.to_thread(wait_until, lambda: not is_running(pid))
-    assert not is_running(pid)
+    await until(lambda: not is_running(pid))
 
 
 async def test_a_command_is_killed_when_its_waiter_is_cancelled(tmp_path: Path) -> None:
@@ -473,24 +453,11 @@ async def test_a_command_is_killed_when_its_waiter_is_cancelled(tmp_path: Path) 
     command = after(tmp_path, script)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(run_after(command, tmp_path))
-        pid = await asyncio.to_thread(wait_for_text, tmp_path / "pid")
+        pid = tmp_path / "pid"
+        await until(lambda: pid.exists() and bool(pid.read_text()))
         task.cancel()
     with pytest.raises(ProcessLookupError):
-        os.kill(int(pid), 0)
-
-
-def wait_for_text(file: Path) -> str:
-    wait_until(lambda: file.exists() and bool(file.read_text()))
-    return file.read_text()
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    """Wait for another process, but not for ever."""
-    pause = threading.Event()
-    for _ in range(2000):
-        if is_so():
-            return
-        pause.wait(0.01)
+        os.kill(int(pid.read_text()), 0)
 
 
 def is_running(pid: str) -> bool:

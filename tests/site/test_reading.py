@@ -159,8 +159,7 @@ def test_build_ends_the_processes_that_parse_with_its_last_page(
 ) -> None:
     ended: list[bool] = []
     monkeypatch.setattr(bounded_reader(), "close", lambda: ended.append(True))
-    studio.add("-- home.md --\n# Home\n")
-    studio.build()
+    studio.start("-- home.md --\n# Home\n")
     assert ended == [True]
 
 

@@ -12,9 +12,7 @@ import pytest
 
 from tests.site.sites import HANDBOOK, Studio
 from tests.support.archive import tree_bytes
-from wikisync.core.system import file_status
 from wikisync.errors import UsageError
-from wikisync.folder import index
 from wikisync.site import addresses, pages
 from wikisync.site.navigation import Tree
 from wikisync.site.output_place import NEW_FILES
@@ -40,14 +38,6 @@ def test_build_without_change_leaves_no_staged_page_of_a_killed_one(
     assert not staged.parent.exists()
 
 
-def test_build_without_change_gives_the_same_report(studio: Studio) -> None:
-    studio.add(HANDBOOK)
-    first, second = studio.build(), studio.build()
-    assert second.broken_links == first.broken_links
-    assert second.problems == first.problems
-    assert second.pages == first.pages
-
-
 def test_link_that_breaks_later_is_told_with_its_line(studio: Studio) -> None:
     """Its page was parsed while no line was wanted, and is not read again now."""
     text = "# Home\n\n{}[other](other)\n"
@@ -60,30 +50,10 @@ def test_link_that_breaks_later_is_told_with_its_line(studio: Studio) -> None:
     assert studio.clean_build() == studio.files()
 
 
-def test_link_to_a_heading_that_is_not_there_is_told_with_its_line(
-    studio: Studio,
-) -> None:
-    studio.add("-- home.md --\n# Home\n\n[x](other#none)\n-- other.md --\n# Other\n")
-    assert [one.line for one in studio.build().broken_links] == [3]
-
-
-def test_changed_text_writes_its_page_and_the_search_only(studio: Studio) -> None:
-    folder = studio.add(HANDBOOK)
-    studio.build()
-    before = studio.files()
-    (folder / "lonely.md").write_text("Nobody links here, still.\n")
-    studio.build()
-    after = studio.files()
-    changed = {path for path in after if after[path] != before.get(path)}
-    assert {path for path in changed if not path.startswith("-/")} == {"lonely.html"}
-    assert "-/all.html" not in changed
-
-
 def test_page_of_an_unchanged_key_is_not_rendered(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = studio.add(HANDBOOK)
-    studio.build()
+    folder = studio.start(HANDBOOK)
     rendered: list[str] = []
     render = Theme.render
 
@@ -152,92 +122,16 @@ def test_list_of_a_wiki_comes_back_where_the_wiki_is_as_it_was(
     assert two_wikis.files() == two_wikis.clean_build()
 
 
-def test_new_title_shows_in_the_tree_of_every_page_of_its_branch(
-    studio: Studio,
-) -> None:
-    """Also in those that neither link to it nor stand beside it."""
-    folder = studio.add("".join(f"-- {name}.md --\nx\n" for name in "abcdef"))
-    studio.build()
-    (folder / "f.md").write_text("---\ntitle: follows\n---\nx\n")
-    studio.build()
-    assert "follows" in studio.read("a.html")
-    assert studio.files() == studio.clean_build()
-
-
-def test_removed_page_is_removed_from_the_site(studio: Studio) -> None:
-    folder = studio.add(HANDBOOK)
-    studio.build()
-    (folder / "lonely.md").unlink()
-    assert studio.build().removed >= 1
-    assert "lonely.html" not in studio.files()
-
-
-def test_new_page_mends_the_links_that_wanted_it(studio: Studio) -> None:
-    folder = studio.add(HANDBOOK)
-    studio.build()
-    (folder / "not").mkdir()
-    (folder / "not" / "written.md").write_text("now")
-    studio.build()
-    assert 'href="not/written.html"' in studio.article("index.html")
-    assert studio.report()["wanted_pages"] == []
-
-
-def test_links_to_a_template_follow_it(studio: Studio) -> None:
-    """The site leaves it out; without it the page is wanted."""
-    folder = studio.add("-- home.md --\n[x](templates/t)\n-- templates/t.md --\nx\n")
-    studio.build()
-    (folder / "templates/t.md").unlink()
-    studio.build()
-    assert studio.files() == studio.clean_build()
-    (folder / "templates/t.md").write_text("x\n")
-    studio.build()
-    assert studio.files() == studio.clean_build()
-
-
 def test_renamed_heading_breaks_links_to_it(studio: Studio) -> None:
-    folder = studio.add(HANDBOOK)
-    studio.build()
+    folder = studio.start(HANDBOOK)
     (folder / "guide" / "start.md").write_text("# There\n")
     broken = {link.href for link in studio.build().broken_links}
     assert "guide/start#here" in broken
     assert studio.files() == studio.clean_build()
 
 
-@pytest.mark.parametrize("text", ["vandal", None])
-def test_file_edited_in_or_removed_from_the_site_is_put_right(
-    own_handbook: Studio, text: str | None
-) -> None:
-    before = own_handbook.files()
-    page = own_handbook.site / "guide.html"
-    page.unlink() if text is None else page.write_text(text)
-    own_handbook.build()
-    assert own_handbook.files() == before
-
-
-def test_file_changed_within_the_clock_is_seen(studio: Studio) -> None:
-    """Same size, same time: only a file that is old enough is not read again."""
-    folder = studio.add("-- home.md --\nfirst\n")
-    studio.build()
-    times = (folder / "home.md").stat()
-    (folder / "home.md").write_text("other\n")
-    os.utime(folder / "home.md", ns=(times.st_atime_ns, times.st_mtime_ns))
-    studio.build()
-    assert "other" in studio.article("index.html")
-
-
-def test_settled_files_are_not_read_again(
-    studio: Studio, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(file_status, "SETTLED_NS", -1)
-    studio.add("-- home.md --\nfirst\n")
-    studio.build()
-    monkeypatch.setattr(index, "read_chunks", None)
-    assert studio.build().written == 0
-
-
 def test_option_of_the_site_changes_every_page(studio: Studio) -> None:
-    studio.add(HANDBOOK)
-    studio.build()
+    studio.start(HANDBOOK)
     studio.set(title="Renamed")
     studio.build()
     assert "Renamed" in studio.read("guide.html")
@@ -245,8 +139,7 @@ def test_option_of_the_site_changes_every_page(studio: Studio) -> None:
 
 
 def test_template_of_the_project_changes_every_page(studio: Studio) -> None:
-    studio.add(HANDBOOK)
-    studio.build()
+    studio.start(HANDBOOK)
     studio.show_all()
     studio.build()
     assert "TEXT" in studio.read("guide.html")
@@ -307,8 +200,7 @@ def test_order_of_the_wikis_does_not_matter(own_instance: Studio) -> None:
 
 
 def test_bytes_do_not_depend_on_the_hash_seed(studio: Studio) -> None:
-    folder = studio.add(HANDBOOK)
-    studio.build()
+    folder = studio.start(HANDBOOK)
     seeded = studio.root / "seeded"
     build_in_new_process(folder, seeded, PYTHONHASHSEED="12345")
     assert tree_bytes(seeded / "site") == studio.files()

@@ -57,8 +57,7 @@ def test_old_address_leads_to_the_page_in_one_step(studio: Studio) -> None:
 
 
 def test_no_redirect_hides_a_page_or_leads_in_a_circle(studio: Studio) -> None:
-    studio.add(WIKI)
-    studio.build()
+    studio.start(WIKI)
     assert 'http-equiv="refresh' not in studio.read("index-of.html")
     assert not (studio.site / "ring.html").exists()
     assert not (studio.site / "lost.html").exists()
@@ -101,8 +100,7 @@ def test_stubs_are_in_no_sitemap_and_no_search(studio: Studio) -> None:
 
 
 def test_redirect_that_comes_or_goes_changes_the_links_to_it(studio: Studio) -> None:
-    folder = studio.add(WIKI)
-    studio.build()
+    folder = studio.start(WIKI)
     redirects = folder / ".gitlab/redirects.yml"
     text = redirects.read_text()
     redirects.write_text("guide/setup: manual/install\n")

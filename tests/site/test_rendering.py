@@ -15,7 +15,6 @@ from wikisync.core.system.worker import Worker
 from wikisync.errors import SiteError
 from wikisync.site import rendering, search_writing, writers
 from wikisync.site.output_place import Written
-from wikisync.site.theme import load_theme
 from wikisync.site.writers import Answer
 
 MANY = "".join(f"-- p{number}.md --\n# P{number}\n\n[n](p1)\n" for number in range(40))
@@ -86,8 +85,7 @@ def test_site_is_sent_once_to_a_process(
 
 
 def test_few_pages_need_no_process(studio: Studio, in_processes: Batches) -> None:
-    folder = studio.add(MANY)
-    studio.build()
+    folder = studio.start(MANY)
     in_processes.clear()
     (folder / "p7.md").write_text("# P7\n\nMore.\n")
     studio.build()
@@ -109,8 +107,7 @@ def test_theme_that_fails_in_a_process_is_named(
 def test_text_that_a_process_finds_damaged_is_made_anew(
     studio: Studio, in_processes: Batches
 ) -> None:
-    studio.add(MANY)
-    studio.build()
+    studio.start(MANY)
     (bodies,) = (studio.root / "cache").glob("*.bodies")
     bodies.write_bytes(bytes(bodies.stat().st_size))
     studio.set(title="Another")
@@ -144,21 +141,11 @@ def test_process_that_ends_is_told(
     assert in_processes
 
 
-def test_theme_is_the_same_in_another_process(tmp_path: Path) -> None:
-    project = unpack("-- templates/page.html --\nours\n", tmp_path / "theme")
-    theme = load_theme("default", project=project, options={"extra_css": []})
-    sent = pickle.loads(pickle.dumps(theme))
-    assert sent.fingerprint == theme.fingerprint
-    assert sent.options == theme.options
-    assert sent.find("page.html") == theme.find("page.html")
-
-
 def test_index_of_a_process_is_brought_up_to_date(
     studio: Studio, in_processes: Batches
 ) -> None:
     """What the process left for updates is noted: whole shards and words."""
-    folder = studio.add(MANY)
-    studio.build()
+    folder = studio.start(MANY)
     assert in_processes
     (folder / "p7.md").write_text("# P7\n\nAnother heron.\n")
     (folder / "p8.md").unlink()
@@ -244,8 +231,7 @@ def test_no_more_processes_work_at_once_than_there_are_cores(
     one = threading.BoundedSemaphore(1)
     for module in (rendering, search_writing):
         monkeypatch.setattr(module, "AT_ONCE", one)
-    studio.add(MANY)
-    studio.build()
+    studio.start(MANY)
     assert len(in_processes) > 1
     assert most == 1
 

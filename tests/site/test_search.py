@@ -262,15 +262,6 @@ def test_long_section_is_cut() -> None:
     assert texts == ["ab" * (search_words.SECTION_CHARS_MAX // 2), "end"]
 
 
-def test_half_a_character_is_a_question_mark() -> None:
-    assert search_words.unpacked_texts(search_words.packed_texts(["a\ud800"])) == ["a?"]
-
-
-def test_texts_are_a_third_of_what_they_were() -> None:
-    text = " ".join(f"word{number * number % 97}" for number in range(2000))
-    assert len(search_words.packed_texts([text])) < len(text) / 3
-
-
 @pytest.mark.parametrize(
     "packed", ["", "é", "AAAA", raw_deflate(b"{}"), raw_deflate(b'["a"')]
 )

@@ -264,18 +264,6 @@ def test_moved_heading_rewrites_titles_and_no_term() -> None:
     assert sorted(name[0] for name in shelf.written) == ["p"]
 
 
-def test_second_wiki_is_told_in_every_title() -> None:
-    documents = many()
-    shelf = filled(documents)
-    one = documents["7.html"]
-    documents["7.html"] = search.SearchDocument(one.url, one.title, one.text, "Two")
-    shelf.update(documents)
-    assert shelf.files == search.build_shards(documents.values())
-    del documents["7.html"]
-    shelf.update(documents)
-    assert shelf.files == search.build_shards(documents.values())
-
-
 def test_shard_that_lies_about_its_age_is_not_believed() -> None:
     """Its time and size are those that were left; its text is not."""
     documents = many()
@@ -317,8 +305,7 @@ def large(studio: Studio) -> Studio:
         f"-- p{number}.md --\n# Page {number}\n{' '.join(WORDS[number % 7 :: 5])}\n"
         for number in range(30)
     )
-    studio.add("".join(pages))
-    studio.build()
+    studio.start("".join(pages))
     return studio
 
 

@@ -109,8 +109,9 @@ def test_page_called_like_the_sidebar_that_is_none_is_a_page_and_named(
 def test_sidebar_that_moves_to_a_folder_changes_the_pages_of_both(
     studio: Studio,
 ) -> None:
-    folder = studio.add("-- home.md --\nx\n-- a/x.md --\nx\n-- _Sidebar.md --\nSIDE\n")
-    studio.build()
+    folder = studio.start(
+        "-- home.md --\nx\n-- a/x.md --\nx\n-- _Sidebar.md --\nSIDE\n"
+    )
     (folder / "_Sidebar.md").rename(folder / "a/_Sidebar.md")
     studio.build()
     assert "SIDE" not in studio.read("index.html")
@@ -153,8 +154,7 @@ def test_templates_for_new_pages_are_left_out_and_links_to_them_say_so(
 
 
 def test_templates_for_new_pages_are_pages_where_the_owner_asks(studio: Studio) -> None:
-    studio.add(TEMPLATES)
-    studio.build()
+    studio.start(TEMPLATES)
     studio.set(page_templates=True)
     report = studio.build()
     assert report.pages == 3

@@ -86,16 +86,6 @@ def test_file_that_was_old_enough_at_the_look_is_not_read_again(
     assert linked(folder) == digest
 
 
-def test_file_whose_time_was_set_back_is_read_again(tmp_path: Path) -> None:
-    """``rsync -t`` and ``cp -p`` keep the time that a file had elsewhere."""
-    folder = unpack("-- a.md --\none\n", tmp_path / "w")
-    before = (folder / "a.md").stat().st_mtime_ns
-    scanned(folder)
-    (folder / "a.md").write_text("two\n")
-    os.utime(folder / "a.md", ns=(before, before))
-    assert scanned(folder).pages[Slug("a")].digest == digest_of("two\n")
-
-
 def settled(folder: Path, *, after_ns: int) -> None:
     with open_cache(folder.parent / "cache") as cache:
         wiki = sources.ScannedWiki(wiki_source(folder), {}, {}, (), is_settled=False)
@@ -210,11 +200,6 @@ def test_fingerprint_follows_text_format_attachments_and_owner(tmp_path: Path) -
         for number, archive in enumerate(archives)
     }
     assert len(prints) == len(archives)
-
-
-def test_fingerprint_of_the_same_folder_is_the_same(tmp_path: Path) -> None:
-    folder = unpack("-- a.md --\none\n", tmp_path / "w")
-    assert scanned(folder).fingerprint == scanned(folder).fingerprint
 
 
 def test_problems_of_the_source_come_first(tmp_path: Path) -> None:

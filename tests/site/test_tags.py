@@ -56,8 +56,7 @@ def test_a_page_has_no_more_tags_than_a_limit() -> None:
 
 
 def test_each_tag_has_a_list_of_its_pages(studio: Studio) -> None:
-    studio.add(WIKI)
-    studio.build()
+    studio.start(WIKI)
     how_to = studio.article("-/tags/how-to.html")
     assert 'href="../../index.html"' in how_to
     assert 'href="../../plan.html"' in how_to
@@ -72,15 +71,13 @@ def test_each_tag_has_a_list_of_its_pages(studio: Studio) -> None:
 
 
 def test_a_page_links_to_the_lists_of_its_tags(studio: Studio) -> None:
-    studio.add(WIKI)
-    studio.build()
+    studio.start(WIKI)
     page = studio.read("plan.html")
     assert '<a rel="tag" href="-/tags/how-to.html">how to</a>' in page
 
 
 def test_a_tag_that_comes_or_goes_changes_the_lists(studio: Studio) -> None:
-    folder = studio.add(WIKI)
-    studio.build()
+    folder = studio.start(WIKI)
     (folder / "home.md").write_text("---\ntags: [new]\n---\n# Home\n")
     studio.build()
     assert studio.files() == studio.clean_build()

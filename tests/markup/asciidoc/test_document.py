@@ -8,12 +8,7 @@ import pytest
 
 from wikisync.core.model import Slug
 from wikisync.errors import RenderError
-from wikisync.markup.asciidoc.document import (
-    SERVICE_ATTRIBUTES,
-    choose_engine,
-    shared_engine,
-    to_html,
-)
+from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES, choose_engine, to_html
 from wikisync.markup.context import ParseContext, include_nothing
 
 ALONE = ParseContext(Slug("home"))
@@ -31,7 +26,6 @@ def html_with(source: str, pages: Mapping[str, str]) -> str:
 @pytest.mark.parametrize(
     ("source", "html"),
     [
-        pytest.param("= Title\n\ntext", "<h1>Title</h1>", id="title is shown"),
         pytest.param(
             "* a footnote:n[x]\n* b footnote:n[]",
             '<sup class="footnoteref">[<a class="footnote" href="#_footnotedef_1"'
@@ -47,14 +41,6 @@ def html_with(source: str, pages: Mapping[str, str]) -> str:
             "Title\n=====\n\ninclude::x.adoc[]",
             '<p><a href="x.adoc">role=include</a></p>',
             id="include of a page in the older syntax",
-        ),
-        pytest.param(
-            "== One Two", '<h2 id="user-content-one-two">', id="heading has its id"
-        ),
-        pytest.param(
-            "[source,ruby]\n----\nputs 1 < 2\n----",
-            '<pre data-canonical-lang="ruby"><code>puts 1 &lt; 2</code></pre>',
-            id="code tells its language",
         ),
         pytest.param(
             "[source]\n----\nx\n----", "<pre><code>x</code></pre>", id="code of none"
@@ -80,38 +66,7 @@ def html_with(source: str, pages: Mapping[str, str]) -> str:
             id="stem as TeX",
         ),
         pytest.param(
-            "xref:guide/start.adoc#first[Start]",
-            '<a href="guide/start.adoc#first">Start</a>',
-            id="xref to a page is a relative link",
-        ),
-        pytest.param(
-            "link:guide/start[Start]", '<a href="guide/start">Start</a>', id="link"
-        ),
-        pytest.param(
-            "* [x] done\n* [ ] open",
-            '<div class="ulist checklist"><ul class="checklist">',
-            id="checklist keeps its class",
-        ),
-        pytest.param(
-            "WARNING: hot", '<div class="admonitionblock warning">', id="admonition"
-        ),
-        pytest.param(
-            "Text.footnote:[Note.]",
-            '<div class="footnote" id="_footnotedef_1">',
-            id="footnote",
-        ),
-        pytest.param(
             "include::other.adoc[]", 'href="other.adoc"', id="include of a lone page"
-        ),
-        pytest.param(
-            "[[spot]]text <<spot,there>>",
-            '<p><a id="user-content-spot"></a>text <a href="#spot">there</a></p>',
-            id="anchor of the page's own",
-        ),
-        pytest.param(
-            "[#part]\n== Part",
-            '<h2 id="user-content-part">Part</h2>',
-            id="id of the page's own",
         ),
         pytest.param(
             ".Title\nvideo::uploads/a.mp4[]",
@@ -157,10 +112,6 @@ def test_page_that_nests_too_deeply_is_an_error_and_the_next_is_right() -> None:
             engine.render(f"{deep}x\n", SERVICE_ATTRIBUTES, include_nothing)
         html = engine.render("x", SERVICE_ATTRIBUTES, include_nothing)
     assert "<p>x</p>" in html
-
-
-def test_engine_is_one_for_the_process() -> None:
-    assert shared_engine() is shared_engine()
 
 
 PARTIAL = {"../partials/p.adoc": "part", "../../other/partials/q.adoc": "of another"}

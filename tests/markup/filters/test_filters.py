@@ -323,13 +323,6 @@ def test_braces_that_are_none_of_a_picture_stay() -> None:
 # -- texts ------------------------------------------------------------------------
 
 
-def test_emoji_are_named_in_running_text_only() -> None:
-    page = render("# :tada:\n\n:+1: `:tada:` :nosuchthing: \\:tada: 12:30:45\n")
-    assert page.html.count('title="tada"') == 1
-    assert '<span class="emoji" title="+1">👍</span>' in page.html
-    assert "<code>:tada:</code> :nosuchthing: :tada: 12:30:45" in page.html
-
-
 def test_emoji_can_be_turned_off() -> None:
     assert ":tada:" in render(":tada:", options=MarkupOptions(emoji=False)).html
 

@@ -1,16 +1,14 @@
 """Opening a file in an editor: real processes, left alone, and who may ask for it."""
 
-import asyncio
 import os
-import re
 import signal
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
-from tests.support.preview import FOREIGN, Desk
+from tests.support.preview import Desk, writing
+from tests.support.waiting import until
 from wikisync.errors import SiteError
 from wikisync.site.preview import editor as preview_editor
 from wikisync.site.preview.editor import Editor
@@ -66,91 +64,12 @@ def test_an_editor_that_fails_is_told_with_its_first_line(tmp_path: Path) -> Non
 # Asked by a page --------------------------------------------------------------------
 
 
-def editor_into(file: Path) -> tuple[str, ...]:
-    """An editor that writes down what it was asked to open."""
+async def test_edit_opens_the_file_of_the_page_and_no_other(desk: Desk) -> None:
+    opened = desk.root / "opened"
     script = "import sys, pathlib; pathlib.Path(sys.argv[1]).write_text(sys.argv[2])"
-    return (sys.executable, "-c", script, str(file))
-
-
-async def token_of(text: str) -> str:
-    found = re.search(r'data-token="([^"]+)"', text)
-    assert found is not None
-    return found[1]
-
-
-async def wait_for_file(file: Path) -> str:
-    def wait() -> str:
-        deadline = threading.Event()
-        for _ in range(1000):
-            if file.exists() and file.read_text():
-                return file.read_text()
-            deadline.wait(0.01)
-        raise AssertionError(f"no editor wrote {file}")
-
-    return await asyncio.to_thread(wait)
-
-
-async def test_edit_opens_the_file_of_the_page(desk: Desk) -> None:
-    opened = desk.root / "opened"
-    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
-        token = await token_of((await reader.get(""))[1])
-        headers = {"Origin": reader.origin, "X-Wikisync-Token": token}
-        wish = {"at": "guide.html"}
-        answer = await reader.ask("POST", "-/preview/edit", json=wish, headers=headers)
-        assert answer.status == 200
-        assert await wait_for_file(opened) == str(desk.root / "handbook" / "guide.md")
-
-
-@pytest.mark.parametrize(
-    ("changes", "status"),
-    [
-        ({"Origin": FOREIGN}, 403),
-        ({"Origin": None}, 403),
-        ({"X-Wikisync-Token": None}, 403),
-        ({"X-Wikisync-Token": "guessed"}, 403),
-        ({"Content-Type": "text/plain"}, 403),
-        ({"Sec-Fetch-Site": "cross-site"}, 403),
-        ({"Sec-Fetch-Site": "same-site"}, 403),
-        ({"Host": "rebound.example.com"}, 403),
-    ],
-)
-async def test_nobody_else_opens_an_editor(
-    desk: Desk, changes: dict[str, str | None], status: int
-) -> None:
-    opened = desk.root / "opened"
-    async with desk.previewing(PreviewOptions(editor=editor_into(opened))) as reader:
-        token = await token_of((await reader.get(""))[1])
-        good = {
-            "Origin": reader.origin,
-            "X-Wikisync-Token": token,
-            "Content-Type": "application/json",
-        }
-        headers = {name: value for name, value in {**good, **changes}.items() if value}
-        body = b'{"at": "guide.html"}'
-        answer = await reader.ask("POST", "-/preview/edit", data=body, headers=headers)
-        assert answer.status == status
-        answer = await reader.ask("GET", "-/preview/edit", headers=headers)
-        assert answer.status != 200
-    assert not opened.exists()
-
-
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        (b"rubbish", 400),
-        (b'{"at": "guide.html", "command": "rm"}', 400),
-        (b'{"at": "../../etc/passwd"}', 404),
-    ],
-)
-async def test_a_wish_that_names_no_page_opens_nothing(
-    desk: Desk, body: bytes, status: int
-) -> None:
-    async with desk.previewing() as reader:
-        token = await token_of((await reader.get(""))[1])
-        headers = {
-            "Origin": reader.origin,
-            "X-Wikisync-Token": token,
-            "Content-Type": "application/json",
-        }
-        answer = await reader.ask("POST", "-/preview/edit", data=body, headers=headers)
-        assert answer.status == status
+    editor = (sys.executable, "-c", script, str(opened))
+    async with writing(desk, PreviewOptions(editor=editor)) as writer:
+        assert (await writer.ask("edit", at="../../etc/passwd"))[0] == 404
+        assert (await writer.ask("edit", at="guide.html"))[0] == 200
+        await until(lambda: opened.exists() and bool(opened.read_text()))
+    assert opened.read_text() == str(desk.root / "handbook" / "guide.md")

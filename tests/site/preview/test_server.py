@@ -11,18 +11,14 @@ import pytest
 from yarl import URL
 
 from tests.support.archive import unpack
-from tests.support.preview import HASH, WAIT_S, Desk, StatesOfTest
+from tests.support.preview import HASH, WAIT_S, Desk
 from wikisync.errors import ConfigError, SiteError
 from wikisync.site.cache import CACHE_NAME
 from wikisync.site.preview import server as preview_module
 from wikisync.site.preview import world as preview_world
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.site.preview.site import LiveSite
-from wikisync.site.preview.states import PageStatus, SyncStatus
 from wikisync.site.preview.world import PreviewInputs
-
-MY_PAGE = "{% extends '!theme/page.html' %}\n{% block content %}"
-
 
 # Pages ------------------------------------------------------------------------------
 
@@ -71,16 +67,6 @@ async def test_folders_are_not_listed(desk: Desk) -> None:
                 assert answer.status == 404
 
 
-async def test_several_wikis_are_one_site(desk: Desk) -> None:
-    desk.add(
-        "-- home.md --\nSee https://gitlab.example.com/docs/handbook/-/wikis/guide",
-        "docs/other",
-    )
-    async with desk.previewing() as reader:
-        text = (await reader.get("docs/other/-/wikis/index.html"))[1]
-    assert 'href="../../../handbook/-/wikis/guide.html"' in text
-
-
 # Following saves --------------------------------------------------------------------
 
 
@@ -109,57 +95,12 @@ async def test_a_save_is_not_told_to_windows_that_show_another_page(desk: Desk) 
         assert "New." in (await reader.get(""))[1]
 
 
-async def test_a_new_page_ends_the_wish_for_it(desk: Desk) -> None:
-    home = desk.root / "handbook" / "home.md"
-    home.write_text("[later](later)")
-    async with desk.previewing() as reader, reader.window() as window:
-        key = (await window.hear())["key"]
-        assert 'href="later.html"' not in (await reader.get(""))[1]
-        (home.parent / "later.md").write_text("Here.")
-        await window.hear_other_key(key)
-        assert 'href="later.html"' in (await reader.get(""))[1]
-
-
 async def test_a_page_that_is_removed_is_gone(desk: Desk) -> None:
     async with desk.previewing() as reader, reader.window("guide.html") as window:
         await window.hear()
         (desk.root / "handbook" / "guide.md").unlink()
         await window.hear_until("key", "missing")
         assert (await reader.get("guide.html"))[0] == 404
-
-
-async def test_another_picture_is_another_page(desk: Desk) -> None:
-    """The HTML is the same, but what the reader sees is not."""
-    async with desk.previewing() as reader, reader.window() as window:
-        key = (await window.hear())["key"]
-        picture = desk.root / "handbook" / "uploads" / HASH / "map.svg"
-        picture.write_text("<svg/>")
-        await window.hear_other_key(key)
-
-
-async def test_a_picture_that_comes_beside_the_page_is_told_and_shown(
-    desk: Desk,
-) -> None:
-    folder = desk.root / "handbook"
-    (folder / "guide.md").write_text("![red](red.svg)")
-    async with desk.previewing() as reader, reader.window("guide.html") as window:
-        key = (await window.hear())["key"]
-        (folder / "red.svg").write_text("<svg/>")
-        await window.hear_other_key(key)
-        found = re.search('<img src="([^"]+)"', (await reader.get("guide.html"))[1])
-        assert found is not None
-        assert await reader.get(found[1]) == (200, "<svg/>")
-        answer = await reader.ask("GET", found[1])
-        assert answer.headers["Content-Security-Policy"].startswith("sandbox;")
-
-
-async def test_a_title_reaches_the_tree_of_other_pages(desk: Desk) -> None:
-    async with desk.previewing() as reader, reader.window() as window:
-        key = (await window.hear())["key"]
-        guide = desk.root / "handbook" / "guide.md"
-        guide.write_text("---\ntitle: Quite another title\n---\n## Part\n")
-        await window.hear_other_key(key)
-        assert "Quite another title" in (await reader.get(""))[1]
 
 
 async def test_a_window_that_was_away_is_told_at_once(desk: Desk) -> None:
@@ -221,45 +162,6 @@ async def test_the_same_cache_serves_two_previews_at_once(desk: Desk) -> None:
 # What goes wrong --------------------------------------------------------------------
 
 
-async def test_an_error_of_the_theme_is_told_with_file_and_line_and_goes(
-    desk: Desk,
-) -> None:
-    theme = unpack("-- templates/404.html --\nnothing\n", desk.root / "theme")
-    desk.set(templates=theme)
-    template = theme / "templates" / "page.html"
-    async with desk.previewing() as reader, reader.window() as window:
-        key = (await window.hear())["key"]
-        template.write_text(f"{MY_PAGE}\n{{{{ nonsense }}}}{{% endblock %}}")
-        news = await window.hear_until("is_failing", value=True)
-        assert news["problems"][0]["where"] == f"{template}:3"
-        assert "nonsense" in news["problems"][0]["message"]
-        status, text = await reader.get("")
-        assert status == 500
-        assert "nonsense" in text
-        assert f'data-key="{news["key"]}"' in text
-        template.unlink()
-        assert (await window.hear_until("is_failing", value=False))["key"] == key
-
-
-async def test_a_theme_that_cannot_be_read_leaves_the_last_good_site(
-    desk: Desk,
-) -> None:
-    theme = unpack("-- templates/404.html --\nnothing\n", desk.root / "theme")
-    desk.set(templates=theme)
-    async with desk.previewing() as reader, reader.window() as window:
-        key = (await window.hear())["key"]
-        (theme / "i18n").mkdir()
-        (theme / "i18n" / "en.toml").write_text("this is no TOML")
-        news = await window.hear_until("is_failing", value=True)
-        assert "en.toml" in str(news["problems"])
-        assert (await reader.get(""))[0] == 200
-        (desk.root / "handbook" / "home.md").write_text("# Changed meanwhile")
-        (theme / "i18n" / "en.toml").unlink()
-        news = await window.hear_until("is_failing", value=False)
-        assert news["key"] != key
-        assert "Changed meanwhile" in (await reader.get(""))[1]
-
-
 async def test_a_configuration_that_is_wrong_from_the_start_is_shown(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,14 +212,6 @@ async def test_a_page_that_is_no_utf8_is_told_with_its_line(desk: Desk) -> None:
         await window.hear_until("problems", [])
 
 
-async def test_front_matter_that_is_wrong_is_told_with_its_line(desk: Desk) -> None:
-    guide = desk.root / "handbook" / "guide.md"
-    guide.write_text("---\ntitle: Guide\nno key here\n---\ntext\n")
-    async with desk.previewing() as reader, reader.window("guide.html") as window:
-        problems = (await window.hear())["problems"]
-    assert problems[0]["where"] == "handbook/guide.md:3"
-
-
 async def test_a_folder_that_vanishes_is_told_and_the_site_stays(desk: Desk) -> None:
     folder = desk.root / "handbook"
     async with desk.previewing() as reader, reader.window() as window:
@@ -348,23 +242,6 @@ async def test_a_page_in_conflict_is_marked_everywhere(desk: Desk) -> None:
         assert marks
         conflict.unlink()
         await home.hear_until("marks", {})
-
-
-async def test_states_of_pages_are_shown_as_they_change(desk: Desk) -> None:
-    states = StatesOfTest()
-    async with (
-        desk.previewing(states.options) as reader,
-        reader.window("guide.html") as window,
-    ):
-        assert (await window.hear())["state"] == ""
-        states.set("waiting")
-        news = await window.hear_until("state", "waiting")
-        assert news["marks"] == {"guide.html": "waiting"}
-        states.set("held", "the service refuses it")
-        news = await window.hear_until("state", "held")
-        assert news["note"] == "the service refuses it"
-        states.now = SyncStatus("in sync", PageStatus("synced"))
-        assert (await window.hear_until("state", "synced"))["marks"] == {}
 
 
 # Its life ---------------------------------------------------------------------------

@@ -112,11 +112,6 @@ def test_a_title_reaches_the_pages_beside_it(desk: Desk) -> None:
     assert "Elsewhere" in tree
 
 
-def test_a_sidebar_reaches_every_page(desk: Desk) -> None:
-    desk.save("_sidebar.md", "- [Now with other](other)\n")
-    assert "Now with other" in desk.shown("guide")
-
-
 def test_a_template_for_new_pages_stays_out_while_it_is_written(desk: Desk) -> None:
     (desk.folder / "templates").mkdir()
     desk.save("home.md", "[x](templates/x)\n")
@@ -125,19 +120,6 @@ def test_a_template_for_new_pages_stays_out_while_it_is_written(desk: Desk) -> N
         desk.save("templates/x.md", f"{text}\n")
         assert "is a template" in desk.shown("index")
     assert "templates" not in desk.shown("-/all")
-
-
-def test_a_heading_that_went_breaks_the_link_of_the_sidebar(desk: Desk) -> None:
-    desk.save("_sidebar.md", "- [guide](guide#part)\n")
-    desk.save("guide.md", "Words.\n")
-    clean = desk.studio.clean_build()["other.html"].decode()
-    assert desk.shown("other") == clean
-
-
-def test_a_new_link_is_a_backlink_at_its_target(desk: Desk) -> None:
-    assert 'href="guide.html"' in desk.shown("other")
-    desk.save("other.md", "See [the welcome](home).\n")
-    assert ">other</a>" in desk.shown("index")
 
 
 def test_a_heading_that_went_breaks_the_link_to_it(desk: Desk) -> None:

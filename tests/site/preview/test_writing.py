@@ -199,29 +199,6 @@ def test_a_page_is_deleted_as_it_was_seen_and_comes_back(wiki: WikiDesk) -> None
 # What the window asks for ------------------------------------------------------------
 
 
-async def test_a_draft_is_shown_and_in_no_file(desk: Desk) -> None:
-    file = desk.root / "handbook" / "guide.md"
-    before = file.read_bytes()
-    async with writing(desk) as writer:
-        _, answer = await writer.ask("draft", at="guide.html", text="## Unsaved")
-        assert ">Unsaved" in answer[0]["html"]
-        assert "Unsaved" not in (await writer.reader.get("guide.html"))[1]
-    assert file.read_bytes() == before
-
-
-async def test_a_save_is_on_the_page(desk: Desk) -> None:
-    async with writing(desk) as writer, writer.reader.window("guide.html") as window:
-        key = (await window.hear())["key"]
-        _, source = await writer.ask("source", at="guide.html")
-        assert source["file"] == "guide.md"
-        _, saved = await writer.ask(
-            "save", at="guide.html", text="## Saved here\n", base=source["text"]
-        )
-        assert saved["outcome"] == "saved"
-        await window.hear_other_key(key)
-        assert "Saved here" in (await writer.reader.get("guide.html"))[1]
-
-
 async def test_a_missing_page_is_begun_in_the_format_of_its_folder(desk: Desk) -> None:
     (desk.root / "handbook" / "team").mkdir()
     (desk.root / "handbook" / "team" / "one.adoc").write_text("= One\n")
@@ -250,16 +227,6 @@ async def test_a_red_link_begins_the_page_that_it_asks_for(desk: Desk) -> None:
         await writer.ask("create", **wish)
     text = (desk.root / "handbook" / "plans" / "Next-year.md").read_text()
     assert text == "# Next year\n\n"
-
-
-async def test_a_template_of_the_wiki_begins_a_page(desk: Desk) -> None:
-    (desk.root / "handbook" / "templates").mkdir()
-    (desk.root / "handbook" / "templates" / "minutes.md").write_text("# Minutes\n")
-    async with writing(desk) as writer:
-        _, source = await writer.ask("source", at="monday.html")
-        assert source["templates"] == ["templates/minutes"]
-        await writer.ask("create", at="monday.html", template="templates/minutes")
-    assert (desk.root / "handbook" / "monday.md").read_text() == "# Minutes\n"
 
 
 @pytest.mark.parametrize("name", ["latin", "gone"])
@@ -298,33 +265,6 @@ async def test_a_file_that_went_away_is_written_again_where_it_was(
         assert (await writer.ask("create", **wish))[0] == 400
     new = [path for path in files_of(desk.root) if path not in before]
     assert new == [str(desk.root / "handbook" / file)]
-
-
-async def test_a_page_is_deleted_and_restored_in_the_page(desk: Desk) -> None:
-    file = desk.root / "handbook" / "guide.md"
-    async with writing(desk) as writer:
-        text = file.read_text()
-        assert (await writer.ask("delete", at="guide.html", text=text))[0] == 200
-        assert not file.exists()
-        assert (await writer.reader.get("guide.html"))[0] == 404
-        _, source = await writer.ask("source", at="guide.html")
-        assert source["is_trashed"]
-        assert (await writer.ask("restore", at="guide.html"))[0] == 200
-        assert (await writer.reader.get("guide.html"))[0] == 200
-    assert file.read_text() == text
-
-
-async def test_a_page_is_renamed_with_the_links_to_it(desk: Desk) -> None:
-    async with writing(desk) as writer:
-        wish = {"at": "guide.html", "name": "manual/first"}
-        _, planned = await writer.ask("rename", **wish, is_dry=True)
-        assert planned["links"] == {"home.md": 1}
-        assert (desk.root / "handbook" / "guide.md").exists()
-        _, done = await writer.ask("rename", **wish)
-        assert done["address"] == "manual/first.html"
-        assert (await writer.reader.get("manual/first.html"))[0] == 200
-    home = (desk.root / "handbook" / "home.md").read_text()
-    assert "[the guide](manual/first#part)" in home
 
 
 async def test_a_pasted_picture_lies_in_uploads_and_is_shown(desk: Desk) -> None:
@@ -418,37 +358,6 @@ async def test_a_box_that_is_not_there_is_not_ticked(desk: Desk, number: int) ->
         wish = {"at": "guide.html", "number": number, "is_done": True}
         assert (await writer.ask("tick", **wish))[0] == 400
     assert path.read_text() == "- [ ] one\n- [ ] two\n"
-
-
-async def test_the_conflict_file_is_shown_and_settled(desk: Desk) -> None:
-    both = (
-        "Same.\n%%%% wikisync conflict 1 of 1: on the wiki %%%%\nTheirs.\n"
-        "%%%% wikisync conflict 1 of 1: here %%%%\nMine.\n"
-        "%%%% wikisync conflict 1 of 1: end %%%%\n"
-    )
-    conflict = desk.root / "handbook" / "guide.conflict.md"
-    conflict.write_text(both)
-    async with writing(desk) as writer:
-        _, clash = await writer.ask("clash", at="guide.html")
-        assert clash["parts"] == [
-            {"text": "Same.\n"},
-            {
-                "mine": "Mine.\n",
-                "other": "Theirs.\n",
-                "words": [["-", "Theirs"], ["+", "Mine"], ["", ".\n"]],
-            },
-        ]
-        wish = {"at": "guide.html", "text": "Same.\nMine.\n", "seen": clash["seen"]}
-        conflict.write_text(both.replace("Theirs", "Other words of theirs"))
-        status, said = await writer.ask("settle", **wish)
-        assert (status, said["message"]) == (
-            409,
-            "guide.conflict.md was changed in the meantime",
-        )
-        assert "Other words of theirs" in conflict.read_text()
-        conflict.write_text(both)
-        assert (await writer.ask("settle", **wish))[0] == 200
-    assert conflict.read_text() == "Same.\nMine.\n"
 
 
 async def test_a_folder_that_is_in_no_workspace_has_nothing_to_decide(
