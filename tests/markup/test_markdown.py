@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.support.corpus import corpus_path
-from tests.support.markup import CASES, load_cases, shape
+from tests.support.markup import CASES, load_cases, load_fixtures, shape
 from wikisync.core.model import Slug
 from wikisync.errors import RenderError
 from wikisync.markup import fast, markdown
@@ -60,14 +60,8 @@ def test_fast_engine_is_the_service_parser(case: dict[str, str]) -> None:
     assert shape(fast.parse(case["source"])) == shape(without_heading_ids(case["html"]))
 
 
-def own_fixtures() -> list[tuple[str, str, str]]:
-    """Title, source and HTML of each block of ``dialect.txt``."""
-    blocks = (CASES / "dialect.txt").read_text("utf-8").split("\n=====\n")
-    return [(*block.split("\n-----\n"),) for block in blocks]  # type: ignore[misc]
-
-
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("title", "source", "html"), own_fixtures())
+@pytest.mark.parametrize(("title", "source", "html"), load_fixtures("dialect.txt"))
 def test_rule_of_the_dialect(
     title: str, source: str, html: str, engine: MarkdownEngine
 ) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.markup import parse
+from tests.support.markup import load_fixtures, parse
 from wikisync.core.model import Format, Slug
 from wikisync.errors import RenderError
 from wikisync.markup.context import ParseContext
@@ -18,93 +18,12 @@ def html_of(source: str) -> str:
     return re.sub(r"\n(?=<)|(?<=>)\n", "", html)
 
 
+FIXTURES = load_fixtures("rst.txt")
+
+
 @pytest.mark.parametrize(
-    ("source", "html"),
-    [
-        pytest.param(
-            "A\n=\n\nB\n-\n\nC\n-\n\nD\n=",
-            '<h1 id="user-content-a">A</h1><h2 id="user-content-b">B</h2>'
-            '<h2 id="user-content-c">C</h2><h1 id="user-content-d">D</h1>',
-            id="headings",
-        ),
-        pytest.param("*a* **b** ``c``", "<p><em>a</em> <strong>b</strong> "
-                     "<code>c</code></p>", id="marks"),
-        pytest.param("- a\n- b", "<ul><li>a</li><li>b</li></ul>", id="list"),
-        pytest.param(
-            "b. a\n#. b", '<ol type="a" start="2"><li>a</li><li>b</li></ol>', id="b."
-        ),
-        pytest.param(
-            "a\n  b", "<dl><dt>a</dt><dd><p>b</p></dd></dl>", id="description"
-        ),
-        pytest.param(
-            ".. code:: py\n\n   a < b",
-            '<pre data-canonical-lang="py"><code>a &lt; b</code></pre>',
-            id="code",
-        ),
-        pytest.param("::\n\n   a", "<pre><code>a</code></pre>", id="literal"),
-        pytest.param(
-            ":math:`x<y`",
-            '<p><code data-math-style="inline">x&lt;y</code></p>',
-            id="math",
-        ),
-        pytest.param(
-            ".. math::\n\n   x",
-            '<pre data-math-style="display"><code>x</code></pre>',
-            id="math block",
-        ),
-        pytest.param(
-            ".. danger:: a",
-            '<div class="admonitionblock caution"><p class="title">Danger</p>'
-            "<p>a</p></div>",
-            id="admonition",
-        ),
-        pytest.param(
-            "`a <page>`_ and b_\n\n.. _b: other#x",
-            '<p><a href="page">a</a> and <a href="other#x">b</a></p>',
-            id="links",
-        ),
-        pytest.param(
-            ".. _spot:\n\ntext\n\nspot_",
-            '<p id="user-content-spot">text</p><p><a href="#spot">spot</a></p>',
-            id="target",
-        ),
-        pytest.param(
-            "a [1]_\n\n.. [1] b",
-            '<p>a <sup><a id="user-content-footnote-reference-1" href="#footnote-1">'
-            '1</a></sup></p><div class="footnote" id="user-content-footnote-1">'
-            '<sup><a href="#footnote-reference-1">1</a></sup> <p>b</p></div>',
-            id="footnote",
-        ),
-        pytest.param(
-            "== ==\na  b\n== ==\n1  2\n== ==",
-            "<table><thead><tr><th>a</th><th>b</th></tr></thead>"
-            "<tbody><tr><td>1</td><td>2</td></tr></tbody></table>",
-            id="table",
-        ),
-        pytest.param(
-            "+-+-+\n|a|b|\n+-+-+\n|c  |\n+-+-+",
-            "<table><tbody><tr><td>a</td><td>b</td></tr>"
-            '<tr><td colspan="2">c</td></tr></tbody></table>',
-            id="span",
-        ),
-        pytest.param("| a\n|   b", "<p>a<br>\u00a0\u00a0b</p>", id="verse"),
-        pytest.param(
-            "-a, --all  x",
-            "<dl><dt><code>-a</code>, <code>--all</code></dt>"
-            "<dd><p>x</p></dd></dl>",
-            id="options",
-        ),
-        pytest.param("a\n\n----\n\nb", "<p>a</p><hr><p>b</p>", id="rule"),
-        pytest.param(
-            ".. image:: a.png\n   :width: 5\n   :alt: x",
-            '<p><img src="a.png" alt="x" width="5"></p>',
-            id="image",
-        ),
-        pytest.param(".. comment", "", id="comment"),
-        pytest.param("a |b|", '<p>a <code id="user-content-problematic-1">|b|'
-                     "</code></p>", id="fault"),
-    ],
-)  # fmt: skip
+    ("source", "html"), [one[1:] for one in FIXTURES], ids=[one[0] for one in FIXTURES]
+)
 def test_page_comes_out_in_plain_shape(source: str, html: str) -> None:
     assert html_of(source) == html
 

@@ -35,6 +35,12 @@ def load_cases(name: str) -> list[dict[str, Any]]:
     return loaded
 
 
+def load_fixtures(name: str) -> list[tuple[str, str, str]]:
+    """Title, source and HTML of each block of a text file beside the tests."""
+    text = (CASES / name).read_text("utf-8").removesuffix("\n")
+    return [(*block.split("\n-----\n"),) for block in text.split("\n=====\n")]  # type: ignore[misc]
+
+
 class PlainUrls:
     """Addresses that show what was asked for."""
 

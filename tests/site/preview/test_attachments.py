@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import pytest
 
-from tests.support.preview import HASH, WAIT_S, Desk
+from tests.support.preview import HASH, WAIT_S, Desk, Reader
 from tests.support.waiting import until
 from wikisync.site.preview import server as preview_module
 from wikisync.site.preview.pages import Rendered
@@ -17,27 +17,25 @@ from wikisync.site.sources import SourceFile
 
 
 async def test_an_attachment_is_served_from_the_folder_and_runs_nothing(
-    desk: Desk,
+    reader: Reader,
 ) -> None:
-    async with desk.previewing() as reader:
-        answer = await reader.ask("GET", f"uploads/{HASH}/map.svg")
-        assert answer.headers["Content-Type"] == "image/svg+xml"
-        assert answer.headers["Content-Security-Policy"].startswith("sandbox;")
-        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    answer = await reader.ask("GET", f"uploads/{HASH}/map.svg")
+    assert answer.headers["Content-Type"] == "image/svg+xml"
+    assert answer.headers["Content-Security-Policy"].startswith("sandbox;")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
 async def test_an_attachment_is_sent_once_and_its_connection_is_used_again(
-    desk: Desk, caplog: pytest.LogCaptureFixture
+    reader: Reader, desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     """aiohttp prepares what a handler returns, though the file is closed by then."""
-    async with desk.previewing() as reader:
-        address = reader.preview.url.removeprefix("http://").strip("/")
-        host, port = address.split(":")
-        coming, going = await asyncio.open_connection(host, int(port))
-        asked = f"GET /uploads/{HASH}/map.svg HTTP/1.1\r\nHost: {address}\r\n"
-        going.write(f"{asked}\r\n{asked}Connection: close\r\n\r\n".encode())
-        both = await coming.read()
-        going.close()
+    address = reader.preview.url.removeprefix("http://").strip("/")
+    host, port = address.split(":")
+    coming, going = await asyncio.open_connection(host, int(port))
+    asked = f"GET /uploads/{HASH}/map.svg HTTP/1.1\r\nHost: {address}\r\n"
+    going.write(f"{asked}\r\n{asked}Connection: close\r\n\r\n".encode())
+    both = await coming.read()
+    going.close()
     assert both.count(b"HTTP/1.1 200 OK") == 2
     text = (desk.root / "handbook" / "uploads" / HASH / "map.svg").read_bytes()
     assert both.count(text) == 2

@@ -3,7 +3,7 @@
 import aiohttp
 import pytest
 
-from tests.support.preview import FOREIGN, HASH, Desk
+from tests.support.preview import FOREIGN, HASH, Desk, Reader
 from wikisync.site.preview import server as preview_server
 
 
@@ -24,38 +24,29 @@ from wikisync.site.preview import server as preview_server
         },
     ],
 )
-async def test_other_sites_get_nothing(desk: Desk, headers: dict[str, str]) -> None:
-    async with desk.previewing() as reader:
-        for path in (
-            "",
-            "-/search.html",
-            f"uploads/{HASH}/map.svg",
-            "-/preview/events",
-        ):
-            status, text = await reader.get(path, headers)
-            assert status == 403
-            assert "guide" not in text
+async def test_other_sites_get_nothing(reader: Reader, headers: dict[str, str]) -> None:
+    for path in ("", "-/search.html", f"uploads/{HASH}/map.svg", "-/preview/events"):
+        status, text = await reader.get(path, headers)
+        assert status == 403
+        assert "guide" not in text
 
 
-async def test_a_link_on_another_page_leads_here(desk: Desk) -> None:
+async def test_a_link_on_another_page_leads_here(reader: Reader) -> None:
     headers = {
         "Sec-Fetch-Site": "cross-site",
         "Sec-Fetch-Mode": "navigate",
         "Sec-Fetch-Dest": "document",
     }
-    async with desk.previewing() as reader:
-        assert (await reader.get("guide.html", headers))[0] == 200
+    assert (await reader.get("guide.html", headers))[0] == 200
 
 
-async def test_localhost_is_this_machine_too(desk: Desk) -> None:
-    async with desk.previewing() as reader:
-        port = reader.preview.url.rstrip("/").rpartition(":")[2]
-        assert (await reader.get("", {"Host": f"localhost:{port}"}))[0] == 200
+async def test_localhost_is_this_machine_too(reader: Reader) -> None:
+    port = reader.preview.url.rstrip("/").rpartition(":")[2]
+    assert (await reader.get("", {"Host": f"localhost:{port}"}))[0] == 200
 
 
-async def test_pages_are_sealed_against_others(desk: Desk) -> None:
-    async with desk.previewing() as reader:
-        answer = await reader.ask("GET", "guide.html")
+async def test_pages_are_sealed_against_others(reader: Reader) -> None:
+    answer = await reader.ask("GET", "guide.html")
     policy = answer.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
@@ -65,13 +56,12 @@ async def test_pages_are_sealed_against_others(desk: Desk) -> None:
     assert not [name for name in answer.headers if name.startswith("Access-Control")]
 
 
-async def test_a_window_of_another_site_is_not_told_anything(desk: Desk) -> None:
-    async with desk.previewing() as reader:
-        url = f"{reader.preview.url}-/preview/events"
-        for headers in ({"Origin": FOREIGN}, {}):
-            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-                await reader.session.ws_connect(url, headers=headers)
-            assert refused.value.status == 403
+async def test_a_window_of_another_site_is_not_told_anything(reader: Reader) -> None:
+    url = f"{reader.preview.url}-/preview/events"
+    for headers in ({"Origin": FOREIGN}, {}):
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await reader.session.ws_connect(url, headers=headers)
+        assert refused.value.status == 403
 
 
 async def test_windows_have_a_limit(

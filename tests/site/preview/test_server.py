@@ -11,7 +11,7 @@ import pytest
 from yarl import URL
 
 from tests.support.archive import unpack
-from tests.support.preview import HASH, WAIT_S, Desk
+from tests.support.preview import HASH, WAIT_S, Desk, Reader, Window
 from wikisync.errors import ConfigError, SiteError
 from wikisync.site.cache import CACHE_NAME
 from wikisync.site.preview import server as preview_module
@@ -23,59 +23,56 @@ from wikisync.site.preview.world import PreviewInputs
 # Pages ------------------------------------------------------------------------------
 
 
-async def test_pages_lists_and_search_are_there(desk: Desk) -> None:
-    async with desk.previewing() as reader:
-        assert "Words of the guide" in (await reader.get("guide.html"))[1]
-        assert "All pages" in (await reader.get("-/all.html"))[1]
-        index = await reader.get("-/search.html")
-        assert index[0] == 200
-        home = (await reader.get(""))[1]
-        style = re.search(r'href="(-/assets/theme\.[^"]+)"', home)
-        assert style is not None
-        answer = await reader.ask("GET", style[1])
-        assert answer.headers["Content-Type"] == "text/css; charset=utf-8"
-        assert "immutable" in answer.headers["Cache-Control"]
+async def test_pages_lists_and_search_are_there(reader: Reader) -> None:
+    assert "Words of the guide" in (await reader.get("guide.html"))[1]
+    assert "All pages" in (await reader.get("-/all.html"))[1]
+    index = await reader.get("-/search.html")
+    assert index[0] == 200
+    home = (await reader.get(""))[1]
+    style = re.search(r'href="(-/assets/theme\.[^"]+)"', home)
+    assert style is not None
+    answer = await reader.ask("GET", style[1])
+    assert answer.headers["Content-Type"] == "text/css; charset=utf-8"
+    assert "immutable" in answer.headers["Cache-Control"]
 
 
-async def test_pages_are_those_of_a_build(desk: Desk) -> None:
+async def test_pages_are_those_of_a_build(reader: Reader, desk: Desk) -> None:
     """But for the policy, which moves into a header, and what the script needs."""
     from wikisync.site.build import build_site
 
     build_site(desk.sources, desk.root / "site", desk.options, cache=desk.root / "c")
     built = (desk.root / "site" / "guide.html").read_text()
-    async with desk.previewing() as reader:
-        shown = (await reader.get("guide.html"))[1]
+    shown = (await reader.get("guide.html"))[1]
     own = '<script src="/-/preview/[^>]*></script>|<!--(?:blocks|end)-->'
     shown = re.sub(own, "", shown)
     assert re.sub(r"<meta http-equiv=[^>]*>", "", built) == shown
 
 
 async def test_an_address_that_leads_nowhere_says_so_with_links_that_work(
-    desk: Desk,
+    reader: Reader,
 ) -> None:
-    async with desk.previewing() as reader:
-        status, text = await reader.get("no/where.html")
+    status, text = await reader.get("no/where.html")
     assert status == 404
     assert 'href="../-/assets/' in text
 
 
-async def test_folders_are_not_listed(desk: Desk) -> None:
-    async with desk.previewing() as reader:
-        for path in ("uploads/", f"uploads/{HASH}", "-/", "%2e%2e/%2e%2e/etc/passwd"):
-            url = URL(reader.preview.url + path, encoded=True)
-            async with reader.session.get(url) as answer:
-                assert answer.status == 404
+async def test_folders_are_not_listed(reader: Reader) -> None:
+    for path in ("uploads/", f"uploads/{HASH}", "-/", "%2e%2e/%2e%2e/etc/passwd"):
+        url = URL(reader.preview.url + path, encoded=True)
+        async with reader.session.get(url) as answer:
+            assert answer.status == 404
 
 
 # Following saves --------------------------------------------------------------------
 
 
-async def test_a_save_is_told_to_the_window_that_shows_the_page(desk: Desk) -> None:
-    async with desk.previewing() as reader, reader.window("guide.html") as window:
-        key = (await window.hear())["key"]
-        (desk.root / "handbook" / "guide.md").write_text("## Part\n\nOther words.\n")
-        news = await window.hear_other_key(key)
-        text = (await reader.get("guide.html"))[1]
+async def test_a_save_is_told_to_the_window_that_shows_the_page(
+    reader: Reader, window: Window, desk: Desk
+) -> None:
+    key = (await window.hear())["key"]
+    (desk.root / "handbook" / "guide.md").write_text("## Part\n\nOther words.\n")
+    news = await window.hear_other_key(key)
+    text = (await reader.get("guide.html"))[1]
     assert "Other words" in text
     assert f'data-key="{news["key"]}"' in text
 
@@ -95,22 +92,24 @@ async def test_a_save_is_not_told_to_windows_that_show_another_page(desk: Desk) 
         assert "New." in (await reader.get(""))[1]
 
 
-async def test_a_page_that_is_removed_is_gone(desk: Desk) -> None:
-    async with desk.previewing() as reader, reader.window("guide.html") as window:
-        await window.hear()
-        (desk.root / "handbook" / "guide.md").unlink()
-        await window.hear_until("key", "missing")
-        assert (await reader.get("guide.html"))[0] == 404
+async def test_a_page_that_is_removed_is_gone(
+    reader: Reader, window: Window, desk: Desk
+) -> None:
+    await window.hear()
+    (desk.root / "handbook" / "guide.md").unlink()
+    await window.hear_until("key", "missing")
+    assert (await reader.get("guide.html"))[0] == 404
 
 
-async def test_a_window_that_was_away_is_told_at_once(desk: Desk) -> None:
-    async with desk.previewing() as reader:
-        async with reader.window("guide.html") as window:
-            key = (await window.hear())["key"]
-            (desk.root / "handbook" / "guide.md").write_text("Other words.\n")
-            await window.hear_other_key(key)
-        async with reader.window("guide.html") as again:
-            assert (await again.hear())["key"] != key
+async def test_a_window_that_was_away_is_told_at_once(
+    reader: Reader, desk: Desk
+) -> None:
+    async with reader.window("guide.html") as window:
+        key = (await window.hear())["key"]
+        (desk.root / "handbook" / "guide.md").write_text("Other words.\n")
+        await window.hear_other_key(key)
+    async with reader.window("guide.html") as again:
+        assert (await again.hear())["key"] != key
 
 
 async def test_another_configuration_is_taken_over_with_its_folders(
@@ -131,18 +130,19 @@ async def test_another_configuration_is_taken_over_with_its_folders(
             await second.hear_other_key(key)
 
 
-async def test_the_search_is_that_of_a_build_and_follows_every_save(desk: Desk) -> None:
+async def test_the_search_is_that_of_a_build_and_follows_every_save(
+    reader: Reader, window: Window, desk: Desk
+) -> None:
     guide = desk.root / "handbook" / "guide.md"
-    async with desk.previewing() as reader, reader.window("guide.html") as window:
-        key = (await window.hear())["key"]
-        before = built_search(desk, "one")
-        assert await reader.texts(*before) == before
-        guide.write_text("An unheardof word.\n")
-        await window.hear_other_key(key)
-        after = built_search(desk, "two")
-        assert "unheardof" in str(after)
-        assert await reader.texts(*after) == after
-        assert (await reader.get("-/search/t-nothing.js"))[0] == 404
+    key = (await window.hear())["key"]
+    before = built_search(desk, "one")
+    assert await reader.texts(*before) == before
+    guide.write_text("An unheardof word.\n")
+    await window.hear_other_key(key)
+    after = built_search(desk, "two")
+    assert "unheardof" in str(after)
+    assert await reader.texts(*after) == after
+    assert (await reader.get("-/search/t-nothing.js"))[0] == 404
 
 
 def built_search(desk: Desk, name: str) -> dict[str, str]:
@@ -198,18 +198,17 @@ async def test_a_folder_of_templates_that_is_made_later_is_used(desk: Desk) -> N
         assert "ours alone" in (await reader.get(""))[1]
 
 
-async def test_a_page_that_is_no_utf8_is_told_with_its_line(desk: Desk) -> None:
+async def test_a_page_that_is_no_utf8_is_told_with_its_line(
+    window: Window, desk: Desk
+) -> None:
     guide = desk.root / "handbook" / "guide.md"
-    async with desk.previewing() as reader, reader.window("guide.html") as window:
-        await window.hear()
-        guide.write_bytes(b"one\ntwo \xff\n")
-        news = await window.hear_until("file", "handbook/guide.md")
-        assert [problem["where"] for problem in news["problems"]] == [
-            "handbook/guide.md:2"
-        ]
-        assert not news["is_failing"]
-        guide.write_text("one\n")
-        await window.hear_until("problems", [])
+    await window.hear()
+    guide.write_bytes(b"one\ntwo \xff\n")
+    news = await window.hear_until("file", "handbook/guide.md")
+    assert [problem["where"] for problem in news["problems"]] == ["handbook/guide.md:2"]
+    assert not news["is_failing"]
+    guide.write_text("one\n")
+    await window.hear_until("problems", [])
 
 
 async def test_a_folder_that_vanishes_is_told_and_the_site_stays(desk: Desk) -> None:

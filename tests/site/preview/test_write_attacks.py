@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.preview import ACTIONS, FOREIGN, Desk, files_of, writing
+from tests.support.preview import ACTIONS, FOREIGN, Desk, Writer, files_of, writing
 from wikisync.errors import SiteError, UsageError
 from wikisync.site.preview import routes
 from wikisync.site.preview.moves import plan_moves
@@ -45,36 +45,36 @@ def test_every_wish_is_attacked() -> None:
     ],
     ids=str,
 )
-async def test_nobody_else_writes(desk: Desk, changes: dict[str, str | None]) -> None:
+async def test_nobody_else_writes(
+    writer: Writer, desk: Desk, changes: dict[str, str | None]
+) -> None:
     before = files_of(desk.root)
-    async with writing(desk) as writer:
-        token = writer.headers["X-Wikisync-Token"]
-        good = {**writer.headers, "Content-Type": "application/json"}
-        headers = {
-            name: value.replace("TOKEN", token)
-            for name, value in {**good, **changes}.items()
-            if value
-        }
-        for action, wish in (ACTIONS | READING).items():
-            answer = await writer.reader.ask(
-                "POST", f"-/preview/{action}", json={"at": "guide.html", **wish},
-                headers=headers,
-            )  # fmt: skip
-            assert answer.status == 403, action
-            assert "Part" not in await answer.text()
+    token = writer.headers["X-Wikisync-Token"]
+    good = {**writer.headers, "Content-Type": "application/json"}
+    headers = {
+        name: value.replace("TOKEN", token)
+        for name, value in {**good, **changes}.items()
+        if value
+    }
+    for action, wish in (ACTIONS | READING).items():
+        answer = await writer.reader.ask(
+            "POST", f"-/preview/{action}", json={"at": "guide.html", **wish},
+            headers=headers,
+        )  # fmt: skip
+        assert answer.status == 403, action
+        assert "Part" not in await answer.text()
     assert files_of(desk.root) == before
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
-async def test_only_a_post_writes(desk: Desk, method: str) -> None:
+async def test_only_a_post_writes(writer: Writer, desk: Desk, method: str) -> None:
     before = files_of(desk.root)
-    async with writing(desk) as writer:
-        for action, wish in (ACTIONS | READING).items():
-            answer = await writer.reader.ask(
-                method, f"-/preview/{action}", json={"at": "guide.html", **wish},
-                headers=writer.headers,
-            )  # fmt: skip
-            assert answer.status in {403, 404, 405}, action
+    for action, wish in (ACTIONS | READING).items():
+        answer = await writer.reader.ask(
+            method, f"-/preview/{action}", json={"at": "guide.html", **wish},
+            headers=writer.headers,
+        )  # fmt: skip
+        assert answer.status in {403, 404, 405}, action
     assert files_of(desk.root) == before
 
 
@@ -106,12 +106,11 @@ def is_a_page_inside(path: str) -> bool:
     )
 
 
-async def test_no_name_leads_out_of_the_pages(desk: Desk) -> None:
+async def test_no_name_leads_out_of_the_pages(writer: Writer, desk: Desk) -> None:
     """What is written is a page in the wiki's folder, and nothing else."""
     before = files_of(desk.root)
-    async with writing(desk) as writer:
-        for name in OUTSIDE:
-            await writer.ask("create", at="guide.html", name=name)
+    for name in OUTSIDE:
+        await writer.ask("create", at="guide.html", name=name)
     new = [path for path in files_of(desk.root) if path not in before]
     assert str(desk.root / "handbook" / "evil.php.md") in new
     inside = [path.removeprefix(f"{desk.root}/handbook/") for path in new]
@@ -181,14 +180,13 @@ async def test_nothing_is_written_through_a_link(
     assert [path.name for path in outside.iterdir()] == ["secret.md"]
 
 
-async def test_a_body_without_end_is_refused(desk: Desk) -> None:
-    async with writing(desk) as writer:
-        for action in ("save", "source", "edit"):
-            answer = await writer.reader.ask(
-                "POST", f"-/preview/{action}", data=io.BytesIO(b" " * (13 << 20)),
-                headers={**writer.headers, "Content-Type": "application/json"},
-            )  # fmt: skip
-            assert answer.status == 413
+async def test_a_body_without_end_is_refused(writer: Writer) -> None:
+    for action in ("save", "source", "edit"):
+        answer = await writer.reader.ask(
+            "POST", f"-/preview/{action}", data=io.BytesIO(b" " * (13 << 20)),
+            headers={**writer.headers, "Content-Type": "application/json"},
+        )  # fmt: skip
+        assert answer.status == 413
 
 
 @pytest.mark.parametrize(
@@ -198,12 +196,11 @@ async def test_a_body_without_end_is_refused(desk: Desk) -> None:
         b'{"at": "guide.html", "text": "\\ud800", "base": ""}', b"\xff", b"null",
     ],
 )  # fmt: skip
-async def test_what_is_no_wish_is_one_sentence(desk: Desk, body: bytes) -> None:
-    async with writing(desk) as writer:
-        for action in ("save", "create", "file"):
-            answer = await writer.reader.ask(
-                "POST", f"-/preview/{action}", data=body,
-                headers={**writer.headers, "Content-Type": "application/json"},
-            )  # fmt: skip
-            assert answer.status == 400
-            assert "Traceback" not in await answer.text()
+async def test_what_is_no_wish_is_one_sentence(writer: Writer, body: bytes) -> None:
+    for action in ("save", "create", "file"):
+        answer = await writer.reader.ask(
+            "POST", f"-/preview/{action}", data=body,
+            headers={**writer.headers, "Content-Type": "application/json"},
+        )  # fmt: skip
+        assert answer.status == 400
+        assert "Traceback" not in await answer.text()

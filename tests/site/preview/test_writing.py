@@ -219,12 +219,13 @@ async def test_where_formats_are_even_a_page_is_begun_in_markdown(desk: Desk) ->
         assert source["new"] == "team/new.md"
 
 
-async def test_a_red_link_begins_the_page_that_it_asks_for(desk: Desk) -> None:
-    async with writing(desk) as writer:
-        wish = {"at": "guide.html", "href": "plans/Next year"}
-        _, source = await writer.ask("source", **wish)
-        assert source["new"] == "plans/Next-year.md"
-        await writer.ask("create", **wish)
+async def test_a_red_link_begins_the_page_that_it_asks_for(
+    writer: Writer, desk: Desk
+) -> None:
+    wish = {"at": "guide.html", "href": "plans/Next year"}
+    _, source = await writer.ask("source", **wish)
+    assert source["new"] == "plans/Next-year.md"
+    await writer.ask("create", **wish)
     text = (desk.root / "handbook" / "plans" / "Next-year.md").read_text()
     assert text == "# Next year\n\n"
 
@@ -246,49 +247,46 @@ async def test_a_template_that_cannot_be_read_begins_no_page(
     assert not (desk.root / "handbook" / "monday.md").exists()
 
 
-async def test_a_page_that_is_there_is_not_begun_again(desk: Desk) -> None:
-    async with writing(desk) as writer:
-        status, said = await writer.ask("create", at="index.html", name="guide")
+async def test_a_page_that_is_there_is_not_begun_again(writer: Writer) -> None:
+    status, said = await writer.ask("create", at="index.html", name="guide")
     assert (status, said["message"]) == (409, "guide.md already exists")
 
 
 @pytest.mark.parametrize("file", ["a%3Ab.md", "two words.md", "team/doc.adoc"])
 async def test_a_file_that_went_away_is_written_again_where_it_was(
-    desk: Desk, file: str
+    writer: Writer, desk: Desk, file: str
 ) -> None:
-    async with writing(desk) as writer:
-        before = files_of(desk.root)
-        wish = {"at": "index.html", "name": file, "text": "Mine\n"}
-        assert (await writer.ask("create", **wish))[0] == 200
-        assert (await writer.ask("create", **wish | {"name": f"../{file}"}))[0] == 400
-        wish |= {"name": "nul.md", "text": "a\0b"}
-        assert (await writer.ask("create", **wish))[0] == 400
+    before = files_of(desk.root)
+    wish = {"at": "index.html", "name": file, "text": "Mine\n"}
+    assert (await writer.ask("create", **wish))[0] == 200
+    assert (await writer.ask("create", **wish | {"name": f"../{file}"}))[0] == 400
+    wish |= {"name": "nul.md", "text": "a\0b"}
+    assert (await writer.ask("create", **wish))[0] == 400
     new = [path for path in files_of(desk.root) if path not in before]
     assert new == [str(desk.root / "handbook" / file)]
 
 
-async def test_a_pasted_picture_lies_in_uploads_and_is_shown(desk: Desk) -> None:
+async def test_a_pasted_picture_lies_in_uploads_and_is_shown(
+    writer: Writer, desk: Desk
+) -> None:
     content = base64.b64encode(b"\x89PNG").decode()
-    async with writing(desk) as writer:
-        wish = {"at": "guide.html", "name": "my map.png", "content": content}
-        _, kept = await writer.ask("file", **wish)
-        assert re.fullmatch(r"uploads/[0-9a-f]{16}/my-map\.png", kept["path"])
-        assert (await writer.ask("file", **wish))[1] == kept
-        assert (await writer.reader.ask("GET", kept["path"])).status == 200
+    wish = {"at": "guide.html", "name": "my map.png", "content": content}
+    _, kept = await writer.ask("file", **wish)
+    assert re.fullmatch(r"uploads/[0-9a-f]{16}/my-map\.png", kept["path"])
+    assert (await writer.ask("file", **wish))[1] == kept
+    assert (await writer.reader.ask("GET", kept["path"])).status == 200
     assert (desk.root / "handbook" / kept["path"]).read_bytes() == b"\x89PNG"
 
 
-async def test_links_are_completed_from_the_wiki(desk: Desk) -> None:
-    async with writing(desk) as writer:
-        _, names = await writer.ask("names", at="guide.html")
+async def test_links_are_completed_from_the_wiki(writer: Writer) -> None:
+    _, names = await writer.ask("names", at="guide.html")
     assert ["home", "Welcome"] in names["pages"]
     assert [one.rpartition("/")[2] for one in names["files"]] == ["map.svg"]
 
 
-async def test_a_draft_names_what_is_wrong_in_it_with_lines(desk: Desk) -> None:
+async def test_a_draft_names_what_is_wrong_in_it_with_lines(writer: Writer) -> None:
     text = "---\ntitle: [a\n---\n\n[x](nowhere) ![y](uploads/z.png) [w](guide#none)\n"
-    async with writing(desk) as writer:
-        _, (_, marks) = await writer.ask("draft", at="index.html", text=text)
+    _, (_, marks) = await writer.ask("draft", at="index.html", text=text)
     assert [(one["line"], one["href"]) for one in marks] == [
         (5, "nowhere"),
         (5, "uploads/z.png"),
@@ -298,15 +296,14 @@ async def test_a_draft_names_what_is_wrong_in_it_with_lines(desk: Desk) -> None:
     assert marks[0]["message"] == "there is no such page"
 
 
-async def test_headings_of_another_page_are_completed(desk: Desk) -> None:
-    async with writing(desk) as writer:
-        _, names = await writer.ask("names", at="index.html", href="guide")
-        assert names == {"headings": [["part", "Part"]]}
-        for href in ("nowhere", "../..", "uploads/", "\0", "https://example.com"):
-            assert (await writer.ask("names", at="index.html", href=href))[1] == {
-                "headings": []
-            }
-        _, names = await writer.ask("names", at="index.html")
+async def test_headings_of_another_page_are_completed(writer: Writer) -> None:
+    _, names = await writer.ask("names", at="index.html", href="guide")
+    assert names == {"headings": [["part", "Part"]]}
+    for href in ("nowhere", "../..", "uploads/", "\0", "https://example.com"):
+        assert (await writer.ask("names", at="index.html", href=href))[1] == {
+            "headings": []
+        }
+    _, names = await writer.ask("names", at="index.html")
     assert names["emoji"]["tada"] == "\U0001f389"
 
 
@@ -361,15 +358,11 @@ async def test_a_box_that_is_not_there_is_not_ticked(desk: Desk, number: int) ->
 
 
 async def test_a_folder_that_is_in_no_workspace_has_nothing_to_decide(
-    desk: Desk,
+    writer: Writer,
 ) -> None:
-    async with writing(desk) as writer:
-        assert await writer.ask("state", at="guide.html") == (
-            200,
-            {"line": "", "rows": []},
-        )
-        assert (await writer.ask("earlier", at="guide.html"))[1]["texts"] == []
-        assert (await writer.ask("clash", at="guide.html"))[1]["parts"] == []
-        for action in ("decide", "settle", "back"):
-            status, _ = await writer.ask(action, at="guide.html", **ACTIONS[action])
-            assert status == 404, action
+    assert await writer.ask("state", at="guide.html") == (200, {"line": "", "rows": []})
+    assert (await writer.ask("earlier", at="guide.html"))[1]["texts"] == []
+    assert (await writer.ask("clash", at="guide.html"))[1]["parts"] == []
+    for action in ("decide", "settle", "back"):
+        status, _ = await writer.ask(action, at="guide.html", **ACTIONS[action])
+        assert status == 404, action
