@@ -88,9 +88,9 @@ async def base(request: pytest.FixtureRequest, sample_site: Path) -> AsyncIterat
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def visit(chromium: Browser, base: str) -> AsyncIterator[Visit]:
-    """A reader of the site."""
-    async with visiting(chromium, base) as visit:
+async def visit(chromium: Browser, file_base: str) -> AsyncIterator[Visit]:
+    """A reader of the site on the disk."""
+    async with visiting(chromium, file_base) as visit:
         yield visit
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.site.book.books import write
 from tests.site.sites import Studio
-from tests.support.browser import MOBILE, unchecked_visit, visiting
+from tests.support.browser import MOBILE, Visit, unchecked_visit, visiting
 from tests.support.commits import committed
 from tests.support.service import embedded_service
 
@@ -115,14 +115,11 @@ async def test_axe_finds_nothing_in_the_open_menu(
         assert await visit.axe() == []
 
 
-async def test_axe_finds_nothing_in_the_hits_below_the_search_box(
-    chromium: Browser, file_base: str
-) -> None:
-    async with visiting(chromium, file_base) as visit:
-        await visit.go(HANDBOOK + "index.html")
-        await visit.page.fill(".search input", "export")
-        await visit.page.locator(".hits a").first.wait_for()
-        assert await visit.axe() == []
+async def test_axe_finds_nothing_in_the_hits_below_the_search_box(visit: Visit) -> None:
+    await visit.go(HANDBOOK + "index.html")
+    await visit.page.fill(".search input", "export")
+    await visit.page.locator(".hits a").first.wait_for()
+    assert await visit.axe() == []
 
 
 async def test_axe_would_find_something(chromium: Browser, tmp_path: Path) -> None:
@@ -133,11 +130,8 @@ async def test_axe_would_find_something(chromium: Browser, tmp_path: Path) -> No
         assert any(finding.startswith("image-alt") for finding in await visit.axe())
 
 
-async def test_keyboard_reaches_the_text_first(
-    chromium: Browser, file_base: str
-) -> None:
-    async with visiting(chromium, file_base) as visit:
-        await visit.go(HANDBOOK + "formats/markdown.html")
-        await visit.page.keyboard.press("Tab")
-        await visit.page.keyboard.press("Enter")
-        assert await visit.page.evaluate("document.activeElement.id") == "siteContent"
+async def test_keyboard_reaches_the_text_first(visit: Visit) -> None:
+    await visit.go(HANDBOOK + "formats/markdown.html")
+    await visit.page.keyboard.press("Tab")
+    await visit.page.keyboard.press("Enter")
+    assert await visit.page.evaluate("document.activeElement.id") == "siteContent"

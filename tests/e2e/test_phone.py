@@ -21,208 +21,17 @@ WORD = "Wirtschaftlichkeitsberechnungsgrundlagen" * 3
 URL = f"https://example.com/{'path_without_any_break' * 5}?q={WORD}#{WORD}"
 CODE = "com.example.wiki.pages.VeryLongNameOfAClass.andOfItsMethod" * 3
 TEX = "\\frac{1}{2} + " * 20 + "x"
-PICTURE = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="1600" height="200"><rect '
-    'width="1600" height="200"/></svg>'
-)
+NAMED = {"URL": URL, "CODE": CODE, "TEX": TEX, "WORD": WORD}
 
-DEEP = "\n".join(f"{'  ' * depth}- {WORD}" for depth in range(12))
 
-MARKDOWN = f"""\
----
-title: {WORD}
-tags: [{WORD}, short]
----
-# {WORD}
+def wiki_text() -> str:
+    """Pages of every format that are full of what does not break."""
+    text = Path(__file__).with_name("phone.txt").read_text("utf-8")
+    for name, value in NAMED.items():
+        text = text.replace(name, value)
+    return text
 
-## `{CODE}`
 
-### {URL}
-
-{URL} and `{CODE}` and **{WORD}** and [{WORD}](missing/{WORD}) $`{TEX}`$ inside.
-
-$`{WORD}{TEX}`$
-
-```math
-{TEX}
-```
-
-```sh
-{CODE} {CODE}
-```
-
-```mermaid
-graph LR
-  a[{WORD}] --> b[{WORD}] --> c[{WORD}]
-```
-
-    {CODE}
-
-| {WORD} | `{CODE}` |
-|---|---|
-| {URL} | {WORD} |
-
-- {WORD}
-  - {WORD}
-    - `{CODE}`
-      - {WORD}
-        - {URL}
-
-> {WORD}
-> > `{CODE}`
-
-{DEEP}
-
-> [!note]
-> {WORD}
-
-- [ ] {WORD}
-
-<dl><dt>{WORD}</dt><dd>{URL}<dl><dt><code>{CODE}</code></dt><dd>{WORD}</dd></dl></dd></dl>
-
-<details><summary>{WORD} <code>{CODE}</code></summary>
-
-{WORD}
-
-</details>
-
-<details open><summary>open</summary>
-
-| a | b |
-|---|---|
-| <table><tr><td>{WORD}</td><td>{WORD}</td></tr></table> | {WORD} |
-
-</details>
-
-<img src="wide.svg" width="1600" height="200" alt="x">
-<img src="gone.png" width="1600" alt="{WORD}">
-![{WORD}](gone-{WORD}.png) ![wide](wide.svg){{width=1600}}
-![film](uploads/film.mp4){{width=1600 height=900}} ![](sound.mp3)
-
-<div align="right"><kbd>{WORD}</kbd> <samp>{CODE}</samp> <sub>{WORD}</sub></div>
-<pre>{CODE}</pre>
-<p><font size="7">{WORD}</font></p>
-<table width="1600"><tr><td width="1600" nowrap>{WORD}</td></tr></table>
-<hr width="1600">
-
-{WORD}[^1] :tada: {WORD}@example.com
-
-[^1]: {WORD} {URL}
-"""
-ASCIIDOC = f"""\
-= {WORD}
-:toc:
-:stem: latexmath
-
-== {WORD} `{CODE}`
-
-{WORD} `{CODE}` {URL} stem:[{"x + " * 80}] kbd:[{WORD}] footnote:[{WORD}]
-
-.{WORD}
-[source,sh]
-----
-{CODE} {CODE}
-----
-
-....
-{CODE}
-....
-
-NOTE: {WORD} `{CODE}`
-
-[quote,{WORD}]
-{WORD}
-
-[verse]
-{WORD} {WORD}
-
-****
-{WORD}
-****
-
-====
-{WORD}
-====
-
-{WORD}:: {WORD}
-[horizontal]
-{WORD}:: {WORD}
-[qanda]
-{WORD}:: `{CODE}`
-
-.{WORD}
-|===
-|{WORD} |`{CODE}`
-
-a|* {WORD}
-|{WORD}
-|===
-
-image::wide.svg[{WORD},1600,200]
-
-image:wide.svg[x,1600]
-
-[stem]
-++++
-{"x + " * 80}
-++++
-"""
-ORG = f"""\
-#+TITLE: {WORD}
-* {WORD} ={CODE}=
-{WORD} ~{CODE}~ {URL} [[{URL}][{WORD}]] \\({TEX}\\)
-#+begin_src sh
-{CODE} {CODE}
-#+end_src
-#+begin_quote
-{WORD}
-#+end_quote
-: {CODE}
-| {WORD} | {CODE} |
-- {WORD} :: {WORD}
-[[file:wide.svg]]
-#+begin_verse
-{WORD} {WORD}
-#+end_verse
-"""
-RDOC = f"""\
-= {WORD}
-
-{WORD} <tt>{CODE}</tt> {URL} {{{WORD}}}[{URL}]
-
-  {CODE} {CODE}
-
-[{WORD}] {WORD}
-{CODE}:: {WORD}
-* {WORD}
-"""
-BESIDE = f"# {WORD}\n\n- [{WORD}](markdown)\n  - `{CODE}`\n\n{URL}\n\n![](wide.svg)\n"
-WIKI = f"""\
--- home.md --
-[[{WORD}|markdown]] [x]({WORD}/{WORD}/{WORD})
--- markdown.md --
-{MARKDOWN}
--- asciidoc.asciidoc --
-{ASCIIDOC}
--- org.org --
-{ORG}
--- rdoc.rdoc --
-{RDOC}
--- {WORD}/{WORD}/{WORD}.md --
-[back](/markdown) [on](/home)
--- beside/_Sidebar.md --
-{BESIDE}
--- beside/_Footer.md --
-{BESIDE}
--- beside/page.md --
-{MARKDOWN.replace("(missing/", "(../home#")}
--- wide.svg --
-{PICTURE}
--- uploads/film.mp4 --
-x
--- sound.mp3 --
-x
-"""
 PAGES = (
     *("index.html", "markdown.html", "asciidoc.html", "org.html", "rdoc.html"),
     *(f"{WORD}/{WORD}/{WORD}.html", "beside/page.html", "404.html"),
@@ -250,7 +59,7 @@ def wide(
 ) -> Studio:
     """A site of one wiki that is full of what does not break."""
     studio = Studio(tmp_path_factory.mktemp("wide"))
-    studio.add(WIKI)
+    studio.add(wiki_text())
     studio.set(theme=request.param, title=WORD)
     studio.build()
     return studio
@@ -282,7 +91,7 @@ async def test_a_preview_on_a_phone_does_not_scroll_sideways(
     chromium: Browser, tmp_path: Path
 ) -> None:
     desk = Desk(tmp_path)
-    desk.add(WIKI)
+    desk.add(wiki_text())
     async with (
         desk.previewing() as reader,
         visiting(chromium, reader.preview.url, viewport=MOBILE) as visit,

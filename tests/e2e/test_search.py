@@ -38,27 +38,29 @@ HANDBOOK = "docs/handbook/-/wikis/"
 
 
 @pytest.mark.parametrize("key", ["/", "Control+k"])
-async def test_box_in_the_header_leads_to_the_heading(visit: Visit, key: str) -> None:
-    await visit.go("index.html")
-    await visit.page.keyboard.press(key)
-    await visit.page.keyboard.type("markdown quotes")
-    await visit.page.locator(".hits a").first.wait_for()
-    for key in ("ArrowDown", "ArrowDown", "Enter"):
-        await visit.page.keyboard.press(key)
-    await visit.page.wait_for_url("**/formats/markdown.html#*")
-
-
-async def test_hits_close_with_escape(chromium: Browser, file_base: str) -> None:
-    async with visiting(chromium, file_base) as visit:
+async def test_box_in_the_header_leads_to_the_heading(
+    chromium: Browser, base: str, key: str
+) -> None:
+    async with visiting(chromium, base) as visit:
         await visit.go("index.html")
-        await visit.page.fill(".search input", "export")
+        await visit.page.keyboard.press(key)
+        await visit.page.keyboard.type("markdown quotes")
         await visit.page.locator(".hits a").first.wait_for()
-        await visit.page.keyboard.press("ArrowDown")
-        await visit.page.keyboard.press("Escape")
-        assert not await visit.page.locator(".hits").is_visible()
-        # the keyboard goes on where the query is
-        field = visit.page.locator(".search input").first
-        assert await field.evaluate("node => node === document.activeElement")
+        for key in ("ArrowDown", "ArrowDown", "Enter"):
+            await visit.page.keyboard.press(key)
+        await visit.page.wait_for_url("**/formats/markdown.html#*")
+
+
+async def test_hits_close_with_escape(visit: Visit) -> None:
+    await visit.go("index.html")
+    await visit.page.fill(".search input", "export")
+    await visit.page.locator(".hits a").first.wait_for()
+    await visit.page.keyboard.press("ArrowDown")
+    await visit.page.keyboard.press("Escape")
+    assert not await visit.page.locator(".hits").is_visible()
+    # the keyboard goes on where the query is
+    field = visit.page.locator(".search input").first
+    assert await field.evaluate("node => node === document.activeElement")
 
 
 async def test_box_leads_to_the_search_page_and_on_without_script(
@@ -80,19 +82,14 @@ async def test_page_that_is_not_found_offers_a_search(visit: Visit) -> None:
     await visit.page.wait_for_url(f"{visit.base}{SEARCH}?q=export")
 
 
-async def test_search_in_one_wiki_finds_nothing_of_others(
-    chromium: Browser, file_base: str
-) -> None:
-    async with visiting(chromium, file_base) as visit:
-        await visit.go(f"{SEARCH}?q=wiki")
-        await visit.page.locator(
-            "#siteHits small", has_text="Handbook"
-        ).first.wait_for()
-        await visit.page.select_option("select[name=wiki]", label="Docs")
-        await visit.page.locator("#siteHits small", has_text="Handbook").first.wait_for(
-            state="detached"
-        )
-        assert await visit.page.locator("#siteHits a").count() > 0
+async def test_search_in_one_wiki_finds_nothing_of_others(visit: Visit) -> None:
+    await visit.go(f"{SEARCH}?q=wiki")
+    await visit.page.locator("#siteHits small", has_text="Handbook").first.wait_for()
+    await visit.page.select_option("select[name=wiki]", label="Docs")
+    await visit.page.locator("#siteHits small", has_text="Handbook").first.wait_for(
+        state="detached"
+    )
+    assert await visit.page.locator("#siteHits a").count() > 0
 
 
 async def test_word_that_is_nowhere_says_so(visit: Visit) -> None:
@@ -308,50 +305,13 @@ async def test_right_page_is_among_the_first_three(
 
 
 async def test_first_hit_answers_what_people_ask_in_their_own_words(
-    chromium: Browser, file_base: str
+    visit: Visit,
 ) -> None:
-    answers = {
-        "publish to GitLab Pages": "recipes/gitlab-pages",
-        "export only one folder": "getting-started/questions",
-        "keep the token safe": "getting-started/tokens",
-        "I deleted a page by mistake": "getting-started/questions",
-        "solve a conflict": "folder/conflicts",
-        "behind a proxy": "getting-started/questions",
-        "logo": "export/themes",
-        "rename a page": "getting-started/questions",
-        "who changed it": "export/changes",
-        "recent changes": "getting-started/questions",
-        "upgrade": "getting-started/install",
-        "uninstall": "getting-started/install",
-        "coming from MkDocs": "getting-started/coming-from",
-        "obsidian": "getting-started/coming-from",
-        "coming from git": "getting-started/coming-from",
-        "deleted by mistake": "getting-started/questions",
-        "only one folder": "getting-started/questions",
-        "fleet": "export/fleet",
-        "editor": "folder/editors",
-        "pdf": "export/one-file",
-        "offline": "getting-started/questions",
-        "conflict": "folder/conflicts",
-        "undo": "folder/undo",
-        "install": "getting-started/install",
-        "token": "getting-started/tokens",
-        "docker": "recipes/container",
-        "import a wiki": "getting-started/moving",
-        "add a picture": "getting-started/questions",
-        "rename a folder": "getting-started/questions",
-        "agent": "folder/agents",
-        "launchd": "recipes/launchd",
-        "revert": "getting-started/questions",
-        "sidebar": "getting-started/questions",
-        "backup": "getting-started/questions",
-        "new page": "getting-started/questions",
+    text = (QUERIES / "guide.tsv").read_text(encoding="utf-8")
+    answers = dict(line.split("\t") for line in text.splitlines())
+    found = {
+        query: (await hits_in(visit, query, is_partial=True))[0] for query in answers
     }
-    async with visiting(chromium, file_base) as visit:
-        found = {
-            query: (await hits_in(visit, query, is_partial=True))[0]
-            for query in answers
-        }
     pages = {
         query: url.partition("#")[0].removeprefix(HANDBOOK).removesuffix(".html")
         for query, url in found.items()

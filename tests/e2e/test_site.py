@@ -29,11 +29,13 @@ DOCS = "docs/-/wikis/"
 GROUP = "docs/-/wikis/"
 
 
-async def test_home_opens_and_leads_to_a_wiki(visit: Visit) -> None:
-    await visit.go("index.html")
-    await visit.page.get_by_role("main").get_by_role("link", name="Handbook").click()
-    await visit.arrive(HANDBOOK + "index.html")
-    assert await visit.page.locator("h1").inner_text() == "wikisync"
+async def test_home_opens_and_leads_to_a_wiki(chromium: Browser, base: str) -> None:
+    async with visiting(chromium, base) as visit:
+        await visit.go("index.html")
+        main = visit.page.get_by_role("main")
+        await main.get_by_role("link", name="Handbook").click()
+        await visit.arrive(HANDBOOK + "index.html")
+        assert await visit.page.locator("h1").inner_text() == "wikisync"
 
 
 async def test_tree_leads_to_the_page_it_names(visit: Visit) -> None:
@@ -134,35 +136,29 @@ async def test_contents_fold_above_the_text_on_a_phone(
         assert await link.is_visible()
 
 
-async def test_code_is_copied_where_there_is_no_clipboard(
-    chromium: Browser, file_base: str
-) -> None:
+async def test_code_is_copied_where_there_is_no_clipboard(visit: Visit) -> None:
     """The browser's clipboard exists on https only."""
-    async with visiting(chromium, file_base) as visit:
-        await visit.page.add_init_script(
-            "Object.defineProperty(navigator, 'clipboard', {value: undefined});"
-            "addEventListener('copy', () => { window.copied = `${getSelection()}` })"
-        )
-        await visit.go(HANDBOOK + "formats/markdown.html")
-        code = visit.page.locator("pre").first
-        await visit.page.get_by_role("button", name="Copy").first.click()
-        await visit.page.get_by_role("button", name="Copied").wait_for()
-        copied = await visit.page.evaluate("copied")
-        assert copied.strip() == (await code.inner_text()).strip()
+    await visit.page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard', {value: undefined});"
+        "addEventListener('copy', () => { window.copied = `${getSelection()}` })"
+    )
+    await visit.go(HANDBOOK + "formats/markdown.html")
+    code = visit.page.locator("pre").first
+    await visit.page.get_by_role("button", name="Copy").first.click()
+    await visit.page.get_by_role("button", name="Copied").wait_for()
+    copied = await visit.page.evaluate("copied")
+    assert copied.strip() == (await code.inner_text()).strip()
 
 
-async def test_print_shows_the_text_alone_and_where_links_lead(
-    chromium: Browser, file_base: str
-) -> None:
-    async with visiting(chromium, file_base) as visit:
-        await visit.page.emulate_media(media="print", color_scheme="dark")
-        await visit.go(HANDBOOK + "formats/markdown.html")
-        assert not await visit.page.locator("header.top, .site-nav").first.is_visible()
-        ink = await visit.page.evaluate("getComputedStyle(document.body).color")
-        assert ink == "rgb(29, 35, 48)"
-        link = visit.page.locator("article a[href^=http]").first
-        after = await link.evaluate("node => getComputedStyle(node, '::after').content")
-        assert "gitlab.example.com" in after
+async def test_print_shows_the_text_alone_and_where_links_lead(visit: Visit) -> None:
+    await visit.page.emulate_media(media="print", color_scheme="dark")
+    await visit.go(HANDBOOK + "formats/markdown.html")
+    assert not await visit.page.locator("header.top, .site-nav").first.is_visible()
+    ink = await visit.page.evaluate("getComputedStyle(document.body).color")
+    assert ink == "rgb(29, 35, 48)"
+    link = visit.page.locator("article a[href^=http]").first
+    after = await link.evaluate("node => getComputedStyle(node, '::after').content")
+    assert "gitlab.example.com" in after
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from wikisync.core.model import Format, Page, Slug
 from wikisync.errors import RenderError
-from wikisync.markup.bounded import BoundedParser, Wish
+from wikisync.markup.bounded import BoundedParser, Wish, bounded_parser
 from wikisync.markup.context import Include
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import AsciidocEngine, MarkdownEngine, MarkupOptions
@@ -261,3 +261,7 @@ def test_threads_that_parse_at_once_have_a_process_each() -> None:
         assert len(parser._workers) == 2
         parser.parse(PAGE)
         assert len(parser._workers) == 2
+
+
+def test_process_has_one_parser() -> None:
+    assert bounded_parser() is bounded_parser()

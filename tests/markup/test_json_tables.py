@@ -27,13 +27,6 @@ def test_fields_name_the_columns_in_their_order() -> None:
     assert "<td>[true]</td><td></td></tr>" in html
 
 
-def test_first_item_names_the_columns_where_nothing_else_does() -> None:
-    html = table({"items": [{"x": "*1*", "y": 2}]})
-    assert "<th>x</th><th>y</th>" in html
-    assert "<td>*1*</td>" in html
-    assert "Generated with JSON data" in html
-
-
 def test_cells_may_hold_markdown_and_nothing_unsafe() -> None:
     html = table(
         {

@@ -83,11 +83,6 @@ def test_picture_without_alternative_text_gives_its_link_a_name() -> None:
     assert 'aria-label="pic.png"' in page.html
 
 
-def test_picture_in_a_link_is_not_linked_again() -> None:
-    page = render(f"[![a]({PNG})](there)", pages=["there"], attachments=[PNG])
-    assert page.html.count("<a ") == 1
-
-
 def test_drawing_is_shown_but_never_opened() -> None:
     """An SVG that is opened runs its scripts on the site."""
     path = "uploads/a/x.svg"

@@ -56,6 +56,11 @@ def test_page_shows_its_neighbours_and_who_links_to_it(handbook: Studio) -> None
     assert '<a class="prev" rel="prev" href="deep/er.html">' in page
 
 
+def test_tree_marks_the_current_page(handbook: Studio) -> None:
+    page = handbook.read("guide/start.html")
+    assert re.findall(r'<a href="([^"]*)" aria-current="page">', page) == ["start.html"]
+
+
 def test_missing_attachment_is_a_placeholder_and_a_broken_link(
     handbook: Studio,
 ) -> None:

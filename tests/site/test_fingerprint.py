@@ -29,11 +29,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
-def test_same_code_has_the_same_hash(package: Path) -> None:
-    assert (package / "site" / "build.py").is_file()
-    assert program() == program()
-
-
 CODE = ["site/search.py", "markup/asciidoc/asciidoc3/wiki.conf"]
 
 

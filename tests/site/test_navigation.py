@@ -149,17 +149,6 @@ def test_children_are_the_entries_directly_below() -> None:
     assert (tree.is_section(Slug("a")), tree.is_section(Slug("a/b"))) == (True, False)
 
 
-def test_branch_key_changes_only_where_the_tree_looks_different() -> None:
-    before = tree_of("a", "a/x", "a/y", "b", "b/z")
-    after = tree_of("a", "a/x", "a/y", "b", "b/z", titles={"a/y": "New"})
-    changed = [
-        slug
-        for slug in before.order
-        if before.branch_key(slug, 12) != after.branch_key(slug, 12)
-    ]
-    assert changed == ["a", "a/x", "a/y"]
-
-
 def test_page_more_changes_the_tree_only_where_it_is_listed() -> None:
     """Neither of a flat wiki nor of deep folders does it change every page."""
     slugs = [f"page-{number:04}" for number in range(0, 2000, 2)]

@@ -20,11 +20,6 @@ def test_themes_that_come_with_wikisync_are_found() -> None:
     assert [layer.name for layer in theme_chain("default")] == ["default"]
 
 
-def test_theme_without_parent_stands_on_the_default(tmp_path: Path) -> None:
-    folder = write_theme(tmp_path / "mine", {})
-    assert [layer.name for layer in theme_chain(str(folder))] == ["mine", "default"]
-
-
 def test_themes_that_extend_each_other_are_refused(tmp_path: Path) -> None:
     write_theme(tmp_path / "one", {}, 'extends = "two"\n')
     write_theme(tmp_path / "two", {}, 'extends = "one"\n')

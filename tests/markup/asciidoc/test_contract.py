@@ -1,7 +1,6 @@
 """What every engine for AsciiDoc fulfils, run against each that is installed."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -146,15 +145,6 @@ def test_page_reads_no_file(engine: Engine, tmp_path: Path, source: str) -> None
         html = ""
     assert "the secret" not in html
     assert "dGhlIHNlY3Jld" not in html
-
-
-@pytest.mark.parametrize("name", list(KINDS))
-def test_page_over_its_time_is_stopped_and_the_next_is_right(name: str) -> None:
-    with closing(engine_named(name, WorkerLimits(seconds_max=0.25))) as engine:
-        html_of(engine, "warm")
-        with pytest.raises(LimitExceeded, match=r"takes longer than 0\.25 s"):
-            html_of(engine, "*a* _b_ `c` {counter:x} " * 40_000)
-        assert "<p>x</p>" in html_of(engine, "x")
 
 
 @pytest.mark.parametrize("name", SCRIPTED)

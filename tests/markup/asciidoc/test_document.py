@@ -8,7 +8,12 @@ import pytest
 
 from wikisync.core.model import Slug
 from wikisync.errors import RenderError
-from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES, choose_engine, to_html
+from wikisync.markup.asciidoc.document import (
+    SERVICE_ATTRIBUTES,
+    choose_engine,
+    shared_engine,
+    to_html,
+)
 from wikisync.markup.context import ParseContext, include_nothing
 
 ALONE = ParseContext(Slug("home"))
@@ -69,6 +74,11 @@ def html_with(source: str, pages: Mapping[str, str]) -> str:
             "include::other.adoc[]", 'href="other.adoc"', id="include of a lone page"
         ),
         pytest.param(
+            "[[spot]]text <<spot,there>>",
+            '<p><a id="user-content-spot"></a>text <a href="#spot">there</a></p>',
+            id="anchor of the page's own",
+        ),
+        pytest.param(
             ".Title\nvideo::uploads/a.mp4[]",
             '<div class="title">Title</div><div class="content">'
             '<img src="uploads/a.mp4" alt="uploads/a.mp4">',
@@ -112,6 +122,10 @@ def test_page_that_nests_too_deeply_is_an_error_and_the_next_is_right() -> None:
             engine.render(f"{deep}x\n", SERVICE_ATTRIBUTES, include_nothing)
         html = engine.render("x", SERVICE_ATTRIBUTES, include_nothing)
     assert "<p>x</p>" in html
+
+
+def test_engine_is_one_for_the_process() -> None:
+    assert shared_engine() is shared_engine()
 
 
 PARTIAL = {"../partials/p.adoc": "part", "../../other/partials/q.adoc": "of another"}

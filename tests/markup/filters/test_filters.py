@@ -87,9 +87,8 @@ def test_id_of_text(text: str, identity: str) -> None:
 # -- table of contents ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tag", ["[[_TOC_]]", "[TOC]", "[toc]", "[[_toc_]]"])
-def test_tag_becomes_the_list_of_headings(tag: str) -> None:
-    page = render(f"{tag}\n\n# A\n### C\n## B\n# D\n")
+def test_contents_nest_by_level_and_a_skipped_level_is_no_step() -> None:
+    page = render("[TOC]\n\n# A\n### C\n## B\n# D\n")
     assert page.html.startswith(
         '<ul class="section-nav"><li><a href="#a">A</a><ul><li><a href="#c">C</a></li>'
         '<li><a href="#b">B</a></li></ul></li><li><a href="#d">D</a></li></ul>'
@@ -298,15 +297,6 @@ def test_what_is_no_colour_has_no_chip(text: str) -> None:
 # -- pictures ---------------------------------------------------------------------
 
 
-def test_sizes_behind_a_picture_are_its_own() -> None:
-    page = render(
-        '![a](uploads/a/p.png){width=50% height="20px" .x} y',
-        attachments=["uploads/a/p.png"],
-    )
-    assert ' width="50%" height="20px"' in page.html
-    assert "{" not in page.html
-
-
 @pytest.mark.parametrize("braces", ["{.x}", "{width=99999}", "{width=1em}", "{ x }"])
 def test_braces_without_a_size_go(braces: str) -> None:
     html = render(f"![a](b.png){braces} y").html
@@ -340,10 +330,6 @@ def test_inline_diff_is_marked(text: str, name: str) -> None:
 )
 def test_what_is_no_inline_diff_stays(text: str) -> None:
     assert "idiff" not in render(text).html
-
-
-def test_marks_of_escapes_are_gone() -> None:
-    assert render(r"\# \* \_").html == "<p># * _</p>\n"
 
 
 # -- the other formats ------------------------------------------------------------

@@ -34,11 +34,6 @@ def test_missing_text_is_named_in_bold_and_escaped() -> None:
     assert "<b>" not in html
 
 
-def test_include_in_the_middle_of_a_line_is_text() -> None:
-    source = "x ::include{file=a.md}"
-    assert include_files(source, TEXTS.get) == source
-
-
 def test_number_of_includes_is_limited() -> None:
     asked: list[str] = []
 
