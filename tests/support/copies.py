@@ -21,6 +21,7 @@ from wikisync.sync.run.parts import CycleOptions, CycleResult
 from wikisync.sync.views import AliasedFolder, DryFolder
 
 OWNER = WikiOwner("project", "docs/handbook")
+PAGES = {"home": "one\ntwo\nthree\n", "other": "other\n"}
 ROUNDS_MAX = 12
 STEP_S = 31.0
 """Between two cycles."""

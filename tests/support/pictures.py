@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.support.pair import Pair
+from tests.support.pair import OWNER, Pair
 
 RED, BLUE = b"\x89PNG\r\n\x1a\nred", b"\x89PNG\r\n\x1a\nblue"
 UPLOADED = re.compile(r"uploads/[0-9a-f]+/[\w.%-]+")
@@ -25,6 +25,11 @@ async def upload_of(pair: Pair, slug: str = "home") -> str:
     found = UPLOADED.search(await there(pair, slug))
     assert found is not None, await there(pair, slug)
     return found.group()
+
+
+async def shown(pair: Pair, slug: str = "home") -> bytes:
+    """The content of that upload."""
+    return (await pair.service.files(OWNER))[await upload_of(pair, slug)]
 
 
 def count_uploads(pair: Pair) -> list[str]:

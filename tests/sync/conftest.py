@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.copies import PAGES, Copies, rested
 from tests.support.pair import Pair, paired
 from wikisync.core.model import WikiOwner
 from wikisync.sync.base.state import State, WikiState
@@ -30,6 +31,12 @@ def known(state: State) -> WikiState:
 def another(state: State) -> WikiState:
     """A second wiki in the same file."""
     return state.wiki(WikiOwner("group", "docs"))
+
+
+@pytest.fixture
+async def copies(state: State) -> Copies:
+    """The engine between two copies in memory that agree on two pages."""
+    return await rested(state, PAGES)
 
 
 @pytest.fixture

@@ -14,8 +14,6 @@ from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.views import AliasedFolder
 
 FILE, PAGE = Slug("My Page"), Slug("My-Page")
-OTHERS = {f"other-{number}": f"{number}\n" for number in range(9)}
-"""So many that a few pages fewer are no mass deletion."""
 
 
 @pytest.fixture
@@ -37,15 +35,6 @@ async def test_the_file_stays_as_its_writer_named_it(pair: Pair) -> None:
     await pair.edit("My-Page", "edited there\n")
     await pair.rest()
     assert path.read_text() == "edited there\n"
-
-
-async def test_edits_go_both_ways_under_either_name(copies: Copies) -> None:
-    copies.here.put(FILE, "edited here\n")
-    await copies.rest()
-    assert copies.there.texts()[PAGE] == "edited here\n"
-    copies.there.put(PAGE, "edited there\n")
-    await copies.rest()
-    assert copies.here.texts()[FILE] == "edited there\n"
 
 
 async def test_a_marker_line_is_found_under_the_files_name(copies: Copies) -> None:
@@ -104,14 +93,6 @@ async def test_a_second_file_that_cannot_be_read_does_not_stop_the_page(
     assert copies.there.texts()[PAGE] == "edited\n"
 
 
-async def test_the_first_file_removed_makes_the_second_the_page(copies: Copies) -> None:
-    copies.here.put(PAGE, "another\n")
-    await copies.rest()
-    copies.here.remove(FILE)
-    await copies.rest()
-    assert copies.texts() == {"other": "other\n", PAGE: "another\n"}
-
-
 async def test_a_page_by_the_name_of_the_file_waits_for_the_second_file(
     copies: Copies,
 ) -> None:
@@ -130,23 +111,15 @@ async def test_a_page_by_the_name_of_the_file_waits_for_the_second_file(
     }
 
 
-async def test_pages_of_a_renamed_folder_behind_a_link_are_not_deleted(
-    tmp_path: Path,
+@pytest.mark.parametrize("where", ["ignored", "left_empty"])
+async def test_the_name_of_a_file_out_of_sight_is_not_forgotten(
+    copies: Copies, where: str
 ) -> None:
-    """The folder's name is not the one that the wiki gave it."""
-    async with paired(tmp_path, OTHERS) as pair:
-        pair.save("My Team/rules", "rules\n")
-        await pair.rest()
-        (pair.folder / "My Team").rename(tmp_path / "away")
-        (pair.folder / "My Team").symlink_to(tmp_path / "away")
-        await pair.rest()
-        assert await pair.wiki_texts() == OTHERS | {"My-Team/rules": "rules\n"}
-        (pair.folder / "My Team").unlink()
-        (tmp_path / "away").rename(pair.folder / "My Team")
-        pair.save("My Team/rules", "edited\n")
-        await pair.rest()
-        assert await pair.wiki_texts() == OTHERS | {"My-Team/rules": "edited\n"}
-        assert pair.texts() == OTHERS | {"My Team/rules": "edited\n"}
+    """Behind a link, or on a disk that is away; else it would be another page then."""
+    del copies.here.pages[FILE]
+    setattr(copies.here, where, frozenset({FILE}))
+    await copies.cycle()
+    assert copies.known.aliases() == {FILE: PAGE}
 
 
 async def test_a_page_that_comes_back_alone_gets_the_file_of_its_name(
@@ -171,14 +144,11 @@ async def test_a_page_renamed_to_the_name_of_the_file_gets_that_file(
     assert copies.here.texts() == copies.there.texts() == texts
 
 
-async def test_a_rename_on_the_wiki_gives_the_file_that_name(copies: Copies) -> None:
-    copies.there.identities = {PAGE: "7"}
+async def test_the_name_is_forgotten_with_the_file(copies: Copies) -> None:
+    copies.here.remove(FILE)
     await copies.rest()
-    page = copies.there.pages.pop(PAGE)
-    copies.there.put("start", page.content)
-    copies.there.identities = {Slug("start"): "7"}
-    await copies.rest()
-    assert copies.texts() == {"start": "one\n", "other": "other\n"}
+    assert copies.known.aliases() == {}
+    assert PAGE not in copies.there.pages
 
 
 async def test_an_edit_goes_out_after_a_rename_to_the_name_of_the_file(

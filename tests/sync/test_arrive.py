@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.copies import Copies, rested
 from wikisync.core.model import Slug
-from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.errors import FolderError, NotFound
 from wikisync.sync.base.state import State
 
 HOME = Slug("home")
@@ -31,13 +31,6 @@ async def test_a_save_after_the_scan_is_not_overwritten(copies: Copies) -> None:
     assert not first.problems
     await copies.rest()
     assert copies.texts()["home"] == f"{saved}there\n"
-
-
-async def test_what_was_not_replaced_is_no_old_text(copies: Copies) -> None:
-    """Else the guard for old windows would take the page's own text for one."""
-    copies.here.fail("write home", PreconditionFailed("home changed"))
-    await copies.cycle()
-    assert [one for one in copies.known.replaced(HOME) if one.is_written] == []
 
 
 async def test_one_file_that_cannot_be_written_does_not_stop_the_others(
@@ -89,21 +82,6 @@ async def test_a_page_that_is_gone_before_it_is_removed_is_no_problem(
     copies.here.before_once("delete home", remove)
     await copies.rest()
     assert set(copies.texts()) == {"other", "third"}
-
-
-async def test_a_rename_whose_name_was_just_taken_is_decided_anew(state: State) -> None:
-    copies = Copies(state, PAGES)
-    copies.there.identities = {HOME: "7"}
-    await copies.rest()
-    page = copies.there.pages.pop(HOME)
-    copies.there.put("start", page.content)
-    copies.there.identities = {Slug("start"): "7"}
-    copies.here.fail("move home start", PreconditionFailed("start exists"))
-    result = await copies.cycle()
-    assert result.has_more
-    copies.here.before = copies.there.before
-    await copies.rest()
-    assert set(copies.texts()) == {"start", "other", "third"}
 
 
 async def test_what_follows_a_rename_that_failed_waits(state: State) -> None:

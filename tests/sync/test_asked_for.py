@@ -62,20 +62,12 @@ async def held(tmp_path: Path) -> AsyncIterator[Pair]:
         yield pair
 
 
-async def test_a_page_superseded_by_an_edit_keeps_its_conflict_file(
-    held: Pair, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("less", [PULL, PUSH])
+async def test_a_held_page_is_told_whichever_way_is_asked_for(
+    held: Pair, less: CycleOptions
 ) -> None:
-    """Nothing was found out about it, which is not that it is settled."""
-    scan = held.local.snapshot
-
-    async def edited_after_the_scan() -> object:
-        seen = await scan()
-        held.save("home", MINE + "three\n")
-        return seen
-
-    monkeypatch.setattr(held.local, "snapshot", edited_after_the_scan)
-    await held.cycle()
-    assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
+    result = await held.rest(less)
+    assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
 
 
 @pytest.mark.parametrize("less", [PUSH, OTHER])
@@ -137,14 +129,6 @@ async def test_a_no_is_not_forgotten_nor_carried_out(
     assert (len(copies.here.pages), result.batches) == (40, ())
 
 
-async def test_what_a_safety_stop_holds_is_told_of_the_pages_asked_for(
-    copies: Copies,
-) -> None:
-    gone = CycleOptions(pages=frozenset({Slug("page-00")}))
-    assert (await copies.cycle(PAGE_39)).batches == ()
-    assert [one.id for one in (await copies.cycle(gone)).batches] == [1]
-
-
 # -- pages renamed with those below ------------------------------------------------
 
 BELOW = ("", "/a", "/b/c")
@@ -192,20 +176,6 @@ async def test_a_page_goes_with_the_renames_of_all_below(
     await renamed.cycle(CycleOptions(pages=frozenset({Slug(name)})))
     assert set(await renamed.wiki_texts()) == {f"q{below}" for below in BELOW}
     assert renamed.known.base().keys() == {f"q{below}" for below in BELOW}
-    await assert_all_renamed(renamed)
-
-
-async def test_texts_of_pages_renamed_along_wait_until_asked_for(renamed: Pair) -> None:
-    await edit_below(renamed)
-    await renamed.cycle(CycleOptions(pages=frozenset({Slug("q")})))
-    assert renamed.texts()["q/a"] == text_of("p/a") + "mine\n"
-
-
-async def test_a_pull_leaves_the_renames_of_all_below_out(renamed: Pair) -> None:
-    await edit_below(renamed)
-    result = await renamed.rest(PULL)
-    assert result.plan.moves == ()
-    assert renamed.known.base().keys() == {f"p{below}" for below in BELOW}
     await assert_all_renamed(renamed)
 
 

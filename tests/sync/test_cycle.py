@@ -4,30 +4,20 @@ import asyncio
 
 import pytest
 
-from tests.support.copies import OWNER, Copies, rested
+from tests.support.copies import OWNER, PAGES, Copies, rested
 from wikisync.core.model import Slug, digest_of
 from wikisync.errors import Halted, Unavailable
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
-from wikisync.sync.decide.safety import BatchKind, Decision
+from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN, BatchKind, Decision
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.run.cycle import run_cycle
 
 HOME = Slug("home")
 TEXT = "one\ntwo\nthree\n"
-PAGES = {"home": TEXT, "other": "other\n"}
 ANSWER_S = 10.0
 """The service would have answered by then."""
 MANY = {f"page-{number:02d}": f"text {number}\n" for number in range(40)}
-
-
-async def settled(state: State, pages: dict[str, str] | None = None) -> Copies:
-    return await rested(state, PAGES if pages is None else pages)
-
-
-@pytest.fixture
-async def copies(state: State) -> Copies:
-    return await settled(state)
 
 
 # -- first sync --------------------------------------------------------------------
@@ -43,16 +33,6 @@ async def test_a_save_while_an_equal_page_is_noted_is_an_edit(state: State) -> N
     copies.there.put("home", f"above\n{TEXT}")
     await copies.rest()
     assert copies.texts()["home"] == f"above\n{TEXT}saved meanwhile\n"
-
-
-async def test_a_file_that_goes_while_an_equal_page_is_noted_is_one_that_was_there(
-    state: State,
-) -> None:
-    copies = Copies(state, PAGES)
-    copies.there.gives_texts = False
-    copies.here.before_once("read home", lambda: copies.here.remove("home"))
-    await copies.cycle()
-    assert set(copies.known.base()) == {HOME, Slug("other")}
 
 
 async def test_a_page_that_changes_on_both_sides_while_it_is_noted_is_held(
@@ -78,7 +58,7 @@ async def test_a_page_that_changes_on_both_sides_while_it_is_noted_is_held(
 
 async def test_pages_removed_one_after_the_other_are_asked_about(state: State) -> None:
     """A few at each look, as `rm` in steps or a disk that fades away does it."""
-    copies = await settled(state, MANY)
+    copies = await rested(state, MANY)
     for slug in list(MANY)[:12]:
         del copies.here.pages[Slug(slug)]
         await copies.cycles(3)
@@ -87,22 +67,34 @@ async def test_pages_removed_one_after_the_other_are_asked_about(state: State) -
     assert [b.decision for b in copies.known.memory.batches] == [Decision.WAITING]
 
 
-async def test_pages_removed_over_hours_are_not_asked_about(state: State) -> None:
-    copies = await settled(state, MANY)
-    for slug in list(MANY)[:6]:
-        del copies.here.pages[Slug(slug)]
-        await copies.cycles(3)
-        copies.now += 3600
-    assert len(copies.there.texts()) == len(MANY) - 6
+DISK = {f"disk/{number}": "x\n" for number in range(EMPTIED_PAGES_MIN)}
+
+
+def take_disk(copies: Copies, *names: str) -> None:
+    """Only an empty mount point is left of a directory with these pages."""
+    for slug in DISK:
+        copies.here.pages.pop(Slug(slug))
+    copies.here.left_empty = frozenset(map(Slug, (*DISK, *names)))
+
+
+def bring_disk(copies: Copies) -> None:
+    """The disk is back, and hides what was written in its place."""
+    copies.here.left_empty = frozenset()
+    for slug, text in DISK.items():
+        copies.here.put(slug, text)
+
+
+async def disk_away(state: State, *names: str) -> Copies:
+    copies = await rested(state, MANY | DISK)
+    take_disk(copies, *names)
+    await copies.cycle()
+    return copies
 
 
 async def test_pages_of_a_directory_that_is_left_empty_wait(state: State) -> None:
-    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(3)}})
-    for number in range(3):
-        del copies.here.pages[Slug(f"disk/{number}")]
-    copies.here.left_empty = frozenset(Slug(f"disk/{n}") for n in range(3))
-    await copies.cycles(4)
-    assert "disk/0" in copies.there.texts()
+    copies = await disk_away(state)
+    await copies.cycles(3)
+    assert DISK.keys() <= copies.there.texts().keys()
     (batch,) = copies.known.memory.batches
     assert batch.kind is BatchKind.EMPTIED
 
@@ -111,59 +103,16 @@ async def test_nothing_is_written_below_a_directory_that_is_left_empty(
     state: State,
 ) -> None:
     """A disk that comes back would hide it, and then it would seem to be deleted."""
-    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(4)}})
-    away = [copies.here.pages.pop(Slug(f"disk/{number}")) for number in range(4)]
+    copies = await rested(state, MANY | DISK)
+    take_disk(copies, "disk/new")
     copies.there.put("disk/0", "x\nedited there\n")
     copies.there.put("disk/new", "new there\n")
-    names = ("0", "1", "2", "3", "new")
-    copies.here.left_empty = frozenset(Slug(f"disk/{name}") for name in names)
     await copies.cycles(4)
     assert not [slug for slug in copies.here.texts() if slug.startswith("disk/")]
-    copies.here.left_empty = frozenset()
-    for page in away:
-        copies.here.put(page.slug, page.content)
+    bring_disk(copies)
     await copies.rest()
     assert copies.texts()["disk/0"] == "x\nedited there\n"
     assert copies.texts()["disk/new"] == "new there\n"
-
-
-async def test_held_pages_of_a_directory_that_is_left_empty_are_not_settled(
-    state: State,
-) -> None:
-    """Else the texts that come back with the disk are edits of the wiki's."""
-    copies = await settled(state, MANY)
-    for number in range(3):
-        copies.here.put(f"disk/{number}", f"here {number}\n")
-        copies.there.put(f"disk/{number}", f"there {number}\n")
-    assert len((await copies.rest()).held) == 3
-    away = [copies.here.pages.pop(Slug(f"disk/{number}")) for number in range(3)]
-    copies.here.left_empty = frozenset(page.slug for page in away)
-    await copies.cycles(4)
-    copies.here.left_empty = frozenset()
-    for page in away:
-        copies.here.put(page.slug, page.content)
-    assert len((await copies.rest()).held) == 3
-    assert copies.there.texts()["disk/0"] == "there 0\n"
-    assert len(copies.here.conflicts) == 3
-
-
-async def disk_away(state: State, *names: str) -> Copies:
-    """A wiki of whose directory ``disk`` only an empty mount point is left."""
-    copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(4)}})
-    for number in range(4):
-        del copies.here.pages[Slug(f"disk/{number}")]
-    copies.here.left_empty = frozenset(
-        Slug(f"disk/{name}") for name in ("0", "1", "2", "3", *names)
-    )
-    await copies.cycle()
-    return copies
-
-
-def bring_disk(copies: Copies) -> None:
-    """The disk is back, and hides what was written in its place."""
-    copies.here.left_empty = frozenset()
-    for number in range(4):
-        copies.here.put(f"disk/{number}", "x\n")
 
 
 @pytest.mark.parametrize("mine", [MANY["page-39"], "edited\n"])
@@ -172,7 +121,7 @@ async def test_no_file_is_renamed_into_a_directory_that_is_left_empty(
     state: State, mine: str, text: str
 ) -> None:
     """Nor is anything done to it under the name that it would get."""
-    copies = await disk_away(state, "moved")
+    copies = await disk_away(state, "disk/moved")
     known = copies.there.identities
     known[Slug("page-39")] = "39"
     await copies.cycle()
@@ -190,7 +139,7 @@ async def test_no_file_is_renamed_into_a_directory_that_is_left_empty(
 async def test_rename_into_an_emptied_directory_comes_when_that_is_refused(
     state: State,
 ) -> None:
-    copies = await disk_away(state, "moved")
+    copies = await disk_away(state, "disk/moved")
     copies.rename_there("page-39", "disk/moved")
     await copies.cycles(3)
     copies.decide(Decision.REFUSED)
@@ -249,7 +198,7 @@ async def test_another_wiki_under_the_path_is_left_alone(state: State) -> None:
 
 async def test_whose_wiki_it_is_is_asked_while_it_answers(state: State) -> None:
     """Where there is a text to send, which takes one answer after the other."""
-    copies = await settled(state)
+    copies = await rested(state, PAGES)
     copies.here.put("home", f"{TEXT}four\n")
     is_asked = asyncio.Event()
 
@@ -270,7 +219,7 @@ async def test_nothing_is_sent_before_it_is_known_whose_wiki_it_is(
     state: State,
 ) -> None:
     """Also where the wiki itself answered long before."""
-    copies = await settled(state)
+    copies = await rested(state, PAGES)
     copies.here.put("home", f"{TEXT}four\n")
     copies.here.put("new", "new\n")
     before = copies.there.texts()
@@ -292,7 +241,7 @@ async def test_nothing_is_sent_before_it_is_known_whose_wiki_it_is(
 
 
 async def test_a_file_in_windows_style_keeps_its_line_ends(state: State) -> None:
-    copies = await settled(state, {"home": "one\r\ntwo\r\n"})
+    copies = await rested(state, {"home": "one\r\ntwo\r\n"})
     copies.there.put("home", "one\ntwo\nthree\n")
     await copies.rest()
     assert copies.here.texts()["home"] == "one\r\ntwo\r\nthree\r\n"

@@ -53,6 +53,13 @@ async def test_a_file_saved_by_a_rename_is_known_by_its_new_identity(
     assert copies.there.changes == ["move home start"]
 
 
+async def test_adopting_brings_back_what_one_side_lacks(copies: Copies) -> None:
+    copies.here.remove("home")
+    copies.there.remove("other")
+    await copies.cycle(CycleOptions(folder=FolderMatch.ADOPTED))
+    assert copies.texts() == PAGES
+
+
 async def test_adopting_carries_the_edits_of_pages_that_both_sides_have(
     copies: Copies,
 ) -> None:

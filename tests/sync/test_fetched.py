@@ -7,7 +7,15 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.pair import OWNER, Pair, paired
-from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
+from tests.support.pictures import (
+    BLUE,
+    RED,
+    count_uploads,
+    put,
+    shown,
+    there,
+    upload_of,
+)
 from wikisync.core.model import LooseFile, Slug, Snapshot
 from wikisync.folder.replica import LooseFiles
 from wikisync.workspace.status import missing_attachments
@@ -64,59 +72,6 @@ async def test_every_page_that_shows_it_follows(pair: Pair) -> None:
     assert len(sent) == 1
 
 
-async def test_two_of_one_name_are_told_apart(pair: Pair) -> None:
-    """The service's editor calls every pasted picture ``image.png``."""
-    pair.save("other", f"![o]({OTHER}/image.png)\n")
-    await pair.rest()
-    put(pair, PICTURE, BLUE)
-    await pair.rest()
-    assert await upload_of(pair, "other") == f"{OTHER}/image.png"
-    put(pair, f"{OTHER}/image.png", GREEN)
-    await pair.rest()
-    files = await pair.service.files(OWNER)
-    assert files[await upload_of(pair, "other")] == GREEN
-    assert files[await upload_of(pair)] == BLUE
-
-
-async def test_a_change_that_is_taken_back_leads_to_the_first_upload(
-    pair: Pair,
-) -> None:
-    sent = count_uploads(pair)
-    put(pair, PICTURE, BLUE)
-    await pair.rest()
-    put(pair, PICTURE, RED)
-    await pair.rest()
-    assert await there(pair) == LINK
-    assert len(sent) == 1
-
-
-async def test_a_changed_attachment_that_is_removed_here_comes_back_changed(
-    pair: Pair,
-) -> None:
-    """As a picture beside a page that is gone here: the wiki keeps its link."""
-    put(pair, PICTURE, BLUE)
-    await pair.rest()
-    before = await there(pair)
-    (pair.folder / PICTURE).unlink()
-    await pair.rest()
-    pair.restart()
-    await pair.rest()
-    assert (pair.folder / PICTURE).read_bytes() == BLUE
-    assert await there(pair) == before
-
-
-async def test_a_page_that_comes_from_the_wiki_later_shows_the_change(
-    pair: Pair,
-) -> None:
-    """What a link here leads to is one file, whichever page has the link."""
-    put(pair, PICTURE, BLUE)
-    await pair.rest()
-    await pair.edit("late", LINK)
-    await pair.rest()
-    assert await upload_of(pair, "late") == await upload_of(pair)
-    assert pair.texts()["late"] == LINK
-
-
 async def test_a_page_like_a_text_that_was_replaced_follows_its_picture(
     pair: Pair,
 ) -> None:
@@ -138,8 +93,7 @@ async def test_a_change_is_not_hidden_by_another_one_on_the_wiki(pair: Pair) -> 
     assert (pair.texts()["home"], await there(pair)) == (LINK, theirs)
     (pair.folder / "home.conflict.md").write_text(LINK)
     await pair.rest()
-    files = await pair.service.files(OWNER)
-    assert files[await upload_of(pair)] == BLUE
+    assert await shown(pair) == BLUE
 
 
 async def test_a_page_that_cannot_be_read_hides_no_change_and_stops_no_cycle(
@@ -165,29 +119,13 @@ async def test_a_page_that_cannot_be_read_hides_no_change_and_stops_no_cycle(
     assert pair.texts()["home"] == LINK
 
 
-async def test_an_attachment_of_which_the_wiki_makes_no_use_is_no_change(
-    pair: Pair,
-) -> None:
-    """Another file of the page changed here."""
-    put(pair, "red.png", RED)
-    pair.save("home", f"{LINK}\n![red](red.png)\n")
-    await pair.rest()
-    put(pair, "red.png", BLUE)
-    text = await there(pair)
-    await pair.edit("home", text.replace(LINK, ""))
+async def test_a_text_edited_on_the_wiki_comes_beside_a_change_here(pair: Pair) -> None:
+    put(pair, PICTURE, BLUE)
+    await pair.edit("home", f"{LINK}\nedited there\n")
     result = await pair.rest()
     assert not result.held
-    assert pair.texts()["home"] == "\n![red](red.png)\n"
-
-
-async def test_a_link_to_a_file_of_the_project_is_no_link_to_the_attachment(
-    pair: Pair,
-) -> None:
-    pair.save("project", f"![p](/{PICTURE})\n")
-    await pair.rest()
-    put(pair, PICTURE, BLUE)
-    await pair.rest()
-    assert await there(pair, "project") == f"![p](/{PICTURE})\n"
+    assert pair.texts()["home"] == f"{LINK}\nedited there\n"
+    assert await upload_of(pair) != PICTURE
 
 
 async def test_an_upload_counts_for_the_bytes_that_were_sent(
@@ -209,8 +147,7 @@ async def test_an_upload_counts_for_the_bytes_that_were_sent(
         await pair.cycle()
     put(pair, PICTURE, BLUE)
     await pair.rest()
-    files = await pair.service.files(OWNER)
-    assert files[await upload_of(pair)] == BLUE
+    assert await shown(pair) == BLUE
 
 
 @pytest.mark.parametrize(("content", "uploads"), [(RED, 0), (BLUE, 1)])

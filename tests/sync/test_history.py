@@ -36,16 +36,6 @@ def test_text_counts_as_replaced_once_that_is_confirmed(
     assert known.replaced(HOME)[0].is_written
 
 
-def test_no_edit_evicts_a_replaced_text(known: WikiState) -> None:
-    for turn in range(ledger.REPLACED_CHECK_EVERY + 2):
-        known.remember_replaced(HOME, f"text {turn}", "x", NOW, is_contained=True)
-    kept = [one.replaced for one in known.replaced(HOME)]
-    assert kept == [
-        f"text {turn}" for turn in range(ledger.REPLACED_CHECK_EVERY + 1, -1, -1)
-    ]
-    assert [one.replaced for one in known.replaced(HOME, 1)] == kept[:1]
-
-
 def test_replaced_texts_go_by_age(known: WikiState, another: WikiState) -> None:
     later = NOW + ledger.REPLACED_KEPT_S + 1
     another.remember_replaced(HOME, "theirs", "x", NOW)
@@ -99,21 +89,6 @@ def test_what_a_push_replaces_is_a_text_of_the_wiki(known: WikiState) -> None:
     (kept,) = known.replaced(HOME, is_of_wiki=True)
     assert (kept.replaced, kept.at) == ("one\n", NOW)
     assert not known.replaced_since(NOW)
-
-
-def test_first_text_that_was_replaced_or_removed_since_is_told(
-    known: WikiState,
-) -> None:
-    known.record([agreed(HOME, "one"), agreed(OTHER, "other")])
-    for at, text in enumerate(("zero", "one", "two")):
-        known.remember_replaced(HOME, text, f"after {text}", NOW + at)
-    known.begin_sync(NOW + 5)
-    known.record(dropped=[OTHER], is_step=True)
-    told = known.replaced_since(NOW + 1)
-    assert {slug: one.replaced for slug, one in told.items()} == {
-        HOME: "one",
-        OTHER: "other",
-    }
 
 
 def test_a_name_that_another_page_took_is_no_part_of_the_removed_one(

@@ -59,14 +59,6 @@ async def test_saved_without_marker_lines_it_becomes_the_page(pair: Pair) -> Non
     assert not result.held
 
 
-async def test_the_wikis_text_that_a_settlement_replaces_is_kept(pair: Pair) -> None:
-    conflict_file_of(pair).write_text(MINE)
-    await pair.rest()
-    trash = pair.private / "trash"
-    kept = [path.read_bytes() for path in trash.rglob("*") if path.is_file()]
-    assert any(THEIRS.encode() in content for content in kept)
-
-
 async def test_a_broken_marker_line_is_told_and_nothing_is_sent(pair: Pair) -> None:
     text = conflict_file_of(pair).read_text()
     conflict_file_of(pair).write_text(text.replace("1 of 1: end %%%%", "1 of 1: ende"))
@@ -89,12 +81,6 @@ async def test_a_page_taken_back_on_both_sides_is_settled(pair: Pair) -> None:
     result = await pair.rest()
     assert result.plan.actions == ()
     assert not conflict_file_of(pair).exists()
-
-
-async def test_a_page_edited_beside_it_brings_it_up_to_date(pair: Pair) -> None:
-    pair.save("home", MINE.replace("mine", "mine, later"))
-    await pair.rest()
-    assert "first, mine, later" in conflict_file_of(pair).read_text()
 
 
 async def test_a_begun_settlement_is_never_written_over(pair: Pair) -> None:
@@ -125,16 +111,14 @@ async def test_settled_while_the_same_line_was_edited_asks_again(pair: Pair) -> 
     assert "first, mine, later" in shown
 
 
-async def test_settled_while_the_page_was_renamed_keeps_no_cycle_busy(
-    pair: Pair,
-) -> None:
-    """It waits: another cycle at once would find no more than this one."""
-    (pair.folder / "home.md").unlink()
+async def test_what_was_asked_again_is_settled_by_saving_it(pair: Pair) -> None:
+    pair.save("home", MINE.replace("mine", "mine, later"))
     conflict_file_of(pair).write_text(BOTH)
-    result = await pair.cycle(CycleOptions(direction=Direction.PUSH))
-    assert not result.has_more
     await pair.rest()
-    assert pair.texts()["home"] == (await pair.wiki_texts())["home"]
+    settled = BOTH.replace("theirs", "theirs, later")
+    conflict_file_of(pair).write_text(settled)
+    await pair.rest()
+    assert pair.texts()["home"] == (await pair.wiki_texts())["home"] == settled
 
 
 # -- who wrote it, and when --------------------------------------------------------
@@ -271,14 +255,6 @@ async def test_a_begun_settlement_stays_where_its_rename_is_left_out(
     assert conflict_file_of(pair).read_text() == begun
     await pair.rest()
     assert (pair.folder / "start.conflict.md").read_text() == begun
-
-
-async def test_a_begun_settlement_stays_where_its_rename_is_refused(pair: Pair) -> None:
-    begun = begin(pair)
-    (pair.folder / "home.md").rename(pair.folder / f"{'q' * 250}.md")
-    await pair.cycle()
-    assert conflict_file_of(pair).read_text() == begun
-    assert len(list(pair.folder.glob("*.conflict.md"))) == 1
 
 
 # -- settled, and its page is elsewhere -----------------------------------------------

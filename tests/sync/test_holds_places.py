@@ -97,30 +97,6 @@ async def test_page_that_is_renamed_has_its_conflict_file_there(
     assert scans_of(pair) == before
 
 
-async def test_page_renamed_on_the_wiki_goes_there_beside_a_link(pair: Pair) -> None:
-    """The link has the name of a conflict file that there never was."""
-    other = pair.folder / "other.conflict.md"
-    other.symlink_to(pair.root / "outside")
-    await pair.erase("other")
-    await pair.edit("moved", "other\n")
-    result = await pair.rest()
-    assert result.problems == ()
-    assert (pair.folder / "moved.md").read_text() == "other\n"
-    assert other.is_symlink()
-
-
-async def test_name_too_long_for_its_conflict_file_is_told(pair: Pair) -> None:
-    name = "q" * 248
-    pair.save(name, "mine\n")
-    await pair.edit(name, "theirs\n")
-    result = await pair.rest()
-    (held,) = [one for one in result.held if one.slug == name]
-    assert held.detail.endswith("the name is too long for this disk")
-    pair.save(name, "theirs\n")
-    result = await pair.rest()
-    assert (result.problems, [one.slug for one in result.held]) == ((), ["home"])
-
-
 @pytest.mark.parametrize(
     ("error", "codes"),
     [

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.support.copies import Copies
-from tests.sync.test_cycle import HOME, MANY, settled
+from tests.support.copies import Copies, rested
+from tests.sync.test_cycle import HOME, MANY
 from wikisync.sync.base.state import State
 
 
 async def emptied(state: State) -> Copies:
-    copies = await settled(state, MANY)
+    copies = await rested(state, MANY)
     for slug in list(MANY)[:10]:
         copies.there.remove(slug)
     return copies
@@ -25,7 +25,7 @@ async def test_many_absences_wait_for_a_yes_and_edits_go_on(state: State) -> Non
 
 
 async def test_an_empty_folder_deletes_no_page_on_the_wiki(state: State) -> None:
-    copies = await settled(state, MANY)
+    copies = await rested(state, MANY)
     copies.here.pages.clear()
     result = await copies.cycles(5)
     assert len(copies.there.pages) == len(MANY)
@@ -33,7 +33,7 @@ async def test_an_empty_folder_deletes_no_page_on_the_wiki(state: State) -> None
 
 
 async def test_a_page_that_lost_nearly_all_its_text_waits(state: State) -> None:
-    copies = await settled(state, {"home": "word " * 100, "other": "other\n"})
+    copies = await rested(state, {"home": "word " * 100, "other": "other\n"})
     copies.here.put("home", "")
     result = await copies.cycle()
     assert copies.there.changes == []
@@ -49,7 +49,7 @@ CAME = LONG + "five, from the wiki\nsix, from the wiki\n"
 @pytest.fixture
 async def copies(state: State) -> Copies:
     """An edit came in while an editor showed the page as it was."""
-    copies = await settled(state, {"home": LONG, "other": "other\n"})
+    copies = await rested(state, {"home": LONG, "other": "other\n"})
     copies.there.put("home", CAME)
     await copies.rest()
     return copies
@@ -81,7 +81,7 @@ async def test_the_same_save_once_more_is_meant(copies: Copies) -> None:
 
 async def test_an_old_window_that_a_person_chose_is_held_no_more(state: State) -> None:
     """The conflict came back after every settling."""
-    copies = await settled(state, {"home": LONG, "other": "other\n"})
+    copies = await rested(state, {"home": LONG, "other": "other\n"})
     copies.there.put("home", CAME.replace("one", "one, there"))
     await copies.rest()
     save = LONG.replace("one", "one, here")

@@ -72,6 +72,15 @@ async def test_a_late_save_of_which_nothing_is_known_is_in_the_trash_and_told(
     assert any(text == "late\n" for _, text, _ in copies.here.trash)
 
 
+async def test_a_late_save_of_a_page_that_is_gone_brings_it_back(
+    copies: Copies,
+) -> None:
+    copies.here.remove("home")
+    save_late(copies, "late\n")
+    await copies.rest()
+    assert "late" in copies.here.texts()["home"]
+
+
 async def test_a_late_save_is_an_edit_of_what_its_file_held(copies: Copies) -> None:
     """And takes back nothing that came after the text that replaced it."""
     later = CAME.replace("three", "three, from the wiki")
@@ -104,15 +113,6 @@ async def test_a_log_goes_on_after_a_save_that_went_to_the_trash(
     await copies.rest()
     assert copies.texts()["home"].startswith("first\n")
     assert "two, late" not in copies.texts()["home"]
-
-
-async def test_a_late_save_finds_its_page_under_another_name(copies: Copies) -> None:
-    await copies.there.move(HOME, Slug("start"), expected=digest_of(CAME))
-    await copies.rest()
-    save_late(copies, f"a line of a log\n{BEFORE}")
-    await copies.rest()
-    assert copies.texts().keys() == {"start", "other"}
-    assert copies.texts()["start"] == f"a line of a log\n{CAME}"
 
 
 async def test_what_no_page_can_hold_is_told(copies: Copies) -> None:

@@ -3,18 +3,42 @@
 import threading
 
 import pytest
-from msgspec.structs import replace
 
-from tests.support.pair import OWNER, Pair
-from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
+from tests.support.pair import Pair
+from tests.support.pictures import (
+    BLUE,
+    RED,
+    count_uploads,
+    put,
+    shown,
+    there,
+    upload_of,
+)
 from tests.support.quirks import Quirk
-from tests.sync.test_translation import cycle_without_answers, link_red
 from wikisync.core.model import Digest, Format, Page, Slug
 from wikisync.errors import Unavailable
 from wikisync.markup import retarget
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.sync.decide.plan import Adopt
+
+
+async def link_red(pair: Pair) -> None:
+    """A page with a picture, both on the wiki."""
+    put(pair, "red.png", RED)
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+
+
+async def cycle_without_answers(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One cycle in which the service takes no page."""
+
+    async def refused(_page: Page, *, expected: Digest | None) -> Page:
+        raise Unavailable(f"no answer, {expected}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pair.remote._wiki, "write", refused)
+        await pair.cycle()
 
 
 async def test_a_new_picture_is_sent_though_its_page_was_refused_at_first(
@@ -28,8 +52,7 @@ async def test_a_new_picture_is_sent_though_its_page_was_refused_at_first(
     assert await upload_of(pair) == before
     pair.restart()
     await pair.rest()
-    files = await pair.service.files(OWNER)
-    assert files[await upload_of(pair)] == BLUE
+    assert await shown(pair) == BLUE
     assert pair.texts()["home"] == "![red](red.png)\n"
 
 
@@ -73,7 +96,7 @@ async def test_an_edit_of_a_text_that_was_not_answered_keeps_its_link(
     pair.restart()
     await pair.rest()
     assert pair.texts() == {"home": "![red](red.png)\n\nedited there\n"}
-    assert (await pair.service.files(OWNER))[await upload_of(pair)] == BLUE
+    assert await shown(pair) == BLUE
 
 
 async def test_the_same_edit_on_both_sides_of_a_page_with_a_picture_is_adopted(
@@ -85,20 +108,6 @@ async def test_the_same_edit_on_both_sides_of_a_page_with_a_picture_is_adopted(
     plan = (await pair.cycle()).plan
     assert [type(action) for action in plan.actions] == [Adopt]
     assert (await pair.cycle()).plan.actions == ()
-
-
-async def test_a_page_that_is_renamed_and_edited_on_the_wiki_keeps_its_link(
-    pair: Pair,
-) -> None:
-    pair.service.quirks = {Quirk.META_ID}
-    await link_red(pair)
-    wiki, home = pair.remote._wiki, Slug("home")
-    before = (await wiki.read(home)).digest
-    page = await wiki.move(home, Slug("start"), expected=before)
-    edited = f"{page.content}\nedited there\n"
-    await wiki.write(replace(page, content=edited), expected=before)
-    await pair.rest()
-    assert pair.texts() == {"start": "![red](red.png)\n\nedited there\n"}
 
 
 async def test_a_page_that_is_moved_here_with_its_picture_keeps_its_link(
@@ -170,3 +179,14 @@ async def test_links_are_parsed_beside_the_loop(
     assert pair.texts()["home"] == "![a](red.png)\n\nedited\n"
     assert threads
     assert threading.main_thread() not in threads
+
+
+async def test_a_late_picture_is_sent_though_its_page_was_refused_at_first(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair.save("home", "![red](red.png)\n")
+    await pair.rest()
+    put(pair, "red.png", RED)
+    await cycle_without_answers(pair, monkeypatch)
+    await pair.rest()
+    assert await upload_of(pair)

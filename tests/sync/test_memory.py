@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.copies import OWNER, agreed
-from wikisync.core.model import Format, Slug, digest_of
+from wikisync.core.model import Slug, digest_of
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide import ledger
 from wikisync.sync.decide.ledger import Health, Side, Sighting
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision, Member
 
@@ -52,19 +51,6 @@ def test_cycle_holds_its_changes_back_until_it_saves(
         assert elsewhere.memory.head == "1"
         known.remember(head="2")
     assert elsewhere.memory.head == "2"
-
-
-def test_cycle_that_is_killed_leaves_the_memory_as_it_was(
-    known: WikiState, elsewhere: WikiState
-) -> None:
-    def cycle() -> None:
-        with known.cycle():
-            known.remember(head="1")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        cycle()
-    assert elsewhere.memory.head is None
 
 
 def test_record_makes_what_was_held_back_durable_with_the_pages(
@@ -134,20 +120,3 @@ def test_every_kind_of_value_comes_back(known: WikiState, elsewhere: WikiState) 
     assert list(known.memory.batches) == batches
     assert not known.sightings(Side.LOCAL)
     assert elsewhere.memory == known.memory
-
-
-def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:
-    first = ledger.ConflictFileRecord(
-        Format.ORG, digest_of("a"), "mine", "theirs", NOW, digest_of("c")
-    )
-    second = ledger.ConflictFileRecord(
-        Format.RDOC, digest_of("b"), "mine \ud83d", "", NOW + 1, digest_of("d")
-    )
-    known.record_conflict_file(HOME, first)
-    known.record_conflict_file(HOME, second)
-    known.record_conflict_file(OTHER, first)
-    assert known.conflict_files() == {HOME: second, OTHER: first}
-    assert known.conflict_files(HOME)[HOME] == second
-    assert not known.conflict_files(Slug("none"))
-    known.drop_conflict_file(HOME)
-    assert known.conflict_files() == {OTHER: first}

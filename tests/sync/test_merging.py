@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.support.copies import Copies, rested
+from tests.support.copies import PAGES, Copies, rested
 from wikisync.merging import merge as merge_module
 from wikisync.merging.diff import changes
 from wikisync.sync.base.state import State
@@ -13,7 +13,6 @@ from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.run import merging, parts
 
 TEXT = "one\ntwo\nthree\n"
-PAGES = {"home": TEXT, "other": "other\n"}
 
 
 async def edited_both(state: State) -> Copies:

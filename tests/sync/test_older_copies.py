@@ -7,8 +7,6 @@ from tests.support.history import EDITED, PAGES, waiting, worked
 from wikisync.core.model import Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.safety import BatchKind, Decision
-from wikisync.sync.run.undoing import undo_sync
-from wikisync.sync.views import AliasedFolder
 
 
 def put_older_copy(copies: Copies) -> None:
@@ -62,6 +60,18 @@ async def test_older_texts_go_to_the_wiki_or_the_newer_ones_come_back(
     assert (kept.replaced, kept.written) == (PAGES["page0"], EDITED["page0"])
 
 
+async def test_what_the_wiki_edited_meanwhile_is_not_merged_with_an_older_copy(
+    copies: Copies,
+) -> None:
+    put_older_copy(copies)
+    copies.there.put("page0", f"{EDITED['page0']}\nand more\n")
+    await copies.cycle()
+    assert {member.slug for member in waiting(copies)[0].members} == EDITED.keys()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts()["page0"] == f"{EDITED['page0']}\nand more\n"
+
+
 @pytest.mark.parametrize("is_in_steps", [False, True])
 async def test_names_and_deletions_of_an_older_copy_are_part_of_it(
     is_in_steps: bool, copies: Copies
@@ -90,47 +100,10 @@ async def test_names_and_deletions_of_an_older_copy_are_part_of_it(
     assert copies.there.texts() == newest
 
 
-async def test_new_pages_are_no_part_of_an_older_copy(copies: Copies) -> None:
-    """Refused with it, they would wait for another text for ever."""
-    put_older_copy(copies)
-    copies.here.put("new", "new with it\n")
-    await copies.cycle()
-    copies.here.put("newer", "new while it waits\n")
-    await copies.cycle()
-    assert {member.slug for member in waiting(copies)[0].members} == EDITED.keys()
-    assert {"new", "newer"} <= copies.there.texts().keys()
-
-
-async def test_refused_a_page_gets_its_newer_name_and_keeps_a_new_text(
-    copies: Copies,
-) -> None:
-    copies.rename_here("page7", "page7b")
-    await copies.rest()
-    put_older_copy(copies)
-    copies.rename_here("page7b", "page7")
-    copies.here.put("page7", "written on top of it\n")
-    await copies.cycle()
-    copies.decide(Decision.REFUSED)
-    await copies.rest()
-    assert copies.texts()["page7b"] == "written on top of it\n"
-
-
 async def test_texts_that_a_command_restored_are_edits(copies: Copies) -> None:
     put_older_copy(copies)
     for slug, text in EDITED.items():
         number = copies.known.remember_replaced(Slug(slug), text, PAGES[slug], 0.0)
         copies.known.confirm_replaced([number])
-    await copies.rest()
-    assert copies.texts() == PAGES
-
-
-async def test_undo_of_three_pages_is_asked_about_by_nobody(copies: Copies) -> None:
-    sync = copies.known.last_sync()
-    assert sync is not None
-    here, there = (
-        AliasedFolder(copies.here, copies.known),
-        await copies.there.snapshot(),
-    )
-    await undo_sync(here, copies.known, sync, there, copies.now)
     await copies.rest()
     assert copies.texts() == PAGES

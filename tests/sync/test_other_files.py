@@ -8,7 +8,6 @@ from tests.support.git import needs_git
 from tests.support.pair import OWNER, Pair
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from tests.support.quirks import Quirk
-from wikisync.sync.run.parts import CycleOptions
 
 GREEN = RED + b" and green"
 pytestmark = needs_git
@@ -85,12 +84,11 @@ async def test_file_that_changes_on_the_wiki_changes_here(pair: Pair) -> None:
     assert sent == []
 
 
-async def test_file_that_changes_is_fetched_after_a_hint_alone(pair: Pair) -> None:
-    """A watch that is told of no save here scans nothing of the folder."""
+async def test_file_that_is_another_one_here_stays_and_is_named(pair: Pair) -> None:
+    put(pair, "img/p.png", BLUE)
     await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
-    await pair.rest()
-    await push(pair, {"img/p.png": BLUE})
-    await pair.cycle(CycleOptions(saved=frozenset()))
+    first = await pair.cycle()
+    assert [one.subject for one in first.absent] == ["img/p.png"]
     assert files_here(pair) == {"img/p.png": BLUE}
 
 
@@ -117,6 +115,17 @@ async def test_file_that_a_person_changes_is_sent_and_not_written_over(
     assert pair.texts()["home"] == "![p](img/p.png)\n"
     files = await pair.service.files(OWNER)
     assert (files[await upload_of(pair)], files["img/p.png"]) == (BLUE, GREEN)
+
+
+async def test_file_that_is_here_and_there_is_not_uploaded(pair: Pair) -> None:
+    sent = count_uploads(pair)
+    put(pair, "img/p.png", RED)
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+    await pair.rest()
+    await push(pair, {"img/p.png": BLUE})
+    await pair.rest()
+    assert sent == []
+    assert files_here(pair) == {"img/p.png": BLUE}
 
 
 async def test_file_that_is_gone_from_the_wiki_stays_here_and_is_named(
@@ -155,13 +164,6 @@ async def test_file_that_is_a_program_s_own_is_never_written(
     first = await pair.rest()
     assert files_here(pair) == before
     assert [one.subject for one in first.absent] == [path]
-
-
-async def test_without_git_nothing_is_asked_for(pair: Pair) -> None:
-    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
-    pair.service.quirks = {Quirk.NO_GIT}
-    result = await pair.rest()
-    assert (result.problems, files_here(pair)) == ((), {})
 
 
 async def test_without_git_another_file_here_does_not_take_the_place_of_the_wiki_s(
@@ -217,49 +219,6 @@ async def test_file_that_is_gone_here_comes_back_though_the_wiki_stays_as_it_is(
     (pair.folder / way).unlink()
     await pair.rest()
     assert files_here(pair) == {way: RED}
-
-
-@pytest.mark.parametrize("way", ["img/p.png", f"uploads/{'1' * 32}/p.png"])
-async def test_files_of_a_page_are_fetched_once_its_conflict_takes_the_wiki_s_text(
-    pair: Pair, way: str
-) -> None:
-    """At a commit at which all files of the pages that were agreed on are here."""
-    pair.asks_git = True
-    pair.restart()
-    theirs = f"three ![p]({way})\n"
-    await push(pair, {"home.md": "one\n"})
-    await pair.rest()
-    pair.save("home.md", "two\n")
-    await push(pair, {"home.md": theirs, way: RED})
-    await pair.rest()
-    assert (await pair.rest()).held
-    pair.save("home.conflict.md", theirs)
-    await pair.rest()
-    assert files_here(pair) == {way: RED}
-
-
-async def test_file_that_is_another_one_here_is_sent_only_after_it_changed(
-    pair: Pair,
-) -> None:
-    put(pair, "img/p.png", BLUE)
-    await push(pair, {"start.md": "one\n"})
-    await pair.rest()
-    sent = count_uploads(pair)
-    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
-    await pair.rest()
-    assert sent == []
-    pair.restart()
-    sent = count_uploads(pair)
-    await pair.rest()
-    await push(pair, {"img/p.png": GREEN})
-    await pair.rest()
-    assert (await there(pair), sent) == ("![p](img/p.png)\n", [])
-    assert files_here(pair) == {"img/p.png": BLUE}
-    put(pair, "img/p.png", BLUE + b"!")
-    await pair.rest()
-    files = await pair.service.files(OWNER)
-    assert files[await upload_of(pair)] == BLUE + b"!"
-    assert files_here(pair) == {"img/p.png": BLUE + b"!"}
 
 
 @pytest.mark.parametrize("file", [".ssh/key.pdf", "venv/key.pdf", "%23recycle/a.pdf"])

@@ -12,43 +12,25 @@ def delete(slug: str) -> plans.Action:
     return plans.DeleteLocal(Slug(slug), A)
 
 
-def test_plan_text_has_one_line_per_action() -> None:
-    """The text is the dry run, so every kind of action must be told apart."""
-    plan = plans.Plan.from_actions(
-        [
-            create("new"),
-            plans.Pull(Slug("changed"), Format.ORG, A, B),
-            plans.Adopt(Slug("same"), Format.MARKDOWN, A, A),
-            plans.DropRecord(Slug("forgotten")),
-            plans.Hold(Slug("both"), plans.HoldReason.EDITED_BOTH),
-            plans.Skip(Slug("mine"), plans.SkipReason.OPEN_HERE),
-            delete("old"),
-        ]
-    )
-    assert str(plan).splitlines() == [
-        "create  new",
-        "update  changed",
-        "adopt   same",
-        "forget  forgotten",
-        "hold    both: edited here and on the wiki",
-        "skip    mine: open in an editor here; waiting until it is closed",
-        "remove  old",
-    ]
-
-
-def test_plan_text_says_what_happens_on_the_wiki() -> None:
-    """Every kind of action of both directions, in the order of carrying them out."""
+def test_plan_text_says_what_happens_where() -> None:
+    """The text is the dry run: each kind of action, in the order of carrying out."""
     slugs = [Slug(f"p{number}") for number in range(9)]
     plan = plans.Plan.from_actions(
         [
+            delete("old"),
             plans.DeleteRemote(slugs[8], A, Format.MARKDOWN),
+            plans.Skip(Slug("mine"), plans.SkipReason.OPEN_HERE),
+            plans.DropRecord(Slug("forgotten")),
             plans.Hold(slugs[7], plans.HoldReason.NAME_TAKEN, Slug("n")),
+            plans.Adopt(Slug("same"), Format.MARKDOWN, A, A),
             plans.Push(slugs[6], Format.MARKDOWN, A, B),
             plans.Merge(slugs[5], Format.MARKDOWN, A, B),
             plans.CreateRemote(slugs[4], Format.MARKDOWN, A),
             plans.CreateLocal(
                 slugs[3], Format.MARKDOWN, A, plans.Notice.DELETION_REFUSED
             ),
+            create("new"),
+            plans.Pull(Slug("changed"), Format.ORG, A, B),
             plans.Rebind(slugs[2], Slug("n")),
             moved_on_wiki("p1", 1),
             moved_on_wiki("p9", 0, Slug("p9/x"), Slug("p9/y")),
@@ -60,11 +42,17 @@ def test_plan_text_says_what_happens_on_the_wiki() -> None:
         "rename  p1 -> n on the wiki",
         "rename  p0 -> n",
         "adopt   p2 -> n",
+        "create  new",
         "create  p3: its deletion was rejected: it is restored",
+        "update  changed",
         "merge   p5: edited here and on the wiki",
         "update  p6 on the wiki",
         "create  p4 on the wiki",
+        "adopt   same",
+        "forget  forgotten",
         "hold    p7 -> n: renamed to a name that another page has on the other side",
+        "skip    mine: open in an editor here; waiting until it is closed",
+        "remove  old",
         "remove  p8 from the wiki",
     ]
 

@@ -77,6 +77,12 @@ async def test_service_that_is_gone_ends_the_cycle(state: State) -> None:
         await copies.cycle(PULL)
 
 
+async def test_refused_token_ends_the_cycle_at_once(copies: Copies) -> None:
+    copies.there.fail("read", errors.AuthenticationFailed("the token was revoked"))
+    with pytest.raises(errors.AuthenticationFailed):
+        await copies.cycle(PULL)
+
+
 # -- absence is not deletion ---------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.copies import Copies, rested
+from tests.support.copies import PAGES, Copies, rested
 from wikisync import errors
 from wikisync.core.model import Digest, Format, Page, Slug, digest_of
 from wikisync.sync.base.state import State
@@ -14,12 +14,6 @@ from wikisync.sync.run.parts import CycleOptions
 from wikisync.sync.run.push import STEPS_TO_SEND, UNAVAILABLE_MAX
 
 HOME = Slug("home")
-PAGES = {"home": "one\ntwo\nthree\n", "other": "other\n"}
-
-
-@pytest.fixture
-async def copies(state: State) -> Copies:
-    return await rested(state, PAGES)
 
 
 def answering(copies: Copies, change: dict[str, str]) -> None:
@@ -137,6 +131,16 @@ async def test_a_rename_that_is_refused_is_told_once_and_keeps_nothing_back(
     assert copies.here.texts() == {"Start": "edited\n", "Start/below": "edited, too\n"}
 
 
+async def test_a_revoked_token_ends_the_cycle(copies: Copies) -> None:
+    copies.here.put("home", "edited\n")
+    copies.there.fail(
+        "write home", errors.AuthenticationFailed("the token was revoked")
+    )
+    with pytest.raises(errors.AuthenticationFailed):
+        await copies.cycle()
+    assert copies.known.memory.health.problem == "the token was revoked"
+
+
 @pytest.mark.parametrize(
     ("text", "later_s", "options"),
     [
@@ -214,17 +218,6 @@ async def test_a_format_that_the_service_changes_is_told(copies: Copies) -> None
     copies.here.put("fresh", "= Fresh\n", Format.ASCIIDOC)
     result = await copies.cycle()
     assert [one.code for one in result.problems] == ["format-changed"]
-
-
-async def test_the_worst_window_is_kept(copies: Copies) -> None:
-    copies.here.put("home", "edited\n")
-    copies.there.last_window_s = 0.25
-    await copies.cycle()
-    copies.there.last_window_s = 0.1
-    copies.here.put("home", "edited again\n")
-    await copies.cycle()
-    health = copies.known.memory.health
-    assert (health.worst_window_s, health.worst_window_slug) == (0.25, HOME)
 
 
 async def test_a_text_that_something_changes_back_is_held(copies: Copies) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.support.copies import Copies, rested
+from tests.support.copies import Copies
 from tests.support.history import (
     EDITED,
     NEW,
@@ -18,7 +18,6 @@ from tests.support.history import (
     worked,
 )
 from wikisync.core.model import Slug, Snapshot
-from wikisync.sync.base.agreements import EARLIER_MAX
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
 from wikisync.sync.decide.safety import BatchKind, Decision
@@ -64,13 +63,6 @@ async def test_refused_at_once_it_puts_the_new_pages_back_too(state: State) -> N
     assert copies.texts() == NEWEST
 
 
-async def test_approved_it_follows_the_wiki(state: State) -> None:
-    copies = await rewound(state)
-    copies.decide(Decision.APPROVED)
-    await copies.rest()
-    assert copies.texts() == PAGES
-
-
 async def test_a_page_edited_here_and_set_back_there_is_no_merge(state: State) -> None:
     """It would take the work of that day out of the text that a person just wrote."""
     copies = await worked(state)
@@ -91,14 +83,6 @@ async def test_a_few_reverts_are_edits(count: int, state: State) -> None:
         copies.there.put(slug, PAGES[slug])
     await copies.rest()
     assert copies.texts() == {**NEWEST, **{s: PAGES[s] for s in list(EDITED)[:count]}}
-
-
-async def test_so_many_earlier_texts_of_a_page_are_known(state: State) -> None:
-    copies = await rested(state, PAGES)
-    for turn in range(EARLIER_MAX + 5):
-        copies.here.put("page0", f"turn {turn}\n")
-        await copies.cycle()
-    assert len(copies.known.earlier([Slug("page0")])[Slug("page0")]) == EARLIER_MAX
 
 
 # -- what the wiki's history says -----------------------------------------------------
@@ -129,35 +113,6 @@ async def test_so_is_one_below_a_page_that_is_renamed_here(copies: Told) -> None
     assert batch.kind is BatchKind.REWOUND
 
 
-async def test_nor_are_many_pages_that_a_person_reverts(copies: Told) -> None:
-    """An undo in another folder may take back a hundred of them."""
-    for slug, text in EDITED.items():
-        copies.there.put(slug, text)
-    copies.commit()
-    await copies.rest()
-    for slug in EDITED:
-        copies.there.put(slug, PAGES[slug])
-    copies.commit()
-    await copies.rest()
-    assert copies.texts() == PAGES
-    assert not waiting(copies)
-
-
-async def test_a_page_that_clashes_with_the_older_text_is_held_whole(
-    copies: Told,
-) -> None:
-    """A conflict file would take the wiki's removals for edits."""
-    force(copies)
-    mine = EDITED["page0"].replace("a day", "two days")
-    copies.here.put("page0", mine)
-    await copies.rest()
-    assert waiting(copies)
-    assert not copies.here.conflicts
-    copies.decide(Decision.REFUSED)
-    await copies.rest()
-    assert copies.texts()["page0"] == mine
-
-
 async def test_a_conflict_that_waits_asks_once(copies: Told) -> None:
     copies.commit()
     copies.here.put("page1", "mine\n")
@@ -166,18 +121,6 @@ async def test_a_conflict_that_waits_asks_once(copies: Told) -> None:
     copies.asked()
     await copies.cycles(2)
     assert copies.asked() == []
-
-
-async def test_a_page_that_the_history_lacks_is_held(copies: Told) -> None:
-    copies.here.put("fresh", "made today\n")
-    await copies.cycle()
-    del copies.there.pages[Slug("fresh")]
-    copies.there.commits[-1:] = ["forced"]
-    await copies.cycles(6)
-    assert waiting(copies)
-    copies.decide(Decision.REFUSED)
-    await copies.rest()
-    assert copies.texts()["fresh"] == "made today\n"
 
 
 @pytest.mark.parametrize("decision", [Decision.REFUSED, Decision.APPROVED])
@@ -199,17 +142,6 @@ async def test_what_is_edited_after_the_decision_is_an_edit(
     await copies.rest()
     assert copies.texts()["page1"] == "edited\n"
     assert not waiting(copies)
-
-
-async def test_a_refusal_that_failed_is_carried_out_later(state: State) -> None:
-    copies = await forced(state)
-    copies.decide(Decision.REFUSED)
-    copies.there.loses = {"write"}
-    await copies.cycle()
-    copies.there.put("page0", PAGES["page0"])
-    copies.there.loses = set()
-    await copies.rest()
-    assert copies.texts()["page0"] == EDITED["page0"]
 
 
 @pytest.mark.parametrize("text", [PAGES["page8"], PAGES["page8"] + "more\n"])
@@ -238,21 +170,6 @@ async def test_refused_a_page_waits_for_its_newer_name_with_both_names_told(
     assert "page8" not in copies.texts()
 
 
-async def test_refused_a_later_edit_there_is_merged(state: State) -> None:
-    """The refusal was about the wiki's text of then."""
-    copies = await rename_taken_back(state, PAGES["page8"])
-    copies.here.put("renamed", PAGES["page8"] + "\nmine\n")
-    await copies.cycle()
-    copies.decide(Decision.REFUSED)
-    await copies.cycle()
-    assert copies.there.texts()["renamed"] == PAGES["page8"]
-    copies.there.put("renamed", "theirs\n\n" + PAGES["page8"])
-    copies.commit()
-    await copies.rest()
-    both = "theirs\n\n" + PAGES["page8"] + "\nmine\n"
-    assert copies.texts()["renamed"] == both
-
-
 def long_ago(copies: Copies) -> None:
     """Let so many texts be replaced much later that old ones go."""
     copies.now += 10 * REPLACED_KEPT_S
@@ -260,16 +177,6 @@ def long_ago(copies: Copies) -> None:
         copies.known.remember_replaced(
             Slug("page1"), f"{turn}", "x", copies.now, is_contained=True
         )
-
-
-async def test_following_the_wiki_loses_no_text_for_good(state: State) -> None:
-    """The wiki's history may hold it no more."""
-    copies = await forced(state)
-    copies.decide(Decision.APPROVED)
-    await copies.rest()
-    long_ago(copies)
-    kept = [one.replaced for one in copies.known.replaced(Slug("page0"))]
-    assert EDITED["page0"] in kept
 
 
 async def test_pages_that_go_with_the_wiki_are_kept_for_good(state: State) -> None:

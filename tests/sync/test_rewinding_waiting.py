@@ -10,7 +10,6 @@ from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Capabilities
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision
-from wikisync.sync.run.parts import CycleOptions
 
 
 @pytest.fixture
@@ -170,19 +169,6 @@ async def test_refused_it_is_merged_with_what_is_edited_on_top_of_its_older_text
     assert any("edited there" in text for text in texts)
 
 
-@WAITS
-async def test_refused_it_stays_so_where_other_pages_are_synced_first(
-    kind: str, state: State
-) -> None:
-    """By then the history, and a text that was never seen here, show nothing more."""
-    copies = await waited(state, kind, older="from before the first sync\n")
-    copies.decide(Decision.REFUSED)
-    await copies.cycle(CycleOptions(pages=frozenset({Slug("page3")})))
-    await copies.cycle()
-    await let_go(copies)
-    assert "newer\n" in copies.texts().values()
-
-
 async def test_refused_its_edit_of_that_moment_is_not_agreed_on(state: State) -> None:
     copies = await waited(state, "open")
     copies.decide(Decision.REFUSED)
@@ -289,20 +275,6 @@ async def test_a_page_whose_conflict_file_shows_its_earlier_text_is_no_sign(
     assert not copies.known.memory.batches
 
 
-async def test_it_stays_in_conflict_while_another_is_taken_back(state: State) -> None:
-    copies = await in_conflict(state)
-    copies.there.put("page2", "newer, too\n")
-    copies.commit()
-    await copies.rest()
-    copies.there.put("page2", history.PAGES["page2"])
-    copies.push_over()
-    plan = (await copies.cycle()).plan
-    assert [(one.slug, one.reason) for one in plan.held] == [
-        ("page1", HoldReason.EDITED_BOTH)
-    ]
-    assert history.asked_about(copies) == ["page2"]
-
-
 async def test_so_is_one_among_pages_that_return_without_any_history(
     state: State,
 ) -> None:
@@ -313,18 +285,6 @@ async def test_so_is_one_among_pages_that_return_without_any_history(
     await copies.cycle()
     (batch,) = history.waiting(copies)
     assert {member.slug for member in batch.members} == set(list(history.EDITED)[:3])
-
-
-async def test_so_is_one_whose_earlier_name_another_file_has(state: State) -> None:
-    text = history.PAGES["page8"] + "more\n"
-    copies = await history.rename_taken_back(state, text, in_the_way="another\n")
-    assert history.asked_about(copies) == ["page8"]
-    copies.decide(Decision.REFUSED)
-    await copies.cycle()
-    copies.here.remove("page8")
-    await copies.cycles(8)
-    assert not history.waiting(copies)
-    assert text in copies.texts().values()
 
 
 async def test_a_conflict_with_an_older_text_is_not_merged_while_others_wait(

@@ -69,14 +69,6 @@ def test_a_batch_is_never_more_than_all_pages() -> None:
     assert replace(batch, tracked=8).share == "12 of 12 pages"
 
 
-def test_only_what_is_asked_about_is_held() -> None:
-    """A person may have said yes to one kind."""
-    plan = plans.Plan.from_actions([*removing(50).actions, *pulls(100)[50:]])
-    result = hold_batches(plan, BASE, kinds={BatchKind.DELETES_HERE})
-    assert result.plan == plans.Plan.from_actions(pulls(100)[50:])
-    assert hold_batches(plan, BASE, kinds=()).plan == plan
-
-
 # -- batches -----------------------------------------------------------------------
 
 MD = Format.MARKDOWN
@@ -148,14 +140,6 @@ def test_yes_covers_no_page_that_was_not_on_the_list() -> None:
     assert [(b.id, len(b.members)) for b in asked(result.batches)] == [(2, 18)]
 
 
-def test_yes_covers_no_text_that_came_later() -> None:
-    memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
-    edited = [plans.DeleteRemote(slug, NEW, MD) for slug in list(BASE)[:12]]
-    result = hold_batches(plans.Plan.from_actions(edited), BASE, memory)
-    assert result.plan == plans.Plan()
-    assert asked(result.batches)[0].id == 2
-
-
 @pytest.mark.parametrize("is_remote", [True, False])
 def test_refused_deletion_brings_the_page_back(is_remote: bool) -> None:
     actions = remote_deletes(12) if is_remote else list(removing(12).actions)
@@ -173,15 +157,6 @@ def test_batch_is_decided_once() -> None:
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.REFUSED)
     with pytest.raises(KeyError):
         decide(memory, 1, Decision.APPROVED)
-
-
-def test_decision_is_about_one_batch_alone() -> None:
-    """Who approves edits has not approved the removals that wait beside them."""
-    plan = plans.Plan.from_actions([*remote_deletes(12, first=50), *pulls(41)])
-    memory = decide(hold_batches(plan, BASE).batches, 2, Decision.APPROVED)
-    result = hold_batches(plan, BASE, memory)
-    assert result.plan == plans.Plan.from_actions(pulls(41))
-    assert [batch.kind for batch in asked(result.batches)] == [BatchKind.DELETES_THERE]
 
 
 def test_number_of_a_forgotten_batch_is_not_given_again() -> None:
@@ -206,14 +181,6 @@ def test_too_many_changes_of_one_side_wait(kind: BatchKind, actions: object) -> 
     result = hold_batches(many, BASE)
     assert [batch.kind for batch in asked(result.batches)] == [kind]
     assert result.plan == plans.Plan.from_actions(remote_deletes(1, first=90))
-
-
-def test_merge_counts_as_a_change_of_both_sides() -> None:
-    merges = [plans.Merge(slug, MD, NEW, NEW) for slug in list(BASE)[:41]]
-    result = hold_batches(plans.Plan.from_actions(list(merges)), BASE)
-    kinds = {batch.kind for batch in asked(result.batches)}
-    assert kinds == {BatchKind.CHANGES_HERE, BatchKind.CHANGES_THERE}
-    assert result.plan == plans.Plan()
 
 
 def test_refused_change_stays_held_until_the_text_is_another() -> None:
@@ -263,26 +230,6 @@ def test_page_that_shrinks_is_found_under_its_new_name() -> None:
     assert [batch.kind for batch in asked(result.batches)] == [BatchKind.SHRUNK_THERE]
 
 
-def test_page_that_shrinks_here_and_is_renamed_there_is_found() -> None:
-    """Its file has the old name until the plan is carried out."""
-    old, new = Slug("p"), Slug("q")
-    base = {old: plans.BasePage(old, MD, D, D, remote_identity="8", size=5000)}
-    here = Snapshot({old: PageState(old, MD, digest_of(""), size=0)})
-    there = Snapshot({new: PageState(new, MD, D, identity="8", size=5000)})
-    plan = reconcile(base, here, there)
-    assert shrunk_pages(plan, base, here, there) == {new}
-
-
-def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
-    here_name, there_name = Slug("mine"), Slug("theirs")
-    base = {Slug("p"): plans.BasePage(Slug("p"), MD, D, D, "7", "8", 5000)}
-    here = Snapshot({here_name: PageState(here_name, MD, D, identity="7", size=5000)})
-    cut = PageState(there_name, MD, digest_of(""), identity="8", size=0)
-    there = Snapshot({there_name: cut})
-    plan = reconcile(base, here, there)
-    assert shrunk_pages(plan, base, here, there) == {there_name}
-
-
 # -- within an hour ----------------------------------------------------------------
 
 
@@ -295,11 +242,6 @@ def test_removals_within_an_hour_count_together() -> None:
     plan = plans.Plan.from_actions(remote_deletes(4))
     assert hold_batches(plan, BASE, removed=removed_before(6)).plan == plan
     assert len(asked(hold_batches(plan, BASE, removed=removed_before(7)).batches)) == 1
-
-
-def test_a_removal_that_is_planned_again_counts_once() -> None:
-    plan = plans.Plan.from_actions(remote_deletes(4))
-    assert hold_batches(plan, BASE, removed=removed_before(9, first=0)).plan == plan
 
 
 def test_removals_on_the_other_side_do_not_count() -> None:

@@ -75,15 +75,6 @@ async def test_a_wiki_without_news_takes_no_scan_of_the_folder(
     assert await pair.wiki_texts() == pair.texts()
 
 
-async def test_news_of_the_wiki_take_a_scan_of_the_folder(pair: Pair) -> None:
-    """A file that nobody reported may be in the way of what comes."""
-    pair.save(HOME, "home, better\n")
-    await pair.edit(PLAN, "plan, better\n")
-    pair.remote.is_remembering = False
-    result = await pair.cycle(CycleOptions(saved=frozenset()))
-    assert (result.pushed, result.pulled) == (1, 1)
-
-
 @pytest.mark.parametrize("told", [["new"], [HOME, "new"]])
 async def test_a_new_page_takes_a_whole_scan(pair: Pair, told: list[str]) -> None:
     pair.save("new", "new\n")
@@ -110,17 +101,6 @@ async def test_a_file_that_lost_half_takes_a_whole_scan(
     refuse_scans(monkeypatch)
     with pytest.raises(AssertionError, match="whole folder"):
         await after_saving(pair, HOME)
-
-
-async def test_what_we_wrote_since_takes_a_whole_scan(pair: Pair) -> None:
-    """Else the page would seem to have its old text here: an edit to send."""
-    await pair.edit(HOME, "home from the wiki\n")
-    pair.remote.is_remembering = False
-    assert (await pair.cycle()).pulled == 1
-    pair.save(PLAN, "plan, better\n")
-    await after_saving(pair, PLAN)
-    assert await pair.wiki_texts() == pair.texts()
-    assert pair.texts()[HOME] == "home from the wiki\n"
 
 
 @pytest.mark.parametrize(

@@ -37,25 +37,6 @@ async def test_a_page_gone_from_the_wiki_goes_at_the_third_scan(copies: Copies) 
     assert [text for _, text, _ in copies.here.trash] == ["one\n"]
 
 
-async def test_quick_scans_remove_nothing(copies: Copies) -> None:
-    copies.there.remove("home")
-    for _ in range(8):
-        copies.now -= 30.0  # a second from look to look
-        assert not (await copies.cycle()).removed
-    assert "home" in copies.here.texts()
-
-
-async def test_a_page_that_comes_back_is_counted_anew(copies: Copies) -> None:
-    copies.there.remove("home")
-    await copies.cycle()
-    await copies.cycle()
-    copies.there.put("home", "one\n")
-    await copies.cycle()
-    copies.there.remove("home")
-    assert not (await copies.cycle()).removed
-    assert "home" in copies.here.texts()
-
-
 async def test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays(
     copies: Copies,
 ) -> None:
@@ -139,19 +120,6 @@ async def test_so_does_one_that_the_wiki_s_list_lacked_at_that_scan(
     await copies.cycles(4)
     assert "home" in copies.there.texts()
     copies.here.unreadable = frozenset()
-    await copies.rest()
-    assert copies.texts().keys() == {"start", "other", "third"}
-
-
-async def test_a_page_renamed_on_the_wiki_to_what_cannot_be_read_stays_here(
-    copies: Copies,
-) -> None:
-    copies.there.remove("home")
-    copies.there.put("start", "one\n")
-    copies.there.unreadable = frozenset({Slug("start")})
-    await copies.cycles(4)
-    assert "home" in copies.here.texts()
-    copies.there.unreadable = frozenset()
     await copies.rest()
     assert copies.texts().keys() == {"start", "other", "third"}
 

@@ -172,6 +172,14 @@ def test_damaged_file_is_set_aside_and_made_anew(path: Path) -> None:
     assert state.set_aside.read_bytes().startswith(b"this is no database")
 
 
+def test_second_damaged_file_does_not_replace_the_first(path: Path) -> None:
+    path.with_name("state.db.set-aside-1").write_text("the first")
+    path.write_bytes(b"not a database either" * 100)
+    State.open(path).close()
+    assert path.with_name("state.db.set-aside-1").read_text() == "the first"
+    assert path.with_name("state.db.set-aside-2").exists()
+
+
 def test_damage_in_the_middle_is_noticed_on_opening(path: Path) -> None:
     with State.open(path) as state:
         state.wiki(OWNER).record([agreed(f"p{n}", str(n) * 99) for n in range(2000)])

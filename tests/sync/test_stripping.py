@@ -9,20 +9,10 @@ from tests.support.pair import paired
 from tests.support.quirks import Quirk
 from wikisync.core.model import Digest, Format, Page
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.ledger import Capabilities
 
 BLOCK = "---\ntitle: Notes\n---\n\n"
 PAGES = {"notes": BLOCK + "# Notes\n", "plain": "# Plain\n"}
 MARKDOWN = frozenset({Format.MARKDOWN})
-
-
-async def test_front_matter_removed_on_the_wiki_is_removed_here(state: State) -> None:
-    """Also where no other page has any: nothing tells of a service that strips it."""
-    copies = await rested(state, PAGES)
-    copies.there.put("notes", "# Notes\n")
-    await copies.rest()
-    assert copies.texts()["notes"] == "# Notes\n"
-    assert not copies.known.memory.capabilities.strips_front_matter_of
 
 
 async def test_a_service_that_strips_is_known_by_its_answer_to_a_write(
@@ -59,15 +49,6 @@ async def test_a_page_that_shows_its_own_proves_that_it_no_longer_strips(
         await pair.edit("notes", "# Notes\n")
         await pair.rest()
         assert pair.texts() == {"notes": "# Notes\n", "more": BLOCK + "# More\n"}
-
-
-async def test_a_new_page_that_shows_its_own_proves_it_too(state: State) -> None:
-    copies = await rested(state, {"plain": "# Plain\n"})
-    known = Capabilities(strips_front_matter_of=MARKDOWN)
-    copies.known.remember(capabilities=known)
-    copies.there.put("notes", PAGES["notes"])
-    await copies.rest()
-    assert not copies.known.memory.capabilities.strips_front_matter_of
 
 
 async def test_one_answer_without_it_is_no_proof(

@@ -9,12 +9,13 @@ from tests.support.pictures import (
     UPLOADED,
     count_uploads,
     put,
+    shown,
     there,
     upload_of,
 )
-from wikisync.core.model import Digest, Format, Page
+from wikisync.core.model import Format
 from wikisync.core.system import file_status
-from wikisync.errors import Rejected, Unavailable
+from wikisync.errors import Rejected
 from wikisync.folder import index
 from wikisync.markup import retarget
 from wikisync.workspace import linking
@@ -25,24 +26,6 @@ WAYS = {
     Format.ASCIIDOC: ("= Home\n\nimage::red.png[red]\n", "----\nred.png\n----"),
     Format.ORG: ("* Home\n\n[[file:red.png][red]]\n", "=red.png="),
 }
-
-
-async def link_red(pair: Pair) -> None:
-    """A page with a picture, both on the wiki."""
-    put(pair, "red.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
-
-
-async def cycle_without_answers(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One cycle in which the service takes no page."""
-
-    async def refused(_page: Page, *, expected: Digest | None) -> Page:
-        raise Unavailable(f"no answer, {expected}")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(pair.remote._wiki, "write", refused)
-        await pair.cycle()
 
 
 @pytest.mark.parametrize("page_format", WAYS)
@@ -68,30 +51,6 @@ async def test_a_picture_is_uploaded_once_for_many_pages(pair: Pair) -> None:
     await pair.rest()
     assert len(sent) == 1
     assert await upload_of(pair, "home") == await upload_of(pair, "notes")
-
-
-async def test_a_page_put_back_on_the_wiki_shows_its_earlier_picture(
-    pair: Pair,
-) -> None:
-    await link_red(pair)
-    earlier = await there(pair)
-    put(pair, "red.png", BLUE)
-    await pair.rest()
-    await pair.edit("home", earlier)
-    await pair.rest()
-    assert pair.texts()["home"] == await there(pair) == earlier
-
-
-async def test_a_picture_that_is_gone_here_stays_on_the_wiki(pair: Pair) -> None:
-    path = put(pair, "red.png", RED)
-    pair.save("home", "![red](red.png)\n")
-    await pair.rest()
-    before = await upload_of(pair)
-    path.unlink()
-    pair.save("home", "![red](red.png)\n\nedited\n")
-    await pair.rest()
-    assert await upload_of(pair) == before
-    assert "edited" in await there(pair)
 
 
 async def test_a_picture_that_is_refused_keeps_its_page_and_breaks_nothing(
@@ -151,17 +110,6 @@ async def test_a_start_with_nothing_new_parses_no_page_and_reads_no_picture(
     assert (await pair.cycle()).is_quiet
 
 
-async def test_a_second_place_of_a_picture_that_comes_late_is_found(pair: Pair) -> None:
-    """A page whose other link to a picture of that name was sent already."""
-    put(pair, "a/red.png", RED)
-    pair.save("home", "![a](a/red.png) ![b](b/red.png)\n")
-    await pair.rest()
-    pair.restart()
-    put(pair, "b/red.png", BLUE)
-    await pair.rest()
-    assert (await there(pair)).count("uploads/") == 2
-
-
 # -- links as the person wrote them --------------------------------------------------
 
 
@@ -191,17 +139,6 @@ async def test_every_link_stays_as_it_was_written(
     assert pair.texts()["home"] == f"{text}more\n"
 
 
-async def test_what_a_link_leads_to_in_a_file_is_edited_on_the_wiki(pair: Pair) -> None:
-    put(pair, "doc.pdf", RED)
-    pair.save("home", "[a](doc.pdf#page=3)\n")
-    await pair.rest()
-    text = await there(pair)
-    assert text.endswith("/doc.pdf#page=3)\n")
-    await pair.edit("home", text.replace("page=3", "page=5"))
-    await pair.rest()
-    assert pair.texts()["home"] == "[a](doc.pdf#page=5)\n"
-
-
 async def test_a_link_added_on_the_wiki_leads_to_the_file_here(pair: Pair) -> None:
     put(pair, "red.png", RED)
     pair.save("home", "![a](./red.png)\n")
@@ -215,35 +152,6 @@ async def test_a_link_added_on_the_wiki_leads_to_the_file_here(pair: Pair) -> No
         "home": f"![a](./red.png) [again](./red.png) `{path}`\n",
         "sub/page": f"![a](../red.png) [again](../{path})\n",
     }
-
-
-async def test_a_page_that_the_service_names_otherwise_keeps_its_links(
-    pair: Pair,
-) -> None:
-    put(pair, "My Folder/red.png", RED)
-    pair.save("My Folder/My Page", "![a](./red.png)\n")
-    await pair.rest()
-    before = await upload_of(pair, "My-Folder/My-Page")
-    pair.restart()
-    assert (await pair.cycle()).is_quiet
-    put(pair, "My Folder/red.png", BLUE)
-    await pair.rest()
-    assert await upload_of(pair, "My-Folder/My-Page") != before
-    assert pair.texts() == {"My Folder/My Page": "![a](./red.png)\n"}
-
-
-async def test_links_of_one_upload_keep_their_order_beside_a_new_one(
-    pair: Pair,
-) -> None:
-    put(pair, "red.png", RED)
-    put(pair, "copy.png", RED)
-    pair.save("home", "![a](red.png) ![b](copy.png)\n")
-    await pair.rest()
-    path = await upload_of(pair)
-    await pair.edit("home", f"{await there(pair)}\n![c]({path})\n")
-    await pair.rest()
-    text = "![a](red.png) ![b](copy.png)\n\n![c](copy.png)\n"
-    assert pair.texts()["home"] == text
 
 
 async def test_a_wikilink_starts_at_the_root_both_ways(pair: Pair) -> None:
@@ -296,11 +204,11 @@ async def test_a_picture_is_found_however_its_name_is_spelled(
     put(pair, file, RED)
     pair.save("home", text)
     await pair.rest()
-    assert (await pair.service.files(OWNER))[await upload_of(pair)] == RED
+    assert await shown(pair) == RED
     assert pair.texts()["home"] == text
     put(pair, file, BLUE)
     await pair.rest()
-    assert (await pair.service.files(OWNER))[await upload_of(pair)] == BLUE
+    assert await shown(pair) == BLUE
     pair.restart()
     assert (await pair.cycle()).plan.actions == ()
 

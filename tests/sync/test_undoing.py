@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.copies import OWNER, Copies, Died, rested
+from tests.support.memory import nothing_before
 from wikisync.core.model import Digest, Format, Slug
-from wikisync.errors import Unavailable
 from wikisync.sync.base.history import Step
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.safety import Decision
-from wikisync.sync.run.parts import CycleOptions
 from wikisync.sync.run.undoing import undo_sync
 from wikisync.sync.views import AliasedFolder, DryFolder
 
@@ -189,36 +188,6 @@ async def test_a_newer_edit_stays_and_is_named(is_here: bool, copies: Copies) ->
     assert copies.texts() == {**PAGES, "home": newer}
 
 
-@pytest.mark.parametrize("is_here", [True, False])
-async def test_so_does_one_that_is_carried_over_before_the_undo_is_done(
-    is_here: bool, copies: Copies
-) -> None:
-    """A rename takes two cycles, and the edit is agreed on after the first one."""
-    all_at_once(copies)
-    await copies.rest()
-    side = copies.here if is_here else copies.there
-    side.put("new0", "new, and more\n")
-    side.put("home", "edited since\n")
-    left = await undo(copies)
-    assert left.keys() == {"new0", "home"}
-    await copies.rest()
-    assert copies.texts() == {
-        **PAGES,
-        "new0": "new, and more\n",
-        "home": "edited since\n",
-    }
-
-
-async def test_a_page_made_anew_stays_and_is_named(copies: Copies) -> None:
-    delete_here(copies)
-    await copies.rest()
-    copies.there.put("guide", "another guide\n")
-    left = await undo(copies)
-    assert "another page of this name" in left["guide"]
-    await copies.rest()
-    assert copies.texts()["guide"] == "another guide\n"
-
-
 async def test_a_name_that_another_page_has_stays_with_it(copies: Copies) -> None:
     rename_here(copies)
     await copies.rest()
@@ -245,30 +214,6 @@ def steps(copies: Copies) -> set[tuple[str, str]]:
     return {(one.was, one.slug) for one in last.steps} if last else set()
 
 
-async def test_pages_that_both_sides_had_are_no_steps(state: State) -> None:
-    """Or an undo of the first sync would empty both sides."""
-    copies = await rested(state, PAGES)
-    assert steps(copies) == set()
-    for copy in (copies.here, copies.there):
-        copy.put("both", "the same\n")
-        copy.remove("guide")
-    await copies.rest()
-    assert steps(copies) == set()
-
-
-async def test_what_a_first_sync_carries_over_is_no_step(state: State) -> None:
-    """An undo would remove the pages of a wiki that is older than the folder."""
-    copies = Copies(state, {})
-    for slug, text in PAGES.items():
-        copies.there.put(slug, text)
-    await copies.rest()
-    assert copies.texts() == PAGES
-    assert steps(copies) == set()
-    create_there(copies)
-    await copies.rest()
-    assert steps(copies) == {("", slug) for slug in MANY}
-
-
 async def test_a_deletion_is_of_the_sync_that_removes_the_page(copies: Copies) -> None:
     """While it waits, other syncs end: an undo takes none of their edits back."""
     delete_here(copies)
@@ -281,32 +226,6 @@ async def test_a_deletion_is_of_the_sync_that_removes_the_page(copies: Copies) -
     assert steps(copies) == {("home", "home"), ("guide", "")}
     await undo(copies)
     assert copies.texts() == {**before, "home": "from a colleague\n"}
-
-
-async def test_a_run_that_waits_for_a_deletion_is_one_sync(copies: Copies) -> None:
-    delete_here(copies)
-    edit_there(copies)
-    await copies.cycle(CycleOptions(waits=True))
-    await copies.rest()
-    assert steps(copies) == {("home", "home"), ("guide", "")}
-
-
-async def test_a_cycle_that_fails_ends_its_sync(copies: Copies) -> None:
-    """What comes after an outage is not taken back with what was before it."""
-    edit_here(copies)
-    edit_there(copies)
-    assert (await copies.cycle()).has_more
-    copies.there.before = away
-    with pytest.raises(Unavailable):
-        await copies.cycle()
-    copies.there.before = nothing
-    copies.there.put("guide", "from a colleague\n")
-    await copies.rest()
-    merged = copies.texts()
-    assert steps(copies) == {("home", "home"), ("guide", "guide")}
-    await undo(copies)
-    assert copies.texts()["guide"] == PAGES["guide"]
-    assert merged["home"] != PAGES["home"]
 
 
 async def test_a_page_that_came_and_went_in_one_sync_is_no_step(copies: Copies) -> None:
@@ -385,14 +304,5 @@ async def killed_at(copies: Copies, at: int) -> bool:
     except (Died, BaseExceptionGroup):
         return True
     finally:
-        copies.here.before = copies.there.before = nothing
+        copies.here.before = copies.there.before = nothing_before
     return False
-
-
-async def nothing(_entry: str) -> None:
-    """Let every operation pass."""
-
-
-async def away(_entry: str) -> None:
-    """Let no operation pass."""
-    raise Unavailable("it is away")
