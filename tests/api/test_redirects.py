@@ -38,30 +38,18 @@ async def test_a_relative_redirect_keeps_its_encoding(
     assert wire.targets[1] == "/api/v4/projects/7%2F%2E%2E?a=%2F"
 
 
-async def test_the_token_never_follows_a_redirect_to_another_host(
-    wired: Client, wire: Wire
-) -> None:
-    elsewhere = wire.url.replace("127.0.0.1", "localhost")
-    wire.will(http(302, Location=f"{elsewhere}/api/v4/version"), json_answer(VERSION))
-
-    with pytest.raises(ProtocolViolation, match="the token is not sent") as refused:
-        await wired.version()
-
-    assert wire.tokens == [TOKEN]
-    assert "do not give it a token" in (refused.value.hint or "")
-
-
 @pytest.mark.parametrize(
-    "location",
+    ("location", "hint"),
     [
-        "https://127.0.0.1:{port}/api/v4/version",
-        "http://127.0.0.1:1/api/v4/version",
-        "//localhost:{port}/api/v4/version",
-        "http://maria:s3cret@127.0.0.1:{port}/api/v4/version",
+        ("http://localhost:{port}/api/v4/version", "do not give it a token"),
+        ("//localhost:{port}/api/v4/version", "do not give it a token"),
+        ("https://127.0.0.1:{port}/api/v4/version", "give https://127.0.0.1:"),
+        ("http://127.0.0.1:1/api/v4/version", "give http://127.0.0.1:1 as"),
+        ("http://maria:s3cret@127.0.0.1:{port}/api/v4/version", ""),
     ],
 )
-async def test_another_scheme_port_host_or_user_is_another_place(
-    location: str, wired: Client, wire: Wire
+async def test_the_token_never_follows_a_redirect_to_another_place(
+    location: str, hint: str, wired: Client, wire: Wire
 ) -> None:
     port = wire.url.rpartition(":")[2]
     wire.will(http(302, Location=location.format(port=port)), json_answer(VERSION))
@@ -70,6 +58,7 @@ async def test_another_scheme_port_host_or_user_is_another_place(
         await wired.version()
 
     assert wire.tokens == [TOKEN]
+    assert hint in (refused.value.hint or "")
     assert "s3cret" not in f"{refused.value.message} {refused.value.hint}"
 
 

@@ -20,6 +20,7 @@ def odd(wired_wiki: Wiki) -> WikiReplica:
 
 NOBODY = json_answer({"message": "404 Wiki Page Not Found"}, 404)
 NULL = json_answer(None)
+TOO_LONG = json_answer({"message": {"content": ["is too long"]}}, 400)
 DUPLICATE = json_answer({"message": {"base": ["Duplicate page: in a.md"]}}, 400)
 
 
@@ -28,81 +29,55 @@ def answer(slug: str, text: str, status: int = 200, **more: object) -> bytes:
     return json_answer({**record, **more}, status)
 
 
-async def test_edit_without_an_answer_in_the_answer_may_have_been_done(
-    odd: WikiReplica, wire: Wire
+CREATE, EDIT, MOVE = "create", "edit", "move"
+LONG = "x" * (1024 * 1024 + 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "answers", "kind", "message"),
+    [
+        # it may have been done
+        (EDIT, [NULL], ProtocolViolation, "did not return the page"),
+        (EDIT, [json_answer({"slug": "a"})], ProtocolViolation, "without its text"),
+        (EDIT, [answer("a", LONG[: 1024 * 1024])], ProtocolViolation, "exactly 1 MiB"),
+        # a page of that name may be the very one that was created
+        (CREATE, [NULL, answer("a", "whose")], ProtocolViolation, "did not return"),
+        (MOVE, [NULL, NOBODY], ProtocolViolation, "did not return the page"),
+        # somebody does the same at that moment
+        (EDIT, [NOBODY], PreconditionFailed, "page a"),
+        (CREATE, [DUPLICATE, answer("a", "theirs")], PreconditionFailed, "page a of"),
+        (MOVE, [NULL, answer("b", "theirs")], PreconditionFailed, "page b of"),
+        (MOVE, [DUPLICATE, answer("b", "theirs")], PreconditionFailed, "page b of"),
+        # a refusal that is not about the name stays one
+        (CREATE, [TOO_LONG, NOBODY], Rejected, "content is too long"),
+        (MOVE, [TOO_LONG, answer("a", "old")], Rejected, "content is too long"),
+    ],
+)
+async def test_write_that_is_answered_otherwise_is_an_error(
+    odd: WikiReplica,
+    wire: Wire,
+    change: str,
+    answers: list[bytes],
+    kind: type[Exception],
+    message: str,
 ) -> None:
-    wire.will(answer("a", "old"), NULL)
-    with pytest.raises(ProtocolViolation, match="did not return the page"):
-        await odd.write(page("a", "new"), expected=digest_of("old"))
-    assert len(wire.requests) == 2
+    old, gone = answer("a", "old"), [] if change == EDIT else [NOBODY]
+    wire.will(*gone, *([] if change == CREATE else [old]), *answers)
+
+    with pytest.raises(kind, match=message):
+        await make(change, odd)
+
+    assert [one.method for one in wire.requests if one.method != "GET"] == [
+        "POST" if change == CREATE else "PUT"
+    ]
 
 
-async def test_edit_answered_without_a_text_may_have_been_done(
-    odd: WikiReplica, wire: Wire
-) -> None:
-    wire.will(answer("a", "old"), json_answer({"slug": "a", "format": "markdown"}))
-    with pytest.raises(ProtocolViolation, match="without its text"):
-        await odd.write(page("a", "new"), expected=digest_of("old"))
-
-
-async def test_create_without_an_answer_in_the_answer_may_have_been_done(
-    odd: WikiReplica, wire: Wire
-) -> None:
-    """A page of that name may be the very one that was created."""
-    wire.will(NOBODY, json_answer(None, 201), answer("a", "whose"))
-    with pytest.raises(ProtocolViolation):
-        await odd.write(page("a", "new"), expected=None)
-
-
-async def test_page_that_somebody_creates_at_the_same_moment_is_found(
-    odd: WikiReplica, wire: Wire
-) -> None:
-    wire.will(NOBODY, DUPLICATE, answer("a", "theirs"))
-    with pytest.raises(PreconditionFailed, match="page a of"):
-        await odd.write(page("a", "new"), expected=None)
-
-
-async def test_refusal_that_is_not_about_the_name_stays_one(
-    odd: WikiReplica, wire: Wire
-) -> None:
-    wire.will(NOBODY, json_answer({"message": {"content": ["is too long"]}}, 400))
-    wire.will(NOBODY)
-    with pytest.raises(Rejected, match="content is too long"):
-        await odd.write(page("a", "new"), expected=None)
-
-
-@pytest.mark.parametrize("refusal", [NULL, DUPLICATE])
-async def test_name_that_somebody_takes_at_the_same_moment_is_taken(
-    odd: WikiReplica, wire: Wire, refusal: bytes
-) -> None:
-    wire.will(NOBODY, answer("a", "old"), refusal, answer("b", "theirs"))
-    with pytest.raises(PreconditionFailed, match="page b of"):
+async def make(change: str, odd: WikiReplica) -> None:
+    if change == MOVE:
         await odd.move(Slug("a"), Slug("b"), expected=digest_of("old"))
-
-
-async def test_rename_that_is_refused_while_the_page_answers_to_the_name_stays_so(
-    odd: WikiReplica, wire: Wire
-) -> None:
-    too_long = json_answer({"message": {"title": ["exceeds the limit"]}}, 400)
-    wire.will(NOBODY, answer("a", "old"), too_long, answer("a", "old"))
-    with pytest.raises(Rejected, match="title exceeds the limit"):
-        await odd.move(Slug("a"), Slug("b"), expected=digest_of("old"))
-
-
-async def test_rename_without_an_answer_in_the_answer_may_have_been_done(
-    odd: WikiReplica, wire: Wire
-) -> None:
-    wire.will(NOBODY, answer("a", "old"), NULL, NOBODY)
-    with pytest.raises(ProtocolViolation):
-        await odd.move(Slug("a"), Slug("b"), expected=digest_of("old"))
-
-
-async def test_page_that_goes_while_it_is_sent_changed(
-    odd: WikiReplica, wire: Wire
-) -> None:
-    wire.will(answer("a", "old"), NOBODY)
-    with pytest.raises(PreconditionFailed, match="page a"):
-        await odd.write(page("a", "new"), expected=digest_of("old"))
+    else:
+        expected = None if change == CREATE else digest_of("old")
+        await odd.write(page("a", LONG), expected=expected)
 
 
 async def test_page_that_an_edit_moved_is_given_as_it_is_now(
@@ -111,10 +86,3 @@ async def test_page_that_an_edit_moved_is_given_as_it_is_now(
     wire.will(answer("dir/a", "old"), answer("a", "new"))
     written = await odd.write(page("dir/a", "new"), expected=digest_of("old"))
     assert written.slug == "a"
-
-
-async def test_answer_that_was_cut_is_no_text(odd: WikiReplica, wire: Wire) -> None:
-    text = "x" * (1024 * 1024 + 5)
-    wire.will(answer("a", "old"), answer("a", text[: 1024 * 1024]))
-    with pytest.raises(ProtocolViolation, match="exactly 1 MiB"):
-        await odd.write(page("a", text), expected=digest_of("old"))
