@@ -120,6 +120,17 @@ async def test_a_site_is_not_put_where_wikisync_tidies(
     assert not (place / "index.html").exists()
 
 
+@pytest.mark.parametrize("option", ["-o", "--single"])
+async def test_an_output_that_is_a_link_to_itself_is_named(
+    build: Run, workspace: Path, option: str
+) -> None:
+    loop = workspace.with_name("loop")
+    loop.symlink_to(loop)
+    ran = await build(option, loop)
+    assert ran.code == ExitCode.USAGE
+    assert f"{str(loop)!r} is a symbolic link that leads to itself" in ran.err
+
+
 async def test_strict_fails_at_broken_links(build: Run, workspace: Path) -> None:
     (workspace / "handbook" / "home.md").write_text("# Hi\n\n[gone](gone)\n")
     ran = await build()

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import logging
 import os
+import signal
 import sys
 import threading
 from collections import Counter
@@ -444,6 +445,29 @@ async def test_a_command_that_takes_too_long_is_ended_with_its_children(
     assert "took more than 1 s" in problem.message
     pid = (tmp_path / "pid").read_text()
     await until(lambda: not is_running(pid))
+
+
+@pytest.mark.parametrize("is_ending", [True, False])
+async def test_what_a_command_leaves_running_is_not_waited_for(
+    tmp_path: Path, *, is_ending: bool
+) -> None:
+    """As the shared connection of an ssh, which holds the output for minutes."""
+    script = (
+        "import subprocess, sys, time\n"
+        "sleep = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "left = subprocess.Popen(sleep, start_new_session=True)\n"
+        "open('pid', 'w').write(str(left.pid))\n"
+        f"time.sleep({0 if is_ending else 600})"
+    )
+    command = after(tmp_path, script, seconds_max=600.0 if is_ending else 1.0)
+    try:
+        async with asyncio.timeout(60):
+            problems = await run_after(command, tmp_path)
+        pid = (tmp_path / "pid").read_text()
+        assert is_running(pid)
+    finally:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert [one.code for one in problems] == ([] if is_ending else ["after-failed"])
 
 
 async def test_a_command_is_killed_when_its_waiter_is_cancelled(tmp_path: Path) -> None:

@@ -186,6 +186,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return int(ExitCode.FAILED)
     except (MemoryError, RuntimeError, ImportError, ExceptionGroup) as error:
+        if (said := str(error)).startswith("Symlink loop from "):
+            # pathlib's until Python 3.13
+            looped = f"{said[18:]} is a symbolic link that leads to itself"
+            console.error(UsageError(looped, hint="remove it, or give another path"))
+            return int(ExitCode.USAGE)
         if not lacks_memory(error):
             raise
         console.error(

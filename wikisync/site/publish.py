@@ -24,6 +24,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,6 +46,8 @@ KEEP_DEFAULT = 1
 """Earlier versions that stay."""
 AFTER_SECONDS_MAX = 600
 """For the command; an upload of a large site takes minutes."""
+AFTER_REST_S = 1.0
+"""How long its output is read after its end."""
 AFTER_LINES_MAX = 1000
 AFTER_LINE_CHARS_MAX = 500
 _CHUNK_BYTES = 8192
@@ -361,39 +364,57 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 async def run_after(after: AfterCommand, site: Path) -> tuple[Problem, ...]:
     """Run a command and log its output; its failure is a problem, a cancel kills it."""
     environment = {**after.environment, "WIKISYNC_SITE": _absolute(site)}
-    try:
-        process = await processes.start_program_async(
-            after.command,
-            folder=after.folder,
-            environment=environment,
-            stdout=processes.PIPE,
-            stderr=processes.STDOUT,
-        )
-    except OSError as exc:
-        return (_after_failed(after, f"cannot be started: {exc.strerror}"),)
-    try:
-        async with asyncio.timeout(after.seconds_max):
-            last = await _logged(process)
-            code = await process.wait()
-    except BaseException as exc:
-        await processes.end_session(process)
-        if isinstance(exc, TimeoutError):
-            return (_after_failed(after, f"took more than {after.seconds_max:g} s"),)
-        raise
+    source, target = os.pipe()
+    with os.fdopen(source, "rb", 0) as output:
+        try:
+            process = await processes.start_program_async(
+                after.command,
+                folder=after.folder,
+                environment=environment,
+                stdout=target,
+                stderr=processes.STDOUT,
+            )
+        except OSError as exc:
+            return (_after_failed(after, f"cannot be started: {exc.strerror}"),)
+        finally:
+            os.close(target)
+        try:
+            async with asyncio.timeout(after.seconds_max):
+                code, last = await _ended(process, output)
+        except BaseException as exc:
+            await processes.end_session(process)
+            if isinstance(exc, TimeoutError):
+                took = f"took more than {after.seconds_max:g} s"
+                return (_after_failed(after, took),)
+            raise
     if code == 0:
         return ()
     said = f": {last}" if last else ""
     return (_after_failed(after, f"ended with exit code {code}{said}"),)
 
 
+async def _ended(process: AsyncChild, output: IO[bytes]) -> tuple[int, str]:
+    """Exit code and last line of a program."""
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+    pipe, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), output
+    )
+    with contextlib.closing(pipe):
+        async with asyncio.TaskGroup() as group:
+            logged = group.create_task(_logged(reader))
+            code = await process.wait()
+            # what it left running, such as a shared connection, may hold its output
+            loop.call_later(AFTER_REST_S, reader.feed_eof)
+    return code, logged.result()
+
+
 def _absolute(path: Path) -> str:
     return os.fspath(path.absolute())
 
 
-async def _logged(process: AsyncChild) -> str:
-    assert process.stdout is not None
+async def _logged(reader: asyncio.StreamReader) -> str:
     rest, last, count = "", "", 0
-    while chunk := await process.stdout.read(_CHUNK_BYTES):
+    while chunk := await reader.read(_CHUNK_BYTES):
         *lines, rest = (rest + chunk.decode("utf-8", "replace")).split("\n")
         rest = rest[:AFTER_LINE_CHARS_MAX]
         for line in lines:
