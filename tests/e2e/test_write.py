@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.author import GUIDE, Author, writing
-from tests.support.browser import visiting
+from tests.support.browser import unchecked_visit, visiting
 from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
 
@@ -289,6 +289,38 @@ async def test_a_picture_is_pasted_and_dropped_and_one_too_large_is_refused(
     kept = sorted((author.root / "uploads").rglob("*.png"))
     assert [one.name for one in kept] == ["my-map.png", "plan.png"]
     assert {one.read_bytes() for one in kept} == {base64.b64decode(PNG)}
+
+
+async def test_each_refused_file_is_named_also_where_others_are_added(
+    chromium: Browser, desk: Desk
+) -> None:
+    give = """([names, texts]) => {
+        const clipboardData = new DataTransfer();
+        for (const [type, text] of texts) clipboardData.setData(type, text);
+        for (const name of names) clipboardData.items.add(new File(["x"], name));
+        const { shadowRoot } = document.querySelector("wikisync-preview");
+        const event = { clipboardData, bubbles: true, cancelable: true };
+        const text = shadowRoot.querySelector(".cm-content");
+        text.dispatchEvent(new ClipboardEvent("paste", event));
+    }"""
+    long = "x" * 300
+    async with (
+        desk.previewing() as reader,
+        unchecked_visit(chromium, reader.preview.url) as visit,
+    ):
+        author = Author(visit.page, reader.preview.url, desk.root / "handbook")
+        await author.edit()
+        await author.type_at_end("\n")
+        names = ["one.png", f"{long}1.png", ".hidden", f"{long}2.png", "two.png"]
+        await author.page.evaluate(give, [names, []])
+        await author.said("1.png was not added: ")
+        await author.said("2.png was not added: ")
+        assert "[.hidden](uploads/" in await author.text()
+        # what an office program copies: the text, and a picture of it
+        texts = [["text/plain", "Some cells"], ["text/html", "<p>Some cells</p>"]]
+        await author.page.evaluate(give, [["image.png"], texts])
+        await author.source.get_by_text("Some cells").wait_for()
+        assert "image.png" not in await author.text()
 
 
 # Pages -----------------------------------------------------------------------------

@@ -793,7 +793,10 @@ class Editor extends Desk {
 	}
 
 	addFiles(files, event) {
-		if (!files?.length) return false;
+		// office programs add a picture of the text that is copied
+		const pasted = event?.clipboardData;
+		const isText = pasted?.types.includes("text/html") && pasted.getData("text/plain").trim();
+		if (!files?.length || isText) return false;
 		event?.preventDefault();
 		const at = event?.type === "drop" ? this.view.posAtCoords({ x: event.clientX, y: event.clientY }) : null;
 		if (at !== null) this.view.dispatch({ selection: { anchor: at } });
@@ -802,9 +805,10 @@ class Editor extends Desk {
 	}
 
 	async addEach(files) {
+		const refused = [];
 		for (const file of files) {
 			if (file.size > this.bytes_max) {
-				this.say(`${file.name} has more than ${this.bytes_max >> 20} MiB, and was not added.`, true);
+				refused.push(`${file.name} has more than ${this.bytes_max >> 20} MiB, and was not added.`);
 				continue;
 			}
 			this.say(`Adding ${file.name}`);
@@ -816,14 +820,15 @@ class Editor extends Desk {
 					reader.readAsDataURL(file);
 				});
 				const kept = await this.ask("file", { name: file.name || "picture.png", content: url.slice(url.indexOf(",") + 1) });
-				const name = file.name.replace(/\.\w+$/, "").replace(/[[\]]/g, "");
+				const name = file.name.replace(/(?<=.)\.\w+$/, "").replace(/[[\]]/g, "");
 				const text = file.type.startsWith("image/") ? this.syntax.picture(kept.path, name) : this.syntax.link(name, kept.path);
 				this.view.dispatch(this.view.state.replaceSelection(text), { scrollIntoView: true, userEvent: "input.paste" });
 				this.say(`${file.name} is in ${kept.path}.`);
 			} catch (refusal) {
-				this.say(`${file.name} was not added: ${refusal.message}`, true);
+				refused.push(`${file.name} was not added: ${refusal.message}.`);
 			}
 		}
+		if (refused.length) this.say(refused.join(" "), true);
 		this.picker.value = "";
 		this.view.focus();
 	}
