@@ -121,7 +121,7 @@ class Editor:
 
 @asynccontextmanager
 async def editing(
-    root: Path, *beside: Path, is_named: bool = True, renames: bool = True
+    root: Path, *beside: Path, is_named: bool = True, renames: bool = True, **env: str
 ) -> AsyncIterator[Editor]:
     client = LanguageClient("tests", __version__)
     editor = Editor(client, root)
@@ -133,13 +133,14 @@ async def editing(
     await client.start_io(
         sys.executable,
         *("-m", "wikisync", "lsp", *([str(root)] if is_named else [])),
-        env={**os.environ, "XDG_CACHE_HOME": cache},
+        env={**os.environ, "XDG_CACHE_HOME": cache, **env},
+        cwd=env.get("HOME"),
     )
     folders = [lsp.WorkspaceFolder(one.as_uri(), one.name) for one in (root, *beside)]
     await client.initialize_async(
         lsp.InitializeParams(
             capabilities=capabilities,
-            root_uri=None if beside else root.as_uri(),
+            root_uri=None if beside or env else root.as_uri(),
             workspace_folders=folders if beside else None,
         )
     )
@@ -325,6 +326,28 @@ async def test_a_rename_changes_every_link_and_moves_the_file(editor: Editor) ->
     # Neovim 0.7 makes none, and would leave the file where the links do not lead
     assert (editor.root / "new").is_dir()
     assert len(links) == len(PAGES) - 1
+
+
+async def test_an_editor_without_a_folder_has_not_all_of_a_home_read(
+    wiki: Path,
+) -> None:
+    """Nor is there an answer that never comes."""
+    async with editing(wiki, is_named=False, HOME=str(wiki)) as editor:
+        at = editor.at("home.md", editor.open("home.md"), "team/rules")
+        async with asyncio.timeout(WAIT_S):
+            said = await editor.said.get()
+            there = await editor.client.text_document_definition_async(
+                lsp.DefinitionParams(**at)
+            )
+    assert said == "no folder is open: open one that has pages"
+    assert there is None
+
+
+async def test_a_folder_that_is_not_there_is_named(wiki: Path) -> None:
+    async with editing(wiki / "none", is_named=False) as editor:
+        async with asyncio.timeout(WAIT_S):
+            said = await editor.said.get()
+    assert said.startswith(f"there is no folder {wiki / 'none'}: ")
 
 
 async def test_a_second_folder_is_not_served_and_that_is_said(wiki: Path) -> None:

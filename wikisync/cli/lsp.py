@@ -31,8 +31,11 @@ def command(folder: Path) -> None:
 
     def find(root: str | None) -> tuple[Load, Path, Path | None]:
         chosen = folder
-        if folder == Path() and root and find_shown(folder).workspace is None:
-            chosen = Path(root)
+        if folder == Path() and find_shown(folder).workspace is None:
+            # an editor without a folder is often at home: who means all pages there?
+            if not root and str(Path.cwd()) in {"/", os.environ.get("HOME")}:
+                raise UsageError("no folder is open", hint="open one that has pages")
+            chosen = Path(root or folder)
         shown = find_shown(chosen)
         cache = cache_folder(shown, "lsp", os.environ)
         return lambda: preview_inputs(shown), cache, shown.private

@@ -10,9 +10,11 @@ seen by the same watch.
 
 import asyncio
 import contextlib
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote
@@ -32,7 +34,7 @@ from wikisync.folder.watch import watch_folders
 from wikisync.markup.filters.text import emoji_names
 from wikisync.site.preview.moves import Moves, Relinked, plan_links, plan_moves
 from wikisync.site.preview.site import LiveSite, Load, WritablePage, held_cache
-from wikisync.site.preview.world import Mark
+from wikisync.site.preview.world import Mark, PreviewInputs
 from wikisync.site.preview.writing import WikiDesk
 
 SETTLE_S = 0.05
@@ -84,14 +86,18 @@ class Asked(LanguageServer):
             opened = [one.uri for one in self.workspace.folders.values()]
             root = self.workspace.root_path or next(map(to_fs_path, opened), None)
             self._places = _places(filter(None, (root, *map(to_fs_path, opened))))
-            load, cache, self._private = self._find(root)
+            try:
+                load, cache, self._private = self._find(root)
+            except WikisyncError as exc:
+                load, cache, self._private = partial(_fail, exc), Path(os.devnull), None
             self._site = LiveSite(load, SilentProgress())
             store = await self.in_thread(kept.enter_context, held_cache(cache))
             self._site.use(store)
             await self._refresh(None)
             failure, served = self._site.failure, self._site.folders
-            places = self._places.values()
-            for text in [str(failure)] if failure else _not_served(places, served):
+            unserved = _not_served(self._places.values(), served)
+            said = failure and ": ".join(filter(None, (failure.message, failure.hint)))
+            for text in [said] if said else unserved:
                 shown = lsp.ShowMessageParams(lsp.MessageType.Error, text)
                 self.window_show_message(shown)
             async with asyncio.TaskGroup() as group:
@@ -357,6 +363,10 @@ def language_server(find: Find) -> LanguageServer:
         return lsp.WorkspaceEdit(document_changes=changes)
 
     return server
+
+
+def _fail(error: WikisyncError) -> PreviewInputs:
+    raise error
 
 
 def _not_served(folders: Iterable[Path], served: Iterable[Path]) -> Iterator[str]:
