@@ -81,25 +81,6 @@ def test_lines_become_types_and_choices() -> None:
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "count"),
-    [
-        (Endpoint.LIST, 35),
-        (Endpoint.USER_LIST, 23),
-        (Endpoint.CONTRIBUTED_LIST, 5),
-        (Endpoint.STARRED_LIST, 19),
-        (Endpoint.FORK_LIST, 19),
-        (Endpoint.CREATE, 73),
-        (Endpoint.CREATE_FOR_USER, 74),
-        (Endpoint.EDIT, 89),
-    ],
-)
-def test_endpoint_takes_as_many_as_the_contract_says(
-    endpoint: Endpoint, count: int
-) -> None:
-    assert len(parameters_of(endpoint)) == count
-
-
-@pytest.mark.parametrize(
     ("old", "new"),
     [
         ({"tag_list": ["a"]}, {"topics": ["a"]}),

@@ -42,30 +42,12 @@ def codes(snapshot: model.Snapshot) -> list[tuple[str, str]]:
     return [(problem.code, problem.subject) for problem in snapshot.problems]
 
 
-async def test_snapshot_sees_every_page_with_its_text(replica: WikiReplica) -> None:
-    seen = await replica.snapshot()
-    assert {slug: page.content for slug, page in seen.texts.items()} == {
-        "home": "hello",
-        "dir/a": "A",
-    }
-    assert seen.pages[HOME].digest == model.digest_of("hello")
-    assert seen.is_complete
-    assert not seen.problems
-
-
 async def test_unchanged_wiki_is_seen_without_its_texts(wiki: Wiki) -> None:
     first = await WikiReplica(wiki).snapshot()
     again = await WikiReplica(wiki, tag=first.tag, pages=first.pages).snapshot()
     assert first.tag
     assert again.pages == first.pages
     assert not again.texts
-
-
-async def test_changed_wiki_is_seen_anew(service: EmbeddedService, wiki: Wiki) -> None:
-    first = await WikiReplica(wiki).snapshot()
-    await service.put_file(OWNER, "home.md", b"other")
-    again = await WikiReplica(wiki, tag=first.tag, pages=first.pages).snapshot()
-    assert again.texts[HOME].content == "other"
 
 
 async def test_list_that_lacks_a_page_is_not_taken_for_unchanged(wiki: Wiki) -> None:
@@ -254,14 +236,6 @@ async def test_service_that_went_away_ends_the_scan(
     with pytest.raises(Unavailable):
         await odd.snapshot()
     assert len(wire.requests) < 100
-
-
-async def test_list_too_big_for_a_proxy_is_replaced_by_single_reads(
-    odd: WikiReplica, wire: Wire
-) -> None:
-    wire.will(*failing(504), json_answer([record("a", content=None)]))
-    wire.will(json_answer(record("a")))
-    assert set((await odd.snapshot()).texts) == {"a"}
 
 
 async def test_service_without_any_list_gives_the_first_error(

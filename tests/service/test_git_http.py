@@ -14,7 +14,7 @@ from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git, run_git, with_token
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.service.settings import GitService, Profile, Settings
+from wikisync.service.settings import GitService, Settings
 
 pytestmark = needs_git
 
@@ -113,17 +113,6 @@ async def test_group_wiki_is_cloned_too(
     folder = await clone(address, tmp_path / "copy")
 
     assert (folder / "home.md").read_text() == "group"
-
-
-async def test_group_wiki_is_of_the_paid_edition(tmp_path: Path) -> None:
-    settings = Settings(profile=Profile(is_enterprise=False))
-    async with embedded_service(tmp_path, settings=settings) as service:
-        await service.add_group("docs", {"home": "group"})
-        address = with_token(service.url + "/docs.wiki.git", service.token)
-
-        ran = await run_git("ls-remote", address)
-
-    assert (ran.code, "not found" in ran.err) == (128, True)
 
 
 @pytest.mark.parametrize("branch", ["main", "master"])

@@ -1,19 +1,12 @@
 """Parameters read with the texts of ``docs/service.md`` "Errors", and its "Paging"."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
 
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.service.answers import Refusal
-from wikisync.service.parameters import (
-    Parameters,
-    SentFile,
-    Window,
-    paginate,
-    read_window,
-)
+from wikisync.service.parameters import Parameters, Window, paginate, read_window
 from wikisync.service.settings import Limits
 
 Read = Callable[[Parameters], object]
@@ -30,12 +23,6 @@ def refused(raw: Mapping[str, object], *reads: Read) -> str:
     return str(error.value.body["error"])
 
 
-def test_missing_parameters_are_named_together() -> None:
-    error = refused({}, lambda p: p.of(OtherEndpoint.PAGE_CREATE))
-
-    assert error == "title is missing, content is missing"
-
-
 def test_empty_text_is_not_missing() -> None:
     parameters = Parameters({"title": "", "content": ""})
 
@@ -47,11 +34,6 @@ def test_empty_text_is_not_missing() -> None:
 
 def test_number_is_taken_for_text() -> None:
     assert Parameters({"title": 5}).text("title") == "5"
-
-
-@pytest.mark.parametrize("value", [{"a": 1}, ["a"]])
-def test_structure_is_no_text(value: object) -> None:
-    assert refused({"title": value}, lambda p: p.text("title")) == "title is invalid"
 
 
 @pytest.mark.parametrize(
@@ -73,26 +55,6 @@ def test_anything_else_is_an_invalid_boolean(value: object) -> None:
     assert error == "with_content is invalid"
 
 
-def test_unknown_format_does_not_have_a_valid_value() -> None:
-    sent = {"content": "", "format": "textile"}
-    error = refused(sent, lambda p: p.of(OtherEndpoint.PAGE_EDIT))
-
-    assert error == "format does not have a valid value"
-
-
-def test_one_of_several_must_be_there() -> None:
-    error = refused({}, lambda p: p.of(OtherEndpoint.PAGE_EDIT))
-
-    assert error == (
-        "content, title, format are missing, at least one parameter must be provided"
-    )
-
-
-@pytest.mark.parametrize("value", ["x", "1.5", "9" * 30, True, "-"])
-def test_anything_else_is_an_invalid_integer(value: object) -> None:
-    assert refused({"page": value}, lambda p: p.integer("page")) == "page is invalid"
-
-
 def test_count_below_one_is_refused_and_above_the_most_is_lowered() -> None:
     def read(parameters: Parameters) -> int:
         return parameters.count("per_page", default=20, most=100)
@@ -100,26 +62,6 @@ def test_count_below_one_is_refused_and_above_the_most_is_lowered() -> None:
     assert refused({"per_page": "0"}, read) == "per_page has a value not allowed"
     assert read(Parameters({"per_page": "500"})) == 100
     assert read(Parameters({})) == 20
-
-
-@pytest.mark.parametrize(
-    ("sent", "problem"),
-    [
-        ({}, "file is missing"),
-        ({"file": ""}, "file is missing"),
-        ({"file": "x"}, "file is invalid"),
-    ],
-)
-def test_file_must_be_a_file(sent: Mapping[str, object], problem: str) -> None:
-    assert refused(sent, lambda p: p.of(OtherEndpoint.ATTACHMENT)) == problem
-
-
-def test_file_is_given_as_sent() -> None:
-    file = SentFile("a.png", Path("/x"), 3)
-
-    found = Parameters({"file": file}).of(OtherEndpoint.ATTACHMENT)
-
-    assert found == {"file": file}
 
 
 URL = "http://gitlab.example.com/api/v4/projects"

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
-from tests.support.service import EmbeddedService
 from wikisync.core.model import Slug
 from wikisync.core.system.processes import Child
 from wikisync.service.committing import Author
@@ -60,113 +58,6 @@ def test_include_finds_files_of_the_wiki_only(
     found = included_text(repository.tree(), repository, Slug("dir/page"), target)
 
     assert found == text
-
-
-async def test_page_is_rendered_with_links_of_the_project(
-    service: EmbeddedService, api: Api
-) -> None:
-    text = "# Head\n\n[next](dir/page) ![pic](uploads/0f/a.png)"
-    await service.add_project("docs/handbook", {"home": text, "dir/page": ""})
-    await service.put_file(PROJECT, "uploads/0f/a.png", b"PNG")
-
-    answer = await api.get(f"{WIKIS}/home?render_html=1")
-
-    html = answer.json["content"]
-    assert 'href="/docs/handbook/-/wikis/dir/page"' in html
-    assert 'src="/docs/handbook/-/wikis/uploads/0f/a.png"' in html
-    assert answer.json["front_matter"] == {}
-
-
-async def test_group_page_is_rendered_with_links_of_the_group(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_group("docs", {"home": "[next](a)", "a": ""})
-
-    answer = await api.get(f"{GROUP_WIKIS}/home?render_html=true")
-
-    assert 'href="/groups/docs/-/wikis/a"' in answer.json["content"]
-
-
-async def test_rendered_page_is_safe(service: EmbeddedService, api: Api) -> None:
-    await service.add_project("docs/handbook", {"home": "<script>x</script>ok"})
-
-    answer = await api.get(f"{WIKIS}/home?render_html=1")
-
-    assert "<script" not in answer.json["content"]
-
-
-async def test_list_does_not_render(service: EmbeddedService, api: Api) -> None:
-    await service.add_group("docs", {"home": "# x"})
-
-    answer = await api.get(f"{GROUP_WIKIS}?with_content=1&render_html=1")
-
-    assert answer.json[0]["content"] == "# x"
-
-
-TEXT = "# Head\n\n[next](dir/page) <script>alert(1)</script>\n"
-PAGES = "/docs/handbook/-/wikis"
-
-
-async def test_page_can_be_read_where_it_is_shown_and_edited(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project(
-        "docs/handbook", {"home": TEXT, "dir/page": TEXT}, visibility="public"
-    )
-
-    for path in ("", "/home", "/home/edit", "/dir/page", "/dir/page/edit"):
-        answer = await api.as_user(None).get(PAGES + path)
-
-        html, headers = answer.body.decode(), answer.headers
-        assert answer.status == 200, path
-        assert headers["Content-Type"].startswith("text/html")
-        assert headers["Content-Security-Policy"].startswith("default-src 'none'")
-        assert 'href="/docs/handbook/-/wikis/dir/page"' in html
-        assert "<script" not in html
-        assert html.count("<h1") == 1
-
-
-async def test_page_of_a_group_can_be_read(service: EmbeddedService, api: Api) -> None:
-    await service.add_group("docs", {"home": "Text of the group"})
-
-    answer = await api.get("/groups/docs/-/wikis/home/edit")
-
-    assert "Text of the group" in answer.body.decode()
-
-
-async def test_title_of_a_page_is_text(service: EmbeddedService, api: Api) -> None:
-    await service.add_project("docs/handbook", {"a<b>{path}": "x {title}"})
-
-    html = (await api.get(f"{PAGES}/a%3Cb%3E%7Bpath%7D")).body.decode()
-
-    assert "<h1>a&lt;b&gt;{path}</h1>" in html
-    assert "x {title}" in html
-
-
-async def test_page_that_is_not_there_is_not_found(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"home": TEXT})
-
-    for path in ("/none", "/none/edit", "/home.md"):
-        answer = await api.get(PAGES + path)
-
-        assert (answer.status, answer.json) == (404, {"error": "404 Not Found"}), path
-
-
-async def test_page_of_a_private_wiki_is_shown_to_those_who_may_read_it(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"home": TEXT})
-
-    stranger = api.as_user(None)
-    refused = await stranger.get(f"{PAGES}/home")
-    none = await stranger.get("/docs/none/-/wikis/home")
-    shown = await stranger.get(f"{PAGES}/home?private_token={service.token}")
-
-    assert (refused.status, refused.json) == (none.status, none.json)
-    assert refused.status == 404
-    assert shown.status == 200
 
 
 @pytest.fixture

@@ -49,10 +49,6 @@ def test_token_is_kept_as_a_digest_only(
     assert found[1] == dana
 
 
-def test_unknown_token_stands_for_nobody(tables: Tables) -> None:
-    assert tables.token_and_user("glpat-EXAMPLE") is None
-
-
 def test_token_dies_on_its_last_day(tables: Tables, dana: User) -> None:
     found = tables.token_and_user(tables.add_token(dana.id, expires_on="2026-03-01"))
 
@@ -107,17 +103,6 @@ def test_path_of_a_user_is_taken_for_a_group(tables: Tables, dana: User) -> None
         tables.add_group("dana")
 
 
-@pytest.mark.parametrize("path", ["api", "groups/x", "users/y", "-/z"])
-def test_paths_that_are_routes_are_taken(tables: Tables, dana: User, path: str) -> None:
-    with pytest.raises(ServiceError, match="is reserved"):
-        tables.add_project(f"{path}/p", creator_id=dana.id)
-
-
-def test_project_needs_a_namespace(tables: Tables, dana: User) -> None:
-    with pytest.raises(ServiceError, match="has no group or user"):
-        tables.add_project("alone", creator_id=dana.id)
-
-
 def test_highest_of_all_memberships_counts(tables: Tables, dana: User) -> None:
     project = tables.add_project("a/b/c", creator_id=dana.id)
     group = tables.add_group("a")
@@ -155,11 +140,6 @@ def test_records_of_another_version_are_not_touched(
         assert db.execute("SELECT name FROM sqlite_schema").fetchall() == []
 
 
-def test_records_that_are_opened_again_are_the_same(tmp_path: Path, dana: User) -> None:
-    with closing(Tables(tmp_path / "records.db", lambda: NOW)) as again:
-        assert again.user_named("dana") == dana
-
-
 def test_measure_that_was_interrupted_is_made_again(tables: Tables, dana: User) -> None:
     project = tables.add_project("docs/a", creator_id=dana.id)
     taken = take_unmeasured(tables, 9)
@@ -178,32 +158,6 @@ async def test_file_that_is_no_database_is_a_plain_error(tmp_path: Path) -> None
     with pytest.raises(ServiceError, match="cannot use"):
         await records.open()
     await records.close()
-
-
-async def test_records_outlive_the_process(tmp_path: Path) -> None:
-    records = Records(tmp_path / "records.db")
-    await records.open()
-    await records.ask(Tables.add_user, "dana", email="d@example.com")
-    await records.close()
-
-    again = Records(tmp_path / "records.db")
-    await again.open()
-    user = await again.ask(Tables.user_named, "DANA")
-    await again.close()
-
-    assert user is not None
-    assert user.email == "d@example.com"
-
-
-async def test_what_was_told_is_noted_for_who_asks_later(tmp_path: Path) -> None:
-    records = Records(tmp_path / "records.db")
-    await records.open()
-
-    records.note(add_user, "dana")
-    user = await records.ask(Tables.user_named, "dana")
-    await records.close()
-
-    assert user is not None
 
 
 async def test_note_that_cannot_be_taken_is_logged_and_stops_nothing(
