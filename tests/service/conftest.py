@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 from multidict import CIMultiDictProxy
 from yarl import URL
 
@@ -73,6 +76,45 @@ class Api:
     async def delete(self, path: str, **options: Any) -> Answer:
         """DELETE."""
         return await self("DELETE", path, **options)
+
+
+@dataclass(slots=True)
+class Receiver:
+    """A web server that is told of edits."""
+
+    url: str = ""
+    status: int = 200
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    """Nothing is answered until it is set."""
+    headers: list[CIMultiDictProxy[str]] = field(default_factory=list)
+    told: list[Any] = field(default_factory=list)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        await self.gate.wait()
+        self.headers.append(request.headers)
+        self.told.append(json.loads(body))
+        return web.Response(status=self.status, headers={"Location": self.url})
+
+    @property
+    def edits(self) -> list[tuple[str, str]]:
+        """Action and slug of each edit it was told of."""
+        attributes = [event["object_attributes"] for event in self.told]
+        return [(each["action"], each["slug"]) for each in attributes]
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    receiver = Receiver()
+    receiver.gate.set()
+    app = web.Application(client_max_size=0)
+    app.router.add_post("/hook", receiver.answer)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    receiver.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
+    yield receiver
+    await runner.cleanup()
 
 
 @pytest.fixture

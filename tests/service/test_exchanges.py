@@ -32,19 +32,20 @@ from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import aiohttp
 import pytest
 from msgspec.structs import replace
 
-from tests.service.conftest import Answer, Api
+from tests.service.conftest import Answer, Api, Receiver
 from tests.support.git import needs_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.core.model import WikiOwner
+from wikisync.errors import ServiceError
 from wikisync.service import jobs
-from wikisync.service.settings import Imports
+from wikisync.service.settings import Hook, Imports
 from wikisync.service.tables import Tables
 
 FOLDER = Path(__file__).parent / "exchanges"
@@ -68,22 +69,34 @@ CASES = [case for file in sorted(FOLDER.glob("*.txt")) for case in cases_of(file
 
 @pytest.mark.parametrize("text", CASES)
 async def test_service_answers_as_the_archive_says(
-    text: str, service: EmbeddedService, api: Api
+    text: str,
+    service: EmbeddedService,
+    api: Api,
+    receiver: Receiver,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    stage = Stage(service, api)
+    stage = Stage(service, api, receiver, tmp_path)
 
     for line in re.sub(r"\n +", " ", text).splitlines():
         await stage.play(line)
 
-    unused = [f"${name} is kept and not used" for name in stage.unused]
-    assert not stage.problems + unused, "\n".join(stage.problems + unused)
+    stage.problems += [f"${name} is kept and not used" for name in stage.unused]
+    stage.problems += [
+        one.message for one in caplog.records if one.levelname == "ERROR"
+    ]
+    assert not stage.problems, "\n".join(stage.problems)
 
 
 class Stage:
     """A service, those who speak to it, and what was not answered as it should be."""
 
-    def __init__(self, service: EmbeddedService, api: Api) -> None:
+    def __init__(
+        self, service: EmbeddedService, api: Api, receiver: Receiver, place: Path
+    ) -> None:
         self.service = service
+        self.receiver = receiver
+        self.place = place
         self.api = api
         self.people = {None: api, "nobody": api.as_user(None)}
         self.names: dict[str, Any] = {"url": service.url, "token": service.token}
@@ -103,6 +116,8 @@ class Stage:
                 **body_of(HEADER.sub("", sent)),
             )
             self.check(line, answer, int(status), expected)
+        elif line.startswith("told"):
+            await self.check_told(*line.split(" ", 1))
         elif kept := KEPT.fullmatch(line):
             value = self.named(kept[2])
             is_text = value[0] in '"/'
@@ -136,9 +151,12 @@ class Stage:
             return not expected or not answer.body
         if expected.startswith("~ "):
             return self.named(expected.removeprefix("~ ")) in answer.body.decode()
-        keys, text = EXPECTED.fullmatch(expected).groups()  # type: ignore[union-attr]
         is_json = answer.headers["Content-Type"] == "application/json"
-        found: Any = answer.json if is_json else answer.body.decode(errors="replace")
+        text_of = answer.body.decode(errors="replace")
+        return self.is_value(expected, answer.json if is_json else text_of)
+
+    def is_value(self, expected: str, found: Any) -> bool:
+        keys, text = EXPECTED.fullmatch(expected).groups()  # type: ignore[union-attr]
         for key in keys.split(".")[1:]:
             is_list = isinstance(found, list)
             found = [one[key] for one in found] if is_list else found[key]
@@ -178,6 +196,14 @@ class Stage:
         if pattern.endswith("..."):
             return value.startswith(pattern.removesuffix("..."))
         return value == pattern
+
+    async def check_told(self, what: str, expected: str) -> None:
+        """What a webhook told, or its headers."""
+        await self.service.wait_for_hooks()
+        headers = [{**one} for one in self.receiver.headers]
+        found = headers if what == "told_headers" else self.receiver.told
+        if not self.is_value(expected, found):
+            self.problems.append(f"{what} {expected}\n  was {found}")
 
     # what is set up
 
@@ -220,6 +246,12 @@ class Stage:
         if {name: content.decode() for name, content in found.items()} != expected:
             self.problems.append(f"the wiki of {path} has {found}")
 
+    async def holds(self, path: str, *expected: str) -> None:
+        """The names of the files of a project's wiki, quoted."""
+        files = await self.service.files(WikiOwner("project", path))
+        if sorted(map(quote, files)) != [*expected]:
+            self.problems.append(f"the wiki of {path} has {[*files]}")
+
     async def head(self, path: str, expected: str = "") -> str:
         """The newest commit of a project's wiki."""
         wiki = await self.service.wiki(WikiOwner("project", path))
@@ -236,6 +268,35 @@ class Stage:
         """Nothing of a project is left on the disk."""
         folders = self.service.running.folders_of(int(number))
         self.problems += [f"{folder} is there" for folder in folders if folder.exists()]
+
+    async def hook(self, secret: str = "") -> None:
+        self.service.hooks = (Hook(self.receiver.url, secret),)
+
+    async def folder(self, name: str, **files: str | None) -> None:
+        """Files to load; ``-> PATH`` is a link, and null takes a file away."""
+        (self.place / name).mkdir(exist_ok=True)
+        for path, text in files.items():
+            file = self.place / name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.unlink(missing_ok=True)
+            if text is not None and text.startswith("-> "):
+                file.symlink_to(text.removeprefix("-> "))
+            elif text is not None:
+                file.write_text(text, encoding="utf-8")
+
+    async def load(self, name: str, **expected: list[str]) -> None:
+        loaded = await self.service.load_folder(self.place / name)
+        found = {
+            "owners": [str(owner) for owner in loaded.owners],
+            "ignored": [Path(path).name for path in loaded.ignored],
+            "kept": [*loaded.kept],
+        }
+        if expected not in ({}, found):
+            self.problems.append(f"of {name} was loaded {found}")
+
+    async def refuse_load(self, name: str, *words: str) -> None:
+        with pytest.raises(ServiceError, match=" ".join(words)):
+            await self.service.load_folder(self.place / name)
 
     async def row(self, table: str, number: str, **columns: Any) -> None:
         await self.service.ask(Tables.update, table, int(number), columns)

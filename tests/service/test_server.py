@@ -168,6 +168,20 @@ async def test_texts_of_a_multipart_body_have_a_limit_too(
     assert answer.status == 413
 
 
+async def test_body_that_cannot_be_unpacked_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook")
+
+    answer = await api.post(
+        WIKIS,
+        data=b"not packed",
+        headers={"Content-Type": "application/json", "Content-Encoding": "gzip"},
+    )
+
+    assert (answer.status, set(answer.json)) == (400, {"error"})
+
+
 async def test_long_address_of_a_deep_page_is_read(
     service: EmbeddedService, api: Api
 ) -> None:
