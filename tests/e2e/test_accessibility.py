@@ -98,14 +98,6 @@ async def test_axe_finds_nothing_in_a_page_of_the_embedded_service(
             assert await visit.axe() == []
 
 
-@pytest.mark.parametrize("path", KEY_PAGES)
-async def test_axe_finds_nothing_from_right_to_left(
-    chromium: Browser, rtl_site: Path, path: str
-) -> None:
-    assert 'dir="rtl"' in (rtl_site / "index.html").read_text(encoding="utf-8")
-    assert await findings(chromium, rtl_site.as_uri() + "/", path) == []
-
-
 async def test_axe_finds_nothing_in_the_open_menu(
     chromium: Browser, file_base: str
 ) -> None:

@@ -104,16 +104,6 @@ async def test_dark_mode_is_stored_and_read_on_a_disk(
         assert await visit.page.evaluate(GROUND) == DARK
 
 
-async def test_theme_follows_the_system_until_chosen(
-    chromium: Browser, file_base: str
-) -> None:
-    async with visiting(chromium, file_base, color_scheme="dark") as visit:
-        await visit.go("index.html")
-        assert await visit.page.evaluate(GROUND) == DARK
-        await visit.page.get_by_role("button", name="Light or dark").click()
-        assert await visit.page.evaluate(GROUND) == "rgb(255, 255, 255)"
-
-
 async def test_mobile_menu_works_without_script(chromium: Browser, base: str) -> None:
     settings = {"viewport": MOBILE, "java_script_enabled": False}
     async with visiting(chromium, base, **settings) as visit:

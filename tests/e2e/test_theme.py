@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from tests.support.archive import unpack
 from tests.support.browser import MOBILE, Visit, visiting
 from wikisync.cli.main import main
 from wikisync.core.model import WikiOwner
@@ -29,62 +30,8 @@ BAR_HEIGHT = 57
 """Of the header with its line, CSS pixels."""
 TARGET_MIN = 24
 """Of WCAG 2.2, CSS pixels."""
-ARABIC = """\
-# دليل المستخدم
-
-نص عربي وفيه `code --flag` داخل السطر.
-
-## الجداول
-
-| الاسم | القيمة |
-|-------|--------|
-| أول | نص. |
-
-> [!note]
-> هذه ملاحظة.
-
-> اقتباس
-
-- عنصر
-
-- [ ] مهمة
-
-```sh
-git clone
-```
-
-### فرع
-
-نص
-"""
-HEBREW = """\
-= מדריך
-
-טקסט בעברית.
-
-== טבלה
-
-|===
-|שם |ערך
-
-|א |ב
-|===
-
-NOTE: הערה.
-
-____
-ציטוט
-____
-
-* פריט
-
-[%interactive]
-* [ ] משימה
-
-----
-git clone
-----
-"""
+SCRIPTS = Path(__file__).with_name("scripts.txt")
+"""Pages of scripts that run from right to left."""
 
 
 def wide_page() -> str:
@@ -105,13 +52,10 @@ def long_page() -> str:
 def odd_site(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Address of a site in English with pages that are not."""
     folder = tmp_path_factory.mktemp("odd")
-    pages = folder / "wiki"
-    (pages / "many").mkdir(parents=True)
-    (pages / "home.md").write_text("# Home\n")
+    pages = unpack(SCRIPTS.read_text(encoding="utf-8"), folder / "wiki")
+    (pages / "many").mkdir()
     (pages / "wide.md").write_text(wide_page())
     (pages / "long.md").write_text(long_page())
-    (pages / "arabic.md").write_text(ARABIC)
-    (pages / "hebrew.asciidoc").write_text(HEBREW)
     for number in range(PAGES):
         page = f"# Page {number}\n\n[home](home) and [wide](wide)\n"
         (pages / f"many/page-{number}.md").write_text(page)

@@ -97,13 +97,6 @@ def shelf(
     return Shelf(studio, s3, tmp_path.name)
 
 
-async def test_bucket_holds_the_site_byte_for_byte(shelf: Shelf) -> None:
-    done = await shelf.send()
-    assert await shelf.is_whole()
-    files = [path for path in shelf.studio.site.rglob("*") if path.is_file()]
-    assert done.put == len(files)
-
-
 async def test_objects_have_their_types_and_caches(shelf: Shelf) -> None:
     await shelf.send()
     (sheet,) = (shelf.studio.site / "-/assets").glob("theme.*.css")
@@ -130,14 +123,6 @@ async def test_only_what_changed_is_uploaded(shelf: Shelf) -> None:
     changed = {path for path, etag in after.items() if before.get(path) != etag}
     assert "Other words" in (shelf.get("guide.html") or "")
     assert len(changed - {RECORD}) == done.put == report.written
-
-
-async def test_page_that_left_the_site_leaves_the_bucket(shelf: Shelf) -> None:
-    await shelf.send()
-    (shelf.folder / "guide.md").unlink()
-    assert (await shelf.send()).removed
-    assert shelf.get("guide.html") is None
-    assert await shelf.is_whole()
 
 
 async def test_objects_of_others_stay_but_where_a_page_takes_their_place(

@@ -291,6 +291,14 @@ def test_build_killed_during_the_swap_is_put_right(tmp_path: Path) -> None:
     assert contents(tmp_path / "site") == {"a.html": "3"}
 
 
+def test_gone_file_behind_a_symbolic_link_is_not_removed(tmp_path: Path) -> None:
+    publish(tmp_path / "site", {"a.html": "1", "docs/x.html": "1"})
+    (tmp_path / "site" / "docs").rename(tmp_path / "outside")
+    (tmp_path / "site" / "docs").symlink_to(tmp_path / "outside")
+    (tmp_path / "outside" / "x.html").write_text("edited")
+    assert publish(tmp_path / "site", {"a.html": "1"}).problems == ()
+
+
 def test_folder_takes_the_place_of_a_file_and_back(tmp_path: Path) -> None:
     publish(tmp_path, {"uploads/x": "file"})
     publish(tmp_path, {"uploads/x/y": "below"})

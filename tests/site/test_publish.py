@@ -260,6 +260,8 @@ def test_an_end_at_any_step_leaves_a_whole_site_that_the_next_call_brings_up_to_
     press: Press, monkeypatch: pytest.MonkeyPatch, *, is_link: bool
 ) -> None:
     """The process ends before the n-th step, for n = 1, 2, 3 until a run is clean."""
+    press.studio.show_all()
+    press.studio.set(has_report=False)
     for text in ("one", "two", "three"):
         press.write(text)
         press.publish()

@@ -92,15 +92,6 @@ async def test_a_save_is_not_told_to_windows_that_show_another_page(desk: Desk) 
         assert "New." in (await reader.get(""))[1]
 
 
-async def test_a_page_that_is_removed_is_gone(
-    reader: Reader, window: Window, desk: Desk
-) -> None:
-    await window.hear()
-    (desk.root / "handbook" / "guide.md").unlink()
-    await window.hear_until("key", "missing")
-    assert (await reader.get("guide.html"))[0] == 404
-
-
 async def test_a_window_that_was_away_is_told_at_once(
     reader: Reader, desk: Desk
 ) -> None:
