@@ -232,16 +232,15 @@ def add(cloned: Cloned, line: str) -> None:
 
 def test_copy_with_commands_is_asked_about(foreign: Path) -> None:
     agree_to(foreign)
-    shutil.copytree(foreign, foreign.with_name("copy"))
-    assert main(["build", str(foreign.with_name("copy")), "--publish"]) == 2
-    assert has_run(foreign.with_name("copy")) == []
+    copy = shutil.copytree(foreign, foreign.with_name("copy"))
+    assert main(["build", str(copy), "--publish"]) == ExitCode.USAGE
+    assert has_run(copy) == []
 
 
 async def test_agreement_that_cannot_be_kept(run_alone: Run, foreign: Path) -> None:
     (foreign.parent / "config").write_text("a file")
     ran = await run_alone("init", "--trust")
-    assert ran.code == ExitCode.USAGE
-    assert f"export WIKISYNC_SAFE_FOLDERS={foreign}" in ran.err
+    ran.ended(ExitCode.USAGE, f"export WIKISYNC_SAFE_FOLDERS={foreign}")
 
 
 def test_folder_that_the_user_allows_is_agreed_to(
@@ -301,8 +300,7 @@ async def test_address_of_the_variable_agrees_to_no_command(
     ran = await copied.run("status")
     assert ran.code != ExitCode.USAGE, ran.err
     monkeypatch.delenv("WIKISYNC_TOKEN")
-    ran = await copied.run("status")
-    assert ran.code == ExitCode.USAGE
+    assert (await copied.run("status")).code == ExitCode.USAGE
     assert has_run(copied.root) == []
 
 
@@ -320,7 +318,7 @@ async def test_what_init_and_clone_write_is_agreed_to(
 ) -> None:
     await service.add_project("docs/handbook", {"home": "one\n"})
     named = ("--url", service.url, "--project", "docs/handbook")
-    assert (await run("init", tmp_path / "one", "--yes", *named)).code == 0
-    assert (await run("sync", "-C", tmp_path / "one")).code == 0
-    assert (await run("clone", *named, tmp_path / "two")).code == 0
-    assert (await run("sync", "-C", tmp_path / "two")).code == 0
+    for words in (("init", "--yes"), ("clone",)):
+        root = tmp_path / words[0]
+        assert (await run(*words, *named, root)).code == 0
+        assert (await run("sync", "-C", root)).code == 0

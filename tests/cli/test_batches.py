@@ -22,26 +22,21 @@ async def stopped(cloned: Cloned) -> Cloned:
 
 @pytest.mark.parametrize("name", ["handbook:1", "1"])
 async def test_approved_deletion_goes_to_trash(stopped: Cloned, name: str) -> None:
+    # "nothing to do" would be said of a folder that is not in sync
+    ran = await stopped.run("sync")
+    waiting = "handbook: 0 pages, 4 waiting for your approval\n"
+    assert (ran.code, ran.out) == (4, waiting)
     ran = await stopped.run("approve", name)
-    assert ran.code == 0
-    assert "handbook:1 is approved: 4 of 4 pages would be removed here" in ran.err
+    ran.ended(0, "handbook:1 is approved: 4 of 4 pages would be removed here")
     assert ran.out == "handbook: 0 pages, 4 removed\n"
     assert stopped.files() == {}
     assert not stopped.attention
     assert len(list((stopped.root / ".wikisync/trash").rglob("*.md"))) == 4
 
 
-async def test_sync_counts_what_waits_for_a_yes(stopped: Cloned) -> None:
-    """ "Nothing to do" would be said of a folder that is not in sync."""
-    ran = await stopped.run("sync")
-    assert ran.code == 4
-    assert ran.out == "handbook: 0 pages, 4 waiting for your approval\n"
-
-
 async def test_refused_deletion_brings_the_pages_back(stopped: Cloned) -> None:
     before = stopped.files()
-    ran = await stopped.run("refuse", "handbook:1")
-    assert ran.code == 0
+    assert (await stopped.run("refuse", "handbook:1")).code == 0
     assert await stopped.wiki() == before
     assert stopped.files() == before
 
@@ -65,27 +60,20 @@ async def test_page_that_a_refusal_brings_back_is_named(cloned: Cloned) -> None:
     assert "handbook/home" not in ran.err
 
 
-async def test_unknown_batch_tells_which_are_waiting(stopped: Cloned) -> None:
-    ran = await stopped.run("approve", "handbook:7")
-    assert ran.code == 2
-    assert "no batch handbook:7 is waiting for approval" in ran.err
-    assert "held batches: handbook:1 (4 of 4 pages would be removed here" in ran.err
-
-
 async def test_batch_is_decided_once(stopped: Cloned) -> None:
+    ran = await stopped.run("approve", "handbook:7")
+    ran.ended(2, "no batch handbook:7 is waiting for approval")
+    assert "held batches: handbook:1 (4 of 4 pages would be removed here" in ran.err
     with locked(stopped.root / ".wikisync", "it"):
         await stopped.run("refuse", "handbook:1")
         ran = await stopped.run("approve", "handbook:1")
-    assert ran.code == 2
-    assert "handbook:1 is refused already" in ran.err
-    assert "no batch is held" in ran.err
+    ran.ended(2, "handbook:1 is refused already", "no batch is held")
 
 
 async def test_running_watch_is_left_to_carry_it_out(stopped: Cloned) -> None:
     with locked(stopped.root / ".wikisync", "it"):
         ran = await stopped.run("approve", "handbook:1")
-    assert ran.code == 0
-    assert "the running wikisync applies it (process" in ran.err
+    ran.ended(0, "the running wikisync applies it (process")
     assert set(stopped.files()) == {f"{slug}.md" for slug in PAGES}
     await stopped.run("sync")
     assert stopped.files() == {}
@@ -169,8 +157,7 @@ async def test_one_page_that_was_pushed_over_by_force_waits(forced: Cloned) -> N
         assert "the wiki returned to an older state" in ran.told
     for _ in range(2):
         ran = await forced.run("sync")
-        assert ran.code == 4
-        assert "the wiki returned to an older state" in ran.err
+        ran.ended(4, "the wiki returned to an older state")
         assert "texts of the wiki, run: wikisync approve handbook:1" in ran.err
         assert "run: wikisync refuse handbook:1" in ran.err
         assert forced.read("guide.md") == "work of an hour\n"

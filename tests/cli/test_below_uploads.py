@@ -25,8 +25,7 @@ async def test_a_picture_of_the_browser_reaches_the_wiki(cloned: Cloned) -> None
     path = file_path("my map.png", b"\x89PNG map")
     desk.create(path, b"\x89PNG map")
     cloned.write("map.md", f"![map]({path})\n")
-    ran = await cloned.run("sync")
-    assert ran.code == 0
+    assert (await cloned.run("sync")).code == 0
     wiki = await cloned.wiki()
     (uploaded,) = re.findall(r"uploads/[0-9a-f]{32}/my-map\.png", wiki["map.md"])
     assert uploaded in wiki

@@ -1,11 +1,14 @@
 """``wikisync build``: a folder becomes a site, with no service."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from tests.cli.exports import NAMED, put_handbook
 from tests.support.agreed import write_config
 from tests.support.commands import Ran, Run
+from tests.support.service import EmbeddedService
 from tests.support.workspaces import Cloned
 from wikisync.errors import ExitCode
 
@@ -64,8 +67,7 @@ async def test_folder_of_a_program_is_a_note(build: Run, workspace: Path) -> Non
     (folder / "node_modules").mkdir()
     for _ in range(2):  # the second one has nothing to do
         ran = await build("--strict")
-        assert ran.code == ExitCode.DONE
-        assert "node_modules: a package manager makes this folder" in ran.err
+        ran.ended(ExitCode.DONE, "node_modules: a package manager makes this folder")
         assert "/node_modules/ leaves it out silently" in ran.err
         assert "0 problems" in ran.out
     notes = (await build("--strict", "--json")).json["notes"]
@@ -105,8 +107,7 @@ async def test_theme_of_the_command_line_is_in_front_of_the_configuration(
 
 async def test_a_folder_needs_an_output(run_alone: Run, tmp_path: Path) -> None:
     ran = await run_alone("build", tmp_path)
-    assert ran.code == ExitCode.USAGE
-    assert "give a folder with -o, or set [site] output" in ran.err
+    ran.ended(ExitCode.USAGE, "give a folder with -o, or set [site] output")
 
 
 @pytest.mark.parametrize("output", ["site", "tmp/site", "cache/site"])
@@ -114,9 +115,7 @@ async def test_a_site_is_not_put_where_wikisync_tidies(
     build: Run, workspace: Path, output: str
 ) -> None:
     place = workspace / ".wikisync" / output
-    ran = await build("-o", place)
-    assert ran.code == ExitCode.USAGE
-    assert "choose another folder with -o" in ran.err
+    (await build("-o", place)).ended(ExitCode.USAGE, "choose another folder with -o")
     assert not (place / "index.html").exists()
 
 
@@ -133,9 +132,7 @@ async def test_an_output_that_is_a_link_to_itself_is_named(
 
 async def test_strict_fails_at_broken_links(build: Run, workspace: Path) -> None:
     (workspace / "handbook" / "home.md").write_text("# Hi\n\n[gone](gone)\n")
-    ran = await build()
-    assert ran.code == ExitCode.DONE
-    assert "broken link: docs/handbook: home:3: gone" in ran.err
+    (await build()).ended(ExitCode.DONE, "broken link: docs/handbook: home:3: gone")
     assert (await build("--strict")).code == ExitCode.FAILED
 
 
@@ -159,9 +156,7 @@ async def test_publishing_switches_and_runs_what_follows(
 
 async def test_site_outlives_a_failed_command(build: Run, workspace: Path) -> None:
     set_site(workspace, 'after = "false"\n')
-    ran = await build("--publish")
-    assert ran.code == ExitCode.HELD
-    assert "ended with exit code 1" in ran.err
+    (await build("--publish")).ended(ExitCode.HELD, "ended with exit code 1")
     assert "Welcome home" in page(workspace)
 
 
@@ -197,11 +192,9 @@ async def test_site_of_another_folder_stays(run_alone: Run, tmp_path: Path) -> N
         (tmp_path / name).mkdir()
         (tmp_path / name / "home.md").write_text(f"# {name}\n")
     output = ("-o", tmp_path / "o")
-    ran = await run_alone("build", tmp_path / "one", *output)
-    assert ran.code == ExitCode.DONE
+    assert (await run_alone("build", tmp_path / "one", *output)).code == ExitCode.DONE
     ran = await run_alone("build", tmp_path / "two", *output)
-    assert ran.code == ExitCode.USAGE
-    assert "project local/one (1 page)" in ran.err
+    ran.ended(ExitCode.USAGE, "project local/one (1 page)")
     assert "one" in (tmp_path / "o" / "index.html").read_text()
     ran = await run_alone("build", tmp_path / "two", *output, "--replace")
     assert ran.code == ExitCode.DONE
@@ -252,3 +245,76 @@ async def test_site_says_when_a_sync_saw_a_change(cloned: Cloned) -> None:
     assert ("Change seen on" in text, "Last changed" in text) == (True, False)
     assert "<time" not in (site / "index.html").read_text()
     assert (site / "-/changes.html").read_text().count("<time") == 2
+
+
+# -- all pages in one file ---------------------------------------------------------
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Path:
+    folder = tmp_path / "pages"
+    (folder / "guide").mkdir(parents=True)
+    (folder / "home.md").write_text("# Welcome\n")
+    (folder / "guide/start.md").write_text("# Start\n")
+    return folder
+
+
+async def test_a_folder_becomes_files_and_no_site(
+    run_alone: Run, pages: Path, tmp_path: Path
+) -> None:
+    book, single = tmp_path / "book.epub", tmp_path / "book.html"
+    ran = await run_alone("build", pages, "--epub", book, "--single", single)
+    assert ran.code == 0
+    assert ran.out.splitlines()[0].startswith("2 pages: 2 files written")
+    assert ran.out.splitlines()[1:] == [str(single), str(book)]
+    assert sorted(one.name for one in tmp_path.iterdir() if one.is_file()) == [
+        "book.epub",
+        "book.html",
+    ]
+
+
+async def test_a_site_and_a_file_are_made_at_once(
+    run_alone: Run, pages: Path, tmp_path: Path
+) -> None:
+    site, single = tmp_path / "site", tmp_path / "start.html"
+    words = ("build", pages, "-o", site, "--single", single, "--only", "guide")
+    ran = await run_alone(*words, "--json")
+    told = json.loads(ran.out)
+    assert (told["index"], told["books"]) == (str(site / "index.html"), [str(single)])
+    assert (site / "index.html").exists()
+    assert "Welcome" not in single.read_text()
+
+
+async def test_an_export_becomes_a_file_without_a_site(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    await put_handbook(service)
+    single = tmp_path / "handbook.html"
+    ran = await run("export", service.url, *NAMED, "--single", single)
+    assert ran.code == 0
+    assert ran.out.splitlines()[-1] == str(single)
+    assert "some words" in single.read_text()
+
+
+@pytest.mark.parametrize("words", [["--only", "guide"], ["--pdf-engine", "chromium"]])
+async def test_options_of_files_need_a_file(
+    run_alone: Run, pages: Path, words: list[str]
+) -> None:
+    ran = await run_alone("build", pages, *words)
+    ran.ended(2, "is for --single, --pdf and --epub")
+
+
+async def test_an_export_needs_a_folder_or_a_file(run_alone: Run) -> None:
+    ran = await run_alone("export", "https://gitlab.example.com", *NAMED)
+    ran.ended(2, "name a folder with -o")
+
+
+async def test_a_file_in_no_folder_is_refused(run_alone: Run, tmp_path: Path) -> None:
+    file = tmp_path / "none/book.epub"
+    ran = await run_alone("export", "http://127.0.0.1:9", *NAMED, "--epub", file)
+    ran.ended(2, f"there is no folder {file.parent}")
+
+
+async def test_a_file_inside_the_wiki_is_refused(run_alone: Run, pages: Path) -> None:
+    ran = await run_alone("build", pages, "--single", pages / "all.html")
+    ran.ended(1, "is inside the folder of the wiki")

@@ -171,9 +171,7 @@ async def test_emptied_wiki_is_stopped_by_the_safety_stop_until_a_person_says_ye
     await clone()
     await handbook.remove_file(HANDBOOK, "home.md")
     await handbook.remove_file(HANDBOOK, "dir/page.md")
-    stopped = await clone()
-    assert stopped.code == 4
-    assert "2 of 2 pages (dir/page, home) are missing" in stopped.err
+    (await clone()).ended(4, "2 of 2 pages (dir/page, home) are missing")
     assert (workspace / "handbook/home.md").exists()
     assert (await clone("--allow-emptying")).code == 0
     assert not (workspace / "handbook/home.md").exists()
@@ -201,32 +199,23 @@ async def test_folder_with_other_files_is_refused_and_not_touched(
 ) -> None:
     (workspace / name).parent.mkdir(exist_ok=True)
     (workspace / name).write_text("years of work")
-    ran = await clone()
-    assert ran.code == 1
-    assert f"{workspace} {told}" in ran.err
+    (await clone()).ended(1, f"{workspace} {told}")
     assert (workspace / name).read_text() == "years of work"
     assert len(list(workspace.parent.rglob("wikisync.toml"))) == 0
 
 
-async def test_workspace_of_another_wiki_is_refused(
+async def test_workspace_of_another_wiki_or_in_use_is_refused(
     handbook: EmbeddedService, clone: Any, workspace: Path
 ) -> None:
     await handbook.add_project("docs/other", {"home": "other"})
-    await clone(wiki=("--project", "docs/other"))
-    before = digest_of_tree(workspace)
-    ran = await clone()
-    assert ran.code == 1
-    assert "already a workspace of other wikis" in ran.err
-    assert digest_of_tree(workspace) == before
-
-
-@pytest.mark.usefixtures("handbook")
-async def test_workspace_in_use_is_refused(clone: Any, workspace: Path) -> None:
-    await clone()
+    other = ("--project", "docs/other")
+    await clone(wiki=other)
     with locked(workspace / ".wikisync", "it"):
-        ran = await clone()
-    assert ran.code == 1
-    assert f"another wikisync is running in the workspace {workspace}" in ran.err
+        used = await clone(wiki=other)
+    before = digest_of_tree(workspace)
+    (await clone()).ended(1, "already a workspace of other wikis")
+    assert digest_of_tree(workspace) == before
+    used.ended(1, f"another wikisync is running in the workspace {workspace}")
 
 
 class Held(SilentProgress):
@@ -274,8 +263,7 @@ async def test_folder_in_a_workspace_is_refused(
     await clone()
     before = digest_of_tree(workspace)
     ran = await clone(root=workspace / place)
-    assert ran.code == 1
-    assert f"{workspace / place} is inside the workspace {workspace}" in ran.err
+    ran.ended(1, f"{workspace / place} is inside the workspace {workspace}")
     assert "choose a folder outside of it" in ran.err
     assert digest_of_tree(workspace) == before
     assert not (workspace / place).exists()
@@ -291,8 +279,7 @@ async def test_folders_that_came_to_overlap_are_refused(
     inner.rename(workspace / "handbook/inner")
     await handbook.add_pages(HANDBOOK, {"dir/page": "new text"})
     ran = await clone(root=workspace / "handbook/inner")
-    assert ran.code == 1
-    assert f"is inside the workspace {workspace}" in ran.err
+    ran.ended(1, f"is inside the workspace {workspace}")
     page = workspace / "handbook/inner/handbook/dir/page.md"
     assert page.read_text() == "text"
 
@@ -307,10 +294,7 @@ async def test_wiki_that_cannot_be_had_leaves_the_folder_as_it_was(
     if was_there:
         workspace.mkdir()
     await service.add_project("docs/off", {"home": "x"}, wiki_access_level="disabled")
-    ran = await clone(wiki=("--project", wiki))
-    assert ran.code == 1
-    assert wiki in ran.err
-    assert "hint:" in ran.err
+    (await clone(wiki=("--project", wiki))).ended(1, wiki, "hint:")
     assert (workspace.exists(), list(workspace.rglob("*"))) == (was_there, [])
 
 

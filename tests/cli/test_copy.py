@@ -41,44 +41,29 @@ async def copy(run: Run, source: str, other: EmbeddedService, *words: str) -> Ra
     return await run("copy", source, f"{other.url}/{NEW.full_path}", *words)
 
 
-async def test_nothing_is_written_without_yes(
-    run: Run, source: str, other: EmbeddedService
-) -> None:
-    ran = await copy(run, source, other)
-
-    assert ran.code == 0, ran.err
-    assert "create  home on the wiki" in ran.out
-    assert "docs/handbook\tproject team/manual\t2\t2\t0\t0" in ran.out
-    assert "run the same command with --yes" in ran.err
-    assert await other.files(NEW) == {}
-
-
-async def test_pages_and_attachments_arrive_with_links_that_work(
+async def test_pages_and_attachments_arrive_with_a_yes_and_links_that_work(
     run: Run, source: str, other: EmbeddedService, tmp_path: Path
 ) -> None:
+    dry = await copy(run, source, other)
+
+    dry.ended(0, "run the same command with --yes")
+    assert "create  home on the wiki" in dry.out
+    assert "docs/handbook\tproject team/manual\t2\t2\t0\t0" in dry.out
+    assert await other.files(NEW) == {}
+
     ran = await copy(run, source, other, "--yes")
 
     assert ran.code == 0, ran.err
     files = await other.files(NEW)
     assert {b"PNG", b"CCC"} <= {*files.values()}
     assert HASH not in "".join(files) + str(files["home.md"])
-    back = tmp_path / "back"
-    cloned = await run(
-        "clone",
-        f"{other.url}/{NEW.full_path}",
-        back,
-        "--token-file",
-        token(other, tmp_path),
-    )
+    back, token = tmp_path / "back", tmp_path / "token"
+    token.touch(mode=0o600)
+    token.write_text(other.token)
+    wiki = f"{other.url}/{NEW.full_path}"
+    cloned = await run("clone", wiki, back, "--token-file", token)
     assert cloned.code == 0, cloned.err
     assert (await run("check", back)).code == 0
-
-
-def token(service: EmbeddedService, folder: Path) -> Path:
-    path = folder / "token"
-    path.touch(mode=0o600)
-    path.write_text(service.token)
-    return path
 
 
 async def test_next_copy_carries_on(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import Run
 from wikisync.cli.demo import guide_folder
 from wikisync.cli.main import main
 
@@ -19,9 +20,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_both_wikis_of_the_guide_are_in_the_site(site: Path) -> None:
     assert (site / "docs/-/wikis/house-rules.html").is_file()
     assert (site / "docs/handbook/-/wikis/formats/org.html").is_file()
-
-
-def test_no_page_leads_to_the_service_that_is_gone(site: Path) -> None:
+    # and no page leads to the service that is gone
     pages = [page.read_text(encoding="utf-8") for page in site.rglob("*.html")]
     assert not [page for page in pages if 'href="http://127.0.0.1' in page]
 
@@ -41,40 +40,25 @@ def test_the_guide_has_pages_of_all_four_formats() -> None:
     assert len(pages) > 24
 
 
-def test_running_the_demo_again_updates_the_same_site(
-    site: Path, capsys: pytest.CaptureFixture[str]
+async def test_running_the_demo_again_updates_the_same_site(
+    run_alone: Run, site: Path
 ) -> None:
+    """And says why a link is broken, which reads like a failure otherwise."""
     before = sorted(site.rglob("*"))
-    assert main(["demo", "--output", str(site)]) == 0
-    assert "0 removed" in capsys.readouterr().out
+    ran = await run_alone("demo", "--output", site)
+    assert ran.code == 0
+    assert "0 removed" in ran.out
     assert sorted(site.rglob("*")) == before
-
-
-def test_what_to_open_is_the_guide(
-    site: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["demo", "--output", str(site)]) == 0
-    address = capsys.readouterr().out.splitlines()[-1]
-    page = Path(address.removeprefix("file://"))
+    assert "the broken link is on purpose" in ran.err
+    assert ran.err.endswith("open in a browser:\n")
+    page = Path(ran.out.splitlines()[-1].removeprefix("file://"))
+    assert page == site / "docs/handbook/-/wikis/index.html"
     assert "<h1" in page.read_text(encoding="utf-8")
-    assert page.is_relative_to(site / "docs/handbook")
 
 
-def test_a_newcomer_is_told_why_a_link_is_broken_and_what_to_open(
-    site: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What is printed first reads like a failure otherwise."""
-    assert main(["demo", "--output", str(site)]) == 0
-    printed = capsys.readouterr()
-    assert "the broken link is on purpose" in printed.err
-    assert printed.err.endswith("open in a browser:\n")
-    assert printed.out.endswith("/docs/handbook/-/wikis/index.html\n")
-
-
-def test_a_folder_with_other_files_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+async def test_a_folder_with_other_files_is_refused(
+    run_alone: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "thesis.txt").write_text("all my work")
-    assert main(["demo", "--output", str(tmp_path)]) == 1
+    (await run_alone("demo", "--output", tmp_path)).ended(1, "hint")
     assert (tmp_path / "thesis.txt").read_text() == "all my work"
-    assert "hint" in capsys.readouterr().err

@@ -44,6 +44,8 @@ async def test_healthy_workspace_has_nothing_to_scan(cloned: Cloned) -> None:
     assert "handbook: 4 pages here" in fine
     assert "0 texts in the trash" in fine
     assert "the marker belongs to this workspace" in fine
+    ran = await cloned.run("doctor", "--offline", "--json")
+    assert {tuple(one) for one in ran.json} == {("grade", "sentence", "next_step")}
 
 
 async def test_dead_token_is_wrong_and_says_what_to_do(cloned: Cloned) -> None:
@@ -174,11 +176,6 @@ async def test_holder_and_pause_are_told(cloned: Cloned) -> None:
     assert ran.code == 3
     assert "another wikisync is running: process" in ran.out
     assert graded(ran, "look") == ["handbook: paused (the big move)"]
-
-
-async def test_json_has_grade_sentence_and_next_step(cloned: Cloned) -> None:
-    ran = await cloned.run("doctor", "--offline", "--json")
-    assert {tuple(one) for one in ran.json} == {("grade", "sentence", "next_step")}
 
 
 async def test_wiki_that_is_gone_is_told(cloned: Cloned) -> None:

@@ -142,17 +142,17 @@ async def test_wiki_that_cannot_be_read_stays_as_it_was_read_last(
     assert (await export("--strict", chosen=chosen)).code == 1
 
 
-async def test_all_wikis_that_cannot_be_read_leave_the_old_site(export: Export) -> None:
+async def test_faults_of_the_whole_service_leave_the_old_site(export: Export) -> None:
     await export()
     before = export.files
-    export.proxy.bend("/wikis", **FAULTS["403"])
-    assert (await export()).code == 1
+    with export.proxy.bend("/wikis", **FAULTS["403"]):
+        assert (await export()).code == 1
     assert export.files == before
-
-
-async def test_list_without_any_project_is_asked_by_id(export: Export) -> None:
-    await export()
-    before = export.files
+    away: dict[str, Any] = {"status": 502, "html": b"<title>Bad Gateway</title>"}
+    with export.proxy.bend("", skip=2, **away):
+        assert (await export()).code == 1
+    assert export.files == before
+    # a list without any project: each is asked by its id
     export.proxy.bend(LISTED, body=b"[]")
     ran = await export()
     assert ran.code == 3
@@ -278,13 +278,9 @@ async def test_export_without_the_token_of_the_last_one_is_refused(
     await export()
     before = export.files
     monkeypatch.delenv("WIKISYNC_TOKEN")
-    ran = await export()
-    assert ran.code == 2
-    assert "no token is given, and the site was exported with one" in ran.err
+    (await export()).ended(2, "no token is given, and the site was exported with one")
     assert export.files == before
-    ran = await export("--anonymous")
-    assert ran.code == 3
-    assert "project docs/p1: " in ran.err
+    (await export("--anonymous")).ended(3, "project docs/p1: ")
     assert export.pages("docs/p1")
 
 
@@ -310,9 +306,7 @@ async def test_another_selection_says_what_it_would_remove(
     assert export.pages("docs/p3")
     before = export.files
     ran = await export(chosen=chosen)
-    assert ran.code == 2
-    assert "this would remove " in ran.err
-    assert f"the wiki of project {removed} (5 pages)" in ran.err
+    ran.ended(2, "this would remove ", f"the wiki of project {removed} (5 pages)")
     assert "--replace" in ran.err
     assert export.files == before
     assert (await export("--replace", chosen=chosen)).code == 0
@@ -334,10 +328,8 @@ async def test_site_of_another_service_stays_unless_asked(export: Export) -> Non
     where = (*ALL, "-o", export.site)
     await export.run("export", export.service.url, *where)
     ran = await export.run("export", export.proxy.url, *where)
-    assert ran.code == 2
-    assert f"the site holds wikis of {export.service.url}" in ran.err
-    replaced = await export.run("export", export.proxy.url, *where, "--replace")
-    assert replaced.code == 0
+    ran.ended(2, f"the site holds wikis of {export.service.url}")
+    assert (await export.run("export", export.proxy.url, *where, "--replace")).code == 0
 
 
 # -- one broken wiki ---------------------------------------------------------------
@@ -345,9 +337,7 @@ async def test_site_of_another_service_stays_unless_asked(export: Export) -> Non
 
 async def test_broken_wiki_holds_no_other_back_at_first(export: Export) -> None:
     broken = export.hide("500")
-    ran = await export()
-    assert ran.code == 3
-    assert "project docs/p2: left out: " in ran.err
+    (await export()).ended(3, "project docs/p2: left out: ")
     assert export.pages("docs/p3")
     met = broken.met
     assert (await export("--exclude", "docs/p2")).code == 0
@@ -355,14 +345,6 @@ async def test_broken_wiki_holds_no_other_back_at_first(export: Export) -> None:
     broken.end()
     assert (await export()).code == 0
     assert export.pages()
-
-
-async def test_service_that_is_away_ends_the_export_at_once(export: Export) -> None:
-    await export()
-    before = export.files
-    export.proxy.bend("", skip=2, status=502, html=b"<title>Bad Gateway</title>")
-    assert (await export()).code == 1
-    assert export.files == before
 
 
 # -- the cache is lost as well -----------------------------------------------------

@@ -26,8 +26,7 @@ async def test_wrong_url_is_told_as_one(run_alone: Run, site: Path) -> None:
         wire.repeats = True
         wire.will(http(200, b"<html>Welcome to nginx</html>", "text/html"))
         ran = await run_alone("export", wire.url, *NAMED, "-o", site)
-    assert ran.code == 1
-    assert "this is not a GitLab-compatible API" in ran.err
+    ran.ended(1, "this is not a GitLab-compatible API")
     assert wire.url in ran.err
     assert not site.exists()
 
@@ -36,9 +35,7 @@ async def test_wrong_url_is_told_as_one(run_alone: Run, site: Path) -> None:
 async def test_url_that_cannot_be_one_is_a_usage_error(
     run_alone: Run, site: Path, url: str
 ) -> None:
-    ran = await run_alone("export", url, *NAMED, "-o", site)
-    assert ran.code == 2
-    assert "hint:" in ran.err
+    (await run_alone("export", url, *NAMED, "-o", site)).ended(2, "hint:")
 
 
 async def test_wrong_token_is_told_and_never_repeated(
@@ -46,8 +43,7 @@ async def test_wrong_token_is_told_and_never_repeated(
 ) -> None:
     monkeypatch.setenv("WIKISYNC_TOKEN", "glpat-WRONG")
     ran = await export()
-    assert ran.code == 1
-    assert "does not know this token" in ran.err
+    ran.ended(1, "does not know this token")
     assert "glpat-WRONG" not in ran.err
 
 
@@ -65,8 +61,7 @@ async def test_group_wiki_of_a_free_edition_is_left_out(export: Export) -> None:
 async def test_empty_wiki_is_a_site_where_it_is_named(export: Export) -> None:
     await export.service.add_project("empty/wiki")
     nothing = await export(of=("--group", "empty", "--all"))
-    assert nothing.code == 2
-    assert "there is no wiki with pages to export" in nothing.err
+    nothing.ended(2, "there is no wiki with pages to export")
     assert not export.site.exists()
     ran = await export(of=("--project", "empty/wiki"))
     assert ran.code == 0
@@ -79,9 +74,7 @@ async def test_wiki_that_is_suddenly_empty_stays_published(export: Export) -> No
     await export.service.remove_file(HANDBOOK, "home.md")
     await export.service.remove_file(HANDBOOK, "dir/page.md")
     before = export.files
-    ran = await export()
-    assert ran.code == 4
-    assert "--allow-emptying" in ran.err
+    (await export()).ended(4, "--allow-emptying")
     assert export.files == before
 
 
@@ -98,9 +91,7 @@ async def test_folder_with_files_of_others_is_refused_and_not_touched(
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "thesis.txt").write_text("years of work")
-    ran = await export(option, folder)
-    assert ran.code == 1
-    assert told.format(folder) in ran.err
+    (await export(option, folder)).ended(1, told.format(folder))
     assert digest_of_tree(folder) == {"thesis.txt": b"years of work"}
 
 
@@ -117,9 +108,7 @@ async def test_folder_with_files_of_others_is_refused_and_not_touched(
 async def test_place_that_cannot_be_written_is_named(
     export: Export, option: str, place: str, told: str
 ) -> None:
-    ran = await export(option, place)
-    assert ran.code == 1
-    assert told in ran.err
+    (await export(option, place)).ended(1, told)
 
 
 @pytest.mark.parametrize(
@@ -156,9 +145,7 @@ async def test_full_disk_is_told_and_the_next_export_finishes(
     with monkeypatch.context() as full:
         full.setattr(mirror, "_connected", small)
         ran = await export()
-    assert ran.code == 1
-    assert "disk is full" in ran.err
-    assert "free some space" in ran.err
+    ran.ended(1, "disk is full", "free some space")
     again = await export()
     assert again.code == 0
     assert again.out.startswith("22 pages")
@@ -170,8 +157,7 @@ async def test_output_and_cache_that_overlap_are_refused(
 ) -> None:
     site, own = tmp_path / output, tmp_path / cache
     ran = await run_alone(*NOBODY, "-o", site, "--cache", own)
-    assert ran.code == 2
-    assert f"{site} and wikisync's own folder {own} overlap" in ran.err
+    ran.ended(2, f"{site} and wikisync's own folder {own} overlap")
     assert not site.exists()
 
 

@@ -109,8 +109,7 @@ async def test_pause_is_told_before_it_is_made(
 
     ran = await behind.run("sync")
 
-    assert ran.code == 0
-    assert "waiting 6 s: cannot list the pages of project docs/handbook: too" in ran.err
+    ran.ended(0, "waiting 6 s: cannot list the pages of project docs/handbook: too")
 
 
 @pytest.mark.parametrize("command", ["sync", "doctor"])

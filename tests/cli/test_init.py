@@ -118,9 +118,7 @@ async def test_pages_that_are_here_stay_for_the_first_sync(init: Init) -> None:
 async def test_pages_beside_the_wikis_folders_are_warned_of(init: Init) -> None:
     init.root.mkdir()
     (init.root / "home.md").write_text("one")
-    ran = await init()
-    assert ran.code == 0
-    assert f"{init.root} itself holds pages (1)" in ran.err
+    (await init()).ended(0, f"{init.root} itself holds pages (1)")
 
 
 async def test_group_with_all_wikis_below_it(init: Init) -> None:
@@ -143,9 +141,6 @@ async def test_dry_run_shows_the_file_and_writes_nothing(init: Init) -> None:
     assert f"would write {init.root / 'wikisync.toml'}" in ran.out
     assert f'url = "{init.service.url}"' in ran.out
     assert not init.root.exists()
-
-
-async def test_json_tells_what_may_be_done(init: Init) -> None:
     ran = await init("--json")
     answer = ran.json
     assert answer["service"]["url"] == init.service.url
@@ -180,9 +175,7 @@ async def test_token_command_is_named_in_the_configuration(init: Init) -> None:
 
 async def test_dead_token_makes_no_workspace(init: Init) -> None:
     await init.use_user(expires_on="2020-01-31")
-    ran = await init()
-    assert ran.code == 1
-    assert "the token has expired" in ran.err
+    (await init()).ended(1, "the token has expired")
     assert not init.root.exists()
 
 
@@ -277,9 +270,7 @@ async def test_secret_in_an_address_is_not_repeated(init: Init, place: str) -> N
 async def test_what_is_no_address_is_told(
     run_alone: Run, workspace: Path, url: str
 ) -> None:
-    ran = await run_alone("init", workspace, "--url", url, "--all")
-    assert ran.code == 2
-    assert "hint:" in ran.err
+    (await run_alone("init", workspace, "--url", url, "--all")).ended(2, "hint:")
 
 
 @pytest.mark.parametrize("status", [200, 404])
@@ -291,8 +282,7 @@ async def test_website_that_is_no_service_never_sees_the_token(
         wire.will(http(status, b"<h1>Hello</h1>", "text/html"))
         named = ("--url", wire.url, "--project", "docs/handbook")
         ran = await run_alone("init", workspace, *named)
-    assert ran.code == 2
-    assert f"{wire.url} does not answer as a GitLab-compatible service" in ran.err
+    ran.ended(2, f"{wire.url} does not answer as a GitLab-compatible service")
     assert set(wire.tokens) == {None}
     assert not workspace.exists()
 
@@ -338,8 +328,7 @@ async def test_what_cannot_be_is_told_and_makes_no_workspace(
     await init.service.add_project("team/off", wiki_access_level="disabled")
     await init.service.add_project("team/other", {"home": "x"})
     ran = await init.run("init", init.root, *words.format(url=init.service.url).split())
-    assert ran.code == code
-    assert told in ran.err
+    ran.ended(code, told)
     assert not init.root.exists()
 
 
@@ -347,8 +336,7 @@ async def test_workspace_is_not_made_twice(init: Init) -> None:
     await init()
     before = (init.root / "wikisync.toml").read_bytes()
     ran = await init("--folder", "docs/handbook=other")
-    assert ran.code == 1
-    assert f"{init.root} is already a workspace" in ran.err
+    ran.ended(1, f"{init.root} is already a workspace")
     assert (init.root / "wikisync.toml").read_bytes() == before
 
 
@@ -369,17 +357,17 @@ async def test_workspace_in_a_workspace_is_refused(
     assert not (init.root / second / "wikisync.toml").exists()
 
 
-async def test_file_in_place_of_the_folder_is_refused(init: Init) -> None:
-    init.root.write_text("a file")
-    ran = await init()
-    assert ran.code == 1
-    assert f"{init.root} is not a folder" in ran.err
-
-
-async def test_folder_that_cannot_be_written_is_told(init: Init) -> None:
-    ran = await init(root=Path("/proc/my-wikis"))
-    assert ran.code == 1
-    assert "cannot write to /proc/my-wikis" in ran.err
+@pytest.mark.parametrize(
+    ("root", "told"),
+    [
+        (Path(__file__), "{} is not a folder"),
+        (Path("/proc/my-wikis"), "cannot write to {}"),
+    ],
+)
+async def test_place_that_cannot_be_a_folder_is_refused(
+    init: Init, root: Path, told: str
+) -> None:
+    (await init(root=root)).ended(1, told.format(root))
 
 
 async def test_failure_half_way_takes_everything_away_again(init: Init) -> None:
@@ -395,8 +383,7 @@ async def test_failure_half_way_takes_everything_away_again(init: Init) -> None:
 async def test_workspace_that_another_process_makes_is_left_alone(init: Init) -> None:
     with locked(init.root / ".wikisync", "it"):
         ran = await init()
-    assert ran.code == 1
-    assert "another wikisync is running in" in ran.err
+    ran.ended(1, "another wikisync is running in")
     assert init.names == {".wikisync", ".wikisync/lock"}
 
 

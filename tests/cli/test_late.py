@@ -32,6 +32,7 @@ def age_records(cloned: Cloned, seconds: float) -> None:
 
 async def test_appended_lines_reach_pages(cloned: Cloned, logger: IO[bytes]) -> None:
     """Line by line, for hours, each time in another process of ours."""
+    assert len(limbo(cloned)) == 2
     for number in range(3):
         logger.write(b"\nline %d\n" % number)
         age_records(cloned, STREAM_S)
@@ -42,11 +43,6 @@ async def test_appended_lines_reach_pages(cloned: Cloned, logger: IO[bytes]) -> 
     assert text == cloned.read("guide.md")
     assert text.startswith("from the wiki\n")
     assert [text.count(f"line {number}") for number in range(3)] == [1, 1, 1]
-
-
-async def test_limbo_ends_with_its_program(cloned: Cloned, logger: IO[bytes]) -> None:
-    assert len(limbo(cloned)) == 2
-    logger.close()
     await cloned.run("sync")
     assert limbo(cloned) == []
 
@@ -54,9 +50,7 @@ async def test_limbo_ends_with_its_program(cloned: Cloned, logger: IO[bytes]) ->
 async def test_what_is_no_text_is_told(cloned: Cloned, logger: IO[bytes]) -> None:
     logger.write(b"\xff\n")
     logger.close()
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "the program's text is in the trash" in ran.err
+    (await cloned.run("sync")).ended(3, "the program's text is in the trash")
     trash = cloned.root / ".wikisync" / "trash"
     kept = [path.read_bytes() for path in trash.rglob("*") if path.is_file()]
     assert b"a guide\n\xff\n" in kept

@@ -31,6 +31,11 @@ async def test_file_that_is_not_published_is_told_once(cloned: Cloned) -> None:
         assert any(name in one and words in one for one in warnings), name
         assert cloned.read(name) == "text\n"
     assert await cloned.wiki() == FILES
+    status = await cloned.run("status")
+    assert status.code == 3
+    assert f"{SYNCTHING}: Syncthing gives this name" in status.out
+    assert ".hidden.md: a name that begins with a dot" in status.out
+    assert "the next sync" not in status.out
 
 
 async def test_folders_of_programs_are_named_once(cloned: Cloned) -> None:
@@ -139,8 +144,7 @@ async def test_copy_stays_left_out_when_its_original_is_deleted_or_taken_away(
 
 async def test_page_renamed_to_such_a_name_is_renamed(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").rename(cloned.folder / "guide 2.md")
-    ran = await cloned.run("sync")
-    assert ran.code == 0
+    assert (await cloned.run("sync")).code == 0
     assert "guide-2.md" in await cloned.wiki()
 
 
@@ -240,8 +244,7 @@ async def test_page_that_was_published_out_of_a_bin_stays(cloned: Cloned) -> Non
     ran = await cloned.run("sync")
     cloned.age_sightings(3600)
     await cloned.run("sync")
-    assert ran.code == 3
-    assert "#recycle" in ran.err
+    ran.ended(3, "#recycle")
     assert (await cloned.wiki())["#recycle/old.md"] == "newer\n"
     assert cloned.read("#recycle/old.md") == "old\n"
 
@@ -298,13 +301,3 @@ async def test_page_about_conflicts_of_git_is_edited(cloned: Cloned) -> None:
     assert (await cloned.wiki())["new.md"] == MARKED
     cloned.write("guide.md", f"{MARKED}{MARKED}")
     assert (await cloned.run("sync")).code == 3
-
-
-async def test_status_tells_the_same(cloned: Cloned) -> None:
-    cloned.write(SYNCTHING, "text\n")
-    cloned.write(".hidden.md", "text\n")
-    ran = await cloned.run("status")
-    assert ran.code == 3
-    assert f"{SYNCTHING}: Syncthing gives this name" in ran.out
-    assert ".hidden.md: a name that begins with a dot" in ran.out
-    assert "the next sync" not in ran.out

@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 import pytest
 
-from wikisync.cli.console import Console
+from wikisync.cli.console import Console, table_text
 from wikisync.cli.fleet import DATABASE_VARIABLE
 from wikisync.cli.main import COMMANDS, SECTIONS, cli, main
+from wikisync.cli.service_command import ServiceCommand, url_option
 from wikisync.core.version import __version__
 from wikisync.errors import UsageError
 
@@ -77,7 +78,9 @@ def test_every_command_of_the_table_has_help(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([name, "--help"]) == 0
-    assert f"Usage: wikisync {name}" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert f"Usage: wikisync {name}" in shown
+    assert name != "clone" or "clone [OPTIONS] [URL] FOLDER" in shown
 
 
 def commands_below(
@@ -258,3 +261,96 @@ def test_state_cannot_paint_the_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("NO_COLOR", "1")
     Console().state("docs\x1b[31m: in sync", is_well=True)
     assert "\x1b" not in terminal.getvalue()
+
+
+# -- tables on terminals and in pipes ----------------------------------------------
+
+COLUMNS = ["id", "description"]
+
+
+def test_pipe_gets_lines_with_tabs() -> None:
+    text = table_text(COLUMNS, [[7, "a\tb"], [8, None]], width=None)
+
+    assert text == "id\tdescription\n7\ta b\n8\t\n"
+
+
+def test_terminal_gets_a_table_of_its_width() -> None:
+    text = table_text(COLUMNS, [[7, "word " * 20]], width=40)
+
+    assert max(len(line) for line in text.splitlines()) <= 40
+    assert text.count("word") == 20
+
+
+def test_foreign_text_moves_no_cursor_and_is_no_markup() -> None:
+    text = table_text(COLUMNS, [[7, "[bold]a\x1b[2J\r\n"]], width=60)
+
+    assert "[bold]a [2J" in text
+    assert "\x1b" not in text
+
+
+# -- the service's URL -------------------------------------------------------------
+
+URL = "https://gitlab.example.com"
+
+
+@click.command("probe", cls=ServiceCommand)
+@click.argument("project", required=False)
+@click.option("--name")
+@click.option("-y", "--yes", is_flag=True)
+@url_option
+def probe(url: str, project: str | None, name: str | None, *, yes: bool) -> str:
+    return f"{url} {project} {name} {yes}"
+
+
+def called(*words: str) -> object:
+    return probe.main(list(words), standalone_mode=False)
+
+
+ENVIRONMENT = "https://in-the-environment"
+
+
+@pytest.mark.parametrize(
+    ("words", "url", "others"),
+    [
+        ((URL, "a/b"), URL, "a/b None False"),
+        (("--url", URL, "a/b"), URL, "a/b None False"),
+        ((f"--url={URL}", "a/b"), URL, "a/b None False"),
+        (("a/b", "--url", URL), URL, "a/b None False"),
+        (("--name", "x", "-y", URL, "a/b"), URL, "a/b x True"),
+        (("-y", URL, "--name=x", "a/b"), URL, "a/b x True"),
+        (("--name", "https://other", URL), URL, "None https://other False"),
+        (("a/b",), ENVIRONMENT, "a/b None False"),
+        (("--", "a://b"), ENVIRONMENT, "a://b None False"),
+    ],
+)
+def test_url_is_the_first_word_or_an_option_or_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], url: str, others: str
+) -> None:
+    monkeypatch.setenv("WIKISYNC_URL", ENVIRONMENT)
+    assert called(*words) == f"{url} {others}"
+    monkeypatch.delenv("WIKISYNC_URL")
+    assert url == ENVIRONMENT or called(*words) == f"{url} {others}"
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "step"),
+    [
+        ("project list", "no service is given", "or set WIKISYNC_URL"),
+        (
+            "project show gitlab.example.com a/b",
+            "gitlab.example.com is not the URL of a service",
+            "https://gitlab.example.com",
+        ),
+    ],
+)
+def test_what_names_no_service_is_a_usage_error(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: str,
+    told: str,
+    step: str,
+) -> None:
+    monkeypatch.delenv("WIKISYNC_URL", raising=False)
+    assert main(words.split()) == 2
+    error = capsys.readouterr().err
+    assert (told in error, step in error) == (True, True)

@@ -16,8 +16,7 @@ async def test_a_rename_changes_the_links_and_reaches_the_wiki(cloned: Cloned) -
     assert "guide.md -> manual/first.md" in ran.out
     assert cloned.read("start.md") == "[the guide](manual/first.md) and `guide`\n"
     assert "guide.md" not in cloned.files()
-    ran = await cloned.run("sync")
-    assert ran.code == 0
+    assert (await cloned.run("sync")).code == 0
     wiki = await cloned.wiki()
     assert "manual/first.md" in wiki
     assert "guide.md" not in wiki
@@ -78,8 +77,7 @@ async def test_a_folder_is_renamed_with_the_pages_in_it(cloned: Cloned) -> None:
     cloned.write("team/one.md", "[two](./two) [out](guide)\n")
     cloned.write("team/two.org", "[[team/one][one]]\n")
     cloned.write("start.md", "[[team/one]]\n")
-    ran = await cloned.run("mv", "handbook/team", "handbook/people/all")
-    assert ran.code == 0
+    assert (await cloned.run("mv", "handbook/team", "handbook/people/all")).code == 0
     assert cloned.read("people/all/one.md") == "[two](./two) [out](guide)\n"
     assert cloned.read("people/all/two.org") == "[[people/all/one][one]]\n"
     assert cloned.read("start.md") == "[[people/all/one]]\n"
@@ -98,8 +96,7 @@ async def test_the_pages_below_a_page_go_with_it(
 ) -> None:
     for name in ("team", "team/team", "team/x"):
         cloned.write(f"{name}.md", f"{name}\n")
-    ran = await cloned.run("mv", f"handbook/{old}.md", f"handbook/{new}")
-    assert ran.code == 0
+    assert (await cloned.run("mv", f"handbook/{old}.md", f"handbook/{new}")).code == 0
     assert {f"{page}.md" for page in pages} <= set(cloned.files())
 
 
@@ -107,9 +104,7 @@ async def test_what_cannot_be_changed_is_named(cloned: Cloned) -> None:
     (cloned.folder / "odd.md").write_bytes(b"\xff")
     cloned.write("start.adoc", ":to: gui\n\nlink:{to}de[a]\n")
     ran = await cloned.run("mv", "guide", "first")
-    assert ran.code == 3
-    assert "odd.md: change it yourself" in ran.err
-    assert "start.adoc: change it yourself: guide" in ran.err
+    ran.ended(3, "odd.md: change it yourself", "start.adoc: change it yourself: guide")
     assert "first.md" in cloned.files()
 
 
@@ -130,9 +125,7 @@ async def test_a_name_that_does_not_do_changes_nothing(
     cloned.write(".wikisyncignore", "draft.md\n")
     cloned.write("draft.md", "[the guide](guide.md)\n")
     before = cloned.files()
-    ran = await cloned.run("mv", *names)
-    assert ran.code == 2
-    assert said in ran.err
+    (await cloned.run("mv", *names)).ended(2, said)
     assert cloned.files() == before
 
 
@@ -193,8 +186,7 @@ async def test_links_follow_a_file_that_was_renamed_by_hand(cloned: Cloned) -> N
     assert cloned.read("start.md") == "[the guide](manual.md) [rules](people/rules)\n"
     assert cloned.read("people/rules.md") == "[people](people)\n"
     again = await cloned.run("mv", "handbook/guide.md", "handbook/manual.md")
-    assert again.code == 2
-    assert "there is no page or folder guide" in again.err
+    again.ended(2, "there is no page or folder guide")
 
 
 async def test_a_rename_and_back_is_no_older_copy(cloned: Cloned) -> None:

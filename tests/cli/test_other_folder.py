@@ -55,38 +55,28 @@ async def test_what_another_folder_lacks_comes_back_and_is_told_once(
     assert (await cloned.run("sync")).err == ""
 
 
-async def test_an_older_text_of_another_folder_waits(cloned: Cloned) -> None:
+async def test_an_older_text_or_picture_of_another_folder_waits(cloned: Cloned) -> None:
     """An edit that was sent since the copy was made would be undone on the wiki."""
-    shutil.copytree(cloned.folder, cloned.root.parent / "backup")
+    cloned.write("home.md", "![way](way.png)\n")
+    cloned.write("way.png", "older")
+    await cloned.run("sync")
+    backup = shutil.copytree(cloned.folder, cloned.root.parent / "backup")
     cloned.write("guide.md", "written since\n")
-    await cloned.run("sync")
-    shutil.rmtree(cloned.folder)
-    (cloned.root.parent / "backup").rename(cloned.folder)
-    told = (await cloned.run("status", "--offline")).out
-    assert "guide: created here and on the wiki with different texts" in told
-    assert (await cloned.run("sync")).code == 3
-    assert (await cloned.wiki())["guide.md"] == "written since\n"
-    assert cloned.files()["guide.md"] == FILES["guide.md"]
-    assert "written since" in (cloned.folder / "guide.conflict.md").read_text()
-
-
-async def test_an_older_picture_of_another_folder_waits(cloned: Cloned) -> None:
-    cloned.write("guide.md", "![way](way.png)\n")
-    (cloned.folder / "way.png").write_bytes(b"older")
-    await cloned.run("sync")
-    shutil.copytree(cloned.folder, cloned.root.parent / "backup")
-    (cloned.folder / "way.png").write_bytes(b"newer")
+    cloned.write("way.png", "newer")
     await cloned.run("sync")
     before = await cloned.wiki()
     shutil.rmtree(cloned.folder)
-    (cloned.root.parent / "backup").rename(cloned.folder)
-    assert "hold    guide" in (await cloned.run("sync", "--dry-run")).out
-    assert (await cloned.run("sync")).code == 3
-    assert (await cloned.run("sync")).code == 3
+    backup.rename(cloned.folder)
+    told = (await cloned.run("status", "--offline")).out
+    assert "guide: created here and on the wiki with different texts" in told
+    dry = (await cloned.run("sync", "--dry-run")).out
+    assert ("hold    guide" in dry, "hold    home" in dry) == (True, True)
+    assert [(await cloned.run("sync")).code for _ in range(2)] == [3, 3]
     assert await cloned.wiki() == before
-    shown = (cloned.folder / "guide.conflict.md").read_text()
-    assert "(way.png)" in shown
-    assert "(uploads/" in shown
+    assert cloned.read("guide.md") == FILES["guide.md"]
+    assert "written since" in cloned.read("guide.conflict.md")
+    shown = cloned.read("home.conflict.md")
+    assert ("(way.png)" in shown, "(uploads/" in shown) == (True, True)
 
 
 async def test_absences_count_again_once_the_folder_is_known(cloned: Cloned) -> None:
@@ -132,25 +122,20 @@ async def test_a_cycle_that_failed_has_not_met_the_folder(cloned: Cloned) -> Non
     assert cloned.files() == FILES
 
 
-async def test_status_without_the_service_tells_it(cloned: Cloned) -> None:
+async def test_status_and_doctor_tell_it_without_the_service(cloned: Cloned) -> None:
     older(cloned)
-    told = (await cloned.run("status", "--offline")).out
+    status = ("status", "--offline")
+    told = (await cloned.run(*status)).out
     assert "its folder is not the folder of the last sync" in told
     assert "guide: new on the wiki; the next sync downloads it" in told
-    as_json = await cloned.run("status", "--offline", "--json")
+    as_json = await cloned.run(*status, "--json")
     assert as_json.json["wikis"][0]["has_other_folder"] is True
-    await cloned.run("sync")
-    told = (await cloned.run("status", "--offline")).out
-    assert "not the folder of the last" not in told
-
-
-async def test_doctor_tells_it_with_the_next_step(cloned: Cloned) -> None:
-    older(cloned)
     ran = await cloned.run("doctor", "--offline")
     assert ran.code == 3
     assert "look   handbook: its folder is not the folder of the last" in ran.out
     assert "restore the right one before the next sync" in ran.out
     await cloned.run("sync")
+    assert "not the folder of the last" not in (await cloned.run(*status)).out
     assert (await cloned.run("doctor", "--offline")).code == 0
 
 

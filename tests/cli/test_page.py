@@ -7,9 +7,9 @@ import pytest
 
 from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
-from wikisync.core.model import Format, Page, Slug, WikiOwner
+from tests.support.workspaces import HANDBOOK, Cloned
+from wikisync.core.model import Format, Page, Slug
 
-HANDBOOK = WikiOwner("project", "docs/handbook")
 PAGES = (
     Page(Slug("home"), Format.MARKDOWN, "welcome\n"),
     Page(Slug("dir/page-one"), Format.ASCIIDOC, "= one\n"),
@@ -74,8 +74,7 @@ async def test_address_of_a_wiki_names_the_wiki(
     assert ran.out == (
         "slug\tformat\ttitle\ndir/page-one\tasciidoc\tpage one\nhome\tmarkdown\thome\n"
     )
-    assert other.code == 2
-    assert "select one wiki" in other.err
+    other.ended(2, "select one wiki")
 
 
 async def test_list_of_a_group_as_json(handbook: EmbeddedService, run: Run) -> None:
@@ -96,27 +95,21 @@ async def test_get_prints_text_json_or_html(page: Run) -> None:
     assert "<p" in html.out
 
 
-async def test_create_from_a_file(page: Run, tmp_path: Path) -> None:
+async def test_create_from_a_file_or_standard_input(
+    page: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "text"
     file.write_text("* ümlaut\n", encoding="utf-8")
     made = await page("create", "dir/new page", "--file", file, "--format", "org")
     file.write_bytes(b"\xff\xfe")
     refused = await page("create", "new", "--file", file)
+    piped = io.TextIOWrapper(io.BytesIO(b"piped\n"))
+    monkeypatch.setattr("sys.stdin", piped)
+    await page("create", "new", "--file", "-")
 
     assert made.out == "created page dir/new-page of project docs/handbook\n"
     assert (await page("get", "dir/new-page")).out == "* ümlaut\n"
-    assert refused.code == 1
-    assert "is not UTF-8 text" in refused.err
-
-
-async def test_create_from_standard_input(
-    page: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    piped = io.TextIOWrapper(io.BytesIO(b"piped\n"))
-    monkeypatch.setattr("sys.stdin", piped)
-
-    await page("create", "new", "--file", "-")
-
+    refused.ended(1, "is not UTF-8 text")
     assert (await page("get", "new")).out == "piped\n"
 
 
@@ -135,8 +128,7 @@ async def test_wrong_arguments_are_told(page: Run) -> None:
     for words, message in REFUSED:
         ran = await page(*words)
 
-        assert ran.code == 2
-        assert message in ran.err
+        ran.ended(2, message)
 
 
 async def test_edit_keeps_what_it_does_not_change(page: Run) -> None:
@@ -172,34 +164,27 @@ async def test_other_front_matter_is_not_lost_to_a_title(
     given = () if words[1] == "tagged" else ("--content", text)
     ran = await page(*words, *given, "--front-matter-title", "B")
 
-    assert ran.code == 2
-    assert f"the text of page {words[1]} has front matter with tags" in ran.err
+    ran.ended(2, f"the text of page {words[1]} has front matter with tags")
     assert (await handbook.files(HANDBOOK))["tagged.md"] == text.encode()
 
 
-async def test_commit_has_the_message_that_is_given(
+async def test_commit_has_the_message_and_what_changed_since_is_refused(
     page: Run, handbook: EmbeddedService
 ) -> None:
-    wiki = await handbook.wiki(HANDBOOK)
+    wiki = (await handbook.wiki(HANDBOOK)).repository
     await page("create", "new", "--content", "a", "--message", "why new")
-    created = wiki.repository.branches()[0][1].message
+    created = wiki.branches()[0][1].message
     await page("edit", "new", "--content", "b", "--message", "why edited")
-    edited = wiki.repository.branches()[0][1].message
+    assert (created, wiki.branches()[0][1].message) == ("why new", "why edited")
 
-    assert (created, edited) == ("why new", "why edited")
-
-
-async def test_edit_of_a_page_that_changed_meanwhile_is_refused(
-    page: Run, handbook: EmbeddedService
-) -> None:
-    wiki = await handbook.wiki(HANDBOOK)
-    known = wiki.repository.last_commit_of("home.md")
-    words = ("edit", "home", "--last-commit-sha", str(known), "--content")
+    known = str(wiki.last_commit_of("home.md"))
+    words = ("edit", "home", "--last-commit-sha", known, "--content")
     taken, refused = await page(*words, "a"), await page(*words, "b")
-
-    assert (taken.code, refused.code) == (0, 1)
-    assert "cannot edit page home of project docs/handbook: it conf" in refused.err
-    assert "The page was changed after the commit in last_commit_sha." in refused.err
+    assert taken.code == 0
+    refused.ended(
+        *(1, "cannot edit page home of project docs/handbook: it conf"),
+        "The page was changed after the commit in last_commit_sha.",
+    )
     assert (await handbook.files(HANDBOOK))["home.md"] == b"a"
 
 
@@ -245,5 +230,63 @@ async def test_one_wiki_is_needed(handbook: EmbeddedService, run: Run) -> None:
     for words in ((), ("--project", "a/b", "--group", "a"), ("--project", "/")):
         ran = await run("page", "list", handbook.url, *words)
 
-        assert ran.code == 2
-        assert "hint: " in ran.err
+        ran.ended(2, "hint: ")
+
+
+# -- in a workspace, which knows service and wiki ----------------------------------
+
+
+async def test_page_knows_service_and_wiki(
+    cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(cloned.root)
+    assert (await run("page", "get", "guide")).out == "a guide\n"
+    listed = await run("page", "list")
+    assert listed.code == 0, listed.err
+    edited = await run("page", "edit", "guide", "--content", "anew")
+    assert edited.code == 0, edited.err
+    assert (await cloned.service.files(HANDBOOK))["guide.md"] == b"anew"
+
+
+async def test_wiki_is_that_of_the_folder(
+    cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = await cloned.add_wiki("other", {"home": "the other"})
+    (other / "deep").mkdir(parents=True)
+    monkeypatch.chdir(other / "deep")
+    assert (await run("page", "get", "home")).out == "the other\n"
+    monkeypatch.chdir(cloned.root)
+    (await run("page", "get", "home")).ended(2, "run it in a wiki's folder")
+    named = await run("page", "get", "home", "--project", "docs/other")
+    assert named.out == "the other\n"
+
+
+async def test_project_is_that_of_the_wiki_where_it_is_only_read(
+    cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(cloned.folder)
+    shown = await run("project", "show", "--json")
+    assert shown.json["path_with_namespace"] == "docs/handbook"
+    assert (await run("project", "show", "docs/handbook", "--json")).code == 0
+    assert (await run("project", "delete", "--yes")).code == 2
+
+
+async def test_token_of_the_workspace_goes_to_its_service_alone(
+    cloned: Cloned, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.touch(0o600)
+    token.write_text(cloned.service.token)
+    cloned.configure("[service]\n", f'[service]\ntoken_file = "{token}"\n')
+    monkeypatch.chdir(cloned.root)
+    monkeypatch.delenv("WIKISYNC_TOKEN")
+    assert (await run("page", "get", "guide")).out == "a guide\n"
+    at = f"{cloned.service.url}/docs/handbook/-/wikis/guide"
+    ran = await run("page", "edit", at, "--content", "anew")
+    assert ran.code == 0, ran.err
+    assert (await cloned.service.files(HANDBOOK))["guide.md"] == b"anew"
+    # named on the command line, it is a service like any other: asked as anybody
+    other = await run(
+        "page", "get", cloned.service.url, "guide", "--project", "docs/handbook"
+    )
+    assert other.code == 1

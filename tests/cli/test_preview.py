@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import Run
 from wikisync.cli.main import main
 from wikisync.errors import ExitCode, UsageError
 from wikisync.workspace.folders import editor_command
@@ -57,50 +58,50 @@ def wait_for_page(url: str) -> str:
     raise AssertionError(f"{url} was never ready")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_folder_is_shown_until_a_signal(wiki: Path, number: signal.Signals) -> None:
+def test_a_folder_is_shown_until_a_signal_ends_it(wiki: Path) -> None:
     with previewing(wiki, "--port", "0") as (process, url):
         assert "Welcome home" in wait_for_page(url)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == ExitCode.DONE
-    assert out == ""
+        end(process, signal.SIGINT)
+
+
+def end(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (ExitCode.DONE, "")
     assert "Traceback" not in err
     assert err.endswith("stopping\n")
 
 
-def test_a_workspace_shows_its_settings(wiki: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("wiki")
+def test_a_workspace_shows_its_wikis_with_its_settings(tmp_path: Path) -> None:
     (tmp_path / "wikisync.toml").write_text(
         '[service]\nurl = "https://gitlab.example.com"\n'
         '[[wiki]]\nproject = "docs/handbook"\nfolder = "handbook"\n'
         '[site]\ntitle = "Our books"\n'
     )
-    with previewing(tmp_path, "--port", "0") as (_, url):
+    with previewing(tmp_path, "--port", "0") as (process, url):
         text = wait_for_page(url)
+        end(process, signal.SIGTERM)
     assert "Our books" in text
     assert "https://gitlab.example.com/docs/handbook/-/wikis/home" in text
-    assert wiki.is_dir()
 
 
-def test_a_wrong_configuration_is_told_before_anything_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+async def test_a_wrong_configuration_is_told_before_anything_runs(
+    run_alone: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "wikisync.toml").write_text("[site]\ntitel = 1\n")
-    assert main(["preview", str(tmp_path)]) == ExitCode.USAGE
-    assert "site.titel" in capsys.readouterr().err
+    (await run_alone("preview", tmp_path)).ended(ExitCode.USAGE, "site.titel")
 
 
-def test_a_folder_that_is_not_there_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+async def test_a_folder_that_is_not_there_is_told(
+    run_alone: Run, tmp_path: Path
 ) -> None:
-    assert main(["preview", str(tmp_path / "none")]) == ExitCode.USAGE
-    assert "there is no folder" in capsys.readouterr().err
+    ran = await run_alone("preview", tmp_path / "none")
+    ran.ended(ExitCode.USAGE, "there is no folder")
     file = tmp_path / "home.md"
     file.write_text("# Home\n")
-    assert main(["preview", str(file)]) == ExitCode.USAGE
-    said = capsys.readouterr().err
-    assert f"error: {file} is a file\n" in said
-    assert f"wikisync render {file}" in said
+    told = (f"error: {file} is a file\n", f"wikisync render {file}")
+    (await run_alone("preview", file)).ended(ExitCode.USAGE, *told)
 
 
 def test_a_port_that_is_taken_is_told_with_the_next_step(
@@ -148,14 +149,11 @@ def test_the_editor_is_one_that_has_a_window(
     assert editor_command(given, environment) == expected
 
 
-@pytest.mark.usefixtures("programs")
-def test_an_editor_that_was_named_and_is_not_there_is_refused() -> None:
-    with pytest.raises(UsageError, match="no-such"):
-        editor_command("no-such", {})
-
-
-def test_without_an_opener_there_is_no_editor(
+def test_an_editor_that_is_not_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """But one that was named is refused."""
     monkeypatch.setenv("PATH", os.fspath(tmp_path))
     assert editor_command(None, {}) == ()
+    with pytest.raises(UsageError, match="no-such"):
+        editor_command("no-such", {})

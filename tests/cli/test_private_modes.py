@@ -54,7 +54,9 @@ def _is_ours(path: Path, top: Path) -> bool:
 async def test_workspace(cloned: Cloned) -> None:
     private = cloned.root / ".wikisync"
     assert open_to_others(private) == []
-    assert (cloned.root / "wikisync.toml").stat().st_mode & 0o777 == 0o644
+    assert cloned.settings.stat().st_mode & 0o777 == 0o644
+    # pages are a person's own
+    assert (cloned.folder / "home.md").stat().st_mode & 0o777 == 0o666
     cloned.write("home.md", "mine\n\ntwo\n\nthree\n")
     cloned.write("new.md", f"new, with ![a picture]({PICTURE})\n")
     await cloned.edit({"home": "theirs\n\ntwo\n\nthree\n"})
@@ -67,18 +69,9 @@ async def test_workspace(cloned: Cloned) -> None:
     await cloned.run("resolve", "home", "--mine")
     await cloned.run_main("check", cloned.root)
     await cloned.run_main("build", cloned.root, "--publish")
-    assert {path.name for path in private.iterdir()} >= {
-        "cache",
-        "folder-id",
-        "lock",
-        "state.db",
-        "trash",
-    }
+    kept = {"cache", "folder-id", "lock", "state.db", "trash"}
+    assert {path.name for path in private.iterdir()} >= kept
     assert open_to_others(private) == []
-
-
-async def test_pages_are_a_persons_own(cloned: Cloned) -> None:
-    assert (cloned.folder / "home.md").stat().st_mode & 0o777 == 0o666
 
 
 @pytest.mark.slow
@@ -110,9 +103,8 @@ async def test_cache_of_an_export(
 async def test_cache_of_a_plain_folder(run_alone: Run, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "home.md").write_text("# hello\n")
-    assert (
-        await run_alone("build", tmp_path / "notes", "-o", tmp_path / "site")
-    ).code == 0
+    ran = await run_alone("build", tmp_path / "notes", "-o", tmp_path / "site")
+    assert ran.code == 0
     assert open_to_others(tmp_path / "cache" / "wikisync") == []
 
 

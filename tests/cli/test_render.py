@@ -122,23 +122,18 @@ async def test_format_given_by_hand_wins_over_the_name(render: Run) -> None:
 
 
 async def test_folder_without_pages_is_an_error(render: Run) -> None:
-    ran = await render("uploads")
-    assert ran.code == 1
-    assert "no page in the folder" in ran.err
+    (await render("uploads")).ended(1, "no page in the folder")
 
 
 async def test_unwritable_output_is_an_error(render: Run, wiki: Path) -> None:
     (wiki / "out/home.html").mkdir(parents=True)
-    ran = await render("home.md", "-o", "out")
-    assert ran.code == 1
-    assert "cannot write out/home.html" in ran.err
+    (await render("home.md", "-o", "out")).ended(1, "cannot write out/home.html")
 
 
 async def test_unrenderable_page_fails_but_is_shown(render: Run, wiki: Path) -> None:
     (wiki / "big.md").write_text("x" * (1024 * 1024 + 1))
     ran = await render("big.md")
-    assert ran.code == 1
-    assert "big.md: it has 1048577 bytes, more than 1048576" in ran.err
+    ran.ended(1, "big.md: it has 1048577 bytes, more than 1048576")
     assert "shown as source" in ran.out
 
 
@@ -147,16 +142,13 @@ async def test_file_larger_than_the_limit_is_refused(
 ) -> None:
     monkeypatch.setattr("wikisync.workspace.page_files.FILE_BYTES_MAX", 10)
     (wiki / "big.md").write_text("x" * 11)
-    ran = await render("big.md")
-    assert ran.code == 1
-    assert "big.md has more than 10 bytes" in ran.err
+    (await render("big.md")).ended(1, "big.md has more than 10 bytes")
 
 
 async def test_broken_link_is_told_with_its_line(render: Run, wiki: Path) -> None:
     (wiki / "sub" / "odd.md").write_text("# T\n\n[ok](home) and\n[x](gone)\n")
     ran = await render("sub/odd.md", "--json")
-    assert ran.code == 0
-    assert "sub/odd.md:4: gone: there is no such page" in ran.err
+    ran.ended(0, "sub/odd.md:4: gone: there is no such page")
     links = [(link["href"], link["line"]) for link in ran.json["links"]]
     assert links == [("home", 3), ("gone", 4)]
 
@@ -190,8 +182,7 @@ async def test_page_over_its_deadline_does_not_hold_the_command(
     (wiki / "slow.md").write_text("*a* [b](c) " * 50_000)
     ran = await render("slow.md")
     parser.close()
-    assert ran.code == 1
-    assert "takes longer than 0 seconds" in ran.err
+    ran.ended(1, "takes longer than 0 seconds")
 
 
 def test_include_cannot_leave_the_folder(wiki: Path) -> None:

@@ -68,8 +68,7 @@ def tool(tmp_path: Path) -> Tool:
 async def test_choice_is_about_what_clashes_and_the_rest_is_merged(
     clashing: Cloned, choice: str, settled: str
 ) -> None:
-    ran = await resolve(clashing, choice)
-    assert ran.code == 0
+    assert (await resolve(clashing, choice)).code == 0
     expected = f"ONE\n\nTWO there\n\n{settled}"
     assert clashing.read("home.md") == await home_of(clashing) == expected
     assert "home.conflict.md" not in clashing.files()
@@ -101,8 +100,7 @@ async def test_many_pages_are_settled_at_once(cloned: Cloned) -> None:
 
 async def test_text_that_resolve_replaced_can_be_had_again(clashing: Cloned) -> None:
     await resolve(clashing, "--wiki")
-    ran = await clashing.run("restore", "handbook/home")
-    assert ran.code == 0
+    assert (await clashing.run("restore", "handbook/home")).code == 0
     assert clashing.read("home.md") == HERE
 
 
@@ -115,8 +113,7 @@ async def test_what_the_person_settled_already_stays_settled(clashing: Cloned) -
 async def test_conflict_that_no_sync_has_seen_is_found(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     await cloned.edit({"guide": "theirs\n"})
-    ran = await resolve(cloned, "--wiki", page="guide")
-    assert ran.code == 0
+    assert (await resolve(cloned, "--wiki", page="guide")).code == 0
     assert cloned.read("guide.md") == "theirs\n"
 
 
@@ -127,15 +124,13 @@ async def test_broken_conflict_file_is_settled(clashing: Cloned, ruin: bytes) ->
     (clashing.folder / "home.conflict.md").unlink()
     if ruin:
         (clashing.folder / "home.conflict.md").write_bytes(ruin)
-    ran = await resolve(clashing, "--mine")
-    assert ran.code == 0
+    assert (await resolve(clashing, "--mine")).code == 0
     assert await home_of(clashing) == MINE
 
 
 async def test_edit_on_the_wiki_since_then_stays(clashing: Cloned) -> None:
     await clashing.edit({"home": THERE + "\nlater\n"})
-    ran = await resolve(clashing, "--mine")
-    assert ran.code == 0
+    assert (await resolve(clashing, "--mine")).code == 0
     assert (await home_of(clashing)).endswith("THREE here\n\nlater\n")
 
 
@@ -147,8 +142,7 @@ async def test_edit_here_since_then_is_not_lost(clashing: Cloned) -> None:
 
 async def test_page_in_sync_has_no_conflict(cloned: Cloned) -> None:
     ran = await resolve(cloned, "--mine")
-    assert ran.code == 0
-    assert "handbook/home: there is no conflict to resolve" in ran.err
+    ran.ended(0, "handbook/home: there is no conflict to resolve")
 
 
 async def test_page_held_for_another_reason_is_told_what_to_do(cloned: Cloned) -> None:
@@ -156,8 +150,7 @@ async def test_page_held_for_another_reason_is_told_what_to_do(cloned: Cloned) -
     cloned.write("guide.md", "x" * 70_000)
     await cloned.run("sync")
     ran = await resolve(cloned, "--mine", page="guide")
-    assert ran.code == 3
-    assert "the service refused it; it says: content is too long" in ran.err
+    ran.ended(3, "the service refused it; it says: content is too long")
 
 
 @pytest.mark.parametrize(
@@ -177,9 +170,7 @@ async def test_what_cannot_be_meant_is_a_usage_error(
     clashing: Cloned, tmp_path: Path, words: tuple[str, ...], said: str
 ) -> None:
     """The last one of two ways would win, and a text go that nobody gave up."""
-    ran = await resolve(clashing, *words)
-    assert ran.code == 2
-    assert said in ran.err
+    (await resolve(clashing, *words)).ended(2, said)
     assert clashing.read("home.md") == HERE
     assert await home_of(clashing) == THERE
     assert given_to_tools(tmp_path) == []
@@ -198,8 +189,7 @@ async def test_running_watch_is_left_to_take_it(clashing: Cloned) -> None:
 async def test_page_that_is_nowhere_is_told_beside_watch(clashing: Cloned) -> None:
     with locked(clashing.root / ".wikisync", "it"):
         ran = await resolve(clashing, "--mine", page="nosuch")
-    assert ran.code == 2
-    assert "handbook/nosuch: there is no such page" in ran.err
+    ran.ended(2, "handbook/nosuch: there is no such page")
 
 
 async def test_choice_is_kept_while_the_service_is_away(clashing: Cloned) -> None:
@@ -217,8 +207,7 @@ async def test_choice_is_kept_while_the_service_is_away(clashing: Cloned) -> Non
 
 async def test_editor_saves_the_page(clashing: Cloned, editor: Program) -> None:
     editor('echo "$1" > "$2.seen"; echo settled > "$2"')
-    ran = await resolve(clashing, "--edit")
-    assert ran.code == 0
+    assert (await resolve(clashing, "--edit")).code == 0
     assert await home_of(clashing) == "settled\n"
 
 
@@ -242,9 +231,7 @@ async def test_editor_that_fails_takes_nothing(
     editor(script)
     if not script:
         (tmp_path / "program.sh").unlink()
-    ran = await resolve(clashing, "--edit")
-    assert ran.code == 2
-    assert words in ran.err
+    (await resolve(clashing, "--edit")).ended(2, words)
     assert clashing.read("home.md") == HERE
 
 
@@ -275,8 +262,7 @@ def place_notes(placeless: Cloned) -> None:
 
 
 async def test_page_without_a_conflict_file_is_settled(placeless: Cloned) -> None:
-    ran = await resolve(placeless, "--mine")
-    assert ran.code == 0
+    assert (await resolve(placeless, "--mine")).code == 0
     assert await home_of(placeless) == MINE
     assert placeless.read("home.conflict.md/notes.txt") == "notes\n"
     assert not placeless.attention
@@ -288,8 +274,7 @@ async def test_edits_since_then_are_seen_before_it_is_settled(
 ) -> None:
     """No conflict file can show what they clash with."""
     placeless.write("home.md", HERE.replace("THREE here", "THREE here, later"))
-    ran = await resolve(placeless, "--wiki")
-    assert ran.code == 0
+    assert (await resolve(placeless, "--wiki")).code == 0
     assert await home_of(placeless) == WIKI
 
 
@@ -306,8 +291,7 @@ async def test_choice_without_a_conflict_file_is_kept(placeless: Cloned) -> None
 async def test_place_taken_since_is_settled(clashing: Cloned, tmp_path: Path) -> None:
     (clashing.folder / "home.conflict.md").unlink()
     (clashing.folder / "home.conflict.md").symlink_to(tmp_path / "outside")
-    ran = await resolve(clashing, "--mine")
-    assert ran.code == 0
+    assert (await resolve(clashing, "--mine")).code == 0
     assert await home_of(clashing) == MINE
     assert not (tmp_path / "outside").exists()
 
@@ -317,9 +301,7 @@ async def test_file_that_came_into_its_place_is_not_taken_for_it(
 ) -> None:
     place_notes(placeless)
     editor("true")
-    ran = await resolve(placeless, "--edit")
-    assert ran.code == 3
-    assert "1 unresolved part left" in ran.err
+    (await resolve(placeless, "--edit")).ended(3, "1 unresolved part left")
     assert "THREE there" in placeless.read("home.conflict.md")
 
 
@@ -328,8 +310,7 @@ async def test_editor_needs_the_conflict_file(
 ) -> None:
     editor('echo settled > "$2"')
     ran = await resolve(placeless, "--edit")
-    assert ran.code == 1
-    assert "handbook/home has no conflict file to edit" in ran.err
+    ran.ended(1, "handbook/home has no conflict file to edit")
     assert placeless.read("home.md") == HERE
 
 
@@ -346,8 +327,7 @@ async def test_unsettled_result_beside_a_taken_place_takes_nothing_and_stays(
 
 
 async def test_merge_tool_needs_no_conflict_file(placeless: Cloned, tool: Tool) -> None:
-    ran = await resolve(placeless, "--tool", tool('echo settled > "$5"'))
-    assert ran.code == 0
+    assert (await resolve(placeless, "--tool", tool('echo settled > "$5"'))).code == 0
     assert await home_of(placeless) == "settled\n"
 
 
@@ -358,8 +338,7 @@ async def test_running_watch_without_a_conflict_file_cannot_be_left_to_take_it(
     editor("true")
     with locked(placeless.root / ".wikisync", "it"):
         ran = await resolve(placeless, way)
-    assert ran.code == 1
-    assert "handbook/home has no conflict file, which the running" in ran.err
+    ran.ended(1, "handbook/home has no conflict file, which the running")
     assert "stop it, or see wikisync status handbook" in ran.err
 
 
@@ -370,8 +349,7 @@ async def test_merge_tool_gets_three_texts_and_its_result_is_the_page(
     clashing: Cloned, tool: Tool, tmp_path: Path
 ) -> None:
     words = tool(f'cp "$2" "$3" "$4" {tmp_path}; echo settled > "$5"')
-    ran = await resolve(clashing, "--tool", words)
-    assert ran.code == 0
+    assert (await resolve(clashing, "--tool", words)).code == 0
     assert await home_of(clashing) == "settled\n"
     given = [(tmp_path / f"{name}.md").read_text() for name in ("base", "here", "wiki")]
     assert given == [PAGES["home"], HERE, THERE]
@@ -383,17 +361,14 @@ async def test_page_without_a_base_has_an_empty_one(cloned: Cloned, tool: Tool) 
     await cloned.service.put_file(HANDBOOK, "new.org", b"theirs\n")
     await cloned.run("sync")
     words = tool('cat "$2" "$3" "$4" > "$5"')
-    ran = await resolve(cloned, "--tool", words, page="new")
-    assert ran.code == 0
+    assert (await resolve(cloned, "--tool", words, page="new")).code == 0
     assert (await cloned.wiki())["new.org"] == "mine\ntheirs\n"
 
 
 async def test_result_begins_with_what_is_settled(clashing: Cloned, tool: Tool) -> None:
     text = clashing.read("home.conflict.md")
     clashing.write("home.conflict.md", f"begun\n{text}")
-    ran = await resolve(clashing, "--tool", tool("true"))
-    assert ran.code == 3
-    assert "1 unresolved part left" in ran.err
+    (await resolve(clashing, "--tool", tool("true"))).ended(3, "1 unresolved part left")
     assert clashing.read("home.conflict.md") == f"begun\n{text}"
 
 
@@ -411,9 +386,7 @@ async def test_result_that_is_none_takes_nothing(
     clashing: Cloned, tool: Tool, script: str
 ) -> None:
     before = clashing.read("home.conflict.md")
-    ran = await resolve(clashing, "--tool", tool(script))
-    assert ran.code == 2
-    assert "nothing was applied" in ran.err
+    (await resolve(clashing, "--tool", tool(script))).ended(2, "nothing was applied")
     assert clashing.read("home.conflict.md") == before
     assert clashing.read("home.md") == HERE
 
@@ -427,8 +400,7 @@ async def test_edit_while_the_tool_is_open_is_not_written_over(
     renew.write_text(RENEW.format(root=clashing.root))
     words = tool(f'echo settled > "$5"; {sys.executable} {renew}')
     ran = await resolve(clashing, "--tool", words)
-    assert ran.code == 1
-    assert "was edited or resolved meanwhile" in ran.err
+    ran.ended(1, "was edited or resolved meanwhile")
     assert clashing.read("home.md") == HERE
     assert await home_of(clashing) == record.remote
     (folder,) = given_to_tools(tmp_path)

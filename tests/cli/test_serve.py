@@ -254,6 +254,5 @@ async def test_what_cannot_be_served_is_refused(
 ) -> None:
     ran = await run_alone("serve", "--data", tmp_path / "data", *words.split())
 
-    assert ran.code == 2
-    assert told in ran.err
+    ran.ended(2, told)
     assert not (tmp_path / "data").exists()

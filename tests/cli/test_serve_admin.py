@@ -41,14 +41,19 @@ def admin(run: Run, data: Path) -> Run:
     return call
 
 
-async def test_user_and_token_count_in_the_running_service(
+async def test_user_and_token_count_in_the_running_service_until_revoked(
     admin: Run, service: EmbeddedService
 ) -> None:
     await admin("add-user", "dana", "--name", "Dana")
     made = await admin("add-token", "dana")
     token = made.out.removeprefix("token: ").strip()
+    before = await status_of(service, token, "/user")
+    listed = await admin("list", "tokens", "--json")
+    ran = await admin("revoke", str(listed.json[-1]["id"]))
 
-    assert (made.code, await status_of(service, token, "/user")) == (0, 200)
+    assert (made.code, ran.code, before) == (0, 0, 200)
+    assert await status_of(service, token, "/user") == 401
+    assert token not in listed.out
 
 
 async def test_member_of_a_group_gets_in(admin: Run, service: EmbeddedService) -> None:
@@ -61,18 +66,6 @@ async def test_member_of_a_group_gets_in(admin: Run, service: EmbeddedService) -
 
     assert (ran.code, before) == (0, 404)
     assert await status_of(service, token, f"/projects/{project}") == 200
-
-
-async def test_revoked_token_is_dead(admin: Run, service: EmbeddedService) -> None:
-    token = await service.add_user("dana")
-    listed = await admin("list", "tokens", "--json")
-    number = listed.json[-1]["id"]
-
-    ran = await admin("revoke", str(number))
-
-    assert ran.code == 0
-    assert await status_of(service, token, "/user") == 401
-    assert token not in listed.out
 
 
 async def test_lists_show_users_groups_and_members(
@@ -131,9 +124,7 @@ async def test_folder_without_a_service_stays(run_alone: Run, tmp_path: Path) ->
     assert (ran.code, "there is no service in" in ran.err) == (1, True)
     assert list((tmp_path / "none").iterdir()) == []
     (tmp_path / "none/records.db").write_text("not a database at all" * 100)
-    ran = await run_alone(*listed)
-    assert ran.code == 1
-    assert "records.db as the service's records" in ran.err
+    (await run_alone(*listed)).ended(1, "records.db as the service's records")
 
 
 BLOCKED = {"message": "403 Forbidden - Your account has been blocked."}
@@ -176,18 +167,6 @@ def as_list(value: object) -> list[dict[str, object]]:
     return value
 
 
-async def test_deleting_says_first_what_would_go(
-    admin: Run, service: EmbeddedService
-) -> None:
-    project = await service.add_project("docs/team/a", {"home": "x"})
-
-    ran = await admin("delete", "docs")
-
-    assert ran.out == "group: docs\nproject: docs/team/a\n"
-    assert "nothing was removed" in ran.err
-    assert await status_of(service, service.token, f"/projects/{project}") == 200
-
-
 async def test_group_goes_with_everything_below_it(
     admin: Run, data: Path, service: EmbeddedService
 ) -> None:
@@ -219,14 +198,18 @@ async def test_group_goes_with_everything_below_it(
     assert await service.add_project("new/a") > project
 
 
-async def test_project_goes_at_once(
+async def test_project_goes_after_a_yes(
     admin: Run, data: Path, service: EmbeddedService
 ) -> None:
     project = await service.add_project("docs/a", {"home": "x"})
     await service.add_code("docs/a", {"a.py": b"pass"})
 
+    dry = await admin("delete", "docs")
+    before = await status_of(service, service.token, f"/projects/{project}")
     ran = await admin("delete", "docs/a", "-y")
 
+    assert (dry.out, before) == ("group: docs\nproject: docs/a\n", 200)
+    assert "nothing was removed" in dry.err
     assert (ran.code, ran.out) == (0, "project: docs/a\n")
     assert await status_of(service, service.token, f"/projects/{project}") == 404
     assert await status_of(service, service.token, "/groups/docs") == 200

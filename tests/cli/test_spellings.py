@@ -115,9 +115,7 @@ async def test_a_rename_that_the_service_refuses_is_told_once(cloned: Cloned) ->
     cloned.write("pages.md", "edited\n")
     second = await cloned.run("sync")
 
-    assert first.code == 3
-    assert "pages: " in first.err
-    assert "the page keeps the name guide on the wiki" in first.err
+    first.ended(3, "pages: ", "the page keeps the name guide on the wiki")
     assert (second.code, second.err) == (0, "")
     assert (await cloned.wiki())["guide.md"] == "edited\n"
 

@@ -42,12 +42,6 @@ async def test_quiet_names_only_what_is_not_in_sync(cloned: Cloned) -> None:
     assert ran.out == "handbook: 4 pages, 1 pushed\n"
 
 
-async def test_wiki_not_scanned_is_not_said_to_be_in_sync(cloned: Cloned) -> None:
-    await cloned.edit({"home": "theirs\n"})
-    ran = await cloned.run("status", "--offline")
-    assert ran.out.startswith("handbook: 4 pages, no edits here, last good sync")
-
-
 async def test_every_page_not_in_sync_has_a_sentence(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     cloned.write("new.md", "new\n")
@@ -191,16 +185,12 @@ async def test_rename_into_a_taken_name_names_the_file(cloned: Cloned) -> None:
     assert cloned.files() == await cloned.wiki() == expected
 
 
-async def test_status_works_beside_another_process(cloned: Cloned) -> None:
+async def test_a_watch_that_runs_is_named_as_such(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     with locked(cloned.root / ".wikisync", "it"):
         ran = await cloned.run("status")
-    assert ran.code == 0
-    assert "another wikisync is running: process" in ran.err
+    ran.ended(0, "another wikisync is running: process")
     assert "guide: edited here" in ran.out
-
-
-async def test_a_watch_that_runs_is_named_as_such(cloned: Cloned) -> None:
     told = "`wikisync watch` is running (pid "
     with locked(cloned.root / ".wikisync", "it", is_watch=True):
         status, doctor = await cloned.run("status"), await cloned.run("doctor")
@@ -223,10 +213,13 @@ async def test_service_away_tells_what_the_folder_tells(cloned: Cloned) -> None:
 
 
 async def test_offline_asks_no_service_and_that_is_no_trouble(cloned: Cloned) -> None:
+    """And a wiki that was not scanned is not said to be in sync."""
+    await cloned.edit({"home": "theirs\n"})
     cloned.service.quirks = {Quirk.TOKEN_REVOKED}
     cloned.write("guide.md", "a guide\r\n")
     ran = await cloned.run("status", "--offline")
     assert ran.code == 0
+    assert ran.out.startswith("handbook: 4 pages, no edits here, last good sync")
     told = "the wiki was not checked; this status is based on the folder alone"
     assert told in ran.out
     assert "guide" not in ran.out
@@ -315,9 +308,7 @@ def test_long_time_before_a_write_is_told(seconds: float, is_told: bool) -> None
 async def test_wiki_that_is_none_of_the_workspace_is_a_usage_error(
     cloned: Cloned, words: tuple[str, str]
 ) -> None:
-    ran = await cloned.run(*words)
-    assert ran.code == 2
-    assert "its wikis are: handbook" in ran.err
+    (await cloned.run(*words)).ended(2, "its wikis are: handbook")
 
 
 async def test_clone_that_agreed_is_a_good_sync(
@@ -413,9 +404,7 @@ async def test_name_that_no_page_has_is_a_usage_error(
     cloned: Cloned, words: tuple[str, ...]
 ) -> None:
     for name in ("", " ", ".", "..", "handbook/..", "../b", "a/../../b"):
-        ran = await cloned.run(*words, name)
-        assert ran.code == 2
-        assert "is not the name of a page" in ran.err
+        (await cloned.run(*words, name)).ended(2, "is not the name of a page")
 
 
 async def test_page_that_is_nowhere_is_a_usage_error(cloned: Cloned) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from tests.support.workspaces import FILES, HANDBOOK, Cloned
 
 ICLOUD = ".guide.md.icloud"
+LOOKS = (("status",), ("diff",), ("sync", "--dry-run"))
 
 
 async def _sync_twice(cloned: Cloned) -> str:
@@ -22,17 +23,28 @@ def _evict(folder: Path, name: str, stub: str) -> bytes:
 
 
 async def test_page_whose_text_was_taken_away_is_told_once(cloned: Cloned) -> None:
+    """And what only looks takes it for no deletion, too."""
     stubs = (".a.md.icloud", "b.md.nextcloud", "c.md.cloud", "d.gdoc", "e.md.magenta")
     await cloned.edit(dict.fromkeys("abcde", "text\n"))
     await cloned.run("sync")
     wiki = await cloned.wiki()
     for name, stub in zip("abcde", stubs, strict=True):
         _evict(cloned.folder, f"{name}.md", stub)
+    shutil.rmtree(cloned.folder / "team")
+    cloned.write("team.cloudf", "")
+    looks = [await cloned.run(*words) for words in LOOKS]
+    shown = " ".join(" ".join(ran.told for ran in looks).split())
+    assert "waiting until the deletion" not in shown
+    assert not [name for name in "abcde" if f"delete {name} " in shown]
     err = " ".join((await _sync_twice(cloned)).split())
-    assert err.count("warning:") == len(stubs)
-    for stub in stubs:
-        assert f"left {stub} in its place" in err
+    left = [f"left {stub} in its place" for stub in (*stubs, "team.cloudf")]
+    assert [err.count(one) for one in left] == [1] * len(left)
+    assert err.count("warning:") == len(left)
     assert await cloned.wiki() == wiki
+    # it is deleted with its stub
+    (cloned.folder / stubs[0]).unlink()
+    await cloned.sync_later()
+    assert (await cloned.wiki()).keys() == wiki.keys() - {"a.md"}
 
 
 async def test_page_that_comes_back_is_synced_again(cloned: Cloned) -> None:
@@ -44,16 +56,6 @@ async def test_page_that_comes_back_is_synced_again(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").write_bytes(content)
     ran = await cloned.run("sync")
     assert (ran.code, ran.err, cloned.read("guide.md")) == (0, "", "newer\n")
-
-
-async def test_page_is_deleted_with_its_stub(cloned: Cloned) -> None:
-    await cloned.edit({"more": "text\n"})
-    await cloned.run("sync")
-    _evict(cloned.folder, "more.md", ".more.md.icloud")
-    await _sync_twice(cloned)
-    (cloned.folder / ".more.md.icloud").unlink()
-    assert (await cloned.sync_later()).code == 0
-    assert await cloned.wiki() == FILES
 
 
 async def test_page_renamed_while_its_text_is_away_stays(cloned: Cloned) -> None:
@@ -71,15 +73,6 @@ async def test_folder_of_nothing_but_stubs_is_no_emptied_folder(cloned: Cloned) 
     assert await cloned.wiki() == FILES
 
 
-async def test_what_only_looks_takes_it_for_no_deletion(cloned: Cloned) -> None:
-    _evict(cloned.folder, "guide.md", ICLOUD)
-    for command in (("status",), ("diff",), ("sync", "--dry-run")):
-        ran = await cloned.run(*command)
-        shown = " ".join((ran.out + ran.err).split())
-        assert "delete guide" not in shown
-        assert "waiting until the deletion" not in shown
-
-
 async def test_stub_that_a_person_ignores_is_no_deletion_either(cloned: Cloned) -> None:
     cloned.write(".wikisyncignore", "*.icloud\n")
     _evict(cloned.folder, "guide.md", ICLOUD)
@@ -89,6 +82,8 @@ async def test_stub_that_a_person_ignores_is_no_deletion_either(cloned: Cloned) 
 
 
 async def test_stub_of_what_the_wiki_lacks_is_no_problem(cloned: Cloned) -> None:
+    """And delays no deletion."""
+    await cloned.run("sync")
     for name in (
         *("Plan.gdoc", "Budget.gsheet", "team/Site.paper", ".holiday.mov.icloud"),
         *("archive.zip.nextcloud", ".Thumbs.db.icloud", ".guide.conflict.md.icloud"),
@@ -98,21 +93,10 @@ async def test_stub_of_what_the_wiki_lacks_is_no_problem(cloned: Cloned) -> None
     for command in ("sync", "status"):
         ran = await cloned.run(command)
         assert (ran.code, ran.err) == (0, "")
-
-
-async def test_online_document_delays_no_deletion(cloned: Cloned) -> None:
-    await cloned.run("sync")
     (cloned.folder / "guide.md").unlink()
-    cloned.write("Plan.gdoc", "{}")
+    cloned.write("New plan.gdoc", "{}")
     await cloned.sync_later()
     assert (await cloned.wiki()).keys() == FILES.keys() - {"guide.md"}
-
-
-async def test_folder_of_pages_that_was_taken_away_is_told(cloned: Cloned) -> None:
-    shutil.rmtree(cloned.folder / "team")
-    cloned.write("team.cloudf", "")
-    assert (await _sync_twice(cloned)).count("left team.cloudf in its place") == 1
-    assert await cloned.wiki() == FILES
 
 
 async def test_attachments_taken_away_are_not_fetched_again(cloned: Cloned) -> None:

@@ -7,16 +7,26 @@ import pty
 import shutil
 import sys
 import termios
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from tests.support.bending import bending_proxy
 from tests.support.commands import Run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.watching import make_workspace
 from tests.support.workspaces import FILES, PAGES, Cloned
+from wikisync.api.client import Client
 from wikisync.core.model import WikiOwner
+from wikisync.errors import Unavailable
+from wikisync.sync.run.parts import CycleOptions
+from wikisync.watch.wiki import WatchedWiki
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import Synced, WikiCycles, open_workspace
+from wikisync.workspace.runner import Runner, ScanScope
 
 # -- the usual ---------------------------------------------------------------------
 
@@ -41,8 +51,7 @@ async def test_edits_travel_both_ways(cloned: Cloned) -> None:
 
 async def test_clash_is_held_with_a_file_and_the_way_out(cloned: Cloned) -> None:
     ran = await cloned.clash()
-    assert ran.code == 3
-    assert "handbook/guide: edited here and on the wiki" in ran.err
+    ran.ended(3, "handbook/guide: edited here and on the wiki")
     assert "wikisync resolve handbook/guide --both" in ran.err
     assert cloned.read("guide.md") == "mine\n"
     assert "theirs" in cloned.read("guide.conflict.md")
@@ -77,8 +86,7 @@ async def test_one_way_writes_only_that_way(
 
 async def test_both_ways_at_once_excluded_is_a_usage_error(cloned: Cloned) -> None:
     ran = await cloned.run("sync", "--pull", "--push")
-    assert ran.code == 2
-    assert "--pull and --push cannot be used together" in ran.err
+    ran.ended(2, "--pull and --push cannot be used together")
 
 
 @pytest.mark.parametrize(
@@ -132,16 +140,14 @@ async def test_current_folder_is_named_with_a_dot(
 async def test_problem_names_the_folder_of_its_wiki(cloned: Cloned) -> None:
     (cloned.folder / "bad.md").write_bytes(b"\xff")
     ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "warning: handbook/bad.md: is not UTF-8 at byte 0" in ran.err
+    ran.ended(3, "warning: handbook/bad.md: is not UTF-8 at byte 0")
 
 
 @pytest.mark.parametrize("name", ["handbook/gide", "handbook/teams/"])
 async def test_name_of_nothing_holds_no_page_back(cloned: Cloned, name: str) -> None:
     cloned.write("guide.md", "mine\n")
     ran = await cloned.run("sync", name, "guide")
-    assert ran.code == 2
-    assert f"{name}: there is no such page, here or on the wiki" in ran.err
+    ran.ended(2, f"{name}: there is no such page, here or on the wiki")
     assert (await cloned.wiki())["guide.md"] == "mine\n"
 
 
@@ -176,10 +182,14 @@ async def test_links_are_not_spoken_of_where_none_was_renamed(cloned: Cloned) ->
 # -- the first sync ----------------------------------------------------------------
 
 
+PICTURE = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
+
+
 @pytest.fixture
 async def first(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
     """A folder and a wiki that have never met."""
-    await service.add_project("docs/handbook", {"home": "there\n", "same": "same\n"})
+    pages = {"home": f"![p]({PICTURE})\n", "same": "same\n", "guide": "a guide\n"}
+    await service.add_project("docs/handbook", pages)
     quick = "[sync]\nsettle_ms = 50\n"
     root = make_workspace(tmp_path / "wikis", service.url, more=quick)
     found = Cloned(service, root, run)
@@ -189,20 +199,16 @@ async def first(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
 
 
 async def test_first_sync_leaves_new_pages_here_until_asked(first: Cloned) -> None:
+    dry = await first.run("sync", "--dry-run")
+    assert "create  home\n" in dry.out
+    assert "skip    here: only here" in dry.out
     ran = await first.run("sync")
-    assert ran.code == 0
-    assert "only in handbook: 1 page (here); they are not uploaded" in ran.err
-    assert first.read("home.md") == "there\n"
-    assert "here.md" not in await first.wiki()
-
-
-async def test_second_sync_leaves_what_the_first_left(first: Cloned) -> None:
-    await first.run("sync")
+    ran.ended(0, "only in handbook: 1 page (here); they are not uploaded")
+    assert first.read("guide.md") == "a guide\n"
     first.write("later.md", "written after the first sync\n")
-    ran = await first.run("sync")
-    assert ran.code == 0
-    assert "handbook/here: only here" in ran.err
-    assert set(await first.wiki()) == {"home.md", "same.md", "later.md"}
+    (await first.run("sync")).ended(0, "handbook/here: only here")
+    assert "later.md" in await first.wiki()
+    assert "here.md" not in await first.wiki()
 
 
 @pytest.mark.parametrize("words", [("--adopt", "push"), ("handbook/here.md",)])
@@ -238,20 +244,13 @@ async def test_page_left_here_stays_here_after_a_sync_of_less(
         assert "here.md" not in await first.wiki()
 
 
-async def test_dry_run_of_a_first_sync_says_what_it_does(first: Cloned) -> None:
-    dry = await first.run("sync", "--dry-run")
-    assert "create  home\n" in dry.out
-    assert "skip    here: only here" in dry.out
-
-
 # -- deletions ---------------------------------------------------------------------
 
 
 async def test_deleted_file_waits_and_the_person_reads_it(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").unlink()
     ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert "handbook/guide: its file is missing here; waiting" in ran.err
+    ran.ended(0, "handbook/guide: its file is missing here; waiting")
     assert "wikisync sync --wait" in ran.err
     assert "guide.md" in await cloned.wiki()
 
@@ -348,3 +347,96 @@ async def test_what_only_the_first_of_two_cycles_meets_is_told(cloned: Cloned) -
     ran = await cloned.run("sync")
     assert "1 merged" in ran.out
     assert ran.err.count("its conflict is over") == 1
+
+
+# -- what a first sync leaves stays known, however it ends -------------------------
+
+LEFT = "  here: only here; a first sync uploads it only on request\n"
+
+
+@dataclass
+class Midway:
+    """Progress that does something when a step of the cycle begins."""
+
+    step: str
+    act: Callable[[], None]
+    done: list[str] = field(default_factory=list)
+
+    def start(self, label: str, total: int | None) -> None:
+        del total
+        if label == self.step and label not in self.done:
+            self.done.append(label)
+            self.act()
+
+    def advance(self, steps: int = 1) -> None:
+        """Nothing is shown."""
+
+
+async def synced(first: Cloned, progress: Midway) -> Synced:
+    """A first sync that nobody asked to put pages on the wiki."""
+    workspace = find_workspace(first.root)
+    service = first.service
+    async with Client(service.url, service.token) as client:
+        with open_workspace(workspace) as opened:
+            section, asked = workspace.config.wikis[0], CycleOptions()
+            work = WikiCycles(opened, section, client, asked)
+            work.progress = progress
+            runner = Runner([work], client)
+            await runner.run_to_rest()
+    work.synced.failure = runner.wikis[work.name].failure
+    return work.synced
+
+
+def away() -> None:
+    raise Unavailable("the service went away")
+
+
+@pytest.mark.parametrize("words", [("status",), ("status", "--offline")])
+async def test_sync_that_failed_midway_still_knows_what_it_left(
+    first: Cloned, words: tuple[str, ...]
+) -> None:
+    """Status said that the next sync puts the page on the wiki, and it did."""
+    failed = await synced(first, Midway("attachments", away))
+    assert failed.failure is not None
+    assert "home.md" in first.files()
+    ran = await first.run(*words)
+    assert ran.code == 0
+    assert LEFT in ran.out
+    await first.run("sync")
+    assert "here.md" not in await first.wiki()
+
+
+async def test_page_is_left_in_every_round_of_the_first_sync(first: Cloned) -> None:
+    """A page that is saved meanwhile makes another round at once."""
+    assert LEFT in (await first.run("status", "--offline")).out
+    progress = Midway("pages", lambda: first.write("guide.md", "mine\n"))
+    done = await synced(first, progress)
+    assert len(done.results) == 2
+    assert "here.md" not in await first.wiki()
+    assert LEFT in (await first.run("status")).out
+
+
+async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
+    workspace = find_workspace(first.root)
+    section, service = workspace.config.wikis[0], first.service
+    async with Client(service.url, service.token) as client:
+        with open_workspace(workspace) as opened:
+            watched = WatchedWiki(opened, section, client)
+            await watched.cycle(ScanScope.EVERYTHING)
+            await watched.cycle(ScanScope.EVERYTHING)
+            assert opened.known(section).memory.left_out == frozenset({"here"})
+    assert "here.md" not in await first.wiki()
+
+
+async def test_first_sync_of_an_empty_folder_reads_no_page(first: Cloned) -> None:
+    """All texts came with the list."""
+    for name in ("here.md", "same.md"):
+        (first.folder / name).unlink()
+    async with bending_proxy(first.service.url) as proxy:
+        first.configure(first.service.url, str(proxy.url))
+        ran = await first.run("sync")
+
+        assert ran.code == 0
+        assert first.read("guide.md") == "a guide\n"
+        assert not proxy.requests("/wikis/[a-z]+$")
+        assert len(proxy.requests("with_content=true")) == 1

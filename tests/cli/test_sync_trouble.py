@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -106,8 +106,7 @@ async def test_page_that_lost_its_text_is_a_decision(
     await cloned.run("sync")
     cloned.write("guide.md", "\n")
     ran = await cloned.run("sync", *pages)
-    assert ran.code == 3
-    assert "guide: empty here; this service does not accept empty pages" in ran.err
+    ran.ended(3, "guide: empty here; this service does not accept empty pages")
 
 
 async def test_page_that_lost_its_text_is_sent_where_it_may(cloned: Cloned) -> None:
@@ -176,11 +175,9 @@ async def test_copy_that_is_cloned_into_again_stays_a_copy(cloned: Cloned) -> No
 
 async def test_damaged_state_is_set_aside_and_told(cloned: Cloned) -> None:
     (cloned.root / ".wikisync/state.db").write_bytes(b"damaged" * 1000)
-    before = cloned.files()
-    ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert "state.db was damaged or of another version of wikisync" in ran.err
-    assert cloned.files() == before
+    told = "state.db was damaged or of another version of wikisync"
+    (await cloned.run("sync")).ended(0, told)
+    assert cloned.files() == FILES
 
 
 async def test_state_of_another_version_is_set_aside(cloned: Cloned) -> None:
@@ -214,8 +211,7 @@ async def test_state_with_what_was_never_written_is_set_aside(cloned: Cloned) ->
         await cloned.run(command) for command in ("status", "sync", "sync")
     ]
 
-    assert ran.code == ExitCode.FAILED
-    assert "state.db is damaged: Error -3 while decompressing" in ran.err
+    ran.ended(ExitCode.FAILED, "state.db is damaged: Error -3 while decompressing")
     assert "state.db is damaged" in scanned.out + scanned.err
     assert (cloned.root / ".wikisync/state.db.set-aside-1").exists()
     assert again.code == ExitCode.HELD
@@ -328,8 +324,7 @@ async def test_sync_sends_again_what_was_refused_for_want_of_rights(
 async def test_marker_line_left_in_a_page_is_never_sent(cloned: Cloned) -> None:
     cloned.write("guide.md", f"text\n{MARKER} conflict 1 of 1: here %%%%\n")
     ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "it contains a conflict marker line" in ran.err
+    ran.ended(3, "it contains a conflict marker line")
     assert "remove every line with %%%% wikisync" in ran.err
     assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
 
@@ -344,20 +339,14 @@ async def test_marker_line_left_in_a_page_is_never_sent(cloned: Cloned) -> None:
 async def test_service_that_answers_nonsense_changes_nothing(
     cloned: Cloned, quirk: Quirk, word: str
 ) -> None:
-    before = cloned.files()
     cloned.service.quirks = {quirk}
-    ran = await cloned.run("sync")
-    assert ran.code == 1
-    assert "hint:" in ran.err
-    assert word in ran.err
-    assert cloned.files() == before
+    (await cloned.run("sync")).ended(1, "hint:", word)
+    assert cloned.files() == FILES
 
 
 async def test_service_away_is_an_error_with_its_address(cloned: Cloned) -> None:
     cloned.configure(cloned.service.url, "http://127.0.0.1:9")
-    ran = await cloned.run("sync")
-    assert ran.code == 1
-    assert "127.0.0.1:9" in ran.err
+    (await cloned.run("sync")).ended(1, "127.0.0.1:9")
 
 
 async def test_interrupted_sync_is_continued_by_the_next_one(cloned: Cloned) -> None:
@@ -377,8 +366,7 @@ async def test_interrupted_sync_is_continued_by_the_next_one(cloned: Cloned) -> 
     assert err.strip() == b"interrupted; run the same command again to continue"
     assert out == b""
     assert len(await cloned.wiki()) < len(PAGES) + 60
-    ran = await cloned.run("sync")
-    assert ran.code == 0
+    assert (await cloned.run("sync")).code == 0
     assert len(await cloned.wiki()) == len(PAGES) + 60
 
 
@@ -412,18 +400,153 @@ def test_each_thing_told_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
 
 
 async def test_no_token_is_said_and_not_a_role(
-    service: EmbeddedService, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: EmbeddedService, run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await service.add_project("open/book", {"home": "one\n"}, visibility="public")
+    await run("clone", f"{service.url}/open/book", workspace)
+    monkeypatch.delenv("WIKISYNC_TOKEN")
+    (workspace / "book/home.md").write_text("edited without a token\n")
+    ran = await run("sync", "-C", workspace)
+    ran.ended(3, "no token is set, and changes require one")
+    status = await run("status", "-C", workspace)
+    for told in (ran, status):
+        assert told.err.startswith("no token is set: ")
+        assert "Developer" not in told.told
+
+
+# -- in the place of what a workspace needs ----------------------------------------
+
+
+def as_file(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    path.write_text("in the way")
+
+
+def as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def as_pipe(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def as_endless(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+
+
+def as_huge(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+@pytest.mark.parametrize(
+    ("name", "replace", "words", "hint"),
+    [
+        ("handbook", as_file, "handbook is not a folder", "move the file with its"),
+        (".wikisync/tmp", as_file, "tmp: something else has this name", "move it"),
+        (".wikisync/limbo", as_file, "limbo/handbook: a file exists where", "move the"),
+        (".wikisync/lock", as_folder, "lock: a folder exists at this path", "rename"),
+        (".wikisync", as_file, ".wikisync: something else has this name", "move it"),
+        ("wikisync.toml", as_folder, "cannot read", "make it a file that this user"),
+    ],
+)
+async def test_sync_names_what_is_in_the_way_and_what_to_do(
+    cloned: Cloned, name: str, replace: Callable[[Path], None], words: str, hint: str
+) -> None:
+    await cloned.edit({"guide": "theirs\n"})
+    replace(cloned.root / name)
+    ran = await cloned.run("sync")
+    assert ran.code in {1, 2}
+    assert str(cloned.root / name) in ran.err
+    assert words in ran.err
+    assert f"\nhint: {hint}" in ran.err
+    assert await cloned.wiki() == {**FILES, "guide.md": "theirs\n"}
+
+
+@pytest.mark.parametrize("replace", [as_pipe, as_endless, as_huge])
+@pytest.mark.parametrize("name", ["lock", "folder-id", "health.json", "state.db"])
+async def test_file_of_the_state_is_neither_waited_for_nor_read_without_end(
+    cloned: Cloned, name: str, replace: Callable[[Path], None]
+) -> None:
+    with (
+        locked(cloned.root / ".wikisync", "it")
+        if name == "health.json"
+        else (nullcontext())
+    ):
+        replace(cloned.root / ".wikisync" / name)
+        async with asyncio.timeout(60):
+            ran = await cloned.run("status", "--offline")
+    assert ran.code in {0, 1, 3, 4}
+
+
+async def test_status_names_what_is_in_the_way_of_the_state(cloned: Cloned) -> None:
+    as_file(cloned.root / ".wikisync")
+    ran = await cloned.run("status")
+    ran.ended(1, f"{cloned.root}/.wikisync")
+    assert "a file exists where a folder is needed\nhint: move the file away" in ran.err
+
+
+@pytest.mark.parametrize("command", ["status", "doctor", "check", "build"])
+async def test_unreadable_settings_are_told(cloned: Cloned, command: str) -> None:
+    as_folder(cloned.root / "wikisync.toml")
+    place = [] if command in {"check", "build"} else ["-C"]
+    ran = await cloned.run_main(command, *place, cloned.root)
+    assert f"cannot read {cloned.root}/wikisync.toml" in ran.out + ran.err
+    assert "make it a file that this user can read" in ran.out + ran.err
+
+
+# -- attachments that the wiki itself lacks ----------------------------------------
+
+LOST = "uploads/" + "0123456789abcdef" * 2 + "/lost.png"
+
+
+@pytest.fixture
+async def handbook(service: EmbeddedService) -> EmbeddedService:
+    pages = {"home": f"Write `![a]({LOST})`.\n", "guide": f"![b]({LOST})\n"}
+    await service.add_project("docs/handbook", pages)
+    return service
+
+
+async def test_clone_tells_once_of_what_the_wiki_lacks_and_is_done(
+    handbook: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    """Folder and wiki hold the same; a script would take the clone for failed."""
+    root = tmp_path / "wikis"
+    words = ("clone", handbook.url, "--project", "docs/handbook", root)
+    first, again = await run(*words), await run(*words)
+    synced, status = await run("sync", "-C", root), await run("status", "-C", root)
+    assert (first.code, again.code, synced.code, status.code) == (0, 0, 0, 0)
+    assert first.err.count(LOST) == 2  # as what it is about, and as what was asked for
+    assert LOST not in again.err + synced.err
+    assert "in sync, last good sync " in status.out
+    assert f"missing here: 1 attachment that pages mention ({LOST})" in status.out
+
+
+async def test_programs_are_told_of_it_beside_the_problems(
+    handbook: EmbeddedService, run: Run, tmp_path: Path
 ) -> None:
     root = tmp_path / "wikis"
-    await service.add_project("open/book", {"home": "one\n"}, visibility="public")
-    await run("clone", f"{service.url}/open/book", root)
-    monkeypatch.delenv("WIKISYNC_TOKEN")
-    (root / "book/home.md").write_text("edited without a token\n")
-    ran = await run("sync", "-C", root)
-    assert ran.code == 3
-    assert ran.err.startswith("no token is set: ")
-    assert "no token is set, and changes require one" in ran.err
-    assert "Developer" not in ran.err
-    status = await run("status", "-C", root)
-    assert status.err.startswith("no token is set: ")
-    assert "Developer" not in status.out + status.err
+    words = ("clone", handbook.url, "--project", "docs/handbook", root)
+    (cloned,) = (await run(*words, "--json")).json["wikis"]
+    await handbook.add_pages(HANDBOOK, {"home": f"![c]({LOST}.svg)\n"})
+    (synced,) = (await run("sync", "--json", "-C", root)).json["wikis"]
+    assert LOST not in (await run("sync", "-C", root)).err
+    assert cloned["problems"] == synced["problems"] == []
+    assert [one["subject"] for one in cloned["absent"]] == [LOST]
+    assert [one["subject"] for one in synced["absent"]] == [f"{LOST}.svg"]
+
+
+async def test_export_tells_of_it_every_time(
+    handbook: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    """The site has a placeholder where the page has a picture."""
+    project = ("--project", "docs/handbook")
+    words = ("export", handbook.url, *project, "-o", tmp_path / "site", "--json")
+    first, again = await run(*words), await run(*words)
+    assert (first.code, again.code) == (3, 3)
+    assert "attachment-missing" in first.problem_codes
+    assert "attachment-missing" in again.problem_codes

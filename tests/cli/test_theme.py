@@ -20,11 +20,13 @@ def theme(run_alone: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ru
     return call
 
 
-async def test_themes_are_listed(theme: Run) -> None:
+async def test_themes_are_listed_and_their_contract_printed(theme: Run) -> None:
     ran = await theme("list", "--json")
     assert ran.code == ExitCode.DONE
     assert [one["name"] for one in ran.json] == list(theme_names())
     assert "plain\t1.0.0\tdefault\t" in (await theme("list")).out
+    docs = await theme("docs")
+    assert (docs.code, "## Blocks" in docs.out) == (ExitCode.DONE, True)
 
 
 async def test_options_of_an_extended_theme_are_shown(theme: Run) -> None:
@@ -43,12 +45,6 @@ async def test_options_are_a_table_with_what_they_may_be(theme: Run) -> None:
     assert ran.err.startswith("default: ")
 
 
-async def test_contract_for_theme_authors_is_printed(theme: Run) -> None:
-    ran = await theme("docs")
-    assert ran.code == ExitCode.DONE
-    assert "## Blocks" in ran.out
-
-
 def workspace_in(folder: Path, site: str = "") -> None:
     """A workspace of one wiki with one page."""
     (folder / "handbook").mkdir(parents=True)
@@ -62,9 +58,7 @@ def workspace_in(folder: Path, site: str = "") -> None:
 @pytest.mark.parametrize("folder", ["./ours", "themes/ours"])
 async def test_new_theme_shows_options_and_its_path(theme: Run, folder: str) -> None:
     assert (await theme("new", folder)).code == ExitCode.DONE
-    ran = await theme("show", "ours")
-    assert ran.code == ExitCode.USAGE
-    assert f"hint: did you mean {folder}?" in ran.err
+    (await theme("show", "ours")).ended(ExitCode.USAGE, f"hint: did you mean {folder}?")
     options = (await theme("show", folder, "--json")).json["options"]
     assert {"banner", "accent"} <= {option["name"] for option in options}
 
@@ -122,9 +116,7 @@ async def test_new_theme_touches_no_other_file(theme: Run, tmp_path: Path) -> No
     assert not ours.exists()
     ours.mkdir()
     (ours / "theme.toml").write_text("mine")
-    ran = await theme("new", ours)
-    assert ran.code == ExitCode.FAILED
-    assert "already exists" in ran.err
+    (await theme("new", ours)).ended(ExitCode.FAILED, "already exists")
     assert [path.name for path in ours.iterdir()] == ["theme.toml"]
 
 

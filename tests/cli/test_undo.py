@@ -37,16 +37,17 @@ async def both(cloned: Cloned) -> dict[str, str]:
 
 async def test_without_a_yes_it_says_what_it_would_do(synced: Cloned) -> None:
     ran = await synced.run("undo")
-    assert ran.code == 0
-    assert set(ran.out.splitlines()) == {
-        "update  guide here and on the wiki",
-        "update  team/people here and on the wiki",
-        "remove  new here and on the wiki",
-    }
-    assert "handbook: the sync of 20" in ran.err
-    assert "changed 3 pages" in ran.err
+    ran.ended(0, "handbook: the sync of 20", "changed 3 pages")
     assert "nothing was changed; run it again with --yes to make the change" in ran.err
+    said = (await synced.run("undo", "--json")).json
+    assert (said["wiki"], said["is_done"], said["left"]) == ("handbook", False, [])
+    steps = {(one["page"], one["what"]) for one in said["pages"]}
+    assert steps == {("guide", "update"), ("team/people", "update"), ("new", "remove")}
+    lines = {f"{what}  {page} here and on the wiki" for page, what in steps}
+    assert set(ran.out.splitlines()) == lines
     assert await both(synced) == AFTER
+    assert (await synced.run("undo", "--json", "-y")).json["is_done"]
+    assert await both(synced) == FILES
 
 
 async def test_with_a_yes_both_sides_are_as_before(synced: Cloned) -> None:
@@ -56,7 +57,12 @@ async def test_with_a_yes_both_sides_are_as_before(synced: Cloned) -> None:
     assert await both(synced) == FILES
     ran = await synced.run("sync")
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, nothing to do\n")
-    # and the texts that were taken back can be restored
+    # and an undo of the undo does it again
+    assert (await synced.run("undo", "-y")).code == 0
+    assert await both(synced) == AFTER
+    assert (await synced.run("undo", "-y")).code == 0
+    assert await both(synced) == FILES
+    # the texts that were taken back can be restored
     listed = await synced.run("restore", "handbook/new.md", "--list")
     assert "new" in listed.out.splitlines()[1]
     listed = await synced.run("restore", "handbook/guide.md", "--list")
@@ -77,19 +83,12 @@ async def test_a_sync_in_one_direction_is_taken_back_as_well(cloned: Cloned) -> 
     assert await both(cloned) == FILES
 
 
-async def test_an_undo_of_the_undo_does_it_again(synced: Cloned) -> None:
-    for files in (FILES, AFTER, FILES):
-        assert (await synced.run("undo", "-y")).code == 0
-        assert await both(synced) == files
-
-
 async def test_a_save_like_what_was_taken_back_is_held(synced: Cloned) -> None:
     """It may be of a window that still shows it; nobody edited the wiki."""
     await synced.run("undo", "handbook", "--yes")
     synced.write("guide.md", EDITED["guide.md"] + "and more\n")
     ran = await synced.run("sync")
-    assert ran.code == 3
-    assert "an older text was edited here, in lines that changed since" in ran.err
+    ran.ended(3, "an older text was edited here, in lines that changed since")
     assert "guide.conflict.md" in synced.files()
     await synced.run("resolve", "guide", "--mine")
     await synced.run("sync")
@@ -100,8 +99,7 @@ async def test_what_changed_since_is_left_alone_and_named(synced: Cloned) -> Non
     synced.write("guide.md", "edited since\n")
     await synced.edit({"new": "new, and more\n"})
     ran = await synced.run("undo", "-y")
-    assert ran.code == 3
-    assert "guide: it is not undone: it was edited here since" in ran.err
+    ran.ended(3, "guide: it is not undone: it was edited here since")
     assert "new: it is not undone: it was changed on the wiki since" in ran.err
     assert f"wikisync restore {synced.folder}/guide --list" in ran.err
     await synced.run("sync")
@@ -171,19 +169,6 @@ async def test_a_page_with_a_picture_comes_back_with_it(cloned: Cloned) -> None:
     assert await cloned.wiki() == before
 
 
-async def test_json_says_the_same(synced: Cloned) -> None:
-    said = (await synced.run("undo", "--json")).json
-    assert (said["wiki"], said["is_done"], said["left"]) == ("handbook", False, [])
-    assert {(one["page"], one["what"]) for one in said["pages"]} == {
-        ("guide", "update"),
-        ("team/people", "update"),
-        ("new", "remove"),
-    }
-    assert await both(synced) == AFTER
-    assert (await synced.run("undo", "--json", "-y")).json["is_done"]
-    assert await both(synced) == FILES
-
-
 async def test_unknown_wiki_and_paused_wiki_are_refused(synced: Cloned) -> None:
     ran = await synced.run("undo", "nowhere", "-y")
     assert (ran.code, "its wikis are: handbook" in ran.err) == (2, True)
@@ -201,8 +186,7 @@ async def test_of_two_wikis_the_one_that_changed_last_is_meant(cloned: Cloned) -
     cloned.write("guide.md", "edited\n")
     await cloned.run("sync")
     assert "handbook: the sync of" in (await cloned.run("undo")).err
-    ran = await cloned.run("undo", "notes", "-y")
-    assert ran.code == 0
+    assert (await cloned.run("undo", "notes", "-y")).code == 0
     assert (notes / "home.md").read_text() == "notes\n"
     assert cloned.read("guide.md") == "edited\n"
 
@@ -210,8 +194,7 @@ async def test_of_two_wikis_the_one_that_changed_last_is_meant(cloned: Cloned) -
 async def test_a_running_watch_is_left_to_carry_it_to_the_wiki(synced: Cloned) -> None:
     with locked(synced.root / ".wikisync", "it"):
         ran = await synced.run("undo", "-y")
-    assert ran.code == 0
-    assert "the running wikisync carries it to the wiki (process" in ran.err
+    ran.ended(0, "the running wikisync carries it to the wiki (process")
     assert (synced.files(), await synced.wiki()) == (FILES, AFTER)
     assert (await synced.run("sync")).code == 0
     assert await both(synced) == FILES

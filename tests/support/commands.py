@@ -32,6 +32,11 @@ class Ran:
         """All that was printed."""
         return self.out + self.err
 
+    def ended(self, code: int, *said: str) -> None:
+        """Check how it ended, and that all of this was said on stderr."""
+        missing = [sentence for sentence in said if sentence not in self.err]
+        assert (self.code, missing) == (code, []), self.told
+
     @property
     def problem_codes(self) -> list[str]:
         return sorted(problem["code"] for problem in self.json["problems"])
