@@ -68,7 +68,7 @@ async def test_clone_makes_a_workspace_and_prints_what_it_did(
     assert not any(service.token.encode() in text for text in texts)
     private = workspace / ".wikisync"
     assert len((private / "folder-id").read_text().strip()) == 32
-    kept = {"cache", "folder-id", "lock", "scans", "state.db"}
+    kept = {".gitignore", "cache", "folder-id", "lock", "scans", "state.db"}
     assert {path.name for path in private.iterdir()} == kept
 
 

@@ -74,6 +74,7 @@ async def test_workspace_is_made_and_the_token_written_nowhere(init: Init) -> No
     assert "the token is not saved" in ran.err
     assert init.names == {
         ".wikisync",
+        ".wikisync/.gitignore",
         ".wikisync/folder-id",
         ".wikisync/lock",
         "handbook",

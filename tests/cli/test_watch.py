@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import shutil
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -17,6 +18,7 @@ from tests.support.preview import Window
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WAIT_S, WatchProcess, make_workspace, watching
 from wikisync.cli.main import main
+from wikisync.errors import FolderError
 from wikisync.folder.workspace import holder_of, locked
 from wikisync.workspace.sentences import parse_time
 from wikisync.workspace.status import notes_of_watch
@@ -248,6 +250,19 @@ async def test_conflict_file_that_an_editor_closes_is_taken_at_once(
     await watch.until(lambda: watch.text("home") == "ours\n")
     await watch.until(lambda: not attention.exists())
     assert not conflict.exists()
+
+
+async def test_watch_whose_state_is_removed_begins_anew_and_holds_the_new_one(
+    watch: WatchProcess,
+) -> None:
+    """``git clean`` does that; a sync beside it would be a second writer."""
+    shutil.rmtree(watch.root / ".wikisync")
+    await watch.said("in sync", 2)
+    watch.save("home", "two\n")
+    await watch.said("1 pushed")
+    assert "1 pushed" in watch.log
+    with pytest.raises(FolderError, match="watch` is running"):
+        locked(watch.root / ".wikisync", "it").__enter__()
 
 
 # -- other commands beside it ------------------------------------------------------

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
+from tests.support.git import needs_git, run_git
 from wikisync.core.layout import FOLDER_ID_FILE, LOCK_FILE
 from wikisync.errors import FolderError, Halted
 from wikisync.folder import workspace as workspace_module
@@ -125,6 +126,17 @@ def test_missing_marker_stops_and_offers_to_adopt(private: Path) -> None:
         state_match(private, identity)
     assert "wikisync adopt" in (caught.value.hint or "")
     assert not (private / FOLDER_ID_FILE).exists()
+
+
+@needs_git
+async def test_git_takes_nothing_of_ours_and_cleans_nothing_away(private: Path) -> None:
+    adopt(private)
+    (private / "state.db").touch()
+    await run_git("init", "--quiet", folder=private.parent)
+    await run_git("add", "--all", folder=private.parent)
+    assert (await run_git("ls-files", folder=private.parent)).out == ""
+    await run_git("clean", "--force", "-d", folder=private.parent)
+    assert (private / "state.db").exists()
 
 
 def test_adopting_keeps_what_is_in_the_trash(private: Path) -> None:

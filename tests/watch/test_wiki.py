@@ -17,7 +17,7 @@ from wikisync.api.git import GIT_RETRY_S
 from wikisync.api.wikis import Wiki
 from wikisync.core.messages import SilentProgress
 from wikisync.core.model import WikiOwner
-from wikisync.errors import FolderError, Halted
+from wikisync.errors import FolderError, Halted, StateError
 from wikisync.folder.pages import PageFolder
 from wikisync.folder.scan import ScannedFolder
 from wikisync.service.projects import tables as project_tables
@@ -88,6 +88,22 @@ async def test_what_guards_a_sync_guards_every_cycle(
         wiki._opened.note_adopted()
         lose(tmp_path)
         with pytest.raises(Halted, match="nothing was changed"):
+            await wiki.cycle(ScanScope.EVERYTHING)
+    assert (await Wiki(client, PROJECT).get_page("home")).content == "one\n"
+
+
+async def test_no_cycle_runs_on_a_state_that_another_one_replaced(
+    client: Client, tmp_path: Path
+) -> None:
+    """A sync that finds no state makes one, and is the writer from then on."""
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(ScanScope.EVERYTHING)
+        (tmp_path / ".wikisync").rename(tmp_path / "away")
+        (tmp_path / "handbook/home.md").write_text("two\n")
+        with (
+            watched(client, tmp_path, PROJECT),
+            pytest.raises(StateError, match="was removed or replaced"),
+        ):
             await wiki.cycle(ScanScope.EVERYTHING)
     assert (await Wiki(client, PROJECT).get_page("home")).content == "one\n"
 

@@ -24,7 +24,7 @@ import msgspec
 from msgspec.structs import replace
 
 from wikisync.core import layout
-from wikisync.core.decoding import KeptAsText
+from wikisync.core.decoding import KeptAsText, json_decoder
 from wikisync.core.system.libc import identity_of
 from wikisync.core.system.locks import close_locked, is_locked, lock
 from wikisync.core.system.private import (
@@ -115,13 +115,18 @@ def holder_of(private: Path) -> str | None:
         os.close(descriptor)
 
 
+class _Holder(msgspec.Struct, frozen=True):
+    pid: int
+    host: str
+    since: float
+    is_watch: bool
+
+
+_HOLDER = json_decoder(_Holder)
+
+
 def _sign(descriptor: int, *, is_watch: bool) -> None:
-    holder = {
-        "pid": os.getpid(),
-        "host": socket.gethostname(),
-        "since": time.time(),
-        "is_watch": is_watch,
-    }
+    holder = _Holder(os.getpid(), socket.gethostname(), time.time(), is_watch)
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, msgspec.json.encode(holder), 0)
@@ -129,17 +134,12 @@ def _sign(descriptor: int, *, is_watch: bool) -> None:
 
 def _holder(descriptor: int) -> str:
     try:
-        holder = msgspec.json.decode(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
-        since = datetime.fromtimestamp(float(holder["since"]), UTC).astimezone()
-        pid, host = int(holder["pid"]), str(holder["host"])
-    except (OSError, msgspec.DecodeError):
+        holder = _HOLDER.decode(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
+        since = datetime.fromtimestamp(holder.since, UTC).astimezone()
+    except (OSError, msgspec.DecodeError, ValueError, OverflowError):
         return ""
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return ""
-    when = f"{host}, since {since:%Y-%m-%d %H:%M:%S}"
-    if holder.get("is_watch") is True:
-        return f": {WATCH} (pid {pid} on {when})"
-    return f": process {pid} on {when}"
+    when = f"{holder.pid} on {holder.host}, since {since:%Y-%m-%d %H:%M:%S}"
+    return f": {WATCH} (pid {when})" if holder.is_watch else f": process {when}"
 
 
 # -- the marker --------------------------------------------------------------------
@@ -173,12 +173,13 @@ def adopt(private: Path) -> Identity:
     marker = _marker(private)
     if marker is None:
         marker = os.urandom(16).hex()
-        content = f"{marker}\n".encode()
+        # or `git add` takes the state, and `git clean` and a checkout replace it
+        files = {layout.GIT_IGNORE_FILE: "*", layout.FOLDER_ID_FILE: marker}
         # a writer clears its folder of what others left: never the trash's folder
         temporary = private / layout.TEMPORARY_FOLDER
-        write_atomically(
-            private, layout.FOLDER_ID_FILE, content, temporary=temporary, modes=PRIVATE
-        )
+        for name, line in files.items():
+            content = f"{line}\n".encode()
+            write_atomically(private, name, content, temporary=temporary, modes=PRIVATE)
     return _identity(private, marker)
 
 

@@ -163,20 +163,20 @@ async def watch_workspace(
     allow_descriptors()
     workspace, before = request.applied(find_workspace(start)), None
     process, messages = _Process(credentials, request), credentials.messages
-    with logging_to(workspace.private, request.log_format):
-        while not process.signals.stopped.is_set():
-            try:
+    while not process.signals.stopped.is_set():
+        try:
+            with logging_to(workspace.private, request.log_format):
                 following = await process.watch(workspace)
-            except KeyboardInterrupt:
-                break  # while it waited for a program, in which no loop runs
-            except WikisyncError as error:
-                if before is None:
-                    raise
-                messages.error(error)
-                messages.note("the previous configuration stays in use")
-                workspace, before = before, None
-            else:
-                workspace, before = following, workspace
+        except KeyboardInterrupt:
+            break  # while it waited for a program, in which no loop runs
+        except WikisyncError as error:
+            if before is None:
+                raise
+            messages.error(error)
+            messages.note("the previous configuration stays in use")
+            workspace, before = before, None
+        else:
+            workspace, before = following, workspace
     messages.note("stopped")
 
 
@@ -320,14 +320,14 @@ class _Process:
         return new
 
     async def _begin_anew(self, watch: Watch, workspace: ConfiguredWorkspace) -> None:
-        """Begin anew with another token after a refusal, or with a damaged state."""
+        """Begin anew with another token after a refusal, or where the state is lost."""
         named = self.credentials.token_file or workspace.config.service.token_file
         path = _expanded(named)
         is_asked = bool(workspace.config.service.token_command)
         before = status_at(path)
         while True:
             await asyncio.sleep(ANEW_SCAN_S)
-            if watch.opened.state.is_damaged:
+            if watch.opened.state.is_damaged or watch.opened.has_lost_state:
                 self.signals.reload.set()
                 return
             outage = watch.runner.outage

@@ -176,7 +176,7 @@ def existing_workspace(folder: Path) -> tuple[Config | None, bool]:
     if FILE_NAME in names and layout.PRIVATE_FOLDER in names:
         return read_config(folder / FILE_NAME), False
     # interrupted before the configuration was written
-    ours = {layout.LOCK_FILE, layout.FOLDER_ID_FILE, layout.TEMPORARY_FOLDER}
+    ours = {layout.LOCK_FILE, layout.TEMPORARY_FOLDER, *layout.MARKERS}
     private = folder / layout.PRIVATE_FOLDER
     inside = {path.name for path in private.iterdir()} if private.exists() else set()
     if names <= {layout.PRIVATE_FOLDER} and inside <= ours:

@@ -13,12 +13,7 @@ from msgspec import Struct
 from wikisync.config import FILE_NAME, Config
 from wikisync.config.reading import render_config
 from wikisync.config.trust import agree, config_folder
-from wikisync.core.layout import (
-    FOLDER_ID_FILE,
-    LOCK_FILE,
-    PRIVATE_FOLDER,
-    TEMPORARY_FOLDER,
-)
+from wikisync.core.layout import LOCK_FILE, MARKERS, PRIVATE_FOLDER, TEMPORARY_FOLDER
 from wikisync.core.model import Problem
 from wikisync.core.system.private import make_private_folder
 from wikisync.errors import ConfigError, FolderError
@@ -171,8 +166,9 @@ def _undone_on_failure(
     planned: Planned, folders: Sequence[Path], files: Sequence[Path]
 ) -> Iterator[None]:
     """Take away what was not there before, and these, if the block fails."""
-    new = (*planned.written, planned.root / PRIVATE_FOLDER / FOLDER_ID_FILE)
-    files = (*files, *(path for path in new if not path.exists()))
+    markers = (planned.root / PRIVATE_FOLDER / name for name in MARKERS)
+    new = (path for path in (*planned.written, *markers) if not path.exists())
+    files = (*files, *new)
     try:
         yield
     except BaseException as exc:

@@ -20,7 +20,8 @@ from wikisync.core.layout import CACHE_FOLDER, STATE_FILE
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem, Slug, is_named
 from wikisync.core.system.private import make_private_folder
-from wikisync.errors import Halted, NotFound, SyncError, WikisyncError
+from wikisync.errors import Halted, NotFound, StateError, SyncError, WikisyncError
+from wikisync.folder.ignore import CONFIG_FILE
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.replica import FolderReplica, LooseFiles
 from wikisync.folder.safe_open import folder_error, make_folder
@@ -292,8 +293,18 @@ class OpenWorkspace(Struct, eq=False):
 
         return confirm
 
+    @property
+    def has_lost_state(self) -> bool:
+        """Whether its state was removed or replaced, and its disk is not away."""
+        return self.state.is_replaced and (self.workspace.root / CONFIG_FILE).exists()
+
     def refuse_lost(self, wiki: WikiSection) -> None:
-        """Stop where the disk of the workspace or the wiki's pages went away since."""
+        """Stop where the state, the workspace's disk or the pages went away since."""
+        if self.has_lost_state:
+            raise StateError(
+                f"{self.state.path} was removed or replaced",
+                hint="the watch begins anew with what is there now",
+            )
         state_match(self.workspace.private, self.identity)
         if not self.is_adopting:
             folder = self.folder_of(wiki)

@@ -51,6 +51,7 @@ class State:
         self.path = database.path
         self.set_aside = set_aside
         """Where a predecessor went that could not be used, or None."""
+        self._inode = self._inode_now()
 
     @classmethod
     def open(cls, path: Path, *, is_held: bool = True) -> State:
@@ -81,6 +82,16 @@ class State:
     def is_damaged(self) -> bool:
         """Whether it was seen to be damaged since it was opened."""
         return self._database.is_damaged
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether its file is gone, or another one than when it was opened."""
+        return self._inode_now() != self._inode
+
+    def _inode_now(self) -> int | None:
+        with suppress(OSError):
+            return self.path.stat().st_ino
+        return None
 
     def close(self) -> None:
         """Close the file; more calls are errors."""
