@@ -424,7 +424,6 @@ MAKERS_OF_FOLDERS = {
     "workspace.page_files",
     "cli.theme",
     "folder.safe_open",  # a wiki's, or with the mode that its caller says
-    "folder.private",
     "folder.trash",
     "core.system.private",
     "site.book.one_file",  # beside the file that it writes

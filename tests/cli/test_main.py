@@ -198,6 +198,16 @@ def test_full_disk_behind_stdout_is_named(monkeypatch: pytest.MonkeyPatch) -> No
             Console().result("text")
 
 
+def test_error_that_no_command_knows_names_its_file_and_a_step(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["check", "a" * 300]) == 1
+    assert capsys.readouterr().err == (
+        f"error: cannot use {'a' * 300}: the name is too long for this disk\n"
+        "hint: use a shorter name\n"
+    )
+
+
 @pytest.mark.parametrize(
     "words", [[], ["theme"], ["page"], ["project"], ["serve", "admin"]], ids=" ".join
 )

@@ -51,6 +51,27 @@ def _is_ours(path: Path, top: Path) -> bool:
     return not (is_git or is_kept)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+async def test_what_root_makes_in_the_state_of_somebody_is_theirs(
+    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``sudo`` once, and the next command of theirs has to read it."""
+    private, somebody = cloned.root / ".wikisync", 4242
+    for path in (cloned.root, *cloned.root.rglob("*")):
+        os.chown(path, somebody, somebody)
+    monkeypatch.setenv("SUDO_UID", str(somebody))
+    await cloned.edit({"home": "theirs\n"})
+    await cloned.remove("guide")
+    async with watching(cloned.service, cloned.root) as watch:
+        await watch.until(lambda: bool(watch.health))
+    for _ in range(3):
+        await cloned.run("sync")
+        cloned.age_sightings(100_000)
+    made = {path.name for path in private.iterdir()}
+    assert made >= {"cache", "health.json", "limbo", "log", "scans", "trash"}
+    assert not [path for path in private.rglob("*") if path.stat().st_uid == 0]
+
+
 async def test_workspace(cloned: Cloned) -> None:
     private = cloned.root / ".wikisync"
     assert open_to_others(private) == []

@@ -1,3 +1,4 @@
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +101,19 @@ def test_file_is_read_whole(tmp_path: Path) -> None:
         safe_open.opened_file(folders, "a/b.md") as descriptor,
     ):
         assert len(safe_open.read_all(descriptor, "a/b.md")) == 200_000
+
+
+def test_refusal_names_the_user_whose_file_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a folder may not be looked into, the owner of that folder."""
+    refused = OSError(errno.EACCES, "Permission denied")
+    own = safe_open.folder_error("read", f"{tmp_path}/ws/lock", refused)
+    assert own.hint == "check the permissions of it and of its folder"
+    user = os.geteuid()
+    monkeypatch.setattr("os.geteuid", lambda: user + 1)
+    theirs = safe_open.folder_error("read", f"{tmp_path}/ws/lock", refused)
+    assert f"belongs to another user (uid {user}): run this" in str(theirs.hint)
 
 
 def test_folder_stays_open_for_its_neighbours_and_is_closed_at_the_end(

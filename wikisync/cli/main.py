@@ -181,8 +181,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(ExitCode.FAILED)
     except OSError as error:
         # the last net: a full disk behind stdout, whatever no module translated
-        name = f"{error.filename}: " if error.filename else ""
-        console.error(WikisyncError(f"{name}{error.strerror or error}"))
+        from wikisync.folder.safe_open import folder_error
+
+        path = os.fsdecode(error.filename or "the output")
+        console.error(folder_error("use", path, error))
         _forget_stdout()
         return int(ExitCode.FAILED)
     except (MemoryError, RuntimeError, ImportError, ExceptionGroup) as error:

@@ -23,8 +23,8 @@ from wikisync.core.model import Digest, LooseFile, PageState
 from wikisync.core.system.file_status import UNKNOWN, FileStatus, is_settled, status_of
 from wikisync.core.system.private import (
     make_private_folder,
-    private_opener,
     read_private_file,
+    write_private_file,
 )
 from wikisync.core.version import __version__
 from wikisync.errors import FolderError
@@ -221,18 +221,12 @@ class FolderIndex:
                 self._write(self._file)
 
     def _write(self, target: Path) -> None:
-        made = target.with_name(f"{target.name}.{os.getpid()}.tmp")
         with suppress(OSError):
             kept = _Kept(self._place(), self.read_all_at, self.files)
             content = msgspec.msgpack.encode(kept)
-            make_private_folder(made.parent)
-            try:
-                # in one step and without fsync: it ends with the machine
-                with open(made, "wb", opener=private_opener) as file:
-                    file.write(_sum(content) + content)
-                made.replace(target)
-            finally:
-                made.unlink(missing_ok=True)
+            make_private_folder(target.parent)
+            # in one step and without fsync: it ends with the machine
+            write_private_file(target, _sum(content) + content)
 
     def _recalled(self) -> _Kept | None:
         """What was kept; None where it cannot be believed."""

@@ -38,7 +38,7 @@ from msgspec import Struct
 
 from wikisync.core.model import Digest, digest_of
 from wikisync.core.system.libc import NotSupported, swap_names
-from wikisync.core.system.private import make_private_folder
+from wikisync.core.system.private import leave_to_owner, make_private_folder
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import safe_open
 from wikisync.folder.disk import link_to_free, put_back
@@ -434,6 +434,7 @@ def _write_record(folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
         with safe_open.closing(
             os.open(temporary, NEW_FILE, 0o600, dir_fd=folder)
         ) as descriptor:
+            leave_to_owner(descriptor, folder)
             rest = memoryview(json.dumps(record).encode("ascii"))
             while rest:
                 rest = rest[os.write(descriptor, rest) :]

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from wikisync.core.layout import PRIVATE_FOLDER
 from wikisync.core.system.locks import close_locked, open_locked_folder
-from wikisync.core.system.private import FOLDER_MODE, make_private_folder
+from wikisync.core.system.private import make_private_folder
 from wikisync.folder.safe_open import folder_error
 
 _FOLDER_TRIES_MAX = 100
@@ -81,7 +81,7 @@ def _make_own_folder(parent: Path) -> tuple[Path, int]:
             make_private_folder(parent)
             _remove_leftovers(parent)
             path = parent / os.urandom(8).hex()
-            path.mkdir(mode=FOLDER_MODE)
+            make_private_folder(path)
             descriptor = _locked(path)
             if descriptor is not None:
                 return path, descriptor

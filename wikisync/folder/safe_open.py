@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from wikisync.errors import FolderError, PlaceTaken
@@ -35,7 +35,7 @@ _WORDS = {
         "check the permissions of it and of its folder",
     ),
     errno.EPERM: ("not permitted", "check the permissions of it and of its folder"),
-    errno.ENAMETOOLONG: ("the name is too long for this disk", None),
+    errno.ENAMETOOLONG: ("the name is too long for this disk", "use a shorter name"),
     errno.EISDIR: ("a folder exists at this path", "rename the folder"),
     errno.ENOTDIR: ("a file exists where a folder is needed", "move the file away"),
     errno.EEXIST: ("something else has this name", "move it away"),
@@ -57,7 +57,19 @@ WHOLE_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 def folder_error(doing: str, path: str, exc: OSError) -> FolderError:
     """What a person reads instead of an ``OSError``."""
     words, hint = _WORDS.get(exc.errno or 0, (exc.strerror or str(exc), None))
+    if exc.errno == errno.EACCES and (user := _other_owner(Path(path))) is not None:
+        hint = f"it belongs to another user (uid {user}): run this command as that user"
+        hint += ", or clone into a folder of your own"
     return FolderError(f"cannot {doing} {path}: {words}", path=path, hint=hint)
+
+
+def _other_owner(path: Path) -> int | None:
+    """Whose a file is, or the folder around it; None: this user's, or not known."""
+    for way in (path, *path.parents) if path.is_absolute() else ():
+        with suppress(OSError):
+            owner = way.lstat().st_uid
+            return None if owner == os.geteuid() else owner
+    return None
 
 
 def refused_write(folder: Path) -> OSError | None:

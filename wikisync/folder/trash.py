@@ -20,7 +20,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.core.model import Slug
-from wikisync.core.system.private import FOLDER_MODE
+from wikisync.core.system.private import FOLDER_MODE, leave_to_owner
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder import safe_open
 from wikisync.folder.attributes import keep_attributes
@@ -307,6 +307,7 @@ def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> i
 def _write_new(folder: int, name: str, content: bytes, path: str) -> None:
     descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
     with safe_open.closing(descriptor):
+        leave_to_owner(descriptor, folder)
         write_all(descriptor, content, path)
 
 

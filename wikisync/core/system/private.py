@@ -38,13 +38,35 @@ def _make(folder: Path) -> bool:
         if not (stat.S_ISDIR(folder.lstat().st_mode) or folder.is_dir()):
             raise
         return keep_private(folder)
+    if os.geteuid() == 0:
+        descriptor = os.open(folder, _LOOK | os.O_DIRECTORY | os.O_NOFOLLOW)
+        leave_to_owner(descriptor, folder.parent)
+        os.close(descriptor)
     return False
+
+
+def leave_to_owner(new: int, folder: Path | int) -> None:
+    """From root: give what it made in a private folder of somebody to them.
+
+    They run the next command, which has to read it.  What the system refuses stays.
+    """
+    if os.geteuid() == 0:
+        above = os.stat(folder)  # noqa: PTH116 - or a descriptor
+        if not above.st_mode & _OTHERS:
+            with suppress(OSError):
+                os.fchown(new, above.st_uid, above.st_gid)
+
+
+def _opened_new(path: Path) -> int:
+    descriptor = os.open(path, _NEW_FILE, FILE_MODE)
+    leave_to_owner(descriptor, path.parent)
+    return descriptor
 
 
 def make_private_file(path: Path) -> None:
     """Make an empty file for this user alone, for a library that says what is wrong."""
     try:
-        os.close(os.open(path, _NEW_FILE, FILE_MODE))
+        os.close(_opened_new(path))
     except FileExistsError:
         keep_private(path)
     except OSError:
@@ -86,7 +108,7 @@ def write_private_file(path: Path, content: bytes) -> None:
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
     try:
-        with os.fdopen(os.open(new, _NEW_FILE, FILE_MODE), "wb") as file:
+        with os.fdopen(_opened_new(new), "wb") as file:
             file.write(content)
         new.replace(path)
     except OSError:
