@@ -15,7 +15,6 @@ from tests.support.commands import cloned, run, service
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK, PAGES, Cloned
 from tools import stubs
-from wikisync import library
 from wikisync.api import blocking
 from wikisync.core.model import AttachmentPath
 from wikisync.errors import NotFound, UsageError
@@ -249,7 +248,3 @@ async def test_export_says_what_is_in_the_site(
     assert made.index.is_file()
     assert (made.wikis, made.pages) == (("docs/handbook",), 1)
     assert made.broken_links == ("docs/handbook: home: gone",)
-
-
-def test_directions_are_those_of_a_sync() -> None:
-    assert set(library.DIRECTIONS) == {"both", "pull", "push"}

@@ -8,12 +8,7 @@ from wikisync.core import model
 
 PARTS = st.sampled_from(
     [
-        "a",
-        ".",
-        "/",
-        "-",
-        "İ",
-        "K",
+        *("a", ".", "/", "-", "İ", "K"),
         *(e for every in model.EXTENSIONS.values() for e in every),
     ]
 )

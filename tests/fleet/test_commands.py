@@ -381,12 +381,30 @@ async def test_webhook_of_a_page_makes_its_wiki_due(fleet: Fleet) -> None:
             assert bool(await fleet.due()) == is_due
 
 
-def test_address_to_listen_at_that_is_none_is_named(
-    capsys: pytest.CaptureFixture[str],
+URL_IS_WRONG = "cannot use the database: its URL is wrong\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (
+            "run postgresql://x --listen nonsense",
+            2,
+            "--listen nonsense is not HOST:PORT",
+        ),
+        ("status postgresql://nobody@127.0.0.1:9/none", 1, "cannot use the database: "),
+        ("status postgres:/me:secret@127.0.0.1/none", 1, URL_IS_WRONG),
+        ("status postgresql://me:secret%@h/none", 1, URL_IS_WRONG),
+    ],
+)
+def test_command_that_cannot_begin_is_one_error_without_a_password(
+    capsys: pytest.CaptureFixture[str], words: str, code: int, told: str
 ) -> None:
-    words = ["run", "--database", "postgresql://x", "--listen", "nonsense"]
-    assert main(["fleet", *words]) == 2
-    assert "error: --listen nonsense is not HOST:PORT" in capsys.readouterr().err
+    command, url, *more = words.split()
+    assert main(["fleet", command, "--database", url, *more]) == code
+    said = capsys.readouterr().err
+    assert f"error: {told}" in said
+    assert "secret" not in said
 
 
 async def test_folder_has_one_worker(
@@ -395,25 +413,6 @@ async def test_folder_has_one_worker(
     words = ("run", "--database", database, "--folder", str(fleet.folder))
     with locked_folder(fleet.folder):
         await said(capsys, *words, code=2)
-
-
-def test_database_that_is_away_is_one_error(capsys: pytest.CaptureFixture[str]) -> None:
-    url = "postgresql://nobody@127.0.0.1:9/none"
-    assert main(["fleet", "status", "--database", url]) == 1
-    assert "error: cannot use the database: " in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "url", ["postgres:/me:secret@127.0.0.1/none", "postgresql://me:secret%@h/none"]
-)
-def test_url_that_cannot_be_read_is_not_repeated(
-    capsys: pytest.CaptureFixture[str], url: str
-) -> None:
-    """It may hold a password."""
-    assert main(["fleet", "status", "--database", url]) == 1
-    said = capsys.readouterr().err
-    assert "error: cannot use the database: its URL is wrong\n" in said
-    assert "secret" not in said
 
 
 async def test_service_and_wikis_are_kept_without_what_addresses_have_more(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 from urllib.parse import urljoin
 
 import pytest
@@ -19,11 +20,19 @@ from wikisync.fleet.beside import MOVED
 from wikisync.site.bucket import open_bucket
 
 
+@pytest.mark.parametrize(
+    "access",
+    [
+        {"visibility": "private"},
+        {"visibility": "public", "wiki_access_level": "private"},
+    ],
+    ids=["private", "for members of a public project"],
+)
 async def test_wiki_that_is_not_public_has_no_site_without_a_protected_place(
-    fleet: Fleet,
+    fleet: Fleet, access: dict[str, Any]
 ) -> None:
     await fleet.work()
-    await fleet.service.add_project(PATH, visibility="private")
+    await fleet.service.add_project(PATH, **access)
     await fleet.follow()
     assert fleet.page() is None
     assert "it is not public" in await fleet.problem()
@@ -33,16 +42,6 @@ async def test_wiki_that_is_not_public_has_no_site_without_a_protected_place(
     await fleet.hint()
     await fleet.work()
     assert got(fleet.server, f"{fleet.name}/protected/{PATH}/-/wikis/guide.html")
-
-
-async def test_wiki_for_members_of_a_public_project_is_not_public(fleet: Fleet) -> None:
-    await fleet.work()
-    await fleet.service.add_project(
-        PATH, visibility="public", wiki_access_level="private"
-    )
-    await fleet.follow()
-    assert fleet.page() is None
-    assert "it is not public" in await fleet.problem()
 
 
 async def test_wiki_that_was_made_private_after_it_was_listed_is_not_public(

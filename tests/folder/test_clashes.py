@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.folder.hostile import HOSTILE_SLUGS, MARKDOWN, formats, repeatable, slugs
+from tests.folder.hostile import MARKDOWN, formats, repeatable, slugs
 from tests.folder.test_naming import assert_stay_inside
 from wikisync.core.model import Format, PagePath, Slug
 from wikisync.errors import FolderError
 from wikisync.folder.clashes import Folding, PathBook, probe_folding
-from wikisync.folder.naming import parse_path, path_of
+from wikisync.folder.naming import parse_path
 
 ORG = Format.ORG
 
@@ -55,8 +55,29 @@ def assert_no_clash(paths: list[str]) -> None:
     assert not files & folders
 
 
-def test_pages_without_twins_get_their_plain_names() -> None:
-    assert assigned("home", "Docs/a", "Docs/b") == ["home.md", "Docs/a.md", "Docs/b.md"]
+@pytest.mark.parametrize(
+    ("slugs", "known", "paths"),
+    [
+        (["home", "Docs/a", "Docs/b"], {}, ["home.md", "Docs/a.md", "Docs/b.md"]),
+        (["100% sure"], {"100% sure": "100% sure.markdown"}, ["100% sure.markdown"]),
+        (["a"], {"a": "a.MD"}, ["a.MD"]),
+        (["100%/b"], {"100%/a": "100%/a.md"}, ["100%/b.md"]),
+        (["a"], {"a": "b.md"}, ["a.md"]),
+    ],
+    ids=[
+        *("no twins", "a person's name", "a person's extension"),
+        *("a person's folder", "another page's path"),
+    ],
+)
+def test_page_without_a_twin_gets_a_plain_name_or_keeps_its_own(
+    slugs: list[str], known: dict[str, str], paths: list[str]
+) -> None:
+    assert assigned(*slugs, known=known) == paths
+
+
+def test_twins_keep_their_names_on_a_disk_that_tells_them_apart() -> None:
+    slugs = ["Readme", "README", "Docs/na\u00efve caf\u00e9"]
+    assert assigned(*slugs, folds_case=False) == [f"{slug}.md" for slug in slugs]
 
 
 def test_later_case_twin_gets_a_mark_that_is_read_away() -> None:
@@ -65,10 +86,6 @@ def test_later_case_twin_gets_a_mark_that_is_read_away() -> None:
     assert second.startswith("README~")
     assert len(second) == len("README~1234.md")
     assert parse_path(second) == ("README", MARKDOWN)
-
-
-def test_case_twins_keep_their_names_on_a_disk_that_tells_them_apart() -> None:
-    assert assigned("Readme", "README", folds_case=False) == ["Readme.md", "README.md"]
 
 
 def test_later_twin_of_a_folder_gets_a_folder_of_its_own() -> None:
@@ -97,15 +114,6 @@ def test_ignorable_characters_do_not_make_two_names() -> None:
     assert plain == "cooperate.md"
 
 
-def test_page_with_a_file_keeps_the_name_that_a_person_gave() -> None:
-    known = {"100% sure": "100% sure.markdown", "a": "a.MD"}
-    assert assigned("100% sure", "a", known=known) == ["100% sure.markdown", "a.MD"]
-
-
-def test_new_page_joins_the_folder_that_a_person_named() -> None:
-    assert assigned("100%/b", known={"100%/a": "100%/a.md"}) == ["100%/b.md"]
-
-
 def test_known_pages_that_are_not_asked_for_keep_their_places() -> None:
     (path,) = assigned("README", known={"readme": "readme.md"})
     assert path != "README.md"
@@ -124,16 +132,6 @@ def test_page_whose_format_changed_keeps_its_stem() -> None:
         folds=False,
     )
     assert paths == {"50% off": "50% off.org"}
-
-
-def test_known_path_of_another_page_is_not_believed() -> None:
-    assert assigned("a", known={"a": "b.md"}) == ["a.md"]
-
-
-def test_hostile_slugs_together_never_clash() -> None:
-    paths = assigned(*dict.fromkeys(HOSTILE_SLUGS))
-    assert_no_clash(paths)
-    assert len(paths) == len(set(HOSTILE_SLUGS))
 
 
 TWINS = st.lists(
@@ -197,11 +195,6 @@ def test_new_names_clash_with_no_handmade_one(
 @pytest.mark.parametrize(("first", "second"), [*combinations(["ß", "SS", "ẞ"], 2)])
 def test_letters_that_fold_into_two_are_twins(first: str, second: str) -> None:
     assert_no_clash(assigned(first, second))
-
-
-def test_without_twins_assigning_is_plain_naming() -> None:
-    (path,) = assigned("Docs/naïve café", folds_case=False)
-    assert path == path_of(Slug("Docs/naïve café"), MARKDOWN)
 
 
 def test_page_whose_format_changed_does_not_take_its_twins_file() -> None:

@@ -15,15 +15,6 @@ from wikisync.folder.foreign import (
     WEAK_COPIES,
     Names,
 )
-from wikisync.folder.ignore import (
-    ANY_FOLDERS_MAX,
-    PATTERN_CHARS_MAX,
-    PATTERNS_MAX,
-    backed_up_name,
-    locked_name,
-    parse_patterns,
-    pattern_of,
-)
 from wikisync.folder.naming import parse_path, path_of
 
 
@@ -230,28 +221,28 @@ def test_the_guide_shows_the_whole_list() -> None:
     ],
 )
 def test_lock_file_names_the_file_that_is_open(name: str, page: str) -> None:
-    assert locked_name(name) == page
+    assert ignore.locked_name(name) == page
 
 
 @pytest.mark.parametrize(
     "name", ["home.md", ".swp", ".home.md", "home.md~", ".#", "~$"]
 )
 def test_other_names_are_no_locks(name: str) -> None:
-    assert locked_name(name) is None
+    assert ignore.locked_name(name) is None
 
 
 @pytest.mark.parametrize(
     ("name", "page"), [("home.md~", "home.md"), ("#home.md#", "home.md"), ("~", None)]
 )
 def test_backup_names_its_file(name: str, page: str | None) -> None:
-    assert backed_up_name(name) == page
+    assert ignore.backed_up_name(name) == page
 
 
 # -- patterns of a person --------------------------------------------------------------
 
 
 def hides(patterns: str, path: str) -> bool:
-    found, problems = parse_patterns(patterns)
+    found, problems = ignore.parse_patterns(patterns)
     assert problems == ()
     return found.hides(path)
 
@@ -319,7 +310,7 @@ def test_last_line_that_fits_counts() -> None:
 
 @pytest.mark.parametrize("path", ["a.md", "a/b [c]*?\\.md", "#a.md", "!a", "a "])
 def test_pattern_of_a_path_fits_it_alone(path: str) -> None:
-    patterns, problems = parse_patterns(pattern_of(path))
+    patterns, problems = ignore.parse_patterns(ignore.pattern_of(path))
     assert problems == ()
     assert patterns.is_ignored(path)
     assert not patterns.is_ignored(f"x/{path}")
@@ -333,14 +324,14 @@ def test_nothing_in_an_ignored_folder_is_taken_back() -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("x" * (PATTERN_CHARS_MAX + 1), "is longer than"),
-        ("**/" * (ANY_FOLDERS_MAX + 1) + "x", "has ** more than"),
+        ("x" * (ignore.PATTERN_CHARS_MAX + 1), "is longer than"),
+        ("**/" * (ignore.ANY_FOLDERS_MAX + 1) + "x", "has ** more than"),
         ("!", "names nothing"),
         ("/", "names nothing"),
     ],
 )
 def test_line_that_is_no_pattern_is_told_with_its_number(line: str, words: str) -> None:
-    found, (problem,) = parse_patterns(f"a.md\n{line}\nb.md")
+    found, (problem,) = ignore.parse_patterns(f"a.md\n{line}\nb.md")
     assert problem.subject == ".wikisyncignore, line 2"
     assert words in problem.message
     assert found.hides("a.md")
@@ -348,12 +339,12 @@ def test_line_that_is_no_pattern_is_told_with_its_number(line: str, words: str) 
 
 
 def test_too_many_patterns_are_told() -> None:
-    found, problems = parse_patterns("x.md\n" * (PATTERNS_MAX + 2))
-    assert (len(found.rules), len(problems)) == (PATTERNS_MAX, 2)
+    found, problems = ignore.parse_patterns("x.md\n" * (ignore.PATTERNS_MAX + 2))
+    assert (len(found.rules), len(problems)) == (ignore.PATTERNS_MAX, 2)
 
 
 def test_hostile_pattern_costs_little_time() -> None:
-    found, _ = parse_patterns("*a" * 100 + "b")
+    found, _ = ignore.parse_patterns("*a" * 100 + "b")
     began = time.process_time()
     assert not found.hides("a" * 255)
     assert time.process_time() - began < 0.5

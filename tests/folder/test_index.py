@@ -132,23 +132,30 @@ def test_all_files_are_read_when_none_was_for_so_long(
     assert reads == ["home.md"]
 
 
-def test_a_clock_that_was_set_back_makes_all_files_be_read(
-    scanned: Desk, reads: list[str]
-) -> None:
-    scanned.now -= 1
-
-    scanned.scan()
-
-    assert reads == ["home.md"]
+def set_clock_back(desk: Desk, _monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.now -= 1
 
 
-def test_nothing_is_believed_after_the_machine_started_anew(
-    scanned: Desk, reads: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def start_anew(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A loss of power can leave a file's times with another text."""
-    boot = tmp_path / "boot"
+    boot = desk.root.parent / "boot"
     boot.write_text("another start\n")
     monkeypatch.setattr(index_module, "_BOOT", boot)
+
+
+def change_version(_desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may take files for other pages."""
+    monkeypatch.setattr(index_module, "__version__", "9.9.9")
+
+
+@pytest.mark.parametrize("change", [set_clock_back, start_anew, change_version])
+def test_all_files_are_read_where_a_kept_scan_proves_nothing(
+    scanned: Desk,
+    reads: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Desk, pytest.MonkeyPatch], None],
+) -> None:
+    change(scanned, monkeypatch)
 
     scanned.scan()
 
@@ -172,17 +179,6 @@ def test_a_kept_scan_with_one_damaged_byte_is_not_believed(scanned: Desk) -> Non
         return bool(FolderIndex(scanned.root, scanned.file).files)
 
     assert not any(map(is_believed_with_damage, range(len(whole))))
-
-
-def test_nothing_is_believed_of_another_version(
-    scanned: Desk, reads: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It may take files for other pages."""
-    monkeypatch.setattr(index_module, "__version__", "9.9.9")
-
-    scanned.scan()
-
-    assert reads == ["home.md"]
 
 
 @pytest.mark.parametrize(

@@ -176,16 +176,6 @@ def test_page_deleted_and_written_again_gets_its_plain_name(
     assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
 
 
-@pytest.mark.parametrize("slug", ["a", "gone"])
-def test_page_that_is_not_as_expected_is_not_deleted(
-    folder: PageFolder, tmp_path: Path, slug: str
-) -> None:
-    folder.write_many([(page("a", "edited"), None)])
-    with pytest.raises(PreconditionFailed):
-        folder.delete(Slug(slug), expected=digest_of("text"))
-    assert (tmp_path / "a.md").read_text() == "edited"
-
-
 def test_directory_that_a_disk_was_mounted_on_is_left_empty(
     folder: PageFolder, tmp_path: Path
 ) -> None:

@@ -33,9 +33,15 @@ def test_conflict_file_labels_both_texts_around_the_clash_alone() -> None:
     ]
 
 
-def test_conflict_file_reads_back_as_it_was_written() -> None:
-    assert read_conflict_file(FILE).pieces == READ
-    assert read_conflict_file(FILE).text is None
+@pytest.mark.parametrize("text", ["# Page\nboth\n", f"{NOTE}\n# Page\nboth\n"])
+def test_conflict_file_without_blocks_is_the_page(text: str) -> None:
+    assert read_conflict_file(text).text == "# Page\nboth\n"
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_conflict_file_with_any_line_ends_is_no_page_yet(line_end: str) -> None:
+    found = read_conflict_file(FILE.replace("\n", line_end))
+    assert (found.problem, found.text) == ("", None)
 
 
 def test_name_of_the_other_editor_cannot_end_its_line() -> None:
@@ -43,18 +49,6 @@ def test_name_of_the_other_editor_cannot_end_its_line() -> None:
         PIECES, remote_by=f"eve\n{MARKER} conflict 1 of 1: end %%%%"
     )
     assert read_conflict_file(text).pieces == READ
-
-
-def test_conflict_file_without_blocks_is_the_page() -> None:
-    assert read_conflict_file("# Page\nboth\n").text == "# Page\nboth\n"
-
-
-def test_note_left_in_the_first_line_does_not_get_into_the_page() -> None:
-    assert read_conflict_file(f"{NOTE}\n# Page\n").text == "# Page\n"
-
-
-def test_line_ends_of_an_editor_do_not_break_the_conflict_file() -> None:
-    assert read_conflict_file(FILE.replace("\n", "\r\n")).problem == ""
 
 
 LINES = FILE.splitlines(keepends=True)

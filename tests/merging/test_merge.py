@@ -368,14 +368,6 @@ def test_text_with_a_marker_line_clashes_as_a_whole(side: int) -> None:
     assert merge("a\nb\nc\n", *sides).pieces == (Clash("a\nb\nc\n", *sides),)
 
 
-def test_text_with_a_marker_line_is_never_put_into_a_conflict_file() -> None:
-    """A conflict file in a conflict file could not be read back."""
-    local = f"X\nb\n{MARKER} conflict 1 of 1: here %%%%\n"
-    assert merge("a\nb\n", local, "Y\nb\n").pieces == (
-        Clash("a\nb\n", local, "Y\nb\n"),
-    )
-
-
 def test_fault_in_the_merger_holds_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last look counts lines, and knows nothing of how they got there."""
     monkeypatch.setattr(module, "_regions", lambda *_, **__: iter(()))

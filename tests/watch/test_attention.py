@@ -116,7 +116,7 @@ async def test_wiki_that_is_gone_calls_a_person(
 
 
 @pytest.mark.slow
-async def test_workspace_whose_marker_went_calls_a_person_and_is_no_health(
+async def test_workspace_whose_marker_went_calls_a_person_also_at_the_next_start(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     told, more = calling(tmp_path)
@@ -132,13 +132,20 @@ async def test_workspace_whose_marker_went_calls_a_person_and_is_no_health(
         await watch.until(is_well(watch))
         await watch.until(lambda: watch.health["is_healthy"])
         assert calls(told) == 1
+    marker.unlink()
+    async with watching(service, tmp_path / "ws", more=more) as watch:
+        assert await watch.ended() == 4
+        assert waits(watch, "- the workspace: ")()
 
 
 @pytest.mark.slow
 async def test_page_that_is_refused_calls_a_person_once_also_by_the_next_watch(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
-    """First it is a problem, then the page is held: in the same words."""
+    """First it is a problem, then the page is held: in the same words.
+
+    It is sent again when a person asks, as after a project that was archived.
+    """
     told, more = calling(tmp_path)
     service.quirks = {Quirk.SMALL_LIMITS}
     for_once = watching(service, tmp_path / "ws", "--adopt", "push", more=more)
@@ -150,25 +157,11 @@ async def test_page_that_is_refused_calls_a_person_once_also_by_the_next_watch(
         await watch.until(lambda: calls(told) == 1)
     async with watching(service, tmp_path / "ws", more=more) as watch:
         await watch.said("needs a person")
-        watch.save("large", "small\n")
-        await watch.until(is_well(watch))
-    assert calls(told) == 1
-
-
-@pytest.mark.slow
-async def test_what_was_refused_is_sent_again_when_a_person_asks(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    """As after a project that was archived: nothing here changed."""
-    service.quirks = {Quirk.SMALL_LIMITS}
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        watch.save("large", "x" * 70_000)
-        await watch.until(waits(watch, "large: the service rejected it"))
         service.quirks = set()
         (watch.root / ".wikisync" / "ask").touch()
         await watch.until(is_well(watch))
         assert await watch.wiki_text("large") == "x" * 70_000
+    assert calls(told) == 1
 
 
 @pytest.mark.slow
@@ -190,18 +183,6 @@ async def test_attention_file_that_cannot_be_written_keeps_nothing_else_back(
         words = "is not a file that wikisync wrote; move the file"
         assert watch.log.count(words) == 1
         assert sum(words in line for line in watch.lines) == 1
-
-
-@pytest.mark.slow
-async def test_watch_that_cannot_begin_leaves_word_of_it(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        (watch.root / ".wikisync" / "folder-id").unlink()
-    async with watching(service, tmp_path / "ws") as watch:
-        assert await watch.ended() == 4
-        assert waits(watch, "- the workspace: ")()
 
 
 # -- by itself ---------------------------------------------------------------------

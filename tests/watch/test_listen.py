@@ -14,7 +14,6 @@ import pytest_asyncio
 
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching
-from wikisync.merging.conflict import MARKER
 from wikisync.service.settings import Hook
 from wikisync.watch.listen import BODY_BYTES_MAX, listening, new_app
 
@@ -154,17 +153,6 @@ async def test_status_says_what_the_command_says_and_how_each_wiki_fares(
     assert found["workspace"] == str(watch.root)
 
 
-async def test_status_promises_nothing_that_the_watch_holds(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with answering(service, tmp_path / "ws") as (watch, url, session):
-        watch.save("home", f"{MARKER} conflict 1 of 1: here %%%%\n")
-        await watch.said("needs a person")
-        found = json.loads(await (await session.get(f"{url}/status")).text())
-        (difference,) = found["wikis"][0]["differences"]
-        assert difference["side"] == "held"
-
-
 @pytest.mark.asyncio(loop_scope="module")
 async def test_metrics_are_lines_that_prometheus_reads(asked: Asked) -> None:
     _, url, session = asked
@@ -195,7 +183,7 @@ async def test_port_that_is_taken_is_told_with_the_key(
             await watch.said("[sync] listen")
 
 
-async def test_conflict_says_who_wrote_the_wikis_text(
+async def test_conflict_says_who_wrote_the_wikis_text_and_status_that_it_is_held(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with answering(service, tmp_path / "ws") as (watch, url, session):
@@ -214,3 +202,6 @@ async def test_conflict_says_who_wrote_the_wikis_text(
         conflict_file = watch.folder / "home.conflict.md"
         await watch.until(conflict_file.exists)
         assert "on the wiki, Ann [1mExample, " in conflict_file.read_text()
+        found = json.loads(await (await session.get(f"{url}/status")).text())
+        (difference,) = found["wikis"][0]["differences"]
+        assert difference["side"] == "held"

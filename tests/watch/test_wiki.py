@@ -26,7 +26,6 @@ from wikisync.watch import report
 from wikisync.watch.triggers import RemoteHint
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
-from wikisync.workspace.identity import find_wiki
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.runner import ScanScope
 
@@ -161,26 +160,6 @@ async def test_watch_that_begins_again_writes_nothing_into_another_project(
                 await wiki.cycle(ScanScope.EVERYTHING)
     assert set(await service.files(PROJECT)) == {"payroll.md"}
     assert not (tmp_path / "handbook/payroll.md").exists()
-
-
-async def test_watch_after_another_path_writes_nothing_until_it_is_adopted(
-    service: EmbeddedService, client: Client, tmp_path: Path
-) -> None:
-    """A person wrote the other project into the file, and adopted it later."""
-    with watched(client, tmp_path, PROJECT) as wiki:
-        await wiki.cycle(ScanScope.EVERYTHING)
-    number = await service.add_project(GUIDE.full_path, {"start": "theirs\n"})
-    (tmp_path / "handbook/mine.md").write_text("mine\n")
-    with watched(client, tmp_path, GUIDE, number=number) as wiki:
-        with pytest.raises(Halted, match=r"yours .* is docs/handbook"):
-            await wiki.cycle(ScanScope.EVERYTHING)
-        assert set(await service.files(GUIDE)) == {"start.md"}
-        await find_wiki(wiki._opened.state, client, wiki.section, adopts=True)
-    with watched(client, tmp_path, GUIDE, number=number, uploads_new=False) as wiki:
-        await wiki.cycle(ScanScope.EVERYTHING)
-        (tmp_path / "handbook/start.md").write_text("edited here\n")
-        await wiki.cycle(ScanScope.FOLDER)
-    assert await service.files(GUIDE) == {"start.md": b"edited here\n"}
 
 
 async def test_running_watch_sees_that_another_project_has_the_path(

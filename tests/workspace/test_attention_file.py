@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import agree_to
 from tests.support.quirks import Quirk
 from tests.support.workspaces import FILES, Cloned
 from wikisync.config import WikiSection
@@ -93,6 +94,17 @@ async def test_what_passes_by_itself_calls_nobody(cloned: Cloned) -> None:
     problems = ran.json["wikis"][0]["problems"]
     assert [one["code"] for one in problems] == ["page-unavailable"]
     assert lines(cloned.root) == []
+
+
+async def test_service_that_is_away_leaves_the_file_as_it_is(cloned: Cloned) -> None:
+    await hold(cloned, "guide")
+    before = lines(cloned.root)
+    config = cloned.root / "wikisync.toml"
+    text = config.read_text()
+    config.write_text(text.replace(cloned.service.url, "http://127.0.0.1:9"))
+    agree_to(cloned.root)
+    assert (await cloned.run("sync")).code == 1
+    assert lines(cloned.root) == before != []
 
 
 async def test_workspace_that_is_halted_is_told_until_it_is_adopted(

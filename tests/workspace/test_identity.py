@@ -78,24 +78,6 @@ async def test_path_of_another_project_stops_the_wiki(
     assert await texts(cloned.service, GUIDE) == FILES
 
 
-async def test_edits_that_waited_go_to_the_right_project_once_the_path_is_corrected(
-    cloned: Cloned,
-) -> None:
-    without_id(cloned)
-    await put_another_there(cloned, THEIRS)
-    cloned.write("guide.md", "edited here\n")
-    cloned.write("mine.md", "mine\n")
-    assert (await cloned.run("sync")).code == 4
-    configure(cloned, '"docs/handbook"', '"docs/guide"')
-
-    ran = await cloned.run("sync")
-
-    assert (ran.code, ran.out, ran.err) == (0, "handbook: 5 pages, 2 pushed\n", "")
-    expected = {**FILES, "guide.md": "edited here\n", "mine.md": "mine\n"}
-    assert await texts(cloned.service, GUIDE) == expected
-    assert set(await cloned.wiki()) == {"home.md", "payroll.md"}
-
-
 async def test_attention_and_status_tell_of_the_other_project(cloned: Cloned) -> None:
     await put_another_there(cloned, {})
     for _ in range(2):

@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.agreed import write_config
-from tests.support.commands import Run
-from tests.support.service import EmbeddedService
-from tests.support.workspaces import Cloned, clone_handbook
+from tests.support.workspaces import Cloned
 from wikisync.api.client import Client
 from wikisync.api.upload import SPOOL_BYTES_MAX
 from wikisync.core.model import AttachmentPath
@@ -44,22 +41,6 @@ def test_token_file_is_named_as_seen_from_the_workspace(
     (tmp_path / "wikisync.toml").write_text(CONFIG.format(file=named))
     service = find_workspace(tmp_path).config.service
     assert service.token_file == found.format(root=tmp_path, home=tmp_path / "home")
-
-
-async def test_sync_from_elsewhere_finds_a_token_file_in_the_workspace(
-    service: EmbeddedService, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cloned = await clone_handbook(service, run, tmp_path / "my-wikis")
-    text = (cloned.root / "wikisync.toml").read_text()
-    write_config(
-        cloned.root, text.replace("[service]\n", '[service]\ntoken_file = "token"\n')
-    )
-    (cloned.root / "token").write_text(service.token)
-    (cloned.root / "token").chmod(0o600)
-    monkeypatch.delenv("WIKISYNC_TOKEN")
-    monkeypatch.chdir(tmp_path)
-    ran = await cloned.run("sync")
-    assert ran.code == 0, ran.err
 
 
 @pytest.mark.parametrize(
