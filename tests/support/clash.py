@@ -28,6 +28,13 @@ def conflict_file_of(pair: Pair) -> Path:
     return pair.folder / "home.conflict.md"
 
 
+def begin(pair: Pair) -> str:
+    """A person begins to settle; what the conflict file says then."""
+    begun = conflict_file_of(pair).read_text() + "begun\n"
+    conflict_file_of(pair).write_text(begun)
+    return begun
+
+
 def rename_here(pair: Pair) -> None:
     """Give the page's file another name, and leave its conflict file."""
     (pair.folder / "home.md").rename(pair.folder / "start.md")

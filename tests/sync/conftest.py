@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.copies import PAGES, Copies, rested
+from tests.support.copies import OWNER, PAGES, Copies, rested
 from tests.support.pair import Pair, paired
 from wikisync.core.model import WikiOwner
 from wikisync.sync.base.state import State, WikiState
@@ -24,7 +24,7 @@ def state(path: Path) -> Iterator[State]:
 
 @pytest.fixture
 def known(state: State) -> WikiState:
-    return state.wiki(WikiOwner("project", "docs/handbook"))
+    return state.wiki(OWNER)
 
 
 @pytest.fixture

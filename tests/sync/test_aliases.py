@@ -93,6 +93,17 @@ async def test_a_second_file_that_cannot_be_read_does_not_stop_the_page(
     assert copies.there.texts()[PAGE] == "edited\n"
 
 
+async def test_a_second_file_that_is_ignored_is_no_problem(tmp_path: Path) -> None:
+    async with paired(tmp_path) as pair:
+        pair.save("k l", "first\n")
+        pair.save("k-l", "second\n")
+        (pair.folder / ".wikisyncignore").write_text("k-l.md\n")
+        await pair.rest()
+        pair.save("k l", "edited\n")
+        assert (await pair.rest()).problems == ()
+        assert await pair.wiki_texts() == {"k-l": "edited\n"}
+
+
 async def test_a_page_by_the_name_of_the_file_waits_for_the_second_file(
     copies: Copies,
 ) -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.clash import BASE, MINE, THEIRS, begin, clashing, conflict_file_of
 from tests.support.copies import Copies, rested
 from tests.support.pair import Pair, paired
+from tests.support.pictures import BLUE, RED, put, there
 from wikisync.core.model import AttachmentPath, Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.narrowing import Direction
@@ -18,31 +20,21 @@ PULL = CycleOptions(direction=Direction.PULL)
 PUSH = CycleOptions(direction=Direction.PUSH)
 OTHER = CycleOptions(pages=frozenset({Slug("other")}))
 
-PICTURED = "A ![plan](plan.png) of it.\n"
-BASE, MINE, THEIRS = "one\ntwo\n", "one\ntwo, mine\n", "one\ntwo, theirs\n"
-
 
 # -- pages whose pictures changed --------------------------------------------------
 
 
-@pytest.fixture
-async def pictured(tmp_path: Path) -> AsyncIterator[Pair]:
-    """A page with a picture that is another one now."""
-    async with paired(tmp_path, {"other": "other\n"}) as pair:
-        (pair.folder / "plan.png").write_bytes(b"first")
-        pair.save("home", PICTURED)
-        await pair.rest()
-        (pair.folder / "plan.png").write_bytes(b"second")
-        yield pair
-
-
 @pytest.mark.parametrize("less", [PUSH, OTHER, CycleOptions()])
 async def test_a_page_edited_on_the_wiki_is_not_sent_for_its_picture(
-    pictured: Pair, less: CycleOptions
+    pair: Pair, less: CycleOptions
 ) -> None:
-    await pictured.edit("home", "written on the wiki\n")
-    await pictured.cycle(less)
-    assert (await pictured.wiki_texts())["home"] == "written on the wiki\n"
+    put(pair, "plan.png", RED)
+    pair.save("home", "A ![plan](plan.png) of it.\n")
+    await pair.rest()
+    put(pair, "plan.png", BLUE)
+    await pair.edit("home", "written on the wiki\n")
+    await pair.cycle(less)
+    assert await there(pair) == "written on the wiki\n"
 
 
 # -- held pages --------------------------------------------------------------------
@@ -51,13 +43,8 @@ async def test_a_page_edited_on_the_wiki_is_not_sent_for_its_picture(
 @pytest.fixture
 async def held(tmp_path: Path) -> AsyncIterator[Pair]:
     """A page that waits for a person, who has begun to settle it."""
-    async with paired(tmp_path, {"home": BASE, "other": "other\n"}) as pair:
-        await pair.rest()
-        pair.save("home", MINE)
-        await pair.edit("home", THEIRS)
-        await pair.rest()
-        conflict_file = pair.folder / "home.conflict.md"
-        conflict_file.write_text(conflict_file.read_text() + "begun\n")
+    async with clashing(tmp_path) as pair:
+        begin(pair)
         pair.save("other", "edited\n")
         yield pair
 
@@ -77,10 +64,10 @@ async def test_the_conflict_file_of_a_settled_page_stays_until_it_is_asked_for(
     """A person who asks for less may be at work in it."""
     held.save("home", THEIRS)
     await held.rest(less)
-    assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
+    assert conflict_file_of(held).read_text().endswith("begun\n")
     assert Slug("home") in held.known.conflict_files()
     await held.rest()
-    assert not (held.folder / "home.conflict.md").exists()
+    assert not conflict_file_of(held).exists()
 
 
 async def test_a_push_writes_no_conflict_file(tmp_path: Path) -> None:

@@ -162,9 +162,6 @@ async def test_a_disk_stays_away_though_somebody_saves_in_its_place(
     assert copies.texts()["disk/0"] == "x\nedited there\n"
 
 
-# -- directions and dry runs -------------------------------------------------------
-
-
 # -- editors, refusals, what is told -----------------------------------------------
 
 
@@ -176,6 +173,17 @@ async def test_an_open_page_is_pulled_when_it_is_closed(copies: Copies) -> None:
     copies.here.busy = {}
     await copies.rest()
     assert copies.here.texts()["home"] == "edited there\n"
+
+
+async def test_a_page_open_for_ten_minutes_is_told(copies: Copies) -> None:
+    copies.there.put("home", "edited there\n")
+    copies.here.busy = {HOME: ".home.md.swp"}
+    await copies.cycle()
+    copies.now += 600
+    result = await copies.cycle()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        (HOME, HoldReason.OPEN_LONG)
+    ]
 
 
 async def test_another_wiki_under_the_path_is_left_alone(state: State) -> None:

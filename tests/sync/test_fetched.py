@@ -72,6 +72,21 @@ async def test_every_page_that_shows_it_follows(pair: Pair) -> None:
     assert len(sent) == 1
 
 
+async def test_a_changed_attachment_that_is_removed_here_comes_back_changed(
+    pair: Pair,
+) -> None:
+    """As a picture beside a page that is gone here: the wiki keeps its link."""
+    put(pair, PICTURE, BLUE)
+    await pair.rest()
+    before = await there(pair)
+    (pair.folder / PICTURE).unlink()
+    await pair.rest()
+    pair.restart()
+    await pair.rest()
+    assert (pair.folder / PICTURE).read_bytes() == BLUE
+    assert await there(pair) == before
+
+
 async def test_a_page_like_a_text_that_was_replaced_follows_its_picture(
     pair: Pair,
 ) -> None:

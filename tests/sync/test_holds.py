@@ -11,6 +11,7 @@ from tests.support.clash import (
     BOTH,
     MINE,
     THEIRS,
+    begin,
     clashing,
     conflict_file_of,
     rename_here,
@@ -35,12 +36,6 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
         yield opened
 
 
-def begin(pair: Pair) -> str:
-    """A person begins to settle; what the conflict file says then."""
-    conflict_file_of(pair).write_text(conflict_file_of(pair).read_text() + "begun\n")
-    return conflict_file_of(pair).read_text()
-
-
 async def test_a_clash_touches_neither_side_and_shows_both_texts(pair: Pair) -> None:
     assert pair.texts()["home"] == MINE
     assert (await pair.wiki_texts())["home"] == THEIRS
@@ -57,6 +52,14 @@ async def test_saved_without_marker_lines_it_becomes_the_page(pair: Pair) -> Non
     assert pair.texts()["home"] == (await pair.wiki_texts())["home"] == BOTH
     assert not conflict_file_of(pair).exists()
     assert not result.held
+
+
+async def test_the_wikis_text_that_a_settlement_replaces_is_kept(pair: Pair) -> None:
+    conflict_file_of(pair).write_text(MINE)
+    await pair.rest()
+    trash = pair.private / "trash"
+    kept = [path.read_bytes() for path in trash.rglob("*") if path.is_file()]
+    assert any(THEIRS.encode() in content for content in kept)
 
 
 async def test_a_broken_marker_line_is_told_and_nothing_is_sent(pair: Pair) -> None:

@@ -142,6 +142,21 @@ async def test_conflict_file_in_the_place_of_another_is_named_before_it_goes(
     assert any("in the trash" in event.what for event in events)
 
 
+async def test_conflict_file_that_comes_as_one_is_written_is_named_and_kept(
+    state: State,
+) -> None:
+    """A person moves one there right before."""
+    copies = Copies(state, {"home": BASE})
+    copies.here.put("home", MINE)
+    copies.there.put("home", THEIRS)
+    save_before(copies, "write_conflict home", "another's\n")
+    await copies.cycle()
+    assert copies.here.conflicts == {"home": "another's\n"}
+    result = await copies.cycle()
+    assert [one.code for one in result.problems] == ["conflict-over"]
+    assert any(text == "another's\n" for _, text, _ in copies.here.trash)
+
+
 async def test_settled_where_another_page_has_got_the_name_asks_again(
     copies: Copies,
 ) -> None:

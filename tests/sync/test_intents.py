@@ -209,6 +209,15 @@ async def test_a_strangers_page_is_not_taken_for_the_renamed_one(
     assert copies.here.texts()["start"] == PAGES["home"]
 
 
+async def test_a_rename_after_a_lost_answer_is_a_rename(copies: Copies) -> None:
+    copies.here.put("home", "edited\n")
+    await lost(copies, "write")
+    copies.rename_here("home", "start")
+    copies.here.put("start", "edited again\n")
+    await copies.rest()
+    assert writes(copies) == ["write home", "move home start", "write start"]
+
+
 async def test_a_page_that_cannot_be_read_keeps_no_other_waiting(
     copies: Copies,
 ) -> None:

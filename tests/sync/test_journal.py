@@ -53,6 +53,16 @@ def writes_of(known: WikiState, slug: Slug) -> int:
     return len(known._rows(query, slug))
 
 
+def test_writes_of_a_page_are_counted_until_a_person_writes(known: WikiState) -> None:
+    known.note_write(HOME, NOW)
+    known.note_write(HOME, NOW + 1, digest_of("text"))
+    known.note_write(OTHER, NOW + 2)
+    assert writes_of(known, HOME) == 2
+    known.forget_writes(HOME)
+    assert writes_of(known, HOME) == 0
+    assert writes_of(known, OTHER) == 1
+
+
 def test_texts_count_again_only_where_the_wiki_had_another_one(
     known: WikiState,
 ) -> None:

@@ -20,7 +20,7 @@ from wikisync.errors import Unavailable
 from wikisync.markup import retarget
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
-from wikisync.sync.decide.plan import Adopt
+from wikisync.sync.decide.plan import Adopt, Push
 
 
 async def link_red(pair: Pair) -> None:
@@ -128,6 +128,21 @@ async def test_a_page_that_is_moved_here_with_its_picture_keeps_its_link(
     pair.save("home", "![red](red.png)\n\nedited there and here\n")
     await pair.rest()
     assert f"![red]({upload})\n" in await there(pair)
+
+
+async def test_a_conflict_that_is_settled_beside_a_picture_is_sent_once(
+    pair: Pair,
+) -> None:
+    await link_red(pair)
+    pair.save("home", "mine ![red](red.png)\n")
+    await pair.edit("home", f"theirs {await there(pair)}")
+    (held,) = (await pair.rest()).held
+    assert held.slug == "home"
+    pair.save("home.conflict.md", "both ![red](red.png)\n")
+    plan = (await pair.cycle()).plan
+    assert [type(action) for action in plan.actions] == [Push]
+    assert pair.texts()["home"] == "both ![red](red.png)\n"
+    assert (await there(pair)).startswith("both ![red](uploads/")
 
 
 async def test_a_name_that_is_put_together_keeps_its_page_until_it_is_whole(

@@ -120,3 +120,12 @@ def test_every_kind_of_value_comes_back(known: WikiState, elsewhere: WikiState) 
     assert list(known.memory.batches) == batches
     assert not known.sightings(Side.LOCAL)
     assert elsewhere.memory == known.memory
+
+
+def test_number_of_a_batch_never_goes_back(known: WikiState) -> None:
+    """Or an approval that comes late would name another batch."""
+    known.record_batches([Batch(3, BatchKind.DELETES_HERE, (), 20)])
+    known.record_batches([])
+    assert known.memory.last_batch == 3
+    known.record_batches([Batch(9, BatchKind.CHANGES_HERE, (), 1)])
+    assert known.memory.last_batch == 9

@@ -84,6 +84,21 @@ async def test_new_page_that_may_be_another_one_is_not_the_page_that_went(
     assert copies.texts() == {**new, "log": LOG + "theirs\n", "other": "other\n"}
 
 
+async def test_page_whose_file_took_the_name_of_another_one_is_not_a_third_one(
+    state: State,
+) -> None:
+    """However like its name, or its text, that one's is."""
+    copies = await agreed(state, Home=MEMO)
+    copies.here.pages.pop(Slug("other"))
+    copies.rename_here("Home", "other")
+    copies.here.put("home", "a draft\n")
+    copies.here.identities[Slug("home")] = "another"
+    copies.there.put("other", "edited there\n")
+    await copies.cycle()
+    assert "move Home home" not in copies.there.changes
+    assert copies.here.texts()["home"] == "a draft\n"
+
+
 @pytest.mark.parametrize("is_here", [False, True])
 async def test_page_that_is_edited_after_its_rename_is_known_by_its_text(
     is_here: bool, copies: Copies

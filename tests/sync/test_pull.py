@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.copies import OWNER, Copies, ShakyWiki
+from tests.support.copies import OWNER, Copies, ShakyWiki, rested
 from tests.support.memory import MemoryReplica, nothing_before
 from wikisync import errors
 from wikisync.core.model import AttachmentPath, Problem
@@ -83,7 +83,11 @@ async def test_refused_token_ends_the_cycle_at_once(copies: Copies) -> None:
         await copies.cycle(PULL)
 
 
-# -- absence is not deletion ---------------------------------------------------------
+async def test_wiki_really_emptied_is_followed_after_a_yes(state: State) -> None:
+    copies = await rested(state, {f"page-{number}": "text" for number in range(20)})
+    copies.there.pages.clear()
+    await copies.rest(CycleOptions(direction=Direction.PULL, allows_emptying=True))
+    assert not copies.here.pages
 
 
 # -- the wiki's mark -----------------------------------------------------------------

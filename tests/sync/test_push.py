@@ -220,6 +220,17 @@ async def test_a_format_that_the_service_changes_is_told(copies: Copies) -> None
     assert [one.code for one in result.problems] == ["format-changed"]
 
 
+async def test_the_worst_window_is_kept(copies: Copies) -> None:
+    copies.here.put("home", "edited\n")
+    copies.there.last_window_s = 0.25
+    await copies.cycle()
+    copies.there.last_window_s = 0.1
+    copies.here.put("home", "edited again\n")
+    await copies.cycle()
+    health = copies.known.memory.health
+    assert (health.worst_window_s, health.worst_window_slug) == (0.25, HOME)
+
+
 async def test_a_text_that_something_changes_back_is_held(copies: Copies) -> None:
     """Four times the same text, and each time it was another one afterwards."""
     for _ in range(5):

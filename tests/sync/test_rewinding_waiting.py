@@ -192,6 +192,14 @@ async def test_refused_its_front_matter_is_no_edit_where_the_service_strips_it(
 
 
 @WAITS
+async def test_refused_the_older_text_can_be_restored(kind: str, state: State) -> None:
+    copies = await waited(state, kind)
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert history.PAGES["page1"] in [text for _, text, _ in copies.here.trash]
+
+
+@WAITS
 async def test_one_that_cannot_be_read_then_delays_no_other(
     kind: str, state: State
 ) -> None:

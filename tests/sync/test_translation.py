@@ -179,6 +179,19 @@ async def test_a_picture_that_is_too_large_keeps_its_page_and_is_named(
     assert "home" not in await pair.wiki_texts()
 
 
+async def test_a_link_to_the_upload_itself_stays_one(pair: Pair) -> None:
+    put(pair, "red.png", RED)
+    pair.save("home", "![a](red.png)\n")
+    await pair.rest()
+    path = await upload_of(pair)
+    text = f"[b]({path}) ![a](red.png) [c]({path}#x)\n"
+    pair.save("home", text)
+    await pair.rest()
+    assert pair.texts()["home"] == text
+    pair.restart()
+    assert (await pair.cycle()).is_quiet
+
+
 # -- names in other forms of Unicode, and hidden folders ------------------------------
 
 COMPOSED, DECOMPOSED = "gr\u00fcn", "gru\u0308n"

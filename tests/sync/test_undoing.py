@@ -144,6 +144,19 @@ async def test_an_undo_is_taken_back_by_the_next_one(
         assert (await copies.cycle()).is_quiet
 
 
+@pytest.mark.parametrize("change", [edit_here, edit_there])
+async def test_a_text_that_was_taken_back_can_be_saved_again(
+    change: Change, copies: Copies
+) -> None:
+    change(copies)
+    await copies.rest()
+    text = copies.texts()["home"]
+    await undo(copies)
+    copies.here.put("home", text)
+    await copies.rest()
+    assert copies.texts()["home"] == text
+
+
 async def test_of_a_merge_the_wikis_text_stays(copies: Copies) -> None:
     """It was there before this sync; what was saved here is kept."""
     edit_here(copies)
