@@ -23,7 +23,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
-from pygls.workspace import TextDocument
+from pygls.workspace import PositionCodec, TextDocument
 
 from wikisync.core.messages import SilentProgress
 from wikisync.core.model import Format
@@ -48,7 +48,8 @@ _OPENS = re.compile(
 )
 """What stands before the cursor where a link, or the name of an emoji, is typed."""
 
-_OTHER_ENDS = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029]")
+_END = re.compile(r"\r\n|\r|\n")
+"""Of a line, as the protocol has it; Python and the library know more of them."""
 
 _AtPlace = (
     lsp.DefinitionParams | lsp.HoverParams | lsp.RenameParams | lsp.PrepareRenameParams
@@ -252,23 +253,20 @@ class Asked(LanguageServer):
 
     def _relinked(self, folder: Path, one: Relinked) -> lsp.TextDocumentEdit:
         """Every changed line of a text; refused where the editor has another one."""
-        file, path = (folder / one.path).absolute(), one.path
+        file = (folder / one.path).absolute()
         opened = self.workspace.text_documents.values()
         known = next((it for it in opened if self.file_of(it.uri) == file), None)
-        uri = known.uri if known else self.uri_of(file)
-        document = known or self.workspace.get_text_document(uri)
-        before = file.read_text("utf-8-sig")
-        if known is not None and known.source.replace("\r\n", "\n") != before:
-            raise JsonRpcInvalidParams(f"{path} is not saved: save it first")
-        if _OTHER_ENDS.search(before):
-            # the library counts them as ends of lines, and editors do not
-            raise JsonRpcInvalidParams(f"{path} has odd line ends: use wikisync mv")
+        old, new = _END.split(one.before), _END.split(one.after)
+        if known is not None and _END.split(known.source) != old:
+            raise JsonRpcInvalidParams(f"{one.path} is not saved: save it first")
+        uri, codec = (
+            known.uri if known else self.uri_of(file),
+            self.workspace.position_codec,
+        )
         edits = [
-            lsp.TextEdit(_range_in(document, number), new.rstrip("\r\n"))
-            for number, (old, new) in enumerate(
-                zip(document.lines, one.after.splitlines(keepends=True), strict=True)
-            )
-            if old.rstrip("\r\n") != new.rstrip("\r\n")
+            lsp.TextEdit(_range_in(codec, was, number), now)
+            for number, (was, now) in enumerate(zip(old, new, strict=True))
+            if was != now
         ]
         name = lsp.OptionalVersionedTextDocumentIdentifier(uri, known and known.version)
         return lsp.TextDocumentEdit(name, edits)
@@ -389,26 +387,25 @@ def _places(folders: Iterable[str]) -> Mapping[Path, Path]:
 
 def _diagnostic(document: TextDocument, mark: Mark) -> lsp.Diagnostic:
     """A mark at its address in its line, or at the whole line."""
-    lines = document.lines or [""]
+    lines = _END.split(document.source)
     shown = lines[: mark.line][-1] if mark.line else document.source
     name = mark.href if mark.href in shown else mark.href.lstrip("#")
     found = (number for number, line in enumerate(lines) if name in line)
     # not all formats tell where a link stands
     number = min(mark.line - 1, len(lines) - 1) if mark.line else next(found, 0)
     part = (at, len(name)) if name and (at := lines[number].find(name)) >= 0 else ()
-    where = _range_in(document, number, *part)
+    where = _range_in(document.position_codec, lines[number], number, *part)
     said = f"broken link {mark.href}: {mark.message}" if mark.href else mark.message
     kind = lsp.DiagnosticSeverity.Warning if mark.href else lsp.DiagnosticSeverity.Error
     return lsp.Diagnostic(where, said, kind, source="wikisync")
 
 
 def _range_in(
-    document: TextDocument, number: int, at: int = 0, length: int | None = None
+    codec: PositionCodec, line: str, number: int, at: int = 0, length: int | None = None
 ) -> lsp.Range:
-    """A part of a line, or all of it without its end."""
-    line = document.lines[number].rstrip("\r\n") if document.lines else ""
+    """A part of a line, or all of it."""
     ends = (at, len(line) if length is None else at + length)
-    units = [document.position_codec.client_num_units(line[:end]) for end in ends]
+    units = [codec.client_num_units(line[:end]) for end in ends]
     return lsp.Range(*(lsp.Position(number, unit) for unit in units))
 
 
