@@ -1,6 +1,8 @@
 """``wikisync render`` as it is called."""
 
+import asyncio
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -194,3 +196,25 @@ def test_include_cannot_leave_the_folder(wiki: Path) -> None:
     assert include("own.txt") == "own"
     refused = ["../../secret.txt", "../link.txt", "/etc/passwd", str(outside), "none"]
     assert [include(target) for target in refused] == [None] * len(refused)
+
+
+async def test_a_folder_gives_no_file_that_is_not_in_it(
+    render: Run, wiki: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Nor does a pipe hold the command, or a link to itself end it."""
+    secret = tmp_path_factory.mktemp("outside") / "secret.md"
+    secret.write_text("secret words")
+    (wiki / "out.md").symlink_to(secret)
+    (wiki / "own.md").symlink_to(wiki / "sub" / "page.rdoc")
+    (wiki / "loop.md").symlink_to("loop.md")
+    os.mkfifo(wiki / "pipe.md")
+    async with asyncio.timeout(60):
+        ran = await render(".")
+    assert ran.code == 1
+    assert "secret" not in ran.out
+    assert ran.out.count("text") == 2
+    assert "out.md is a link to outside its folder" in ran.err
+    assert "cannot use pipe.md: it is not a regular file" in ran.err
+    assert "loop.md is a symbolic link" in ran.err
+    # a person who names the link means the file
+    assert "secret words" in (await render("out.md")).out

@@ -366,7 +366,8 @@ def _resolved(root: Path, path: str) -> str:
     """A path below a folder without the links on its way."""
     real = root.resolve()
     try:
-        return (real / path).resolve().relative_to(real).as_posix()
+        # realpath: pathlib fails where links lead in a circle, until Python 3.13
+        return Path(os.path.realpath(real / path)).relative_to(real).as_posix()
     except ValueError:
         raise FolderError(
             f"{path} is a link to outside its folder",

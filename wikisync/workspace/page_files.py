@@ -18,7 +18,7 @@ from wikisync.config import FILE_NAME, MarkupSection, parse_markup
 from wikisync.core import model
 from wikisync.core.messages import Messages
 from wikisync.folder.naming import attachment_path, parse_path
-from wikisync.folder.safe_open import opened_inside, read_all
+from wikisync.folder.safe_open import opened_inside, read_all, read_limited
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.context import Include
 from wikisync.markup.links import LinkIndex, normal_path
@@ -56,6 +56,8 @@ class Source(Struct, frozen=True):
     """Path below its root, with ``/``; decides slug and output name."""
     root: Path | None
     """Folder that links and includes stay in; None for standard input."""
+    is_found: bool = False
+    """In a folder that is named: it is read where it is a file in there."""
 
 
 class Surroundings(Struct):
@@ -126,7 +128,7 @@ class FileRenderer(Struct):
                 )
                 self.fail(error)
             for relative in found:
-                yield Source(str(path / relative), relative, path)
+                yield Source(str(path / relative), relative, path, is_found=True)
 
     def render(self, source: Source) -> RenderedFile:
         """One file; FolderError where it cannot be read."""
@@ -221,6 +223,9 @@ def read_text(source: Source) -> str:
     try:
         if source.root is None:
             raw = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
+        elif source.is_found:
+            with opened_inside(source.root, source.relative) as descriptor:
+                raw = read_limited(descriptor, source.name, FILE_BYTES_MAX)
         else:
             with Path(source.name).open("rb") as file:
                 raw = file.read(FILE_BYTES_MAX + 1)

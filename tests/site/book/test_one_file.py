@@ -10,7 +10,7 @@ from tests.site.book.books import UPLOAD, WIKI, write
 from tests.site.sites import Studio
 from tests.support.archive import unpack
 from tests.support.site_links import doubled_ids
-from wikisync.errors import SiteError, UsageError
+from wikisync.errors import FolderError, SiteError, UsageError
 from wikisync.site.book import one_file
 
 
@@ -99,6 +99,15 @@ def test_a_theme_may_have_its_own_template(wiki: Studio, tmp_path: Path) -> None
     own += "{% for one in chapters(part) %}|{{ one.title }}{% endfor %}{% endfor %}"
     wiki.set(templates=unpack(own, tmp_path / "theme"))
     assert write(wiki, "html")[0].read_text() == "Docs|Welcome|guide|Start|Zoo"
+
+
+def test_a_file_that_cannot_be_written_is_named_and_left(wiki: Studio) -> None:
+    target, _ = write(wiki, "html")
+    (wiki.root / ".book.html.part").mkdir()
+    before = target.read_bytes()
+    with pytest.raises(FolderError, match=r"cannot write .*book\.html: a folder"):
+        write(wiki, "html")
+    assert target.read_bytes() == before
 
 
 def test_a_file_that_fails_leaves_the_one_before(wiki: Studio, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def page_name(number: int) -> str:
 
 
 def write_epub(book: Book, target: Path) -> None:
-    """Write the pages as EPUB; raises ``SiteError`` if it cannot be written."""
+    """Write the pages as EPUB; raises ``FolderError`` if it cannot be written."""
     from markupsafe import Markup
 
     book.start(f"writing {target.name}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import unquote
 
 from wikisync.core.model import Problem
-from wikisync.errors import SiteError
+from wikisync.folder.safe_open import folder_error
 from wikisync.markup.file_types import file_type
 from wikisync.markup.record import TocEntry
 from wikisync.site.book.chapters import Document
@@ -200,7 +200,7 @@ def _css_text(text: str) -> str:
 def written_whole(target: Path) -> Iterator[IO[bytes]]:
     """A file that takes the place of the one before when it is whole.
 
-    Raises ``SiteError`` if it cannot be written.
+    Raises ``FolderError`` if it cannot be written.
     """
     part = target.with_name(f".{target.name}.part")
     try:
@@ -208,9 +208,7 @@ def written_whole(target: Path) -> Iterator[IO[bytes]]:
             yield file
         part.replace(target)
     except OSError as exc:
-        raise SiteError(
-            f"{target} cannot be written: {exc.strerror or exc}",
-            hint="name a file in a folder that exists and that you may write to",
-        ) from exc
+        raise folder_error("write", str(target), exc) from exc
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()

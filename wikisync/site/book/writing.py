@@ -37,8 +37,8 @@ def with_books(
 
     Raises:
         UsageError: there is no such page, or nothing that prints.
-        SiteError: a file cannot be written, or the theme is wrong.
-        FolderError: the folder of a wiki cannot be read at all.
+        SiteError: the theme is wrong.
+        FolderError: a file cannot be written, or a wiki's folder not be read at all.
     """
     if report is not None and not request.files:
         return report
