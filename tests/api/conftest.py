@@ -1,12 +1,14 @@
 """A client on a wire, and one whose network is played by aioresponses."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, listening_wire
 from tests.support.network import PlayedNetwork
+from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.api.projects import Projects
 from wikisync.api.settings import ClientSettings
@@ -15,6 +17,7 @@ from wikisync.core.model import WikiOwner
 
 SERVICE = "https://gitlab.example.com"
 TOKEN = "glpat-EXAMPLE"
+OWNER = WikiOwner("project", "docs/handbook")
 
 ClientMaker = Callable[..., Client]
 
@@ -83,3 +86,29 @@ def wiki(client: Client) -> Wiki:
 @pytest.fixture
 def projects(client: Client) -> Projects:
     return Projects(client)
+
+
+@pytest.fixture
+async def service(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[EmbeddedService]:
+    """A real service with the project of ``OWNER``, in it the module's ``PAGES``."""
+    async with embedded_service(tmp_path / "service") as running:
+        await running.add_project(OWNER.full_path, getattr(request.module, "PAGES", ()))
+        yield running
+
+
+@pytest.fixture
+async def real_client(
+    service: EmbeddedService, time: FakeTime
+) -> AsyncIterator[Client]:
+    """The administrator's, of the real service."""
+    async with Client(
+        service.url, service.token, clock=time.clock, sleep=time.sleep
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def real_wiki(real_client: Client) -> Wiki:
+    return Wiki(real_client, OWNER)

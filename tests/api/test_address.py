@@ -55,7 +55,6 @@ def test_an_address_is_read_alike_however_much_there_is_to_normalise(
 
 def test_usual_port_is_none_to_name() -> None:
     address = ServiceAddress.parse("https://h:443/git")
-
     assert (address.port, address.authority) == (443, "h")
     assert ServiceAddress.parse("http://[::1]:443").authority == "[::1]:443"
 
@@ -99,7 +98,6 @@ def test_address_of_something_else_is_refused_with_a_path_to_give(
 ) -> None:
     with pytest.raises(UsageError) as refused:
         ServiceAddress.parse(root).path_of(written)
-
     assert message in refused.value.message
     assert (refused.value.hint or "").endswith(f"like {path}")
 
@@ -107,7 +105,6 @@ def test_address_of_something_else_is_refused_with_a_path_to_give(
 def test_refused_address_shows_no_password() -> None:
     with pytest.raises(UsageError) as refused:
         ServiceAddress.parse("https://h").path_of("https://u:glpat-EXAMPLE@o/a/b?t=s")
-
     assert refused.value.message.startswith("https://o/a/b is not the address")
 
 
@@ -148,7 +145,6 @@ def test_what_cannot_be_a_service_is_named_with_the_way_out(
 ) -> None:
     with pytest.raises(UsageError) as refused:
         ServiceAddress.parse(written)
-
     assert message in refused.value.message
     assert hint in (refused.value.hint or "")
 
@@ -168,7 +164,6 @@ def test_what_cannot_be_a_service_is_named_with_the_way_out(
 def test_user_information_is_refused_and_not_repeated(written: str) -> None:
     with pytest.raises(UsageError) as refused:
         ServiceAddress.parse(written)
-
     shown = f"{refused.value.message} {refused.value.hint}"
     assert "cret" not in shown
     assert "maria" not in shown
@@ -176,9 +171,7 @@ def test_user_information_is_refused_and_not_repeated(written: str) -> None:
 
 def test_a_path_is_sent_as_it_was_encoded() -> None:
     address = ServiceAddress.parse("https://example.com/git")
-
     url = address.url("/api/v4/projects/a%2Fb/wikis/%2E%2E%2F%25", "q=%2F")
-
     assert str(url) == (
         "https://example.com/git/api/v4/projects/a%2Fb/wikis/%2E%2E%2F%25?q=%2F"
     )
@@ -193,9 +186,7 @@ def test_a_path_is_sent_as_it_was_encoded() -> None:
 )
 def test_files_of_a_wiki_are_on_the_web_side(owner: WikiOwner, path: str) -> None:
     address = ServiceAddress.parse("https://example.com/git/api/v4")
-
     url = address.wiki_file(owner, "uploads/ab/a b?.png")
-
     assert str(url) == f"https://example.com/git{path}uploads/ab/a%20b%3F.png"
 
 
@@ -213,7 +204,6 @@ def test_files_of_a_wiki_are_on_the_web_side(owner: WikiOwner, path: str) -> Non
 )
 def test_the_origin_is_scheme_host_and_port(other: str, is_same: bool) -> None:
     address = ServiceAddress.parse("https://example.com/git")
-
     assert address.is_same_origin(other) is is_same
 
 
@@ -223,7 +213,6 @@ def test_dot_segments_and_slashes_of_a_path_survive_its_encoding() -> None:
 
 def test_a_url_for_messages_holds_no_secret() -> None:
     url = URL("https://u:p@example.com/a?private_token=x#y")
-
     assert without_secrets(url) == "https://example.com/a"
 
 

@@ -62,7 +62,6 @@ def test_missing_owner_is_named_once_in_one_sentence(
     purpose: exchange.Purpose, text: str, sentence: str, hint: str
 ) -> None:
     failed = error_of(answer(404, {"message": text}), purpose)
-
     assert type(failed) is NotFound
     assert failed.message == f"{sentence} does not exist or is hidden"
     assert hint in (failed.hint or "")
@@ -122,7 +121,6 @@ def test_web_pages_in_place_of_errors_are_not_quoted(
     status: int, body: bytes, kind: type[RemoteError], message: str
 ) -> None:
     failed = error_of(answer(status, body, "text/html; charset=utf-8"), LIST)
-
     assert type(failed) is kind
     assert message in failed.message
     assert "nginx" not in failed.message
@@ -169,7 +167,6 @@ def test_what_refused_is_named_as_far_as_it_says(
     body: bytes, content_type: str, what: str
 ) -> None:
     failed = error_of(answer(403, body, content_type), LIST)
-
     assert isinstance(failed, RefusedInFront)
     assert failed.message.endswith(f"in front of the service refused it: {what}")
 
@@ -179,13 +176,11 @@ def test_what_refused_is_named_as_far_as_it_says(
 )
 def test_git_refuses_in_plain_text(status: int, kind: type[RemoteError]) -> None:
     failed = error_of(answer(status, b"HTTP Basic: Access denied", "text/plain"), GIT)
-
     assert type(failed) is kind
 
 
 def test_a_failure_tells_how_long_the_service_asks_to_wait() -> None:
     failed = error_of(answer(503, b"", "text/html"), LIST, retry_after_s=3600.0)
-
     assert failed.message.endswith("; it asks to wait 60 minutes")
 
 
@@ -202,7 +197,6 @@ def test_a_rate_limit_as_plain_text_is_quoted_and_keeps_its_pause() -> None:
 def test_a_failure_names_the_request_in_the_log_of_the_service() -> None:
     crashed = answer(500, {"message": "500"})
     crashed = replace(crashed, headers={**crashed.headers, "x-request-id": "01ABC"})
-
     assert "request 01ABC" in (error_of(crashed, LIST).hint or "")
 
 
@@ -248,7 +242,6 @@ def test_words_of_the_service_are_one_safe_line(
 def test_a_success_of_the_wrong_shape_is_named(body: bytes, message: str) -> None:
     with pytest.raises(ProtocolViolation) as failed:
         exchange.decode(answer(200, body), tuple[WikiPageRecord, ...], LIST)
-
     assert message in failed.value.message
     assert URL in failed.value.message
 
@@ -283,16 +276,13 @@ def test_a_web_page_is_no_record_whatever_it_holds() -> None:
 @pytest.mark.parametrize("size", [1, 10, 15, 17, 18])
 def test_json_that_ends_early_is_cut(size: int) -> None:
     whole = b'[{"slug":"a/b \xc3\xa9"}]'
-
     with pytest.raises(exchange.CutAnswer, match=f"truncated after {size} bytes"):
         exchange.decode(answer(200, whole[:size]), list[WikiPageRecord], LIST)
 
 
 def test_unknown_keys_are_ignored_and_absent_ones_survive() -> None:
     body = [{"slug": "a", "format": "creole", "new_key": {"deep": [1]}}]
-
     (page,) = exchange.decode(answer(200, body), list[WikiPageRecord], LIST)
-
     assert page == WikiPageRecord(slug="a", format="creole")
 
 
@@ -311,20 +301,16 @@ def test_a_write_answered_without_a_page_is_a_refusal(body: bytes) -> None:
     """Success with ``null`` is how the service answers a rename onto a page."""
     with pytest.raises(Rejected, match="did not return the page") as failed:
         exchange.decode_written(answer(200, body), WikiPageRecord, EDIT)
-
     assert "another page may have that title" in (failed.value.hint or "")
 
 
 def test_a_write_answered_with_half_a_page_may_have_been_made() -> None:
     with pytest.raises(exchange.CutAnswer) as failed:
         exchange.decode_written(answer(200, b'{"slug":'), WikiPageRecord, EDIT)
-
     assert "may have been made" in (failed.value.hint or "")
 
 
 def test_a_written_page_is_its_record() -> None:
     body = {"slug": "a", "content": "x"}
-
     page = exchange.decode_written(answer(201, body), WikiPageRecord, EDIT)
-
     assert msgspec.to_builtins(page)["content"] == "x"

@@ -54,7 +54,6 @@ async def test_an_attachment_comes_from_the_web_side_in_chunks(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(http(200, b"\x89PNG" * 100_000, "image/png"))
-
     assert await collected(wired_wiki) == b"\x89PNG" * 100_000
     hashed = FILE.split("/")[1]
     assert wire.targets == [f"/docs/handbook/-/wikis/uploads/{hashed}/a%20b.png"]
@@ -63,15 +62,12 @@ async def test_an_attachment_comes_from_the_web_side_in_chunks(
 
 async def test_an_attachment_of_a_group_wiki(wired: Client, wire: Wire) -> None:
     wire.will(http(200, b"x", "image/png"))
-
     await collected(Wiki(wired, WikiOwner("group", "docs/deep")), AttachmentPath("u/x"))
-
     assert wire.targets == ["/groups/docs/deep/-/wikis/u/x"]
 
 
 async def test_an_empty_attachment_is_no_error(wired_wiki: Wiki, wire: Wire) -> None:
     wire.will(http(200, b"", "image/png"))
-
     assert await collected(wired_wiki) == b""
 
 
@@ -106,7 +102,6 @@ async def test_an_attachment_that_is_html_by_name_may_be_html(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(http(200, b"<html>", "text/html"))
-
     path = AttachmentPath("uploads/ab/report.HTML")
     assert await collected(wired_wiki, path) == b"<html>"
 
@@ -115,5 +110,4 @@ async def test_an_attachment_is_asked_for_again_before_its_first_byte(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(http(503), BREAK, http(200, b"x", "image/png"))
-
     assert await collected(wired_wiki) == b"x"

@@ -59,7 +59,6 @@ def test_requests_that_share_a_limit(request_: Request, area: Area) -> None:
 def test_answer_to_a_request_of_before_ends_no_limit(budget: Budget) -> None:
     budget.note_refusal(GIT, 60.0, 0.0)
     budget.note_answer(GIT)
-
     assert budget.wait_of(GIT) is not None
 
 
@@ -115,7 +114,6 @@ def test_a_date_is_measured_from_the_clock_of_the_service() -> None:
         "retry-after": "Thu, 01 Jan 2026 03:00:30 GMT",
         "date": "Thu, 01 Jan 2026 03:00:00 GMT",
     }
-
     assert parse_retry_after(headers, now=NOON) == 30.0
 
 
@@ -126,7 +124,6 @@ def test_back_off_doubles_up_to_its_limit_with_full_jitter(
     attempt: int, limit_s: float
 ) -> None:
     failure, settings = TransientFailure(LATE), ClientSettings()
-
     assert pause_s(failure, attempt, settings, lambda: 0.0) == 0.0
     assert pause_s(failure, attempt, settings, lambda: 1.0) == limit_s
 
@@ -144,7 +141,6 @@ def test_the_wish_of_the_service_is_the_least_pause(
     failure: TransientFailure, least_s: float, most_s: float
 ) -> None:
     settings = ClientSettings()
-
     assert pause_s(failure, 1, settings, lambda: 0.0) == least_s
     assert pause_s(failure, 1, settings, lambda: 1.0) == most_s
 
@@ -285,7 +281,6 @@ def test_slots_are_halved_by_one_event_and_grow_back_slowly() -> None:
 def test_tenth_of_a_window_is_left_to_commands() -> None:
     pace = Pace()
     pace.windows["api"] = Window(200, 20, 30.0, 60.0)
-
     assert pace.closed_until("api", 0.0, is_long=True) == 30.0
     assert pace.closed_until("api", 0.0, is_long=False) is None
     assert pace.closed_until("files", 0.0, is_long=True) is None

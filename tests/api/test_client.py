@@ -39,7 +39,6 @@ async def test_a_read_that_failed_on_the_way_is_repeated(
 ) -> None:
     network.get(VERSION, status=status, repeat=2)
     network.get(VERSION, payload=ANSWER)
-
     assert (await client.version()).version == "17.0.0"
     assert time.slept == [0.25, 0.5]
 
@@ -48,10 +47,8 @@ async def test_a_read_that_never_succeeds_ends_with_its_last_error(
     client: Client, network: PlayedNetwork, time: FakeTime
 ) -> None:
     network.get(VERSION, status=502, body="<html>", content_type="text/html", repeat=9)
-
     with pytest.raises(errors.Unavailable, match="502 Bad Gateway"):
         await client.version()
-
     assert len(network.asked()) == 5
     assert time.slept == [0.25, 0.5, 1.0, 2.0]
 
@@ -61,10 +58,8 @@ async def test_a_refusal_is_not_repeated(
     status: int, client: Client, network: PlayedNetwork, time: FakeTime
 ) -> None:
     network.get(VERSION, status=status, payload={"message": "no"}, repeat=True)
-
     with pytest.raises(Exception, match="cannot read the version"):
         await client.version()
-
     assert len(network.asked()) == 1
     assert time.slept == []
 
@@ -73,11 +68,9 @@ async def test_one_operation_has_a_deadline(
     make_client: ClientMaker, network: PlayedNetwork, time: FakeTime
 ) -> None:
     network.get(VERSION, status=429, headers={"Retry-After": "50"}, repeat=True)
-
     async with make_client(settings=ClientSettings(deadline_s=120.0)) as client:
         with pytest.raises(errors.RateLimited):
             await client.version()
-
     assert time.slept == [50.0, 50.0]
 
 
@@ -86,10 +79,8 @@ async def test_a_write_that_failed_on_the_way_is_not_repeated(
     status: int, wiki: Wiki, network: PlayedNetwork
 ) -> None:
     network.put(f"{API}/projects/7/wikis/home", status=status, repeat=True)
-
     with pytest.raises(errors.Unavailable):
         await wiki.edit_page("home", content="text")
-
     assert len(network.asked()) == 1
 
 
@@ -282,9 +273,7 @@ async def test_the_address_of_a_wikis_owner_is_read_from_whatever_else_is_told(
 ) -> None:
     """Its record may be of a version that has other ideas of the rest."""
     network.get(f"{API}/{address}", payload={"id": 7, "visibility": {"new": "shape"}})
-
     found = await client.address_of(owner.kind, owner.full_path)
-
     assert (found.id, found.path) == (7, "")
 
 

@@ -58,9 +58,7 @@ async def test_a_rate_limit_is_waited_for(
 ) -> None:
     network.get(VERSION, status=429, **answer)
     network.get(VERSION, payload=ANSWER)
-
     await client.version()
-
     assert time.slept == [slept]
 
 
@@ -68,10 +66,8 @@ async def test_a_rate_limit_longer_than_we_wait_says_how_long(
     client: Client, network: PlayedNetwork, time: FakeTime
 ) -> None:
     network.get(VERSION, status=429, headers={"Retry-After": "3600"})
-
     with pytest.raises(RateLimited) as failed:
         await client.version()
-
     assert failed.value.retry_after_s == 3600.0
     assert time.slept == []
 
@@ -81,9 +77,7 @@ async def test_maintenance_with_a_time_is_waited_for(
 ) -> None:
     network.get(VERSION, status=503, headers={"Retry-After": "12"})
     network.get(VERSION, payload=ANSWER)
-
     await client.version()
-
     assert time.slept == [12.25]
 
 

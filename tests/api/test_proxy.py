@@ -86,9 +86,7 @@ def test_the_environment_names_the_proxy(
 ) -> None:
     for name, value in variables.items():
         environment.setenv(name, value)
-
     proxy = proxy_for(ServiceAddress.parse(url))
-
     assert (proxy and proxy.url) == expected
 
 
@@ -104,10 +102,8 @@ def test_a_proxy_that_cannot_be_used_is_named_by_its_variable(
     value: str, reason: str, environment: pytest.MonkeyPatch
 ) -> None:
     environment.setenv("HTTPS_PROXY", value)
-
     with pytest.raises(UsageError, match=f"HTTPS_PROXY .* {reason}") as caught:
         proxy_for(ServiceAddress.parse("https://gitlab.example.com"))
-
     assert "hunter2" not in str(caught.value)
 
 
@@ -164,7 +160,6 @@ async def test_a_proxy_that_cannot_be_reached_is_not_taken_for_the_service(
     make_client: ClientMaker, environment: pytest.MonkeyPatch
 ) -> None:
     environment.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-
     async with make_client("https://gitlab.example.com") as client:
         with pytest.raises(Unavailable, match=r"proxy http://127\.0\.0\.1:1 .HTTPS"):
             await client.version()
@@ -174,7 +169,6 @@ async def test_a_proxy_that_does_not_know_the_service_is_asked_again(
     proxy: ForwardProxy, make_client: ClientMaker, environment: pytest.MonkeyPatch
 ) -> None:
     environment.setenv("HTTPS_PROXY", proxy.url)
-
     async with make_client("https://gitlab.example.com") as client:
         with pytest.raises(Unavailable, match=r"does not connect .*\(502\)"):
             await client.version()

@@ -69,7 +69,6 @@ async def test_a_redirect_to_nowhere_is_named(
     location: str, wired: Client, wire: Wire
 ) -> None:
     wire.will(http(302, Location=location))
-
     with pytest.raises(ProtocolViolation, match="redirects to nowhere"):
         await wired.version()
 
@@ -78,7 +77,6 @@ async def test_a_redirect_to_the_sign_in_page_says_so(
     wired: Client, wire: Wire
 ) -> None:
     wire.will(http(302, Location="/users/sign_in"))
-
     with pytest.raises(RefusedInFront, match="sign-in page"):
         await wired.version()
     assert len(wire.requests) == 1
@@ -87,10 +85,8 @@ async def test_a_redirect_to_the_sign_in_page_says_so(
 async def test_redirects_in_a_circle_end(wired: Client, wire: Wire) -> None:
     wire.will(http(302, Location="/api/v4/version"))
     wire.repeats = True
-
     with pytest.raises(ProtocolViolation, match="in a loop"):
         await wired.version()
-
     assert len(wire.requests) == 6
 
 
@@ -105,9 +101,7 @@ async def test_a_write_follows_no_redirect(
     location: str, hint: str, wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(http(307, Location=location))
-
     with pytest.raises(ProtocolViolation, match="not sent twice") as refused:
         await wired_wiki.create_page("home", "text")
-
     assert len(wire.requests) == 1
     assert hint.format(url=wire.url) in (refused.value.hint or "")

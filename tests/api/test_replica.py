@@ -1,13 +1,10 @@
 """A wiki as a replica, against the embedded service; odd answers over a wire."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
+from tests.api.conftest import OWNER
 from tests.api.wire import Wire, http, json_answer
-from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api.client import Client
+from tests.support.service import EmbeddedService
 from wikisync.api.replica import WikiReplica
 from wikisync.api.scan import LISTED_BYTES_MAX
 from wikisync.api.settings import MEBIBYTE, ClientSettings
@@ -15,53 +12,40 @@ from wikisync.api.wikis import Wiki
 from wikisync.core import model
 from wikisync.errors import NotFound, ProtocolViolation, Unavailable
 
-OWNER = model.WikiOwner("project", "docs/handbook")
+PAGES = {"home": "hello", "dir/a": "A"}
 HOME = model.Slug("home")
 NOTES_BELOW_UPLOADS = "uploads/" + "0123456789abcdef" * 2 + "/notes.md"
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
-    async with embedded_service(tmp_path) as running:
-        await running.add_project(OWNER.full_path, {"home": "hello", "dir/a": "A"})
-        yield running
-
-
-@pytest.fixture
-async def wiki(service: EmbeddedService) -> AsyncIterator[Wiki]:
-    async with Client(service.url, service.token) as client:
-        yield Wiki(client, OWNER)
-
-
-@pytest.fixture
-def replica(wiki: Wiki) -> WikiReplica:
-    return WikiReplica(wiki)
+def replica(real_wiki: Wiki) -> WikiReplica:
+    return WikiReplica(real_wiki)
 
 
 def codes(snapshot: model.Snapshot) -> list[tuple[str, str]]:
     return [(problem.code, problem.subject) for problem in snapshot.problems]
 
 
-async def test_unchanged_wiki_is_seen_without_its_texts(wiki: Wiki) -> None:
-    first = await WikiReplica(wiki).snapshot()
-    again = await WikiReplica(wiki, tag=first.tag, pages=first.pages).snapshot()
+async def test_unchanged_wiki_is_seen_without_its_texts(real_wiki: Wiki) -> None:
+    first = await WikiReplica(real_wiki).snapshot()
+    again = await WikiReplica(real_wiki, tag=first.tag, pages=first.pages).snapshot()
     assert first.tag
     assert again.pages == first.pages
     assert not again.texts
 
 
-async def test_list_that_lacks_a_page_is_not_taken_for_unchanged(wiki: Wiki) -> None:
+async def test_list_without_a_page_is_not_taken_for_unchanged(real_wiki: Wiki) -> None:
     """Who asks for a page that it lacks, and finds it, gets a whole look next."""
-    first = await WikiReplica(wiki).snapshot()
-    replica = WikiReplica(wiki, tag=first.tag, pages={})
+    first = await WikiReplica(real_wiki).snapshot()
+    replica = WikiReplica(real_wiki, tag=first.tag, pages={})
     assert not (await replica.snapshot()).pages
     await replica.read(model.Slug("home"))
     assert (await replica.snapshot()).pages == first.pages
 
 
-async def test_tag_without_known_pages_is_not_used(wiki: Wiki) -> None:
-    first = await WikiReplica(wiki).snapshot()
-    again = await WikiReplica(wiki, tag=first.tag).snapshot()
+async def test_tag_without_known_pages_is_not_used(real_wiki: Wiki) -> None:
+    first = await WikiReplica(real_wiki).snapshot()
+    again = await WikiReplica(real_wiki, tag=first.tag).snapshot()
     assert again.pages == first.pages
     assert again.texts == first.texts
 

@@ -2,41 +2,25 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
+from tests.api.conftest import OWNER
 from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, cut, http, json_answer
 from tests.support.quirks import Quirk
-from tests.support.service import EmbeddedService, embedded_service
+from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.exchange import Answer, Request
 from wikisync.api.known import Mark
 from wikisync.api.replica import WikiReplica
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
-from wikisync.core.model import Format, Page, Slug, WikiOwner, digest_of
+from wikisync.core.model import Format, Page, Slug, digest_of
 from wikisync.errors import RemoteError
 
-OWNER = WikiOwner("project", "docs/handbook")
 PAGES = {f"p{number:03}": f"text {number}" for number in range(64)}
 FIRST, LAST = Slug("p000"), Slug("p063")
-
-
-@pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
-    async with embedded_service(tmp_path) as running:
-        await running.add_project(OWNER.full_path, PAGES)
-        yield running
-
-
-@pytest.fixture
-async def wiki(service: EmbeddedService, time: FakeTime) -> AsyncIterator[Wiki]:
-    async with Client(
-        service.url, service.token, clock=time.clock, sleep=time.sleep
-    ) as client:
-        yield Wiki(client, OWNER)
 
 
 def digests(pages: dict[str, str]) -> dict[str, str]:
@@ -52,8 +36,8 @@ async def seen(replica: WikiReplica) -> dict[str, str]:
 # -- scans that follow each other --------------------------------------------------
 
 
-async def test_second_scan_an_unchanged_wiki_brings_no_texts(wiki: Wiki) -> None:
-    replica = WikiReplica(wiki)
+async def test_second_scan_an_unchanged_wiki_brings_no_texts(real_wiki: Wiki) -> None:
+    replica = WikiReplica(real_wiki)
     first = await replica.snapshot()
     second = await replica.snapshot()
     assert second.pages == first.pages
@@ -61,8 +45,8 @@ async def test_second_scan_an_unchanged_wiki_brings_no_texts(wiki: Wiki) -> None
     assert second.tag == first.tag
 
 
-async def test_second_scan_sees_our_own_write(wiki: Wiki) -> None:
-    replica = WikiReplica(wiki)
+async def test_second_scan_sees_our_own_write(real_wiki: Wiki) -> None:
+    replica = WikiReplica(real_wiki)
     await replica.snapshot()
     page = Page(FIRST, Format.MARKDOWN, "new")
     await replica.write(page, expected=digest_of("text 0"))
@@ -70,19 +54,19 @@ async def test_second_scan_sees_our_own_write(wiki: Wiki) -> None:
 
 
 async def test_service_without_marks_is_scanned_whole_each_time(
-    service: EmbeddedService, wiki: Wiki
+    service: EmbeddedService, real_wiki: Wiki
 ) -> None:
     service.quirks = {Quirk.NO_ETAG}
-    replica = WikiReplica(wiki)
+    replica = WikiReplica(real_wiki)
     assert not (await replica.snapshot()).tag
     assert len((await replica.snapshot()).texts) == len(PAGES)
 
 
 async def test_page_keeps_its_identity_through_a_rename(
-    service: EmbeddedService, wiki: Wiki
+    service: EmbeddedService, real_wiki: Wiki
 ) -> None:
     service.quirks = {Quirk.META_ID}
-    replica = WikiReplica(wiki)
+    replica = WikiReplica(real_wiki)
     before = (await replica.snapshot()).pages
     await replica.move(FIRST, Slug("dir/other"), expected=digest_of("text 0"))
     after = (await replica.snapshot()).pages
@@ -91,8 +75,8 @@ async def test_page_keeps_its_identity_through_a_rename(
     assert len({state.identity for state in after.values()}) == len(PAGES)
 
 
-async def test_service_without_identities_gives_none(wiki: Wiki) -> None:
-    assert not (await WikiReplica(wiki).snapshot()).pages[FIRST].identity
+async def test_service_without_identities_gives_none(real_wiki: Wiki) -> None:
+    assert not (await WikiReplica(real_wiki).snapshot()).pages[FIRST].identity
 
 
 # -- lists that cannot be trusted --------------------------------------------------

@@ -21,7 +21,6 @@ def test_a_secret_cannot_be_pickled() -> None:
 
 def test_a_token_read_from_a_file_loses_its_newline() -> None:
     secret = Secret.from_text(f" {TOKEN}\n")
-
     assert secret == Secret(TOKEN)
 
 
@@ -34,13 +33,11 @@ def test_an_empty_token_is_none_at_all(text: str) -> None:
 def test_a_token_that_no_header_can_carry_is_refused_unseen(text: str) -> None:
     with pytest.raises(UsageError) as refused:
         Secret.from_text(text)
-
     assert text not in refused.value.message
 
 
 def test_redacting_masks_every_mention() -> None:
     secret = Secret(TOKEN)
-
     assert secret.redact(f"a {TOKEN} b {TOKEN}") == "a *** b ***"
     assert secret.redact_bytes(TOKEN.encode()) == b"***"
 
@@ -48,6 +45,5 @@ def test_redacting_masks_every_mention() -> None:
 def test_redacting_masks_what_git_sends_too() -> None:
     secret = Secret(TOKEN)
     login = b64encode(f"oauth2:{TOKEN}".encode())
-
     assert secret.redact(f"Basic {login.decode()}") == "Basic ***"
     assert secret.redact_bytes(b"Basic " + login) == b"Basic ***"

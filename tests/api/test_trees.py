@@ -143,7 +143,6 @@ def test_mode_may_begin_with_a_zero() -> None:
     made = Trees()
     folder = made.add({"a.md": "text"})
     padded = made.put(b"040000 dir\0" + folder)
-
     assert set(page_changes(made.held, made.add({}), padded).there) == {"dir/a"}
 
 
@@ -383,6 +382,5 @@ def test_many_deltas_have_one_limit_together() -> None:
 def test_a_commit_whose_tree_has_no_id_is_an_error(tree: bytes) -> None:
     commit = b"tree " + tree + b"\nparent " + b"ab" * 20 + b"\n\nwords"
     found = objects_in(answer(entry(COMMIT, commit)), id_bytes=20)
-
     with pytest.raises(NotAPack):
         found.root_of(id_of(b"commit", commit, 20).hex())

@@ -11,7 +11,6 @@ from wikisync.errors import UsageError
 def test_misspelt_name_is_refused_with_the_right_one() -> None:
     with pytest.raises(UsageError) as refused:
         check_values(Endpoint.LIST, {"archivd": True})
-
     assert refused.value.message == "GET /projects takes no parameter archivd"
     assert refused.value.hint == "did you mean archived?"
 
@@ -21,7 +20,6 @@ def test_name_of_another_endpoint_counts_more_than_one_that_is_near() -> None:
         check_values(
             Endpoint.CREATE_FOR_USER, {"name": "a", "merge_pipelines_enabled": True}
         )
-
     assert refused.value.hint == "it belongs to POST /projects, PUT /projects/{id}"
 
 
@@ -33,27 +31,23 @@ def test_newer_name_that_is_given_already_is_refused() -> None:
 def test_name_of_another_endpoint_is_refused_with_its_place() -> None:
     with pytest.raises(UsageError, match="contributed_projects takes no") as refused:
         check_values(Endpoint.CONTRIBUTED_LIST, {"topic_id": 7})
-
     assert refused.value.hint == "it belongs to GET /projects"
 
 
 def test_name_that_nothing_resembles_is_refused_with_what_there_is() -> None:
     with pytest.raises(UsageError) as refused:
         check_values(Endpoint.DELETE, {"xyz": 1})
-
     assert refused.value.hint == "it takes: permanently_remove, full_path"
 
 
 def test_endpoint_without_parameters_says_so() -> None:
     with pytest.raises(UsageError) as refused:
         check_values(Endpoint.STAR, {"xyz": 1})
-
     assert refused.value.hint == "it takes: no parameters"
 
 
 def test_newer_parameters_go_unchecked() -> None:
     checked = check_values(Endpoint.STAR, {"also": {"brand_new": [1, {"a": None}]}})
-
     assert checked == {"brand_new": [1, {"a": None}]}
 
 
@@ -80,7 +74,6 @@ def test_what_no_service_takes_is_refused_here(
 ) -> None:
     with pytest.raises(UsageError, match=message) as refused:
         check_values(endpoint, values)
-
     assert refused.value.hint
 
 
@@ -103,5 +96,4 @@ def test_query_is_written_as_the_service_reads_it(
 
 def test_form_fields_of_a_hash_bear_its_name() -> None:
     values = {"policy": {"keep_n": 1, "enabled": False}}
-
     assert fields_of(values) == [("policy[keep_n]", "1"), ("policy[enabled]", "false")]

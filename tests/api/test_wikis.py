@@ -57,7 +57,6 @@ async def test_not_modified_without_a_question_is_an_error(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(http(304))
-
     with pytest.raises(ProtocolViolation, match="unexpected status 304"):
         await wired_wiki.list_pages()
 
@@ -66,9 +65,7 @@ async def test_a_page_can_be_had_as_html_and_as_of_a_version(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(json_answer(HOME))
-
     await wired_wiki.get_page("home", render_html=True, version="ab/c")
-
     assert wire.targets == [f"{BASE}/home?render_html=true&version=ab%2Fc"]
 
 
@@ -76,7 +73,6 @@ async def test_the_slug_of_the_answer_is_kept(
     wiki: Wiki, network: PlayedNetwork
 ) -> None:
     network.get(f"{PAGES}/HOME", payload=HOME)
-
     assert (await wiki.get_page("HOME")).slug == "home"
 
 
@@ -84,9 +80,7 @@ async def test_a_nested_slug_is_sent_with_raw_slashes_where_a_proxy_needs_it(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(NO_ROUTE, json_answer({"slug": "a/b c/d"}))
-
     page = await wired_wiki.get_page("a/b c/d")
-
     assert page.slug == "a/b c/d"
     assert wire.targets == [f"{BASE}/a%2Fb%20c%2Fd", f"{BASE}/a/b%20c/d"]
 
@@ -97,18 +91,14 @@ async def test_the_form_that_worked_is_used_from_then_on(
     wire.will(NO_ROUTE, NO_PAGE, json_answer({"slug": "e/f"}))
     with pytest.raises(NotFound, match="there is no such page"):
         await wired_wiki.get_page("a/b")
-
     await wired_wiki.get_page("e/f")
-
     assert wire.targets[2] == f"{BASE}/e/f"
 
 
 async def test_writes_use_raw_slashes_too(wired_wiki: Wiki, wire: Wire) -> None:
     wire.will(NO_ROUTE, json_answer({"slug": "a/../b"}), http(204))
-
     await wired_wiki.edit_page("a/../b", content="x")
     await wired_wiki.delete_page("a/../b")
-
     assert wire.targets[1:] == [f"{BASE}/a/%2E%2E/b"] * 2
     assert [request.method for request in wire.requests] == ["PUT", "PUT", "DELETE"]
 
@@ -126,10 +116,8 @@ async def test_a_slug_is_asked_for_in_another_form_only_where_that_may_help(
     slug: str, answers: list[bytes], message: str, wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(*answers)
-
     with pytest.raises(NotFound, match=message):
         await wired_wiki.get_page(slug)
-
     assert len(wire.requests) == len(answers)
 
 
@@ -167,7 +155,6 @@ async def test_what_no_service_takes_is_not_sent(
 ) -> None:
     with pytest.raises((Rejected, FolderError), match=message) as refused:
         await ask(wired_wiki)
-
     formats = "formats for writing: asciidoc, markdown, org, rdoc"
     assert (refused.value.hint == formats) is ("mediawiki" in message)
     assert wire.requests == []
@@ -215,9 +202,7 @@ async def test_a_page_of_six_megabytes_is_sent_whole(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(json_answer(HOME))
-
     await wired_wiki.edit_page("home", content="x" * 6_000_000)
-
     assert len(wire.requests[0].body) == 6_000_014
 
 
@@ -239,9 +224,7 @@ async def test_a_message_a_commit_and_a_title_are_sent_where_they_are_given(
 
 async def test_a_delete_has_no_answer(wiki: Wiki, network: PlayedNetwork) -> None:
     network.delete(f"{PAGES}/home", status=204)
-
     await wiki.delete_page("home")
-
     assert list(network.requests) == [("DELETE", URL(f"{PAGES}/home"))]
 
 
@@ -249,7 +232,6 @@ async def test_a_delete_answered_by_a_web_page_did_not_happen(
     wiki: Wiki, network: PlayedNetwork
 ) -> None:
     network.delete(f"{PAGES}/home", body="<html>", content_type="text/html")
-
     with pytest.raises(ProtocolViolation, match="not a GitLab-compatible API"):
         await wiki.delete_page("home")
 
@@ -289,9 +271,7 @@ async def test_an_upload_repeated_after_a_rate_limit_sends_the_whole_file(
 
 async def test_an_upload_of_bytes(wired_wiki: Wiki, wire: Wire) -> None:
     wire.will(json_answer(UPLOADED, 201))
-
     await wired_wiki.upload_attachment(b"z" * 2_000_000, "x.bin")
-
     assert b"z" * 2_000_000 in wire.requests[0].body
     assert b'name="branch"' not in wire.requests[0].body
 
@@ -300,7 +280,6 @@ async def test_control_characters_of_a_slug_stay_out_of_messages(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(NO_PAGE)
-
     with pytest.raises(NotFound, match=r"read page a \[31mb of project"):
         await wired_wiki.get_page("a\x1b[31mb")
 
@@ -308,7 +287,6 @@ async def test_control_characters_of_a_slug_stay_out_of_messages(
 def test_a_wiki_has_an_address_for_people(client: Client) -> None:
     project = Wiki(client, WikiOwner("project", "docs/hand book"), 7)
     group = Wiki(client, WikiOwner("group", "docs"))
-
     assert project.web_url == f"{SERVICE}/docs/hand%20book/-/wikis"
     assert group.web_url == f"{SERVICE}/groups/docs/-/wikis"
     assert str(project) == "wiki of project docs/hand book"

@@ -2,32 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from tests.api.conftest import OWNER
 from tests.api.faketime import FakeTime
 from tests.support.quirks import Quirk
-from tests.support.service import EmbeddedService, embedded_service
+from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.exchange import Request
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
-from wikisync.core.model import AttachmentPath, Format, Page, Slug, WikiOwner, digest_of
+from wikisync.core.model import AttachmentPath, Format, Page, Slug, digest_of
 from wikisync.errors import PreconditionFailed, Rejected
 
-OWNER = WikiOwner("project", "docs/handbook")
+PAGES = {"home": "hello", "dir/a": "A", "dir/a/below": "B"}
 HOME, DIR_A = Slug("home"), Slug("dir/a")
-
-
-@pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
-    async with embedded_service(tmp_path) as running:
-        pages = {"home": "hello", "dir/a": "A", "dir/a/below": "B"}
-        await running.add_project(OWNER.full_path, pages)
-        yield running
 
 
 @pytest.fixture
@@ -412,14 +404,6 @@ async def test_rename_into_the_root_says_that_it_means_the_root(
     assert sent(written[0])["title"] == "/a"
     assert moved.slug == "a"
     assert await slugs(replica) == {"home", "a", "a/below"}
-
-
-async def test_page_is_named_anew_within_its_folder(
-    replica: WikiReplica, written: list[Request]
-) -> None:
-    moved = await replica.move(DIR_A, Slug("dir/b"), expected=digest_of("A"))
-    assert moved.slug == "dir/b"
-    assert [request.method for request in written] == ["PUT"]
 
 
 async def test_page_moves_alone_where_a_rename_takes_none_along(

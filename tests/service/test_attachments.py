@@ -71,7 +71,6 @@ def test_snippet_shows_media_and_links_the_rest(name: str, snippet: str) -> None
 )
 def test_only_pictures_are_shown_in_place(name: str, place: str, kind: str) -> None:
     headers = file_headers(f"uploads/0f/{name}")
-
     assert headers["Content-Disposition"].startswith(place)
     assert headers["Content-Type"] == kind
     assert headers["Content-Security-Policy"].startswith("sandbox")

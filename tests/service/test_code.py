@@ -7,7 +7,6 @@ from wikisync.service.code import LICENSES, License, language_of, license_of, sh
 
 def test_languages_are_percentages_of_bytes_the_largest_first() -> None:
     sizes = [("a.js", 100), ("b.py", 500), ("c/d.PY", 400), ("README.md", 9000)]
-
     assert list(shares_of(sizes).items()) == [("Python", 90.0), ("JavaScript", 10.0)]
 
 
@@ -33,7 +32,6 @@ def test_language_of_a_file_is_its_names(path: str, language: str | None) -> Non
 @pytest.mark.parametrize("known", LICENSES, ids=lambda known: known.key)
 def test_license_is_known_by_its_phrases(known: License) -> None:
     text = "\n\n".join(phrase.upper().replace(" ", "\n") for phrase in known.phrases)
-
     assert license_of(f"Copyright\n{text}\nmore words").key == known.key
 
 

@@ -100,9 +100,7 @@ async def test_code_that_is_still_to_come_cannot_be_pushed_to(
 ) -> None:
     handbook.service.import_gate = asyncio.Event()
     await api.post(f"{SHOWN}/fork", json={"path": "fork"})
-
     answer = await api.get("/root/fork.git/info/refs?service=git-receive-pack")
-
     assert (answer.status, answer.body[:12]) == (404, b"A repository")
 
 

@@ -50,7 +50,6 @@ def refusal(error: pytest.ExceptionInfo[Refusal]) -> tuple[int, Any]:
 
 def test_create_writes_the_file_of_the_title() -> None:
     change = create(tree_of(), "Dir/New Page", "text\r\n")
-
     assert change.writes == {"Dir/New-Page.md": b"text\r\n"}
     assert change.page == "Dir/New-Page.md"
 
@@ -78,7 +77,6 @@ def test_create_of_what_is_there_names_the_file(
 ) -> None:
     with pytest.raises(Refusal) as error:
         create(tree_of(present), title)
-
     status, body = refusal(error)
     assert status == 400
     assert problem in body["message"]["base"][0]
@@ -86,14 +84,12 @@ def test_create_of_what_is_there_names_the_file(
 
 def test_create_takes_its_slug_out_of_the_redirects() -> None:
     change = create(tree_of(), "a", redirects=b"a: b\nc: d\n")
-
     assert parse_redirects(change.writes[REDIRECTS_PATH]) == {"c": "d"}
 
 
 def test_blank_title_is_refused() -> None:
     with pytest.raises(Refusal) as error:
         create(tree_of(), "  ")
-
     assert refusal(error) == (400, {"message": {"title": ["can't be blank"]}})
 
 
@@ -101,14 +97,12 @@ def test_content_over_the_limit_is_refused_with_both_sizes() -> None:
     assert create(tree_of(), "a", "x" * LIMITS.content_bytes_max).page == "a.md"
     with pytest.raises(Refusal) as error:
         create(tree_of(), "a", "x" * 6 * 1024 * 1024)
-
     text = "is too long (6 MB). The maximum size is 5 MB."
     assert refusal(error) == (400, {"message": {"content": [text]}})
 
 
 def test_content_alone_stays_in_its_place_and_format() -> None:
     change = edit(tree_of("dir/old.asciidoc"), "dir/old", content="new")
-
     assert change.writes == {"dir/old.asciidoc": b"new"}
     assert not change.removes
 
@@ -139,16 +133,13 @@ def test_edit_moves_a_page_and_what_is_below_it(
     before: str, slug: str, wishes: dict[str, Any], expected: str
 ) -> None:
     tree = tree_of(*before.split(", "))
-
     change = edit(tree, slug, **wishes)
-
     assert after(tree, change) == {*expected.split(", ")}
 
 
 def test_rename_keeps_the_content() -> None:
     renamed = edit(tree_of("dir/old.md"), "dir/old", title="new")
     another = edit(tree_of("a.md", "a/b.md"), "a", format=Format.ORG)
-
     assert renamed.links["dir/new.md"].blob == b"dir/old.md"
     assert another.links["a.org"].blob == b"a.md"
     assert REDIRECTS_PATH not in another.writes
@@ -179,13 +170,11 @@ def test_edit_that_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(Refusal) as error:
         edit(tree_of(*files), "old", **wishes)
-
     assert message is None or refusal(error) == (400, {"message": message})
 
 
 def test_rename_leaves_a_redirect_and_takes_out_the_one_at_its_new_place() -> None:
     change = edit(tree_of("old.md"), "old", title="new", redirects=b"new: x\na: b\n")
-
     redirects = parse_redirects(change.writes[REDIRECTS_PATH])
     assert redirects == {"a": "b", "old": "new"}
 
@@ -193,7 +182,6 @@ def test_rename_leaves_a_redirect_and_takes_out_the_one_at_its_new_place() -> No
 def test_slug_of_no_page_is_refused() -> None:
     with pytest.raises(Refusal) as error:
         editing.find_page(tree_of("a.md"), "b")
-
     assert refusal(error) == (404, {"message": "404 Wiki Page Not Found"})
 
 
@@ -218,7 +206,6 @@ def test_plain_and_quoted_scalars_of_the_real_service_are_read() -> None:
 
 def test_lines_that_are_no_entries_are_left_out() -> None:
     source = b'- a\n# note\n  \n\xff\xfe\n&x y: z\n"broken: x\nok: yes\n'
-
     assert parse_redirects(source) == {"ok": "yes"}
 
 
@@ -256,14 +243,12 @@ def test_title_becomes_path(title: str, path: str) -> None:
 def test_path_of_a_path_is_itself(title: str) -> None:
     """A full-path title with hyphens, as clients send it, moves nothing."""
     path = path_of_title(title)
-
     assert path_of_title(path) == path
 
 
 @given(TITLES)
 def test_path_has_no_empty_or_dotted_component(title: str) -> None:
     components = path_of_title(title).split("/")
-
     assert not {".", ".."} & set(components)
     assert components == [""] or "" not in components
 

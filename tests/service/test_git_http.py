@@ -47,7 +47,6 @@ async def test_clone_brings_every_file(
 ) -> None:
     words = ("-c", f"protocol.version={version}", "clone", "-q")
     ran = await run_git(*words, address, tmp_path / "copy")
-
     assert (ran.code, ran.err) == (0, "")
     assert (tmp_path / "copy/dir/page.md").read_text() == "y\n"
 
@@ -70,7 +69,6 @@ async def test_clone_may_be_shallow_or_partial(
     address: str, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     folder = await clone(address, tmp_path / "copy", *words)
-
     log_lines = (await run_git("log", "--format=%s", folder=folder)).out.split()
     assert log_lines == ["push"]
 
@@ -97,9 +95,7 @@ async def test_fetch_brings_what_came_since(
     handbook: EmbeddedService, copy: Path
 ) -> None:
     await handbook.add_pages(PROJECT, {"new": "z"})
-
     ran = await run_git("pull", "-q", folder=copy)
-
     assert ran.code == 0
     assert (copy / "new.md").read_text() == "z"
 
@@ -109,9 +105,7 @@ async def test_group_wiki_is_cloned_too(
 ) -> None:
     await service.add_group("docs", {"home": "group"})
     address = with_token(service.url + "/docs.wiki.git", service.token)
-
     folder = await clone(address, tmp_path / "copy")
-
     assert (folder / "home.md").read_text() == "group"
 
 
@@ -233,9 +227,7 @@ async def test_push_of_many_files_comes_in_parts(
 ) -> None:
     for number in range(20):
         (copy / f"big-{number}.bin").write_bytes(Random(number).randbytes(200_000))
-
     ran = await commit_and_push(copy)
-
     assert (ran.code, ran.err) == (0, "")
     assert len(await handbook.files(PROJECT)) == 22
 
@@ -259,7 +251,6 @@ async def test_branch_that_is_shown_cannot_be_deleted(
     handbook: EmbeddedService, copy: Path
 ) -> None:
     ran = await run_git("push", "-q", "origin", ":main", folder=copy)
-
     assert ran.code == 1
     assert set(await handbook.files(PROJECT)) == {"home.md", "dir/page.md"}
 
@@ -270,9 +261,7 @@ async def test_push_leaves_activity_alone_where_it_stands_still(
     handbook.quirks = {Quirk.ACTIVITY_STANDS_STILL}
     active = await last_activity(api)
     (copy / "home.md").write_text("pushed")
-
     await commit_and_push(copy)
-
     assert await last_activity(api) == active
 
 
@@ -285,7 +274,6 @@ async def test_rubbish_is_answered_and_logged(
     api: Api, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer = await api.post(f"{WIKI_GIT}/{name}", data=b"rubbish")
-
     assert answer.status == 500
     assert "ended with 128" in caplog.text
     assert (await api.get(WIKIS)).status == 200
@@ -319,7 +307,6 @@ async def test_git_that_takes_too_long_is_stopped(
 ) -> None:
     async with aiohttp.ClientSession() as session:
         answer = await Api(session, hasty.url, hasty.token).get(REFERENCES)
-
     assert answer.status == 500
     assert "took too long" in caplog.text
 

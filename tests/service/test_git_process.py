@@ -51,10 +51,8 @@ async def wait_until_gone(pid: str) -> None:
 
 async def test_output_comes_and_a_success_is_one(repository: Path) -> None:
     kept = Kept()
-
     words = ("rev-parse", "--absolute-git-dir")
     await GitRunner(GitService()).run(words, repository, kept)
-
     assert kept.text.startswith(f"{repository}\n")
 
 
@@ -77,10 +75,8 @@ async def test_git_that_outlives_its_time_is_killed_with_its_children(
     repository: Path,
 ) -> None:
     kept = Kept()
-
     with pytest.raises(GitFailed):
         await GitRunner(GitService(seconds_max=0.3)).run(NAP, repository, kept)
-
     assert kept.text.strip().isdecimal()
     await wait_until_gone(kept.text.strip())
 

@@ -59,11 +59,9 @@ async def test_password_of_the_address_opens_the_door(
     served: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "copy.git"
-
     async with git_server(served, user="dana", password=PASSWORD) as url:
         place = url.removeprefix("http://")
         await fetched(f"http://{IN_URL}{place}/x.git", folder)
-
     assert WikiRepository(folder).branch() == "trunk"
 
 
@@ -110,7 +108,6 @@ async def test_repository_that_is_too_large_is_not_taken(
 ) -> None:
     async with git_server(served) as url:
         text = await failure(f"{url}/x.git", tmp_path / "copy", bytes_max=600)
-
     assert text.endswith("could not be copied: it is larger than 600 bytes.")
 
 
@@ -138,9 +135,7 @@ async def test_process_ends_when_nobody_waits_for_it_any_more(tmp_path: Path) ->
 async def test_server_that_is_not_there_is_told(tmp_path: Path) -> None:
     async with silent_server() as silent:
         url = silent.url
-
     text = await failure(f"{url}/x.git", tmp_path / "copy")
-
     assert text.startswith(f"The repository at {url}/x.git could not be copied: ")
 
 

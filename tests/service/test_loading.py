@@ -82,7 +82,6 @@ def test_wrong_manifest_names_the_place(
 ) -> None:
     with pytest.raises(ServiceError) as error:
         parse_manifest(text, "service.toml")
-
     assert error.value.message.startswith("service.toml")
     assert message in error.value.message
     assert (error.value.hint or "").startswith(hint or "")

@@ -138,23 +138,19 @@ def test_push_moves_what_is_the_same_elsewhere_and_only_once(
 def test_rename_takes_along_what_is_below_and_moved() -> None:
     before = tree({"a.md": "1", "a/x.md": "2", "a/x/y.md": "3", "ab.md": "4"})
     after = tree({"b.md": "changed", "b/x.md": "2", "b/x/y.md": "3", "ab.md": "4"})
-
     moved = moves_of_rename(before, after, "a", "b")
-
     assert moved == {"a": "b", "a/x": "b/x", "a/x/y": "b/x/y"}
 
 
 def test_rename_takes_nothing_along_that_only_begins_alike() -> None:
     before = tree({"a.md": "1", "ab.md": "2"})
     after = tree({"c.md": "1", "cb.md": "2"})
-
     assert moves_of_rename(before, after, "a", "c") == {"a": "c"}
 
 
 def test_rename_takes_nothing_along_that_stayed() -> None:
     before = tree({"a.md": "1", "a/x.md": "2"})
     after = tree({"b.md": "1", "a/x.md": "2"})
-
     assert moves_of_rename(before, after, "a", "b") == {"a": "b"}
 
 
@@ -173,24 +169,19 @@ def test_ids_are_given_once_and_by_wiki(tables: Tables) -> None:
 
 def test_pages_that_swap_their_names_keep_their_ids(tables: Tables) -> None:
     old = page_ids(tables, "project", 1, ["a", "b"])
-
     update_page_ids(tables, "project", 1, {"a": "b", "b": "a"}, ())
-
     new = page_ids(tables, "project", 1, [])
     assert new == {"a": old["b"], "b": old["a"]}
 
 
 def test_page_that_was_never_shown_has_nothing_to_move(tables: Tables) -> None:
     update_page_ids(tables, "project", 1, {"a": "b"}, {"c"})
-
     assert page_ids(tables, "project", 1, []) == {}
 
 
 def test_rename_onto_the_place_of_a_deleted_page_keeps_the_id(tables: Tables) -> None:
     old = page_ids(tables, "project", 1, ["a", "b"])
-
     update_page_ids(tables, "project", 1, {"a": "b"}, {"b"})
-
     assert page_ids(tables, "project", 1, []) == {"b": old["a"]}
 
 
@@ -198,15 +189,11 @@ def test_rename_onto_a_place_that_was_left_unnoticed_keeps_the_id(
     tables: Tables,
 ) -> None:
     old = page_ids(tables, "project", 1, ["a", "b"])
-
     update_page_ids(tables, "project", 1, {"a": "b"}, ())
-
     assert page_ids(tables, "project", 1, []) == {"b": old["a"]}
 
 
 def test_id_of_a_page_that_is_gone_is_not_given_again(tables: Tables) -> None:
     old = page_ids(tables, "project", 1, ["a"])
-
     update_page_ids(tables, "project", 1, {}, {"a"})
-
     assert page_ids(tables, "project", 1, ["a"])["a"] > old["a"]

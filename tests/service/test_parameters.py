@@ -25,9 +25,7 @@ def refused(raw: Mapping[str, object], *reads: Read) -> str:
 
 def test_empty_text_is_not_missing() -> None:
     parameters = Parameters({"title": "", "content": ""})
-
     found = parameters.of(OtherEndpoint.PAGE_CREATE)
-
     assert found == {"title": "", "content": ""}
     parameters.check()
 
@@ -51,7 +49,6 @@ def test_spellings_of_yes_no_and_neither(values: tuple[object], meant: object) -
 @pytest.mark.parametrize("value", ["maybe", 2, [True]])
 def test_anything_else_is_an_invalid_boolean(value: object) -> None:
     error = refused({"with_content": value}, lambda p: p.boolean("with_content"))
-
     assert error == "with_content is invalid"
 
 
@@ -99,7 +96,6 @@ def test_page_past_the_end_is_empty_and_has_no_next() -> None:
     part, headers = paginate(
         range(5), Window(9, 2), url=URL, parameters={}, counted_rows_max=100
     )
-
     assert list(part) == []
     assert headers["X-Next-Page"] == ""
 
@@ -110,7 +106,6 @@ def test_empty_list_has_one_page() -> None:
 
 def test_long_list_has_no_totals() -> None:
     headers = headers_of(101, 1)
-
     assert "X-Total" not in headers
     assert 'rel="last"' not in headers["Link"]
     assert headers["X-Next-Page"] == "2"
@@ -118,12 +113,10 @@ def test_long_list_has_no_totals() -> None:
 
 def test_links_repeat_the_parameters_but_never_a_token() -> None:
     link = headers_of(5, 1, {"search": "a b", "private_token": "glpat-EXAMPLE"})["Link"]
-
     assert f"<{URL}?search=a+b&page=2&per_page=2>" in link
     assert "glpat" not in link
 
 
 def test_page_before_the_first_means_the_first() -> None:
     window = read_window(Parameters({"page": "-1", "per_page": "1000"}), Limits())
-
     assert window == Window(1, 100)

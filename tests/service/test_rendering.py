@@ -56,7 +56,6 @@ def test_include_finds_files_of_the_wiki_only(
     repository: WikiRepository, target: str, text: str | None
 ) -> None:
     found = included_text(repository.tree(), repository, Slug("dir/page"), target)
-
     assert found == text
 
 
@@ -106,9 +105,7 @@ async def test_process_that_died_is_replaced(
     process = await stop_process(pool, repository)
     process.kill()
     process.wait()
-
     html = await pool.render(job_of(repository, "**x**"), is_stranger=True)
-
     assert "<strong>x</strong>" in html
 
 

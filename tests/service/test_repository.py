@@ -133,39 +133,31 @@ def test_change_gives_the_files_it_says(
 def test_nothing_is_replaced_that_was_not_removed(tmp_path: Path, path: str) -> None:
     repository = WikiRepository(tmp_path / "r.git")
     write(repository, {"a/b": b"kept"})
-
     with pytest.raises(GitRefused):
         write(repository, {path: b""})
-
     assert contents(repository) == {"a/b": b"kept"}
 
 
 def test_refusal_of_git_does_not_say_where_the_data_is(tmp_path: Path) -> None:
     repository = WikiRepository(tmp_path / "x.git")
     change = CommitPlan("m", writes={"a.md": b"x"})
-
     with pytest.raises(GitRefused) as refused:
         repository.change(lambda _tree: change, AUTHOR, branch="b" * 300)
-
     assert str(tmp_path) not in str(refused.value)
 
 
 def test_removing_a_file_never_takes_a_directory(tmp_path: Path) -> None:
     repository = WikiRepository(tmp_path / "r.git")
     write(repository, {"a/b": b"kept"})
-
     change = CommitPlan("m", removes=frozenset({"a"}))
     repository.change(lambda _tree: change, AUTHOR)
-
     assert contents(repository) == {"a/b": b"kept"}
 
 
 def test_file_and_directory_of_one_name_are_refused(tmp_path: Path) -> None:
     repository = WikiRepository(tmp_path / "r.git")
-
     with pytest.raises(GitRefused):
         write(repository, {"a": b"", "a/b": b""})
-
     assert repository.tree().files == ()
 
 
@@ -185,7 +177,6 @@ def test_repository_comes_into_being_with_its_first_commit(tmp_path: Path) -> No
 def test_another_process_sees_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "r.git"
     write(WikiRepository(path), {"d/a.md": b"x"})
-
     assert contents(WikiRepository(path)) == {"d/a.md": b"x"}
 
 

@@ -155,9 +155,7 @@ async def test_role_may_do_to_a_project(
     service: EmbeddedService, api: Api, visibility: str, rows: list[Row]
 ) -> None:
     stage = await stage_with(service, api, visibility)
-
     answers = {name_of(row): await stage.statuses(row) for row in rows}
-
     assert answers == {name_of(row): table(getattr(row, visibility)) for row in rows}
 
 
@@ -277,16 +275,13 @@ def test_each_caller_may_do_what_the_matrix_says() -> None:
 
 def test_delete_level_can_be_lowered_to_developer() -> None:
     developer = member(AccessLevel.DEVELOPER)
-
     verdict = access.judge_wiki(
         PRIVATE, developer, access.Operation.DELETE, delete_level=AccessLevel.DEVELOPER
     )
-
     assert verdict is OK
 
 
 def test_member_below_a_private_group_sees_it_but_not_its_wiki() -> None:
     inside = access.Membership(is_signed_in=True, sees_inside=True)
-
     assert access.judge_container("private", inside) is OK
     assert access.judge_wiki(PRIVATE, inside, access.Operation.READ) is NO

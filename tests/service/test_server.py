@@ -71,7 +71,6 @@ async def test_long_answer_is_compressed_when_asked(
 
 async def test_short_answer_is_not_compressed(api: Api) -> None:
     answer = await api.get("/api/v4/version", headers=GZIP)
-
     assert "Content-Encoding" not in answer.headers
 
 
@@ -95,7 +94,6 @@ async def test_body_that_waits_to_be_called_for_is_called_for(
     page = {"title": "large", "content": "x" * 100}
     async with asyncio.timeout(60):
         answer = await api("POST", WIKIS, json=page, expect100=True)
-
     assert (answer.status, answer.json["content"]) == (201, "x" * 100)
 
 
@@ -162,9 +160,7 @@ async def test_texts_of_a_multipart_body_have_a_limit_too(
 ) -> None:
     service.set_limits(body_bytes_max=1000)
     fields = {"title": "a", "content": "x" * 1001, "file": io.BytesIO(b"f")}
-
     answer = await api.post(WIKIS, data=fields)
-
     assert answer.status == 413
 
 
@@ -268,7 +264,6 @@ async def test_path_leads_to_a_route(method: str, path: str, found: object) -> N
 async def test_malformed_segment_is_refused(segment: str) -> None:
     with pytest.raises(Refusal) as error:
         await TABLE.match(requested("GET", f"/p/1/wikis/{segment}"))
-
     assert error.value.status == 400
 
 
@@ -289,7 +284,6 @@ async def test_file_route_finds_nested_owners_and_odd_names(
     path: str, names: dict[str, str]
 ) -> None:
     found = await Router(route_table()).match(requested("GET", path))
-
     assert isinstance(found, tuple)
     assert found[1] == names
 
@@ -329,7 +323,6 @@ async def test_data_folder_belongs_to_one_process(tmp_path: Path) -> None:
 async def test_data_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-
     with pytest.raises(ServiceError, match="cannot write to the data folder"):
         async with running_service(file / "data"):
             pass
@@ -355,6 +348,5 @@ async def test_left_over_bodies_are_cleared_at_the_start(tmp_path: Path) -> None
     left = tmp_path / "spool" / "half" / "body"
     left.parent.mkdir(parents=True)
     left.touch()
-
     async with running_service(tmp_path):
         assert not left.exists()

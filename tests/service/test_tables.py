@@ -51,7 +51,6 @@ def test_token_is_kept_as_a_digest_only(
 
 def test_token_dies_on_its_last_day(tables: Tables, dana: User) -> None:
     found = tables.token_and_user(tables.add_token(dana.id, expires_on="2026-03-01"))
-
     assert found is not None
     assert found[0].is_expired("2026-03-01")
     assert not found[0].is_expired("2026-02-28")
@@ -63,7 +62,6 @@ def test_times_are_in_milliseconds(dana: User) -> None:
 
 def test_groups_above_are_made_on_the_way(tables: Tables, dana: User) -> None:
     tables.add_project("a/b/c", creator_id=dana.id, visibility="public")
-
     assert [group.full_path for group in tables.groups(None)] == ["a", "a/b"]
     assert {group.visibility for group in tables.groups(None)} == {"public"}
 
@@ -86,14 +84,12 @@ def test_adding_again_gives_the_same_id_and_changes_only_when_told(
 
 def test_path_of_a_group_is_taken_for_a_project(tables: Tables, dana: User) -> None:
     tables.add_group("a/b")
-
     with pytest.raises(ServiceError, match="path a/b is taken by a group"):
         tables.add_project("a/b", creator_id=dana.id)
 
 
 def test_path_of_a_project_is_taken_for_a_group(tables: Tables, dana: User) -> None:
     tables.add_project("a/b", creator_id=dana.id)
-
     with pytest.raises(ServiceError, match="path a/b is taken by a project"):
         tables.add_group("a/b")
 
@@ -117,11 +113,9 @@ def test_highest_of_all_memberships_counts(tables: Tables, dana: User) -> None:
 
 def test_membership_ends_on_its_last_day(tables: Tables, dana: User) -> None:
     project = tables.add_project("a/b", creator_id=dana.id)
-
     tables.add_member("project", project, dana.id, 30, expires_on="2026-03-01")
     ended = level_in(tables, "a/b", dana)
     tables.add_member("project", project, dana.id, 30, expires_on="2026-03-02")
-
     assert (ended, level_in(tables, "a/b", dana)) == (0, 30)
 
 
@@ -143,9 +137,7 @@ def test_records_of_another_version_are_not_touched(
 def test_measure_that_was_interrupted_is_made_again(tables: Tables, dana: User) -> None:
     project = tables.add_project("docs/a", creator_id=dana.id)
     taken = take_unmeasured(tables, 9)
-
     forget_measures(tables)
-
     assert taken == (project,)
     assert take_unmeasured(tables, 9) == taken
 

@@ -17,9 +17,7 @@ async def last_commit(service: EmbeddedService, owner: WikiOwner) -> pygit2.Comm
 
 async def test_latency_delays_an_answer(service: EmbeddedService, api: Api) -> None:
     service.service.latency_s = 0.05
-
     answer = await api.get("/api/v4/version")
-
     assert float(answer.headers["X-Runtime"]) >= 0.05
 
 
