@@ -5,7 +5,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from wikisync.api.projects import Projects
 from wikisync.contract.parameters import parameters_of, replace_deprecated
 from wikisync.contract.project_schema import PermissionsRecord, ProjectRecord
 from wikisync.contract.routes import ENDPOINTS, Endpoint
@@ -25,11 +24,6 @@ def test_table_names_only_endpoints_that_there_are() -> None:
     groups = {name for rules in table["operations"].values() for name in rules["takes"]}
     assert set(table["operations"]) <= {str(endpoint) for endpoint in ENDPOINTS}
     assert groups == set(table["groups"])
-
-
-@pytest.mark.parametrize("endpoint", Endpoint)
-def test_every_endpoint_is_a_method_of_the_client(endpoint: Endpoint) -> None:
-    assert callable(getattr(Projects, endpoint))
 
 
 def test_help_is_one_sentence() -> None:

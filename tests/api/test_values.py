@@ -8,42 +8,34 @@ from wikisync.contract.routes import Endpoint
 from wikisync.errors import UsageError
 
 
-def test_misspelt_name_is_refused_with_the_right_one() -> None:
+@pytest.mark.parametrize(
+    ("endpoint", "values", "hint"),
+    [
+        (Endpoint.LIST, {"archivd": True}, "did you mean archived?"),
+        # the name of another endpoint counts more than one that is near
+        (
+            Endpoint.CREATE_FOR_USER,
+            {"name": "a", "merge_pipelines_enabled": True},
+            "it belongs to POST /projects, PUT /projects/{id}",
+        ),
+        (Endpoint.CONTRIBUTED_LIST, {"topic_id": 7}, "it belongs to GET /projects"),
+        (Endpoint.DELETE, {"xyz": 1}, "it takes: permanently_remove, full_path"),
+        (Endpoint.STAR, {"xyz": 1}, "it takes: no parameters"),
+    ],
+)
+def test_name_that_is_none_is_refused_with_what_there_is(
+    endpoint: Endpoint, values: dict[str, object], hint: str
+) -> None:
     with pytest.raises(UsageError) as refused:
-        check_values(Endpoint.LIST, {"archivd": True})
-    assert refused.value.message == "GET /projects takes no parameter archivd"
-    assert refused.value.hint == "did you mean archived?"
-
-
-def test_name_of_another_endpoint_counts_more_than_one_that_is_near() -> None:
-    with pytest.raises(UsageError) as refused:
-        check_values(
-            Endpoint.CREATE_FOR_USER, {"name": "a", "merge_pipelines_enabled": True}
-        )
-    assert refused.value.hint == "it belongs to POST /projects, PUT /projects/{id}"
+        check_values(endpoint, values)
+    (*_, wrong) = values
+    assert refused.value.message.endswith(f" takes no parameter {wrong}")
+    assert refused.value.hint == hint
 
 
 def test_newer_name_that_is_given_already_is_refused() -> None:
     with pytest.raises(UsageError, match="name is given twice"):
         check_values(Endpoint.EDIT, {"name": "a", "also": {"name": "b"}})
-
-
-def test_name_of_another_endpoint_is_refused_with_its_place() -> None:
-    with pytest.raises(UsageError, match="contributed_projects takes no") as refused:
-        check_values(Endpoint.CONTRIBUTED_LIST, {"topic_id": 7})
-    assert refused.value.hint == "it belongs to GET /projects"
-
-
-def test_name_that_nothing_resembles_is_refused_with_what_there_is() -> None:
-    with pytest.raises(UsageError) as refused:
-        check_values(Endpoint.DELETE, {"xyz": 1})
-    assert refused.value.hint == "it takes: permanently_remove, full_path"
-
-
-def test_endpoint_without_parameters_says_so() -> None:
-    with pytest.raises(UsageError) as refused:
-        check_values(Endpoint.STAR, {"xyz": 1})
-    assert refused.value.hint == "it takes: no parameters"
 
 
 def test_newer_parameters_go_unchecked() -> None:
