@@ -15,18 +15,6 @@ def test_joined_tokens_are_the_text_they_came_from(case: dict[str, str]) -> None
     assert "".join(Document(html).html) == html
 
 
-def test_every_start_tag_knows_its_end() -> None:
-    document = Document(HTML)
-    pairs = {document.html[a]: document.html[b] for a, b in document.close.items()}
-    assert pairs == {
-        "<p>": "</p>",
-        '<b title="x>y">': "</b>",
-        "<br>": "<br>",
-        "<ul>": "</ul>",
-        "<li>": "</li>",
-    }
-
-
 def test_text_of_an_element_is_plain() -> None:
     document = Document('<p>a &amp; <b>b</b><img src="x" alt="&lt;c&gt;"></p>')
     assert document.text(1) == "a & b<c>"
@@ -37,14 +25,6 @@ def test_replaced_element_takes_its_links_along() -> None:
     document.links[3] = LinkRef("link", "x")
     document.replace(1, "<hr>")
     assert document.pieces() == (("<hr>",), ())
-
-
-def test_texts_are_found_outside_of_elements() -> None:
-    document = Document("a<code>b<i>c</i></code>d<pre>e</pre>f")
-    texts = [
-        document.html[p] for p in document.texts_outside(frozenset({"code", "pre"}))
-    ]
-    assert texts == ["a", "d", "f"]
 
 
 def test_attributes_are_read_and_written() -> None:
