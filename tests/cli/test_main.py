@@ -168,27 +168,18 @@ def test_fault_of_ours_is_no_missing_memory(fail: Fail, error: Exception) -> Non
         main(["status"])
 
 
-def latin_1(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
-    """What is written to a stdout that takes Latin-1 alone."""
+def test_what_stdout_lacks_is_escaped_or_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A sentence is; escaped, a page's text would be another one."""
     written = io.BytesIO()
     stream = io.TextIOWrapper(written, encoding="latin-1", write_through=True)
     monkeypatch.setattr("sys.stdout", stream)
-    return written
-
-
-def test_sentence_that_stdout_lacks_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = latin_1(monkeypatch)
-    Console().lines("é 日本: edited here")
-    assert written.getvalue() == b"\xe9 \\u65e5\\u672c: edited here\n"
-
-
-def test_data_that_stdout_lacks_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Escaped, a page's text would be another one."""
-    written = latin_1(monkeypatch)
     with pytest.raises(UsageError, match="uses latin-1") as wrong:
         Console().result("日本")
-    assert written.getvalue() == b""
     assert "PYTHONIOENCODING=utf-8" in (wrong.value.hint or "")
+    Console().lines("é 日本: edited here")
+    assert written.getvalue() == b"\xe9 \\u65e5\\u672c: edited here\n"
 
 
 def test_full_disk_behind_stdout_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

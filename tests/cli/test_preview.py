@@ -86,16 +86,11 @@ def test_a_workspace_shows_its_wikis_with_its_settings(tmp_path: Path) -> None:
     assert "https://gitlab.example.com/docs/handbook/-/wikis/home" in text
 
 
-async def test_a_wrong_configuration_is_told_before_anything_runs(
+async def test_what_cannot_be_shown_is_told_before_anything_runs(
     run_alone: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "wikisync.toml").write_text("[site]\ntitel = 1\n")
     (await run_alone("preview", tmp_path)).ended(ExitCode.USAGE, "site.titel")
-
-
-async def test_a_folder_that_is_not_there_is_told(
-    run_alone: Run, tmp_path: Path
-) -> None:
     ran = await run_alone("preview", tmp_path / "none")
     ran.ended(ExitCode.USAGE, "there is no folder")
     file = tmp_path / "home.md"

@@ -56,38 +56,29 @@ async def test_user_and_token_count_in_the_running_service_until_revoked(
     assert token not in listed.out
 
 
-async def test_member_of_a_group_gets_in(admin: Run, service: EmbeddedService) -> None:
+async def test_member_of_a_group_gets_in_and_is_listed(
+    admin: Run, service: EmbeddedService
+) -> None:
     token = await service.add_user("dana")
-    project = await service.add_project("docs/team/handbook")
+    project = await service.add_project("docs/handbook")
     before = await status_of(service, token, f"/projects/{project}")
 
-    await admin("add-group", "docs/team")
-    ran = await admin("add-member", "docs/team", "dana", "guest")
+    await admin("add-group", "docs")
+    ran = await admin("add-member", "docs", "dana", "guest")
+    lists = ("users", "groups", "members")
+    users, groups, members = [
+        (await admin("list", one, "--json")).json for one in lists
+    ]
+    head, _root, dana = (await admin("list", "users")).out.splitlines()
 
     assert (ran.code, before) == (0, 404)
     assert await status_of(service, token, f"/projects/{project}") == 200
-
-
-async def test_lists_show_users_groups_and_members(
-    admin: Run, service: EmbeddedService
-) -> None:
-    await service.add_user("dana")
-    await service.add_group("docs")
-    await service.add_member("docs", "dana", 30)
-
-    outs = [
-        (await admin("list", what, "--json")).json
-        for what in ("users", "groups", "members")
-    ]
-
-    head, _root, dana = (await admin("list", "users")).out.splitlines()
     assert head.startswith("id\tusername\tname\temail\t")
     assert dana.startswith("2\tdana\tdana\tdana@example.com\t")
-    assert [user["username"] for user in outs[0]] == ["root", "dana"]
-    assert outs[1] == [{"id": 3, "path": "docs", "visibility": "private"}]
-    assert outs[2] == [
-        {"path": "docs", "username": "dana", "level": 30, "expires_on": None}
-    ]
+    assert [user["username"] for user in users] == ["root", "dana"]
+    assert groups == [{"id": 3, "path": "docs", "visibility": "private"}]
+    member = {"path": "docs", "username": "dana", "level": 10, "expires_on": None}
+    assert members == [member]
 
 
 REFUSED: list[tuple[list[str], int, str]] = [
