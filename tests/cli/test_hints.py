@@ -95,8 +95,7 @@ async def test_hint_of_a_conflict_of_git_sends_the_page(
 
 
 async def test_hint_of_a_pause_ends_it(run: Run, inside: Path) -> None:
-    assert inside.name == FOLDER
-    (command,) = commands(await run("pause", FOLDER), "resume")
+    (command,) = commands(await run("pause", inside.name), "resume")
     assert (await run(*command)).code == 0
     assert "paused" not in (await run("sync")).out
 

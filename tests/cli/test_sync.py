@@ -137,12 +137,6 @@ async def test_current_folder_is_named_with_a_dot(
         assert ran.out == "handbook: 4 pages, 1 pushed\n"
 
 
-async def test_problem_names_the_folder_of_its_wiki(cloned: Cloned) -> None:
-    (cloned.folder / "bad.md").write_bytes(b"\xff")
-    ran = await cloned.run("sync")
-    ran.ended(3, "warning: handbook/bad.md: is not UTF-8 at byte 0")
-
-
 @pytest.mark.parametrize("name", ["handbook/gide", "handbook/teams/"])
 async def test_name_of_nothing_holds_no_page_back(cloned: Cloned, name: str) -> None:
     cloned.write("guide.md", "mine\n")
