@@ -1,5 +1,6 @@
 """``wikisync copy``: a wiki of one service becomes one of another."""
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -66,6 +67,27 @@ async def test_pages_and_attachments_arrive_with_a_yes_and_links_that_work(
     assert (await run("check", back)).code == 0
 
 
+@pytest.mark.parametrize("name", ["notes.md", "notes.txt"])
+async def test_attachment_with_the_name_of_a_page_stays_an_attachment(
+    run: Run, source: str, other: EmbeddedService, service: EmbeddedService, name: str
+) -> None:
+    """Beside the pages it would be one; the next copy uploads it once more for none."""
+    await service.put_file(HANDBOOK, f"uploads/{HASH[::-1]}/{name}", b"text\n")
+    link = f"[n](uploads/{HASH[::-1]}/{name})\n"
+    await service.add_pages(HANDBOOK, {"sub/one": link})
+
+    ran = await copy(run, source, other, "--yes")
+
+    assert ran.code == 0, ran.err
+    files = await other.files(NEW)
+    (place,) = (path for path in files if path.endswith(name))
+    assert (place.split("/")[0], files[place]) == ("uploads", b"text\n")
+    assert files["sub/one.md"].decode() == f"[n]({place})\n"
+    assert "docs/handbook\tproject team/manual\t2\t2\t0\t0" in ran.out
+    await copy(run, source, other, "--yes")
+    assert await other.files(NEW) == files
+
+
 async def test_next_copy_carries_on(
     run: Run, source: str, other: EmbeddedService, service: EmbeddedService
 ) -> None:
@@ -82,7 +104,7 @@ async def test_next_copy_carries_on(
 
 
 async def test_page_that_the_target_has_already_is_held(
-    run: Run, source: str, other: EmbeddedService
+    run: Run, source: str, other: EmbeddedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await other.add_pages(NEW, {"home": "theirs\n"})
 
@@ -91,6 +113,10 @@ async def test_page_that_the_target_has_already_is_held(
     assert ran.code == 3
     assert (await other.files(NEW))["home.md"] == b"theirs\n"
     assert "docs/handbook\tproject team/manual\t2\t1\t1\t0" in ran.out
+    (workspace,) = re.findall(r"pages of TO in (.*/target)\n", ran.err)
+    monkeypatch.setenv("WIKISYNC_TOKEN", other.token)
+    resolved = await run("resolve", "home", "--wiki", "-C", workspace)
+    assert resolved.code == 0, resolved.err
 
 
 async def test_token_of_one_service_is_not_sent_to_the_other(

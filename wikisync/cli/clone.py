@@ -155,7 +155,10 @@ def copy(
             is_dry_run=not is_yes,
         )
     )
-    console.note(f"its two workspaces are kept in {work}")
+    console.note(
+        f"its two workspaces are kept in {work}; run commands for pages of TO in"
+        f" {work / cloning.TARGET}"
+    )
     return _report_copy(console, copied, is_dry_run=not is_yes)
 
 

@@ -6,7 +6,7 @@ with attachments as loose files.  The next copy goes on from both as any sync.
 
 import re
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from msgspec import Struct
 
 from wikisync import errors
 from wikisync.api.client import Client
+from wikisync.api.wikis import Wiki
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.core import layout
 from wikisync.core.messages import Progress
-from wikisync.core.model import Format, PagePath, Problem, WikiOwner
+from wikisync.core.model import Format, PagePath, Problem, WikiOwner, split_extension
 from wikisync.folder.ignore import IGNORE_FILE, UPLOADS, patterns_of_only
 from wikisync.folder.safe_open import make_folder, read_below
 from wikisync.folder.scan import scan_pages
@@ -347,19 +348,44 @@ async def copy_wiki(
         make_folder(root / FOLDER)
         with locked(root / layout.PRIVATE_FOLDER, f"the workspace {root}"):
             write_config(root, Config(service=section, wikis=(target_wiki,)))
-    _carry(cloned.wikis[0].wiki.folder, root / FOLDER)
+    folder = cloned.wikis[0].wiki.folder
+    uploaded: dict[str, str] = {}
+    if not is_dry_run:
+        async with target:
+            there = Wiki(target, target_wiki.owner)
+            uploaded = await _upload_texts(folder, root / FOLDER, there)
+    _carry(folder, root / FOLDER, uploaded)
     request = SyncRequest(direction=Direction.PUSH, adopt="push", is_dry_run=is_dry_run)
     run = await sync_workspace(find_workspace(root), (), request, credentials)
     return Copied(cloned.wikis[0], run, target_wiki)
 
 
-def _carry(source: Path, target: Path) -> None:
+async def _upload_texts(source: Path, target: Path, wiki: Wiki) -> dict[str, str]:
+    """Upload what would be a page as a loose file; its folders there, by those here."""
+    uploaded: dict[str, str] = {}
+    there = {
+        (path.split("/")[-1], read_below(target, path, FILE_BYTES_MAX)): str(path)
+        for path in filter(split_extension, scan_pages(target).attachments)
+    }
+    for path in filter(split_extension, scan_pages(source).attachments):
+        name, content = path.split("/")[-1], read_below(source, path, FILE_BYTES_MAX)
+        if (name, content) not in there:
+            stored = await wiki.upload_attachment(content, name)
+            _write(target, stored.file_path, content)
+            there[name, content] = stored.file_path
+        uploaded[path.split("/")[1]] = there[name, content].rpartition("/")[0]
+    return uploaded
+
+
+def _carry(source: Path, target: Path, uploaded: dict[str, str]) -> None:
     scanned = scan_pages(source)
-    hashes = {path.split("/")[1] for path in scanned.attachments}
+    beside = [one for one in scanned.attachments if split_extension(one) is None]
+    folders = (path.split("/")[1] for path in beside)
+    places = {folder: f"{ATTACHMENTS}/{folder}" for folder in folders} | uploaded
     for page in scanned.pages:
         content = read_below(source, page.path, FILE_BYTES_MAX)
-        _write(target, page.path, _converted(content, page.path, page.format, hashes))
-    for path in (*scanned.attachments, *scanned.loose):
+        _write(target, page.path, _converted(content, page.path, page.format, places))
+    for path in (*beside, *scanned.loose):
         to = re.sub(r"\Auploads/", f"{ATTACHMENTS}/", path)
         _write(target, to, read_below(source, path, FILE_BYTES_MAX))
 
@@ -373,17 +399,18 @@ def _write(target: Path, path: str, content: bytes) -> None:
 
 
 def _converted(
-    content: bytes, path: str, page_format: Format, hashes: Collection[str]
+    content: bytes, path: str, page_format: Format, places: Mapping[str, str]
 ) -> bytes:
-    """A page whose attachments are loose files; links start where the service does."""
+    """A page whose attachments are elsewhere; links start where the service does."""
     up = "../" * path.count("/")
 
     def moved(found: re.Match[str]) -> str:
-        if found["hash"] not in hashes:
+        place = places.get(found["hash"])
+        if place is None:
             return found[0]
         is_from_root = found["wiki"] and page_format is Format.MARKDOWN
-        way = "" if is_from_root else up
-        return f"{found['wiki'] or ''}{way}{ATTACHMENTS}/{found['hash']}"
+        way = "" if is_from_root or place.startswith(UPLOADS) else up
+        return f"{found['wiki'] or ''}{way}{place}"
 
     text = content.decode("utf-8", "surrogateescape")
     return MENTION.sub(moved, text).encode("utf-8", "surrogateescape")
