@@ -199,6 +199,19 @@ def test_error_that_no_command_knows_names_its_file_and_a_step(
     )
 
 
+def test_error_of_no_file_names_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with io.TextIOWrapper(io.FileIO("/dev/full", "w"), write_through=True) as full:
+        monkeypatch.setattr("sys.stdout", full)
+        assert main(["--help"]) == 1
+        monkeypatch.undo()
+    assert capsys.readouterr().err == (
+        "error: No space left on device\n"
+        "hint: free some space and run the command again\n"
+    )
+
+
 @pytest.mark.parametrize(
     "words", [[], ["theme"], ["page"], ["project"], ["serve", "admin"]], ids=" ".join
 )

@@ -61,6 +61,23 @@ def test_windows_is_told_where_wikisync_runs() -> None:
     assert "WSL" in done.stderr
 
 
+def test_ctrl_c_while_modules_are_loaded_is_no_traceback() -> None:
+    program = (
+        "import signal, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'wikisync.cli.console': signal.raise_signal(2)\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from wikisync.cli.start import run; run()"
+    )
+    command = [sys.executable, "-c", program, "status"]
+
+    done = subprocess.run(command, check=False, capture_output=True)
+
+    said = b"\ninterrupted; run the same command again to continue\n"
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", said)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_watch_that_is_still_starting_ends(number: signal.Signals) -> None:
     program = (

@@ -183,8 +183,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the last net: a full disk behind stdout, whatever no module translated
         from wikisync.folder.safe_open import folder_error
 
-        path = os.fsdecode(error.filename or "the output")
-        console.error(folder_error("use", path, error))
+        named = folder_error("use", os.fsdecode(error.filename or ""), error)
+        unnamed = WikisyncError(error.strerror or str(error), hint=named.hint)
+        console.error(named if error.filename else unnamed)
         _forget_stdout()
         return int(ExitCode.FAILED)
     except (MemoryError, RuntimeError, ImportError, ExceptionGroup) as error:

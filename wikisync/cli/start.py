@@ -24,8 +24,11 @@ def run() -> None:
         os.environ["PYTHONUTF8"] = "1"
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - it is this program
     open_closed_streams()
-    from wikisync.cli.main import main
-
+    try:
+        from wikisync.cli.main import main
+    except KeyboardInterrupt:
+        sys.stderr.write("\ninterrupted; run the same command again to continue\n")
+        sys.exit(130)
     sys.exit(main())
 
 
