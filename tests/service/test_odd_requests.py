@@ -133,6 +133,7 @@ BODIES_WITHOUT_SENSE = [
         (b'{"name": "x", "topics": [["x"]]}', "topics is invalid"),
         (b'{"name": "x", "visibility": "secret"}', "visibility does not have a valid value"),
         (b'{"name": "x", "build_timeout": "soon"}', "build_timeout is invalid"),
+        (b'{"name": "x", "build_timeout": true}', "build_timeout is invalid"),
         (b'{"name": "x", "build_timeout": 1' + b"0" * 40 + b"}", "build_timeout is invalid"),
         (b'{"name": "x", "lfs_enabled": "perhaps"}', "lfs_enabled is invalid"),
         (b'{"name": "x", "avatar": "text"}', "avatar is invalid"),

@@ -135,23 +135,23 @@ def test_push_moves_what_is_the_same_elsewhere_and_only_once(
     assert moves_between(tree(before), tree(after)) == (moved, frozenset(gone))
 
 
-def test_rename_takes_along_what_is_below_and_moved() -> None:
-    before = tree({"a.md": "1", "a/x.md": "2", "a/x/y.md": "3", "ab.md": "4"})
-    after = tree({"b.md": "changed", "b/x.md": "2", "b/x/y.md": "3", "ab.md": "4"})
-    moved = moves_of_rename(before, after, "a", "b")
-    assert moved == {"a": "b", "a/x": "b/x", "a/x/y": "b/x/y"}
-
-
-def test_rename_takes_nothing_along_that_only_begins_alike() -> None:
-    before = tree({"a.md": "1", "ab.md": "2"})
-    after = tree({"c.md": "1", "cb.md": "2"})
-    assert moves_of_rename(before, after, "a", "c") == {"a": "c"}
-
-
-def test_rename_takes_nothing_along_that_stayed() -> None:
-    before = tree({"a.md": "1", "a/x.md": "2"})
-    after = tree({"b.md": "1", "a/x.md": "2"})
-    assert moves_of_rename(before, after, "a", "b") == {"a": "b"}
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [
+        (
+            {"a.md": "1", "a/x.md": "2", "a/x/y.md": "3"},
+            {"b.md": "changed", "b/x.md": "2", "b/x/y.md": "3"},
+            {"a": "b", "a/x": "b/x", "a/x/y": "b/x/y"},
+        ),
+        # what only begins alike, and what stayed, is not taken along
+        ({"a.md": "1", "ab.md": "2"}, {"b.md": "1", "bb.md": "2"}, {"a": "b"}),
+        ({"a.md": "1", "a/x.md": "2"}, {"b.md": "1", "a/x.md": "2"}, {"a": "b"}),
+    ],
+)
+def test_rename_takes_along_what_is_below_and_moved(
+    before: Mapping[str, str], after: Mapping[str, str], moved: Mapping[str, str]
+) -> None:
+    assert moves_of_rename(tree(before), tree(after), "a", "b") == moved
 
 
 # what is remembered
