@@ -145,7 +145,7 @@ GUARDS = (
         "compare before a file is replaced",
         "wikisync.folder.swap:check_expected",
         answer(None),
-        "folder/test_swap.py::test_text_that_is_not_expected_stays",
+        "folder/test_swap.py::test_what_is_not_expected_stays",
     ),
     Guard(
         "look at what came out of a swap",
@@ -312,7 +312,7 @@ GUARDS = (
         "files that a program has open",
         "wikisync.folder.limbo:has_writer",
         answer(False),
-        "cli/test_late.py::test_what_a_program_appends_after_a_pull_reaches_the_page",
+        "cli/test_late.py::test_appended_lines_reach_pages",
     ),
     Guard(
         "a late save's own ancestor",
@@ -417,8 +417,7 @@ GUARDS = (
         "files of renamed pages",
         f"{SYNC}.decide.plan:Plan.files",
         constant({}),
-        "cli/test_spellings.py"
-        "::test_page_whose_file_got_spaces_is_merged_under_its_name",
+        "cli/test_spellings.py::test_page_whose_file_got_spaces_is_merged",
     ),
     Guard(
         "late saves of programs",

@@ -115,6 +115,23 @@ async def test_nothing_is_written_below_a_directory_that_is_left_empty(
     assert copies.texts()["disk/new"] == "new there\n"
 
 
+async def test_held_pages_of_a_directory_that_is_left_empty_are_not_settled(
+    state: State,
+) -> None:
+    """Else the texts that come back with the disk are edits of the wiki's."""
+    copies = await rested(state, MANY)
+    for slug, text in DISK.items():
+        copies.here.put(slug, text)
+        copies.there.put(slug, "of the wiki\n")
+    assert len((await copies.rest()).held) == len(DISK)
+    take_disk(copies)
+    await copies.cycles(4)
+    bring_disk(copies)
+    assert len((await copies.rest()).held) == len(DISK)
+    assert copies.there.texts()["disk/0"] == "of the wiki\n"
+    assert len(copies.here.conflicts) == len(DISK)
+
+
 @pytest.mark.parametrize("mine", [MANY["page-39"], "edited\n"])
 @pytest.mark.parametrize("text", [MANY["page-39"], "edited\n"])
 async def test_no_file_is_renamed_into_a_directory_that_is_left_empty(
@@ -275,3 +292,9 @@ async def test_a_cycle_that_failed_says_why_and_the_next_good_one_forgets_it(
     copies.there.before = copies.here.before
     await copies.cycle()
     assert copies.known.memory.health.problem == ""
+
+
+async def test_each_change_is_told_in_the_log_of_the_page(copies: Copies) -> None:
+    copies.here.put("home", "edited\n")
+    await copies.rest()
+    assert [event.slug for event in copies.known.events(5)] == [HOME]

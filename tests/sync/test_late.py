@@ -115,6 +115,15 @@ async def test_a_log_goes_on_after_a_save_that_went_to_the_trash(
     assert "two, late" not in copies.texts()["home"]
 
 
+async def test_a_late_save_finds_its_page_under_another_name(copies: Copies) -> None:
+    await copies.there.move(HOME, Slug("start"), expected=digest_of(CAME))
+    await copies.rest()
+    save_late(copies, f"a line of a log\n{BEFORE}")
+    await copies.rest()
+    assert copies.texts().keys() == {"start", "other"}
+    assert copies.texts()["start"] == f"a line of a log\n{CAME}"
+
+
 async def test_what_no_page_can_hold_is_told(copies: Copies) -> None:
     copies.here.late = [LateSave(HOME, None, "1")]
     told = replace(TOLD, hint="find it in .wikisync/trash")

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.pair import Pair
 from tests.support.pictures import (
@@ -99,6 +100,18 @@ async def test_an_edit_of_a_text_that_was_not_answered_keeps_its_link(
     assert await shown(pair) == BLUE
 
 
+async def test_an_edit_on_the_wiki_comes_beside_a_picture_that_changed_here(
+    pair: Pair,
+) -> None:
+    await link_red(pair)
+    put(pair, "red.png", BLUE)
+    await pair.edit("home", f"{await there(pair)}\nedited there\n")
+    while (await pair.cycle()).has_more:
+        pass
+    assert pair.texts() == {"home": "![red](red.png)\n\nedited there\n"}
+    assert await shown(pair) == BLUE
+
+
 async def test_the_same_edit_on_both_sides_of_a_page_with_a_picture_is_adopted(
     pair: Pair,
 ) -> None:
@@ -108,6 +121,20 @@ async def test_the_same_edit_on_both_sides_of_a_page_with_a_picture_is_adopted(
     plan = (await pair.cycle()).plan
     assert [type(action) for action in plan.actions] == [Adopt]
     assert (await pair.cycle()).plan.actions == ()
+
+
+async def test_a_page_that_is_renamed_and_edited_on_the_wiki_keeps_its_link(
+    pair: Pair,
+) -> None:
+    pair.service.quirks = {Quirk.META_ID}
+    await link_red(pair)
+    wiki, home = pair.remote._wiki, Slug("home")
+    before = (await wiki.read(home)).digest
+    page = await wiki.move(home, Slug("start"), expected=before)
+    edited = f"{page.content}\nedited there\n"
+    await wiki.write(replace(page, content=edited), expected=before)
+    await pair.rest()
+    assert pair.texts() == {"start": "![red](red.png)\n\nedited there\n"}
 
 
 async def test_a_page_that_is_moved_here_with_its_picture_keeps_its_link(

@@ -7,6 +7,7 @@ import pytest
 from tests.support.copies import OWNER, agreed
 from wikisync.core import model
 from wikisync.errors import StateDamaged, StateError
+from wikisync.sync.base import agreements
 from wikisync.sync.base import state as base_state
 from wikisync.sync.base.database import FIELDS
 from wikisync.sync.base.state import State, WikiState
@@ -90,6 +91,17 @@ def test_mark_of_the_wiki_holds_but_for_pages_that_the_base_has_otherwise(
         dropped=[model.Slug("gone")], renamed={model.Slug("old"): model.Slug("new")}
     )
     assert known.memory.remote_again == {"waits", "home", "gone", "old", "new"}
+
+
+def test_mark_of_the_wiki_ends_where_it_would_stand_for_little(
+    known: WikiState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agreements, "PAGES_AGAIN_MAX", 1)
+    known.remember(remote_tag="mark")
+    known.record([agreed("home", "text")])
+    assert known.memory.remote_tag
+    known.record([agreed("other", "text")])
+    assert not known.memory.remote_tag
 
 
 def test_first_id_is_noted_and_another_one_is_another_wiki(known: WikiState) -> None:
