@@ -179,6 +179,14 @@ async def test_a_disk_stays_away_though_somebody_saves_in_its_place(
     assert copies.texts()["disk/0"] == "x\nedited there\n"
 
 
+async def test_deleted_on_both_sides_only_the_record_goes(copies: Copies) -> None:
+    copies.here.remove("home")
+    copies.there.remove("home")
+    await copies.rest()
+    assert set(copies.known.base()) == {Slug("other")}
+    assert copies.here.changes == copies.there.changes == []
+
+
 # -- editors, refusals, what is told -----------------------------------------------
 
 

@@ -227,6 +227,19 @@ def steps(copies: Copies) -> set[tuple[str, str]]:
     return {(one.was, one.slug) for one in last.steps} if last else set()
 
 
+async def test_what_a_first_sync_carries_over_is_no_step(state: State) -> None:
+    """An undo would remove the pages of a wiki that is older than the folder."""
+    copies = Copies(state, {})
+    for slug, text in PAGES.items():
+        copies.there.put(slug, text)
+    await copies.rest()
+    assert copies.texts() == PAGES
+    assert steps(copies) == set()
+    create_there(copies)
+    await copies.rest()
+    assert steps(copies) == {("", slug) for slug in MANY}
+
+
 async def test_a_deletion_is_of_the_sync_that_removes_the_page(copies: Copies) -> None:
     """While it waits, other syncs end: an undo takes none of their edits back."""
     delete_here(copies)
