@@ -1,7 +1,5 @@
 import errno
 import os
-import threading
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -297,26 +295,22 @@ def test_long_reason_is_cut(trash: Trash) -> None:
     assert len(trash.put("a.md", b"x", "w" * 5000).why) < 1000
 
 
-def test_text_is_kept_while_another_wiki_removes_the_folder_of_the_day(
-    trash: Trash, tmp_path: Path
+@pytest.mark.parametrize("made", ["2026-11-21", "120000-"], ids=["day", "entry"])
+def test_text_is_kept_though_another_wiki_removes_the_folder_of_the_day(
+    trash: Trash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str
 ) -> None:
     """The trash of every wiki removes it with the last entry of the day."""
-    day = tmp_path / "trash/2026-11-21"
-    is_due, has_ended = threading.Event(), threading.Event()
+    day, mkdir = tmp_path / "trash/2026-11-21", os.mkdir
 
-    def remove() -> None:
-        while is_due.wait() and not has_ended.is_set():
-            with suppress(OSError):
-                day.rmdir()
-                is_due.clear()
+    def meet_another(name: str | Path, mode: int, *, dir_fd: int | None = None) -> None:
+        if str(name).startswith(made):
+            monkeypatch.undo()
+            day.mkdir(exist_ok=True)
+            day.rmdir()
+        if name != made:
+            mkdir(name, mode, dir_fd=dir_fd)
 
-    other = threading.Thread(target=remove)
-    other.start()
-    try:
-        for _ in range(150):
-            is_due.set()
-            trash.drop(trash.put("home.md", b"text", "why"))
-    finally:
-        has_ended.set()
-        is_due.set()
-        other.join()
+    monkeypatch.setattr(os, "mkdir", meet_another)
+    kept = trash.put("home.md", b"text", "why")
+    assert os.mkdir is mkdir
+    assert trash.read(kept) == b"text"

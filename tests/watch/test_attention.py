@@ -173,6 +173,7 @@ async def test_attention_file_that_cannot_be_written_keeps_nothing_else_back(
     async with watching(service, tmp_path / "ws", more=more) as watch:
         await watch.in_sync()
         (watch.folder / "odd.md").write_bytes(b"\xff\n")
+        await watch.said("needs a person: odd.md: is not UTF-8 at byte 0")
         await watch.until(lambda: calls(told) == 1)
         assert watch.health["condition"] == "needs a person"
         assert "odd.md: is not UTF-8" in watch.health["attention"][0]
