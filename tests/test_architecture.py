@@ -406,6 +406,15 @@ def test_help_loads_no_command() -> None:
     assert not loaded & {"aiohttp", "jinja2", "pygit2", "rich", "markdown_it", "nh3"}
 
 
+def test_build_without_books_and_publishing_loads_neither() -> None:
+    script = "import sys, wikisync.cli.site; print(*sorted(sys.modules))"
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    heavy = {"asyncio", "yaml", "jinja2", "pygit2", "wikisync.site.book.writing"}
+    assert not set(run.stdout.split()) & heavy
+
+
 def test_the_codemap_has_a_sentence_for_each_module() -> None:
     text = codemap(MODULES)
     names = {path.relative_to(PACKAGE).as_posix() for path in MODULES}

@@ -10,7 +10,8 @@ import click
 from wikisync.cli.options import folder_argument
 from wikisync.errors import UsageError
 from wikisync.site.preview.site import Load
-from wikisync.workspace.folders import cache_folder, find_shown, preview_inputs
+from wikisync.site.preview.world import PreviewInputs
+from wikisync.workspace.folders import cache_folder, find_shown
 
 
 @click.command(name="lsp", epilog="Example: wikisync lsp my-wikis")
@@ -38,6 +39,6 @@ def command(folder: Path) -> None:
             chosen = Path(root or folder)
         shown = find_shown(chosen)
         cache = cache_folder(shown, "lsp", os.environ)
-        return lambda: preview_inputs(shown), cache, shown.private
+        return lambda: PreviewInputs(*shown.site()), cache, shown.private
 
     language_server(find).start_io()

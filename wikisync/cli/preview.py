@@ -16,6 +16,7 @@ from wikisync.core.system.processes import open_browser
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
+from wikisync.site.preview.world import PreviewInputs
 from wikisync.watch.report import health_of_watch
 from wikisync.workspace import folders
 from wikisync.workspace.deciding import WorkspaceDecisions
@@ -88,7 +89,7 @@ async def preview(
     """Run the preview until the first SIGINT or SIGTERM; a second one kills."""
     stopped = stop_signal()
     async with running_preview(
-        lambda: folders.preview_inputs(shown),
+        lambda: PreviewInputs(*shown.site()),
         cache,
         options,
         notice=lambda problem: console.problems([problem]),

@@ -1,5 +1,6 @@
 """Starting the program: what comes before anything else is imported."""
 
+import gc
 import os
 import signal
 import sys
@@ -29,7 +30,9 @@ def run() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted; run the same command again to continue\n")
         sys.exit(130)
-    sys.exit(main())
+    code = main()
+    gc.freeze()  # the system takes back all memory: no circles are looked for
+    sys.exit(code)
 
 
 def _stopped(*_signal: object) -> None:

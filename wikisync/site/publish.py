@@ -17,7 +17,6 @@ A bucket may get it (``bucket``), and a command may follow (rsync, a deploy).  W
 wrong with them is a problem: the site stands, and the next call tries again.
 """
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -363,6 +362,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 async def run_after(after: AfterCommand, site: Path) -> tuple[Problem, ...]:
     """Run a command and log its output; its failure is a problem, a cancel kills it."""
+    import asyncio  # slow to load
+
     environment = {**after.environment, "WIKISYNC_SITE": _absolute(site)}
     source, target = os.pipe()
     with os.fdopen(source, "rb", 0) as output:

@@ -27,6 +27,7 @@ from wikisync.errors import ExitCode, WikisyncError
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.site.preview.server import PreviewOptions, running_preview
+from wikisync.site.preview.world import PreviewInputs
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.report import health_of_watch
 from wikisync.watch.run import Watch
@@ -273,7 +274,7 @@ class _Process:
             ),
         )
         async with running_preview(
-            lambda: folders.preview_inputs(shown),
+            lambda: PreviewInputs(*shown.site()),
             folders.cache_folder(shown, "preview", os.environ),
             options,
             notice=lambda problem: self.messages.problems([problem]),

@@ -3,7 +3,6 @@
 No service is asked: what only it knows is taken from the configuration, or from names.
 """
 
-import asyncio
 import hashlib
 import os
 import re
@@ -13,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -35,7 +33,6 @@ from wikisync.folder.workspace import holder_of, locked
 from wikisync.site import model
 from wikisync.site.build import build_site
 from wikisync.site.manifest import leave
-from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published, publish
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.plan import BasePage
@@ -269,11 +266,6 @@ def _theme(workspace: Path, theme: str) -> str:
 # -- previews ----------------------------------------------------------------------
 
 
-def preview_inputs(shown: ShownFolder) -> PreviewInputs:
-    """What a folder shows, as the configuration says now."""
-    return PreviewInputs(*shown.site())
-
-
 def editor_command(
     given: str | None, environment: Mapping[str, str]
 ) -> tuple[str, ...]:
@@ -339,41 +331,45 @@ def build(
     Published, a new version takes the old one's place at once and what follows is run;
     else files change one by one.  After an error the site is as it was.
     """
-    from wikisync.site.book.writing import with_books  # slow to load
-
     wikis, options = shown.site()
     options = replace(options, retries=retries)
     cache = cache_folder(shown, "site", os.environ)
-    add_books = partial(
-        with_books, wikis=wikis, request=books, options=options, cache=cache
-    )
-    if output is None:
-        report = add_books(None, progress=progress)
-        return Built(books.files[0][1], report, report.problems, books)
-    check_apart(output, shown.private or cache)
-    may_leave, index = leave(replaces=replaces), output / "index.html"
-    if not publishes:
+    published: Published | None = None
+    report: model.BuildReport | None = None
+    if output is not None:
+        check_apart(output, shown.private or cache)
+        may_leave = leave(replaces=replaces)
+    if output is not None and publishes:
+        import asyncio  # slow to load
+
+        published = asyncio.run(
+            publish(
+                wikis,
+                output,
+                options,
+                cache=cache,
+                keep=config.site.keep if config else KEEP_DEFAULT,
+                bucket=bucket_of(shown, config),
+                after=after_command(shown, config),
+                may_leave=may_leave,
+                progress=progress,
+            )
+        )
+        report = published.report
+    elif output is not None:
         report = build_site(
             wikis, output, options, cache=cache, may_leave=may_leave, progress=progress
         )
-        report = add_books(report, progress=progress)
-        return Built(index, report, report.problems, books)
-    published: Published = asyncio.run(
-        publish(
-            wikis,
-            output,
-            options,
-            cache=cache,
-            keep=config.site.keep if config else KEEP_DEFAULT,
-            bucket=bucket_of(shown, config),
-            after=after_command(shown, config),
-            may_leave=may_leave,
-            progress=progress,
+    if report is None or books.files:
+        from wikisync.site.book.writing import with_books  # slow to load
+
+        report = with_books(
+            report, wikis, books, options, cache=cache, progress=progress
         )
-    )
-    report = add_books(published.report, progress=progress)
-    problems = (*report.problems, *published.problems)
-    return Built(index, report, problems, books, published.is_switched)
+    index = books.files[0][1] if output is None else output / "index.html"
+    problems = (*report.problems, *(published.problems if published else ()))
+    is_switched = published.is_switched if published else None
+    return Built(index, report, problems, books, is_switched)
 
 
 def after_command(shown: ShownFolder, config: Config | None) -> AfterCommand | None:
