@@ -14,10 +14,10 @@ from tests.site.sites import HANDBOOK, Studio
 from tests.support.archive import tree_bytes
 from wikisync.errors import UsageError
 from wikisync.site import addresses, pages
+from wikisync.site.index import Indexer
 from wikisync.site.navigation import Tree
 from wikisync.site.output_place import NEW_FILES
 from wikisync.site.theme import Theme
-from wikisync.site.writing import SiteWriting
 
 
 def test_build_without_change_writes_nothing(own_handbook: Studio) -> None:
@@ -237,6 +237,46 @@ def build_in_new_process(
     return int(written), set(modules)
 
 
+def test_edit_of_a_text_leaves_the_links_of_other_pages(studio: Studio) -> None:
+    """Their headings are not loaded, so no page that links to the edited one may be
+    resolved with it."""
+    text = "-- b.md --\n[a](a) [no](c#no)\n-- c.md --\n# C\n-- a.md --\nText.\n"
+    folder = studio.add(text)
+    studio.build()
+    (folder / "a.md").write_text("Another text.\n")
+    studio.build()
+    page = next(studio.site.rglob("b.html"))
+    page.unlink()
+    studio.build()
+    assert "the page has no such heading" in page.read_text()
+    assert studio.files() == studio.clean_build()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "Another text.\n"),
+        ("a.md", "# Another heading\n"),
+        ("a.md", "[b](b) [gone](gone)\n"),
+        ("a.md", "[c](c#h)\n"),
+        ("a.md", "---\ntags: [one]\ndescription: two\n---\nText.\n"),
+        ("a.md", "::include{file=c.md}\n"),
+        ("a.md", "![](b.png)\n"),
+        ("c.md", "No heading.\n"),
+        ("_sidebar.md", "- [c](c#none)\n- [a](a)\n"),
+    ],
+)
+def test_edit_of_one_text_gives_what_a_clean_build_gives(
+    studio: Studio, name: str, text: str
+) -> None:
+    pages = "-- a.md --\nText.\n-- b.md --\n[a](a) [c](c#h) [no](c#no)\n"
+    folder = studio.add(f"{pages}-- c.md --\n# H\n-- _sidebar.md --\n- [b](b)\n")
+    studio.build()
+    (folder / name).write_text(text)
+    studio.build()
+    assert studio.files() == studio.clean_build()
+
+
 def test_wiki_that_looks_for_files_is_read_again_where_one_comes(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,20 +284,20 @@ def test_wiki_that_looks_for_files_is_read_again_where_one_comes(
     two = studio.add("-- home.md --\n[one](none)\n", "docs/two")
     studio.build()
     indexed: list[int] = []
-    index_of = SiteWriting._indexed
+    index_of = Indexer.index
 
-    def seen(build: SiteWriting, number: int, *others: Any) -> Any:
+    def seen(indexer: Indexer, number: int, *others: Any) -> Any:
         indexed.append(number)
-        return index_of(build, number, *others)
+        return index_of(indexer, number, *others)
 
     def built() -> list[int]:
         indexed.clear()
         studio.build()
-        found = [*indexed]
+        found = [*dict.fromkeys(indexed)]
         assert studio.files() == studio.clean_build()
         return found
 
-    monkeypatch.setattr(SiteWriting, "_indexed", seen)
+    monkeypatch.setattr(Indexer, "index", seen)
     (two / "home.md").write_text("Another text.\n")
     assert built() == [1]
     (one / "b.csv").write_text("b")

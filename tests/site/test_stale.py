@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -136,17 +135,17 @@ def test_pages_are_composed_that_show_what_changed(
 def test_wiki_that_is_as_it_was_is_not_loaded(
     pair: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded: list[str] = []
-    pages = LastBuild.pages
+    loaded: set[str] = set()
+    stored = LastBuild._stored
 
-    def seen(last: LastBuild, wiki: str) -> dict[str, msgspec.Raw]:
-        loaded.append(wiki)
-        return pages(last, wiki)
+    def seen(last: LastBuild, wiki: str, *others: Any) -> dict[int, bytes]:
+        loaded.add(wiki)
+        return stored(last, wiki, *others)
 
-    monkeypatch.setattr(LastBuild, "pages", seen)
+    monkeypatch.setattr(LastBuild, "_stored", seen)
     edit(pair, "docs/one/plan.md", "# Plan\n\nMore.\n")
     pair.build()
-    assert loaded == ["docs/one"]
+    assert loaded == {"docs/one"}
     assert pair.files() == pair.clean_build()
 
 

@@ -78,8 +78,9 @@ def build_site(
             scan_wiki(source, store, page_templates=options.page_templates)
             for source in sources
         ]
-        prints = options_text(options), [wiki.fingerprint for wiki in scanned]
-        inputs = hash_of(program_fingerprint(), theme.fingerprint, prints, staying)
+        seen = [(wiki.around_texts, wiki.digests) for wiki in scanned]
+        made_by = program_fingerprint(), theme.fingerprint, options_text(options)
+        inputs = hash_of(*made_by, seen, staying)
         attempts = Attempts(
             options.slow_pages_seconds, retries=options.retries, clock=clock
         )

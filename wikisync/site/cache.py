@@ -44,9 +44,6 @@ BODIES = b"bodies"
 """The key of the name of the file that rows lead to now."""
 CACHE_VERSION = 11
 WAIT_S = 10
-ROWS_PER_READ = 500
-PLACES_MAX = 50_000
-"""Of texts that are kept in memory; those of others are read again."""
 ROWS_PER_COMMIT = 5000
 """An interrupted first build loses at most so many, three for each page.
 
@@ -134,9 +131,6 @@ class Cache:
         self.folder = folder
         self._new: dict[tuple[str, bytes], bytes] = {}
         """Rows that are not in the file yet; sorted, many at once take less time."""
-        self._ahead: dict[tuple[str, bytes], bytes | None] = {}
-        self._places: dict[tuple[Stage, bytes], Place] = {}
-        """Of texts that this build stored."""
         self.bodies = self._opened_bodies()
         """The texts to which the places of rows lead."""
 
@@ -165,19 +159,6 @@ class Cache:
         finally:
             self._connection.execute("RELEASE inside")
 
-    def read_ahead(self, stage: Stage, keys: Iterable[bytes]) -> None:
-        """Read rows that are asked for next, in a few statements instead of many."""
-        named = list(keys)
-        self._ahead = {(stage, key): None for key in named}
-        for start in range(0, len(named), ROWS_PER_READ):
-            part = named[start : start + ROWS_PER_READ]
-            marks = ",".join("?" * len(part))
-            found = self.rows(
-                f"SELECT key, value FROM {stage} WHERE key IN ({marks})",  # noqa: S608 - literals
-                *part,
-            )
-            self._ahead |= {(stage, key): value for key, value in found}
-
     def facts(self, stage: Stage, key: bytes) -> bytes | None:
         """What a row says itself; None where there is none."""
         with contextlib.suppress(_RowDamaged):
@@ -187,8 +168,6 @@ class Cache:
 
     def place(self, stage: Stage, key: bytes) -> Place:
         """The place of a row's text; raises ``sqlite3.DatabaseError`` if it is lost."""
-        if (place := self._places.get((stage, key))) is not None:
-            return place
         value = self._value(stage, key)
         if value is None:
             raise _RowDamaged("a row is gone")
@@ -201,8 +180,6 @@ class Cache:
     def store(self, stage: Stage, key: bytes, facts: bytes, place: Place) -> None:
         """Keep a row, whose text is in ``bodies`` already."""
         self._new[stage, key] = summed(key, place + facts)
-        if len(self._places) < PLACES_MAX:
-            self._places[stage, key] = place
         if len(self._new) >= ROWS_PER_COMMIT:
             self.commit()
             self._connection.execute("BEGIN IMMEDIATE")
@@ -216,7 +193,7 @@ class Cache:
         for stage in STAGES:
             rows = [(key, row) for (at, key), row in self._new.items() if at == stage]
             self.put_rows(f"REPLACE INTO {stage} VALUES (?, ?)", sorted(rows))  # noqa: S608 - a literal
-        self._ahead, self._new = {}, {}
+        self._new = {}
 
     def sweep(
         self,
@@ -246,7 +223,6 @@ class Cache:
         """Copy the texts of rows into another file; the next build removes this one."""
         before = self.bodies
         self.bodies = self._new_bodies()
-        self._ahead, self._places = {}, {}
         for stage in STAGES:
             stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
             for (key,) in stored.fetchall():
@@ -282,11 +258,8 @@ class Cache:
     def _value(self, table: str, key: bytes) -> bytes | None:
         if (place := (table, key)) in self._new:
             return self._new[place][SUM_BYTES:]
-        if place in self._ahead:
-            stored = self._ahead[place]
-        else:
-            statement = f"SELECT value FROM {table} WHERE key = ?"  # noqa: S608 - a literal
-            stored = next(iter(self.rows(statement, key)), (None,))[0]
+        statement = f"SELECT value FROM {table} WHERE key = ?"  # noqa: S608 - a literal
+        stored = next(iter(self.rows(statement, key)), (None,))[0]
         if stored is None:
             return None
         if (value := checked(key, stored)) is not None:
@@ -455,9 +428,10 @@ class LastBuild:
         )
         return checked(_of_program(name.encode()), found[0][0]) if found else None
 
-    def pages(self, wiki: str) -> dict[str, msgspec.Raw]:
-        """What that build noted of the pages of a wiki, packed, by slug."""
-        return _pages_in(self._stored(wiki))[0]
+    def pages(self, wiki: str, naming: Collection[str] = ()) -> dict[str, msgspec.Raw]:
+        """What that build noted of a wiki's pages, at least of those naming some."""
+        found, lost = _pages_in(self._stored(wiki), naming)
+        return {} if naming and lost else found
 
     def pages_now(self, wiki: str) -> dict[str, msgspec.Raw]:
         """The same with what ``put_wiki`` said; raises ``sqlite3.DatabaseError``."""
@@ -545,13 +519,15 @@ def part_of(slug: str) -> int:
     return zlib.crc32(slug.encode()) % PARTS
 
 
-def _pages_in(parts: Mapping[int, bytes]) -> tuple[dict[str, msgspec.Raw], int]:
+def _pages_in(
+    parts: Mapping[int, bytes], naming: Iterable[str] = ()
+) -> tuple[dict[str, msgspec.Raw], int]:
     """The packed pages of parts, and how many of these the disk changed."""
     found: dict[str, msgspec.Raw] = {}
-    lost = 0
+    names, lost = [name.encode() for name in naming], 0
     for part, value in parts.items():
         packed = checked(b"%d" % part, value)
-        if packed:
+        if packed and (not names or any(map(packed.__contains__, names))):
             found |= _PART.decode(packed)
         lost += bool(value) and not packed
     return found, lost

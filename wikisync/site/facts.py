@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Problem, Slug
@@ -127,6 +127,12 @@ class IndexedPage(Struct, frozen=True, array_like=True, gc=False):
         """Whether it shows more than its text and names: other texts, hidden files."""
         asked = (path[1:] for path in self.finished.asked if path.startswith("/"))
         return bool(self.parsed.includes) or any(map(is_unlisted, asked))
+
+    @property
+    def seen(self) -> tuple[object, ...]:
+        """What other pages and lists show of it and follow from it."""
+        parsed = structs.replace(self.parsed, summary="", text_key=b"", tags=())
+        return parsed, structs.replace(self.finished, view_digest=b"")
 
     @property
     def is_read(self) -> bool:

@@ -113,18 +113,16 @@ class Indexer:
         known = before or {}
         if chosen is not None:
             self._attempts.renew()
-        kept = self._kept(number, scanned, known)
         options = self._options_for(scanned)
         parsed: dict[Slug, tuple[bytes, ParsedFacts]] = {}
         keys: dict[Slug, bytes] = {}
         for slug, page in scanned.pages.items():
-            last = None if slug in kept else known.get(slug)
+            last = known.get(slug)
             is_same = last is not None and _is_same(last, page)
             if is_same and last is not None and last.is_read:
                 parsed[slug] = last.parsed_key, last.parsed
-            elif slug not in kept and (not is_same or chosen is None or slug in chosen):
+            elif not is_same or chosen is None or slug in chosen:
                 keys[slug] = self._parsed_key(page, page.digest, options)
-        self.cache.read_ahead("parsed", keys.values())
         unknown = []
         self._progress.advance(len(scanned.pages) - len(keys))
         for slug, key in keys.items():
@@ -136,10 +134,10 @@ class Indexer:
                 unknown.append(page)
                 continue
             self._progress.advance()
-        headings = {slug: page.parsed.ids for slug, page in kept.items()}
+        headings: dict[Slug, frozenset[str]] = {}
         links = SiteLinks(number, self.table, headings, scanned.folders)
         ids = _ids_of(headings, links)
-        done = dict(kept)
+        done: dict[Slug, IndexedPage] = {}
         for made in self._read_all(number, unknown, texts):
             page, slug = made.page, made.page.slug
             key, facts = parsed[slug] = self._keep(made)
@@ -239,20 +237,6 @@ class Indexer:
         sweep("finished", count, lambda: (page.finished_key for page in pages()))
         self.kroki.sweep()
 
-    def _kept(
-        self, number: int, scanned: ScannedWiki, known: Mapping[Slug, IndexedPage]
-    ) -> dict[Slug, IndexedPage]:
-        right = self._right[number]
-        return {
-            slug: last
-            for slug, page in scanned.pages.items()
-            if (last := known.get(slug)) is not None
-            and right.get(slug) is last.finished
-            and not last.finished.needs
-            and last.parsed_key
-            and _is_same(last, page)
-        }
-
     # Phase A ----------------------------------------------------------------------
 
     def _known(
@@ -277,7 +261,7 @@ class Indexer:
         """Parse pages of a wiki, most of which also have their links resolved."""
         scanned, aim = texts.scanned, self._aim()
         # the addresses of all pages are more than a few pages
-        if len(pages) * PAGES_PER_READ >= len(scanned.pages):
+        if len(pages) * PAGES_PER_READ >= len(self.table.addresses[number].pages):
             own = readings.OwnLinks(
                 number,
                 self.table.web_urls,

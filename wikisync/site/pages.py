@@ -168,7 +168,14 @@ class WikiFrame(Struct, frozen=True, dict=True):
 class WikiPages:
     """Composes the pages of one wiki."""
 
-    def __init__(self, wiki: IndexedWiki, around: SiteFrame, indexer: Indexer) -> None:
+    def __init__(
+        self,
+        wiki: IndexedWiki,
+        around: SiteFrame,
+        indexer: Indexer,
+        titles: Mapping[Slug, str] | None = None,
+    ) -> None:
+        """Take the pages of a wiki: all, or some with the ``titles`` of all."""
         self.wiki = wiki
         self.label = around.labels[wiki.number]
         self.context = around.contexts[wiki.number]
@@ -179,12 +186,13 @@ class WikiPages:
         source = wiki.scanned.source
         self._service = service_address(source) if source.web_url else None
         self._noindex = source.visibility != "public"
-        self.home = home_slug(wiki.pages)
+        self.home = home_slug(wiki.scanned.pages)
         """The page that is its home, if it has one."""
         self.urls = table.addresses[wiki.number].pages
         """Output paths of all pages."""
         self._sources = table.addresses[wiki.number].sources
-        titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
+        if titles is None:
+            titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
         shown = structs.replace(self.context, page_count=None, changed=None)
         self._history = around.history
         self.titles = titles

@@ -21,7 +21,7 @@ import contextlib
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -396,13 +396,15 @@ async def run_after(after: AfterCommand, site: Path) -> tuple[Problem, ...]:
 
 async def _ended(process: AsyncChild, output: IO[bytes]) -> tuple[int, str]:
     """Exit code and last line of a program."""
+    import asyncio  # slow to load
+
     loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
     pipe, _ = await loop.connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), output
     )
     with contextlib.closing(pipe):
         async with asyncio.TaskGroup() as group:
-            logged = group.create_task(_logged(reader))
+            logged = group.create_task(_logged(reader.read))
             code = await process.wait()
             # what it left running, such as a shared connection, may hold its output
             loop.call_later(AFTER_REST_S, reader.feed_eof)
@@ -413,9 +415,9 @@ def _absolute(path: Path) -> str:
     return os.fspath(path.absolute())
 
 
-async def _logged(reader: asyncio.StreamReader) -> str:
+async def _logged(read: Callable[[int], Awaitable[bytes]]) -> str:
     rest, last, count = "", "", 0
-    while chunk := await reader.read(_CHUNK_BYTES):
+    while chunk := await read(_CHUNK_BYTES):
         *lines, rest = (rest + chunk.decode("utf-8", "replace")).split("\n")
         rest = rest[:AFTER_LINE_CHARS_MAX]
         for line in lines:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 import msgspec
 from msgspec import Struct
 
-from wikisync.core.model import Problem, Slug
+from wikisync.core.model import Digest, Problem, Slug
 from wikisync.core.versions import iso_time
 from wikisync.markup.diagrams import DRAWING_BYTES_MAX
 from wikisync.markup.resolve import REASONS
@@ -74,17 +74,6 @@ def links_of(wiki: IndexedWiki) -> WikiLinks:
     )
 
 
-def has_same_links(
-    wiki: IndexedWiki, before: Mapping[Slug, IndexedPage], changed: Set[Slug]
-) -> bool:
-    """Whether ``links_of`` a wiki are those of the same pages before their change."""
-    return all(
-        (one.finished.targets, one.finished.broken)
-        == (other.finished.targets, other.finished.broken)
-        for one, other in ((wiki.pages[slug], before[slug]) for slug in changed)
-    )
-
-
 class LinkSums:
     """The links of a site, added up wiki by wiki."""
 
@@ -133,7 +122,7 @@ class WikiNote(Struct, frozen=True, array_like=True):
     """What a build notes of one wiki, beside its pages."""
 
     inputs: bytes
-    """Hash of all that this was made from; empty where more can change it."""
+    """Hash of all that this was made from but texts; empty where more can change it."""
     reading: bytes
     """What the facts of pages hang on besides their files (``Indexer.reading_key``)."""
     table: bytes
@@ -154,6 +143,8 @@ class WikiNote(Struct, frozen=True, array_like=True):
     """Hash of what was known of its history."""
     changes: bytes = b""
     """Its last changes, packed: those of all wikis would fill the memory."""
+    digests: tuple[Digest, ...] = ()
+    """Those of its pages' texts, in their order."""
 
 
 NO_NOTE = WikiNote(b"", b"", b"", b"", NO_ADDRESSES, (), 0, WikiLinks(), (), (), {})

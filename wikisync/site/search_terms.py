@@ -15,7 +15,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import accumulate, chain, compress
 from operator import add, sub
 from typing import TypeAlias
@@ -255,8 +255,8 @@ def shown_entry(entry: str) -> str:
     rest = letters.split(least, left)[-1]
     wanted = letters[: len(letters) - len(rest)] + rest.replace(least, " ")
     best = wanted.encode().translate(_not_below(least))
-    slots = list(compress(accumulate(map(_NUMBERS.__getitem__, steps)), best))
-    shown = map(_TEXTS.__getitem__, map(sub, slots, [0, *slots]))
+    slots = list(compress(accumulate(map(_number, steps)), best))
+    shown = map(_text, map(sub, slots, [0, *slots]))
     return f"{word}:{len(steps)}!{''.join(map(add, shown, compress(letters, best)))}"
 
 
@@ -275,7 +275,7 @@ def _rescored(postings: str, changes: Scores) -> str:
     if not postings:
         return _postings(changes)
     steps = postings.translate(_NO_SCORES).split()
-    slots = list(accumulate(map(_NUMBERS.__getitem__, steps)))
+    slots = list(accumulate(map(_number, steps)))
     out: list[str] = []
     # the number that was written last, how many postings are done, and where they end
     last = done = end = 0
@@ -284,7 +284,7 @@ def _rescored(postings: str, changes: Scores) -> str:
         """All from those that are done up to another; only the first step changes."""
         nonlocal last, done, end
         if done < stop:
-            out.append(_TEXTS[slots[done] - last])
+            out.append(_text(slots[done] - last))
             start = end + len(steps[done])
             end += sum(map(len, steps[done:stop])) + stop - done
             out.append(postings[start:end])
@@ -297,10 +297,10 @@ def _rescored(postings: str, changes: Scores) -> str:
             end += len(steps[done]) + 1
             done += 1
         if letter:
-            out.append(_TEXTS[slot - last] + letter)
+            out.append(_text(slot - last) + letter)
             last = slot
     if done < len(slots):
-        out.append(_TEXTS[slots[done] - last])
+        out.append(_text(slots[done] - last))
         out.append(postings[end + len(steps[done]) :])
     return "".join(out)
 
@@ -314,7 +314,7 @@ def _postings(scores: Scores) -> str:
 
 @lru_cache(maxsize=65_536)
 def _step(step: int) -> str:
-    return f"{_TEXTS[step >> _RANK_BITS]}{_LETTERS[step & _RANK_MASK]}"
+    return f"{_text(step >> _RANK_BITS)}{_LETTERS[step & _RANK_MASK]}"
 
 
 def packed_slots(slots: Iterable[int]) -> str:
@@ -326,30 +326,20 @@ def packed_slots(slots: Iterable[int]) -> str:
     last = 0
     for slot in slots:
         tens, ones = divmod(slot - last, 26)
-        out.append((_TEXTS[tens] if tens else "") + SCORES[ones])
+        out.append((_text(tens) if tens else "") + SCORES[ones])
         last = slot
     return "".join(out)
 
 
-class _Texts(dict[int, str]):
-    """Numbers as the browser reads them, each made once: as many as documents."""
-
-    def __missing__(self, number: int) -> str:
-        tens, ones = divmod(number, 36)
-        text = self[number] = (self[tens] if tens else "") + _DIGITS[ones]
-        return text
+@cache
+def _text(number: int) -> str:
+    """A number as the browser reads it, made once: there are as many as documents."""
+    tens, ones = divmod(number, 36)
+    return (_text(tens) if tens else "") + _DIGITS[ones]
 
 
-class _Numbers(dict[str, int]):
-    """The way back."""
-
-    def __missing__(self, text: str) -> int:
-        number = self[text] = int(text, 36)
-        return number
-
-
-_TEXTS = _Texts()
-_NUMBERS = _Numbers()
+_number = cache(partial(int, base=36))
+"""The way back."""
 
 
 def _size(text: str) -> int:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property, partial
 from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,15 +191,21 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         return self.attachments.get(model.AttachmentPath(path)) or self.loose.get(path)
 
     @cached_property
-    def fingerprint(self) -> bytes:
-        """Hash of all that a site takes from this wiki but for linked loose files."""
+    def digests(self) -> tuple[model.Digest, ...]:
+        """Those of its pages, in their order."""
+        return tuple([page.digest for page in self.pages.values()])
+
+    @cached_property
+    def around_texts(self) -> bytes:
+        """Hash of all that a site takes from this wiki but these, and linked files."""
         return hash_of(
             self.source.fingerprint(),
             self.history,
             [
-                f"{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
+                f"{page.slug}\0{page.format}\0{page.path}"
                 for page in (*self.pages.values(), *self.templates.values())
             ],
+            [page.digest for page in self.templates.values()],
             sorted(self.left_out.items()),
             [(path, state.digest) for path, state in self.attachments.items()],
             sorted(self.loose.names),
@@ -277,7 +284,7 @@ def scan_wiki(
     attachments: dict[model.AttachmentPath, IndexedFile] = {}
     files: dict[str, IndexedFile] = {}
     with _folders(source.folder) as folders:
-        for file in sorted(scanned.pages, key=lambda file: file.slug):
+        for file in sorted(scanned.pages, key=attrgetter("slug")):
             if not is_text(file.slug):
                 problems.append(_no_text(file.path))
                 continue
@@ -299,6 +306,12 @@ def scan_wiki(
                 problems.append(_vanished(path))
                 continue
             files[path] = attachments[path] = state
+    redirects = b""
+    # where a sync or git put them into the folder
+    with suppress(OSError, FolderError):
+        redirects = safe_open.read_below(
+            source.folder, model.REDIRECTS_PATH, REDIRECTS_BYTES_MAX
+        )
     log = folder_log(source, cache)
     dates = dates_of(log)
     for slug, page in pages.items() if dates else ():
@@ -333,7 +346,7 @@ def scan_wiki(
         notes=tuple(one for one in scanned.left_out if one.is_note),
         history=history_key(log),
         log=log,
-        redirects=_redirects(source, log, _noted_redirects(source.folder)),
+        redirects=_redirects(source, log, redirects),
     )
 
 
@@ -372,14 +385,6 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
         history=history,
         redirects=_redirects(source, UNKNOWN, redirects),
     )
-
-
-def _noted_redirects(folder: Path) -> bytes:
-    """The service's redirects, where a sync or git put them into the folder."""
-    try:
-        return safe_open.read_below(folder, model.REDIRECTS_PATH, REDIRECTS_BYTES_MAX)
-    except (OSError, FolderError):
-        return b""
 
 
 def _redirects(source: WikiSource, log: Versions, noted: bytes) -> Mapping[str, str]:
@@ -463,10 +468,9 @@ def is_template(slug: str) -> bool:
 def is_text(slug: str) -> bool:
     """Whether a slug can stand in a page; a service could send half characters."""
     try:
-        slug.encode()
+        return slug.isascii() or bool(slug.encode())
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _no_text(path: str) -> model.Problem:

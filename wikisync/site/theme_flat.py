@@ -236,7 +236,9 @@ class _Flattening(NodeTransformer):
         self._constants: Mapping[str, Callable[[str], nodes.Expr]] = {
             "t": lambda key: nodes.Const(theme.text(key, lang)),
             "inline_svg": lambda name: nodes.Const(Markup(theme.icon(name))),  # noqa: S704 - a file of the theme
-            "asset": lambda name: _link_to(theme.asset_path(name)),
+            "asset": lambda name: nodes.Filter(
+                nodes.Const(theme.asset_path(name)), "url", [], [], None, None
+            ),
         }
         """Functions by their names, of which an argument tells what they give."""
         self._replaced: list[list[nodes.Block]] = []
@@ -336,10 +338,6 @@ def _called(node: nodes.Node) -> str:
 def _is_plain_link(node: nodes.Node) -> bool:
     """Whether a node is a link without a fragment."""
     return isinstance(node, nodes.Filter) and node.name == "url" and not node.args
-
-
-def _link_to(path: str) -> nodes.Expr:
-    return nodes.Filter(nodes.Const(path), "url", [], [], None, None)
 
 
 def _listed(made: nodes.Node | Iterable[nodes.Node] | None) -> Iterable[nodes.Node]:

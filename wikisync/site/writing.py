@@ -6,7 +6,7 @@ for a site that changed only.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, starmap
 from pathlib import Path
@@ -126,7 +126,12 @@ class SiteWriting:
         # their memory is for the processes that render
         bounded_reader().close()
         self._progress.start("writing pages", self._page_count)
-        lists = self._generated()
+        lists = generated.GeneratedPages(
+            self._site,
+            lambda place: replace(self._references[place], wiki=""),
+            self._translate,
+            only=self._composer_of(0) if is_top(self._addresses) else None,
+        )
         jobs = chain.from_iterable(
             self._wiki_jobs(number, lists) for number in range(len(self._scanned))
         )
@@ -155,21 +160,19 @@ class SiteWriting:
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
         note, self._notes[number] = self._notes[number], reports.NO_NOTE
         inputs = hash_of(
-            scanned.fingerprint,
+            scanned.around_texts,
             self._indexer.reading_key(scanned),
             self._indexer.table_key,
             self._site.settings_key,
             self._site.contexts[number],
         )
-        if (
+        is_as_it_was = (
             note.inputs == inputs
             and not self._attempts.is_due(note.retry_at)
             and all(scanned.loose.is_as(*one) for one in self._looked_up[number])
-        ):
-            self._stale.append(reports.Stale())
-            self._progress.advance(len(scanned.pages))
-        else:
-            note = self._indexed(number, scanned, note, inputs)
+        )
+        edited = is_as_it_was and self._edited(number, scanned, note)
+        note = edited or self._indexed(number, scanned, note, inputs)
         self._sums.add(note.links)
         self._problems += note.problems
         self._documents.append(note.documents)
@@ -183,6 +186,46 @@ class SiteWriting:
         self._retry_at = min(times, default=0.0)
         for slug, page in note.references.items():
             self._references[ItemKey(number, slug)] = page
+
+    def _edited(
+        self, number: int, scanned: ScannedWiki, last: reports.WikiNote
+    ) -> reports.WikiNote | None:
+        """The note of a wiki where texts alone changed; None: other pages show it."""
+        indexer, name = self._indexer, scanned.source.owner.full_path
+        both = zip(scanned.pages.values(), last.digests, strict=True)
+        edited = {page.slug for page, digest in both if page.digest != digest}
+        if not edited:
+            self._stale.append(reports.Stale())
+            self._progress.advance(len(scanned.pages))
+            return last
+        noted = self._last.pages(name, edited | scanned.beside)
+        before = {Slug(slug): _PAGES.decode(noted[slug]) for slug in sorted(noted)}
+        if not before.keys() >= edited | scanned.beside:
+            return None
+        # no other page is resolved: the headings of most are not loaded
+        texts = {slug: scanned.pages[slug] for slug in sorted(edited)}
+        read = indexer.index(number, scanned.edited(pages=texts), before)
+        pages = {**before, **read.pages}
+        if any(pages[slug].finished.needs for slug in edited | scanned.beside) or any(
+            pages[slug].seen != before[slug].seen for slug in edited
+        ):
+            return None
+        urls, wiki = self._addresses[number].pages, IndexedWiki(number, scanned, pages)
+        titles = {one.url: one.title for one in last.documents}
+        titles |= {urls[slug]: page.parsed.title for slug, page in pages.items()}
+        by_slug = {slug: titles[urls[slug]] for slug in scanned.pages}
+        composer = WikiPages(wiki, self._site, indexer, by_slug)
+        if composer.frame_key() != last.frame:
+            return None
+        self._composer = composer
+        self._stale.append(reports.Stale(frozenset(edited)))
+        now = {one.url: one for one in reports.search_keys([composer])}
+        documents = tuple(now.get(one.url, one) for one in last.documents)
+        note = replace(last, digests=scanned.digests, documents=documents)
+        self._last.put_wiki(name, msgspec.msgpack.encode(note), pages.items(), edited)
+        self._progress.advance(len(scanned.pages) - len(edited))
+        indexer.forget(number)
+        return note
 
     def _indexed(
         self, number: int, scanned: ScannedWiki, last: reports.WikiNote, inputs: bytes
@@ -216,14 +259,7 @@ class SiteWriting:
         self._stale.append(stale)
         for place in stale.elsewhere:
             self._stale_elsewhere[place.wiki].add(Slug(place.name))
-        links = last.links
-        # they name wikis by their numbers, which the table tells
-        if (
-            self._has_lost
-            or last.table != table
-            or not reports.has_same_links(wiki, before, changed)
-        ):
-            links = reports.links_of(wiki)
+        links = reports.links_of(wiki)
         named = {
             slug
             for slug, page in pages.items()
@@ -246,17 +282,24 @@ class SiteWriting:
             {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
             b"" if scanned.uncounted else scanned.history,
             changes,
+            scanned.digests,
         )
-        now = pages.items()
-        self._last.put_wiki(name, encoded(note), now, changed if before else None)
+        known = changed if before else None
+        self._last.put_wiki(name, encoded(note), pages.items(), known)
         indexer.forget(number)
         return note
 
-    def _composer_of(self, number: int) -> WikiPages:
-        if self._composer is None or self._composer.wiki.number != number:
+    def _composer_of(self, number: int, slugs: Collection[Slug] = ()) -> WikiPages:
+        """What composes these pages of a wiki, at least."""
+        composer = self._composer
+        if (
+            composer is None
+            or composer.wiki.number != number
+            or not composer.wiki.pages.keys() >= set(slugs)
+        ):
             wiki = IndexedWiki(number, self._scanned[number], self._pages_of(number))
-            self._composer = WikiPages(wiki, self._site, self._indexer)
-        return self._composer
+            composer = self._composer = WikiPages(wiki, self._site, self._indexer)
+        return composer
 
     def _pages_of(self, number: int) -> dict[Slug, IndexedPage]:
         scanned = self._scanned[number]
@@ -281,7 +324,7 @@ class SiteWriting:
         self._progress.advance(len(self._addresses[number].pages) - len(slugs))
         # most wikis of a large site are as they were: their pages are not loaded
         if slugs or not has_lists:
-            composer = self._composer_of(number)
+            composer = self._composer_of(number, slugs if has_lists else scanned.pages)
             yield from self._page_jobs(composer, slugs, sources)
             if not has_lists:
                 self._put_generated(lists.of_wiki(composer))
@@ -368,14 +411,6 @@ class SiteWriting:
         if wiki.feed_url and wiki.feed_url != self._site.context.feed_url:
             paths.append(wiki.feed_url)
         return not self._output.keep_all(dict.fromkeys(paths))
-
-    def _generated(self) -> generated.GeneratedPages:
-        return generated.GeneratedPages(
-            self._site,
-            lambda place: replace(self._references[place], wiki=""),
-            self._translate,
-            only=self._composer_of(0) if is_top(self._addresses) else None,
-        )
 
     def _translate(self, key: str) -> str:
         return self._theme.text(key, self._options.lang)

@@ -336,9 +336,9 @@ def build(
     cache = cache_folder(shown, "site", os.environ)
     published: Published | None = None
     report: model.BuildReport | None = None
+    may_leave = leave(replaces=replaces)
     if output is not None:
         check_apart(output, shown.private or cache)
-        may_leave = leave(replaces=replaces)
     if output is not None and publishes:
         import asyncio  # slow to load
 
