@@ -92,8 +92,9 @@ async def test_search_in_one_wiki_finds_nothing_of_others(visit: Visit) -> None:
     assert await visit.page.locator("#siteHits a").count() > 0
 
 
-async def test_word_that_is_nowhere_says_so(visit: Visit) -> None:
-    await visit.go(f"{SEARCH}?q=xyzzyplugh")
+@pytest.mark.parametrize("query", ["xyzzyplugh", "\U0001f600", "(*"])
+async def test_what_is_nowhere_or_no_word_is_answered(visit: Visit, query: str) -> None:
+    await visit.go(f"{SEARCH}?q={query}")
     await visit.page.get_by_text(NOT_ALL).wait_for()
     assert await visit.page.locator("#siteHits a").count() == 0
 

@@ -145,7 +145,7 @@ function searchIn(field, note, list, limit) {
 			words = query.words.map(stemOf);
 			shown = await ranked(pages, words, limit);
 			hits = (await Promise.all(shown.map((it) => hit(it, words, textsOf)))).sort((a, b) => b[0] - a[0]).map((it) => it[1]);
-			if (isAsked) say = isMore || (isWhole && 0 in pages) ? text[1 in pages || isMore ? "other" : "one"].replace("{n}", pages.length + (isMore ? "+" : "")) : text.none;
+			if (field.value.trim()) say = isMore || (isWhole && 0 in pages) ? text[1 in pages || isMore ? "other" : "one"].replace("{n}", pages.length + (isMore ? "+" : "")) : text.none;
 		} catch {
 			say = text.failed;
 		}
