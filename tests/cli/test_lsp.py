@@ -211,6 +211,21 @@ async def test_a_link_is_marked_and_no_earlier_word_of_its_line(editor: Editor) 
     assert mark.range == lsp.Range(lsp.Position(2, 24), lsp.Position(2, 29))
 
 
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_page_of_very_many_broken_links_does_not_hold_the_rest(
+    editor: Editor,
+) -> None:
+    """Each was looked for in the whole text: minutes without an answer."""
+    editor.open("home.md", "[x](gone) " * 20_000 + "\n[y](other)\n")
+    marks = await editor.marks("home.md", 1)
+    at = editor.at("team/people.org", editor.open("team/people.org"), "file:rules.md")
+    there = await editor.client.text_document_definition_async(
+        lsp.DefinitionParams(**at)
+    )
+    assert [one.range.start.line for one in marks] == [0, 1]
+    assert isinstance(there, lsp.Location)
+
+
 async def test_the_folder_is_the_one_that_the_editor_has_open(wiki: Path) -> None:
     """The server may be started in any other one."""
     async with editing(wiki, is_named=False) as editor:

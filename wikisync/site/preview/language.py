@@ -39,6 +39,8 @@ from wikisync.site.preview.writing import WikiDesk
 
 SETTLE_S = 0.05
 """A text is looked at when no key was typed for so long."""
+MARKS_MAX = 500
+"""In one text; each other one is as broken as the first of its line."""
 OFFERED_MAX = 200
 """Completions at once; more letters find the others."""
 _EDGES = "[](){}<>|\"'"
@@ -154,7 +156,9 @@ class Asked(LanguageServer):
         text, version = document.source.replace("\r\n", "\n"), document.version
         marks = await self.in_thread(self._site.marks, self.file_of(uri), text)
         if document.version == version:
-            found = [_diagnostic(document, mark) for mark in marks]
+            lines, codec = _END.split(document.source), document.position_codec
+            some = [*dict.fromkeys(marks)][:MARKS_MAX]
+            found = [_diagnostic(codec, lines, mark) for mark in some]
             shown = lsp.PublishDiagnosticsParams(uri, found, version)
             self.text_document_publish_diagnostics(shown)
 
@@ -385,16 +389,18 @@ def _places(folders: Iterable[str]) -> Mapping[Path, Path]:
     return {Path(one): Path(one).resolve() for one in folders}
 
 
-def _diagnostic(document: TextDocument, mark: Mark) -> lsp.Diagnostic:
+def _diagnostic(
+    codec: PositionCodec, lines: Sequence[str], mark: Mark
+) -> lsp.Diagnostic:
     """A mark at its address in its line, or at the whole line."""
-    lines = _END.split(document.source)
-    shown = lines[: mark.line][-1] if mark.line else document.source
-    name = mark.href if mark.href in shown else mark.href.lstrip("#")
+    shown = lines[: mark.line][-1:] if mark.line else lines
+    is_whole = any(mark.href in line for line in shown)
+    name = mark.href if is_whole else mark.href.lstrip("#")
     found = (number for number, line in enumerate(lines) if name in line)
     # not all formats tell where a link stands
     number = min(mark.line - 1, len(lines) - 1) if mark.line else next(found, 0)
     part = (at, len(name)) if name and (at := lines[number].find(name)) >= 0 else ()
-    where = _range_in(document.position_codec, lines[number], number, *part)
+    where = _range_in(codec, lines[number], number, *part)
     said = f"broken link {mark.href}: {mark.message}" if mark.href else mark.message
     kind = lsp.DiagnosticSeverity.Warning if mark.href else lsp.DiagnosticSeverity.Error
     return lsp.Diagnostic(where, said, kind, source="wikisync")
