@@ -405,13 +405,19 @@ async def test_renamed_file_is_not_taken_for_a_removed_page(cloned: Cloned) -> N
 
 
 async def test_file_keeps_its_own_name_and_folder(cloned: Cloned) -> None:
-    cloned.write("Team Room/my page.md", "one\n")
+    files = {"my page.md": "one\n", "Team Room/one.md": "two\n"}
+    for name, text in files.items():
+        cloned.write(name, text)
     await cloned.run("sync")
-    (cloned.folder / "Team Room/my page.md").unlink()
-    await cloned.run("restore", "handbook/Team Room", "--all", "--since", "10m", "-y")
-    assert cloned.read("Team Room/my page.md") == "one\n"
-    assert (await synced_wiki(cloned))["Team-Room/my-page.md"] == "one\n"
-    assert "Team-Room/my-page.md" not in cloned.files()
+    since = ("--all", "--since", "10m", "-y")
+    (cloned.folder / "my page.md").unlink()
+    await cloned.run("restore", *since)
+    (cloned.folder / "Team Room/one.md").unlink()
+    await cloned.run("restore", "handbook/Team Room", *since)
+    assert cloned.files() == FILES | files
+    wiki = await synced_wiki(cloned)
+    assert (wiki["my-page.md"], wiki["Team-Room/one.md"]) == ("one\n", "two\n")
+    assert cloned.files() == FILES | files
 
 
 async def test_page_that_cannot_be_written_stops_no_other(cloned: Cloned) -> None:
