@@ -57,6 +57,22 @@ async def test_a_held_page_is_told_whichever_way_is_asked_for(
     assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
 
 
+async def test_a_page_superseded_by_an_edit_keeps_its_conflict_file(
+    held: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was found out about it, which is not that it is settled."""
+    scan = held.local.snapshot
+
+    async def edited_after_the_scan() -> object:
+        seen = await scan()
+        held.save("home", MINE + "three\n")
+        return seen
+
+    monkeypatch.setattr(held.local, "snapshot", edited_after_the_scan)
+    await held.cycle()
+    assert conflict_file_of(held).read_text().endswith("begun\n")
+
+
 @pytest.mark.parametrize("less", [PUSH, OTHER])
 async def test_the_conflict_file_of_a_settled_page_stays_until_it_is_asked_for(
     held: Pair, less: CycleOptions
