@@ -144,7 +144,18 @@ async def test_file_larger_than_the_limit_is_refused(
 ) -> None:
     monkeypatch.setattr("wikisync.workspace.page_files.FILE_BYTES_MAX", 10)
     (wiki / "big.md").write_text("x" * 11)
-    (await render("big.md")).ended(1, "big.md has more than 10 bytes")
+    ran = await render("big.md")
+    ran.ended(1, "big.md has more than 10 bytes")
+    assert "hint: divide it into shorter pages" in ran.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file that gives an error")
+async def test_file_that_cannot_be_read_is_told_with_a_step(
+    render: Run, wiki: Path
+) -> None:
+    (wiki / "odd.md").symlink_to("/proc/self/mem")
+    ran = await render("odd.md")
+    ran.ended(1, "cannot read odd.md: the disk reports an error\nhint: check")
 
 
 async def test_broken_link_is_told_with_its_line(render: Run, wiki: Path) -> None:

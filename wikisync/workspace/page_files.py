@@ -18,7 +18,12 @@ from wikisync.config import FILE_NAME, MarkupSection, parse_markup
 from wikisync.core import model
 from wikisync.core.messages import Messages
 from wikisync.folder.naming import attachment_path, parse_path
-from wikisync.folder.safe_open import opened_inside, read_all, read_limited
+from wikisync.folder.safe_open import (
+    folder_error,
+    opened_inside,
+    read_all,
+    read_limited,
+)
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.context import Include
 from wikisync.markup.links import LinkIndex, normal_path
@@ -230,10 +235,12 @@ def read_text(source: Source) -> str:
             with Path(source.name).open("rb") as file:
                 raw = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise errors.FolderError(f"cannot read {source.name}: {reason}") from error
+        raise folder_error("read", source.name, error) from error
     if len(raw) > FILE_BYTES_MAX:
-        raise errors.FolderError(f"{source.name} has more than {FILE_BYTES_MAX} bytes")
+        raise errors.FolderError(
+            f"{source.name} has more than {FILE_BYTES_MAX} bytes",
+            hint="divide it into shorter pages",
+        )
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
