@@ -240,39 +240,53 @@ def build_in_new_process(
 def test_edit_of_a_text_leaves_the_links_of_other_pages(studio: Studio) -> None:
     """Their headings are not loaded, so no page that links to the edited one may be
     resolved with it."""
-    text = "-- b.md --\n[a](a) [no](c#no)\n-- c.md --\n# C\n-- a.md --\nText.\n"
-    folder = studio.add(text)
+    text = "-- other.md --\n[e](edited) [no](third#no)\n-- third.md --\n# T\n"
+    folder = studio.add(f"{text}-- edited.md --\nText.\n")
     studio.build()
-    (folder / "a.md").write_text("Another text.\n")
+    (folder / "edited.md").write_text("Another text.\n")
     studio.build()
-    page = next(studio.site.rglob("b.html"))
+    page = next(studio.site.rglob("other.html"))
     page.unlink()
     studio.build()
     assert "the page has no such heading" in page.read_text()
     assert studio.files() == studio.clean_build()
 
 
+def test_edit_of_a_text_leaves_the_links_of_the_sidebar(studio: Studio) -> None:
+    """They may name headings of pages that are not loaded."""
+    text = "-- edited.md --\nText.\n-- third.md --\n# T\n"
+    folder = studio.add(f"{text}-- _sidebar.md --\n- [no](third#no)\n")
+    studio.build()
+    (folder / "edited.md").write_text("Another text.\n")
+    studio.build()
+    assert studio.files() == studio.clean_build()
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("a.md", "Another text.\n"),
-        ("a.md", "# Another heading\n"),
-        ("a.md", "[b](b) [gone](gone)\n"),
-        ("a.md", "[c](c#h)\n"),
-        ("a.md", "---\ntags: [one]\ndescription: two\n---\nText.\n"),
-        ("a.md", "::include{file=c.md}\n"),
-        ("a.md", "![](b.png)\n"),
-        ("c.md", "No heading.\n"),
-        ("_sidebar.md", "- [c](c#none)\n- [a](a)\n"),
+        ("edited", "Another text.\n"),
+        ("edited", "# Another heading\n"),
+        ("edited", "[other](other) [gone](gone)\n"),
+        ("edited", "[third](third#no)\n"),
+        ("edited", "---\ntags: [one]\ndescription: two\n---\nText.\n"),
+        ("edited", "::include{file=third.md}\n"),
+        ("edited", "![](other.png)\n"),
+        ("third", "No heading.\n"),
+        ("_sidebar", "- [third](third#none)\n- [edited](edited)\n"),
+        ("_sidebar", "- [other](other) and more\n"),
     ],
 )
 def test_edit_of_one_text_gives_what_a_clean_build_gives(
     studio: Studio, name: str, text: str
 ) -> None:
-    pages = "-- a.md --\nText.\n-- b.md --\n[a](a) [c](c#h) [no](c#no)\n"
-    folder = studio.add(f"{pages}-- c.md --\n# H\n-- _sidebar.md --\n- [b](b)\n")
+    """Also where the file of a page that is not loaded is gone."""
+    pages = "-- edited.md --\nText.\n-- third.md --\n# H\n-- fourth.md --\nText.\n"
+    pages += "-- other.md --\n[e](edited) [t](third#h) [no](third#no)\n"
+    folder = studio.add(f"{pages}-- _sidebar.md --\n- [other](other)\n")
     studio.build()
-    (folder / name).write_text(text)
+    (folder / f"{name}.md").write_text(text)
+    next(studio.site.rglob("fourth.html")).unlink()
     studio.build()
     assert studio.files() == studio.clean_build()
 

@@ -5,7 +5,7 @@ import logging
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +158,24 @@ def test_page_that_was_edited_in_the_site_is_composed(
     pair.build()
     assert composed == ["docs/one/-/wikis/plan.html"]
     assert pair.files() == pair.clean_build()
+
+
+def test_page_that_was_edited_is_not_loaded_for_the_next_edit(
+    pair: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit(pair, "docs/one/plan.md", "# Plan\n\nMore.\n")
+    pair.build()
+    named: list[set[str]] = []
+    pages = LastBuild.pages
+
+    def seen(last: LastBuild, wiki: str, naming: Collection[str] = ()) -> Any:
+        named.append(set(naming))
+        return pages(last, wiki, naming)
+
+    monkeypatch.setattr(LastBuild, "pages", seen)
+    edit(pair, "docs/one/home.md", "# Home\n\n[plan](plan) and more\n")
+    pair.build()
+    assert named == [{"home"}]
 
 
 def test_note_of_a_build_that_did_not_end_is_not_believed(

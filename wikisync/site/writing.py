@@ -206,7 +206,7 @@ class SiteWriting:
         texts = {slug: scanned.pages[slug] for slug in sorted(edited)}
         read = indexer.index(number, scanned.edited(pages=texts), before)
         pages = {**before, **read.pages}
-        if any(pages[slug].finished.needs for slug in edited | scanned.beside) or any(
+        if any(pages[slug].finished.needs for slug in scanned.beside) or any(
             pages[slug].seen != before[slug].seen for slug in edited
         ):
             return None
