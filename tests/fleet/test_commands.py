@@ -440,16 +440,6 @@ def test_absent_extra_is_one_error(
     assert "hint: install wikisync with its extra fleet\n" in capsys.readouterr().err
 
 
-async def test_tables_of_an_earlier_version_are_changed_by_init(fleet: Fleet) -> None:
-    await fleet.rows._do("ALTER TABLE fleet_wiki DROP COLUMN links, DROP names")
-    await fleet.rows._do("UPDATE fleet SET version = 1")
-    with pytest.raises(UsageError, match="version 1"):
-        await fleet.rows.settings()
-    await fleet.rows.make(fleet.settings)
-    await fleet.work()
-    assert fleet.page()
-
-
 def test_tables_of_another_version_are_refused(database: str) -> None:
     assert main(["fleet", "status", "--database", database]) == 2
     with psycopg.connect(database) as connection:

@@ -6,15 +6,7 @@ import pytest
 
 from wikisync.core.model import Format, Slug, split_extension
 from wikisync.folder import ignore
-from wikisync.folder.foreign import (
-    COPIES,
-    COPY_OF,
-    FILES,
-    FOLDERS,
-    STUBS,
-    WEAK_COPIES,
-    Names,
-)
+from wikisync.folder.foreign import FOREIGN, Names
 from wikisync.folder.naming import parse_path, path_of
 
 
@@ -42,7 +34,9 @@ def test_only_hidden_folders_are_ignored() -> None:
     assert not ignore.is_ignored_folder("drafts~")
 
 
-@pytest.mark.parametrize("name", [name for one in FOLDERS for name in one.names])
+@pytest.mark.parametrize(
+    "name", [name for one in FOREIGN.folders for name in one.names]
+)
 def test_page_of_the_wiki_in_a_folder_of_a_program_gets_another_folder(
     name: str,
 ) -> None:
@@ -81,7 +75,7 @@ def test_name_that_a_wiki_may_use_is_a_folder_of_pages(name: str) -> None:
     assert ignore.folder_maker(name) is None
 
 
-@pytest.mark.parametrize("file", FILES, ids=str)
+@pytest.mark.parametrize("file", FOREIGN.files, ids=str)
 def test_file_of_a_system_is_ignored(file: Names) -> None:
     assert ignore.is_ignored_file(file.example.replace("\\r", "\r"))
 
@@ -93,12 +87,12 @@ def _copied(name: str, *beside: str) -> str | None:
     return next((who for who, one, _ in found if one in {"", *beside}), None)
 
 
-@pytest.mark.parametrize("copy", COPIES, ids=str)
+@pytest.mark.parametrize("copy", FOREIGN.copies, ids=str)
 def test_copy_is_known_by_its_name(copy: Names) -> None:
     assert _copied(copy.example) == copy.who
 
 
-@pytest.mark.parametrize("copy", [*WEAK_COPIES, COPY_OF], ids=str)
+@pytest.mark.parametrize("copy", [*FOREIGN.weak_copies, FOREIGN.copy_of], ids=str)
 def test_copy_is_known_beside_its_original(copy: Names) -> None:
     assert _copied(copy.example, "home") == copy.who
     assert _copied(copy.example) is None
@@ -158,7 +152,9 @@ def test_page_without_an_original_is_no_copy(name: str) -> None:
     assert _copied(name, "home") is None
 
 
-@pytest.mark.parametrize("ending", [end for one in STUBS for end in one.endings])
+@pytest.mark.parametrize(
+    "ending", [end for one in FOREIGN.stubs for end in one.endings]
+)
 def test_stub_stands_for_the_file_of_its_name(ending: str) -> None:
     for name in (f"my home.md.{ending}", f".my home.md.{ending}"):
         stub = ignore.stub_of(name)
@@ -190,14 +186,19 @@ def test_the_guide_shows_the_whole_list() -> None:
             shown.append((who[:1].lower() + who[1:], *re.findall("`([^`]+)`", names)))
     stubs = [
         (one.who, *(f"{stub}.{ending}" for ending in one.endings))
-        for one in STUBS
+        for one in FOREIGN.stubs
         for stub in ["home" if one.drops_extension else "home.md"]
     ]
     stubs[0] = (stubs[0][0], ".home.md.icloud")
-    folders = [(one.who, *one.names) for one in FOLDERS]
+    folders = [(one.who, *one.names) for one in FOREIGN.folders]
     copies = [
         (one.who if one.is_sure else f"{one.who} ≈", one.example)
-        for one in (*COPIES, *WEAK_COPIES, COPY_OF, *FILES)
+        for one in (
+            *FOREIGN.copies,
+            *FOREIGN.weak_copies,
+            FOREIGN.copy_of,
+            *FOREIGN.files,
+        )
     ]
     listed = [
         (who[:1].lower() + who[1:], *names)

@@ -28,6 +28,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from wikisync.core.decoding import json_decoder
 from wikisync.core.model import WikiOwner
+from wikisync.core.packaged import packaged_text
 from wikisync.errors import UsageError
 from wikisync.fleet.settings import Settings, own
 from wikisync.workspace.discovery import FoundWiki
@@ -50,39 +51,6 @@ KNOWN_S = 5.0
 
 ALONE = "SELECT pg_advisory_xact_lock(hashtext('wikisync fleet'));"
 """No two ``fleet init`` at a time, in a transaction."""
-SCHEMA = f"""{ALONE}
-CREATE TABLE IF NOT EXISTS fleet (
-    number INTEGER PRIMARY KEY CHECK (number = 1), version INTEGER NOT NULL,
-    settings JSONB NOT NULL, is_draining BOOLEAN NOT NULL DEFAULT false,
-    listed_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
-    swept_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
-    asked_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
-    lister TEXT NOT NULL DEFAULT '');
-CREATE TABLE IF NOT EXISTS fleet_wiki (
-    key TEXT PRIMARY KEY, wiki JSONB NOT NULL, path TEXT NOT NULL,
-    activity TEXT NOT NULL DEFAULT '', is_gone BOOLEAN NOT NULL DEFAULT false,
-    hint_at TIMESTAMPTZ NOT NULL DEFAULT now(),
-    answered_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
-    begun_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
-    due_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
-    worker TEXT NOT NULL DEFAULT '', is_busy BOOLEAN NOT NULL DEFAULT false,
-    claim BIGINT NOT NULL DEFAULT 0, generation BIGINT NOT NULL DEFAULT 0,
-    state TEXT NOT NULL DEFAULT '', place TEXT NOT NULL DEFAULT '',
-    pages INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
-    listed TEXT NOT NULL DEFAULT '', problem TEXT NOT NULL DEFAULT '',
-    is_halted BOOLEAN NOT NULL DEFAULT false,
-    may_empty BOOLEAN NOT NULL DEFAULT false);
-ALTER TABLE fleet_wiki ADD COLUMN IF NOT EXISTS links TEXT[],
-    ADD COLUMN IF NOT EXISTS names TEXT[] NOT NULL DEFAULT '{{}}',
-    ADD COLUMN IF NOT EXISTS former TEXT[] NOT NULL DEFAULT '{{}}';
-CREATE INDEX IF NOT EXISTS fleet_wiki_due ON fleet_wiki (hint_at)
-    WHERE hint_at > answered_at;
-CREATE INDEX IF NOT EXISTS fleet_wiki_place ON fleet_wiki (place);
-CREATE INDEX IF NOT EXISTS fleet_wiki_path ON fleet_wiki (path);
-CREATE INDEX IF NOT EXISTS fleet_wiki_links ON fleet_wiki USING gin (links);
-CREATE TABLE IF NOT EXISTS fleet_worker (
-    name TEXT PRIMARY KEY, dead_s REAL NOT NULL, seen_at TIMESTAMPTZ NOT NULL);
-"""
 BEAT = """
 WITH beat AS (INSERT INTO fleet_worker VALUES (%s, %s, now())
     ON CONFLICT (name) DO UPDATE SET seen_at = now())
@@ -208,8 +176,10 @@ class Rows:
         A fleet that is there keeps its name.  Where the places are not its own
         (``own``), nothing changes, and no worker is kept waiting.
         """
-        async with self.pool.connection() as connection:
-            await connection.execute(SCHEMA, prepare=False)
+        async with self.pool.connection() as connection, connection.transaction():
+            await connection.execute(ALONE)
+            schema = packaged_text(__package__, "schema.sql")
+            await connection.execute(schema.encode(), prepare=False)
         await self._do(
             "INSERT INTO fleet (number, version, settings) VALUES (1, 0, %s)"
             " ON CONFLICT DO NOTHING",

@@ -33,7 +33,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from wikisync.core.model import EXTENSIONS, Problem, folders_above, split_extension
-from wikisync.folder.foreign import COPIES, COPY_OF, FILES, FOLDERS, STUBS, WEAK_COPIES
+from wikisync.folder.foreign import FOREIGN
 
 CONFLICT_MARK = ".conflict"
 """What a conflict file has between the page's name and its extension."""
@@ -71,22 +71,22 @@ _FILE = re.compile(rf"""(?aisx)
     | 4913                # vim's test whether it may write
     | \#.*\#              # emacs's auto-save
     | ~\$.*               # owner file of an office program
-    | {"|".join(file.pattern for file in FILES)}
+    | {"|".join(file.pattern for file in FOREIGN.files)}
     | {ATTENTION}\.md
     | .*{re.escape(CONFLICT_MARK)}(?:{"|".join(map(re.escape, _EXTENSIONS))})
     """)
-_MAKERS = tuple(folders.who for folders in FOLDERS for _ in folders.names)
+_MAKERS = tuple(folders.who for folders in FOREIGN.folders for _ in folders.names)
 # one search: most folders are nobody's
 _FOLDER = re.compile(
     "|".join(
         f"((?i:{shell}))" if folders.folds_case else f"({shell})"
-        for folders in FOLDERS
+        for folders in FOREIGN.folders
         for shell in map(translate, folders.names)
     )
 )
-_COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in COPIES)
-_WEAK_COPIES = tuple((copy, re.compile(copy.pattern)) for copy in WEAK_COPIES)
-_COPY_OF = re.compile(COPY_OF.pattern)
+_COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in FOREIGN.copies)
+_WEAK_COPIES = tuple((copy, re.compile(copy.pattern)) for copy in FOREIGN.weak_copies)
+_COPY_OF = re.compile(FOREIGN.copy_of.pattern)
 _MAY_BE_COPY = re.compile(
     # each begins with one character and not a class: then the search skips fast
     r"onfli|case clash|конфл|競合|冲突|衝突|충돌|ขัดแย้ง|strid|bercanggah"
@@ -96,7 +96,7 @@ _MAY_BE_COPY = re.compile(
     r"|mac[ -](?:mini|studio)|copy|copi[ae]|cópia|kopi|kopya|копия|副本|コピー"
 )
 """Something of each of them is in it, in small letters; it is not in most names."""
-_STUBS = {ending: stubs for stubs in STUBS for ending in stubs.endings}
+_STUBS = {ending: stubs for stubs in FOREIGN.stubs for ending in stubs.endings}
 STUB_BYTES_MAX = 1
 """A file of an unknown program is a stub only where it has no more than this."""
 _NAMES_KNOWN_MAX = 1 << 16
@@ -152,7 +152,7 @@ def copiers(stem: str) -> Iterator[tuple[str, str, bool]]:
         if copy.fullmatch(stem):
             yield who, "", True
     if (prefix := _COPY_OF.match(stem)) is not None:
-        yield COPY_OF.who, stem[prefix.end() :], COPY_OF.is_sure
+        yield FOREIGN.copy_of.who, stem[prefix.end() :], FOREIGN.copy_of.is_sure
     for end in range(len(stem) - 1, 0, -1):
         for names, copy in _WEAK_COPIES:
             if copy.fullmatch(stem, end):
