@@ -29,9 +29,9 @@ config: config core.decoding core.layout core.model core.packaged core.system.pr
 api: api contract core.contents core.decoding core.git_log core.git_trees
     core.messages core.model core.origin core.packaged core.system.locks
     core.system.private core.terminal core.version core.versions errors
-folder: core.decoding core.layout core.model core.system.file_status core.system.libc
-    core.system.locks core.system.parallel core.system.private core.terminal
-    core.version errors folder
+folder: core.decoding core.layout core.model core.packaged core.system.file_status
+    core.system.libc core.system.locks core.system.parallel core.system.private
+    core.terminal core.version errors folder
 merging: core.model merging
 sync: core.contents core.decoding core.fetching core.mentions core.messages core.model
     core.packaged core.system.parallel core.system.private core.versions errors
@@ -56,7 +56,7 @@ watch: api config core.decoding core.layout core.messages core.model
     core.system.connections core.system.file_status core.system.private
     core.system.processes core.system.running core.terminal core.version errors folder
     site sync watch workspace
-fleet: api core.decoding core.messages core.model core.system.locks
+fleet: api core.decoding core.messages core.model core.packaged core.system.locks
     core.system.parallel core.system.private core.system.processes core.terminal
     core.versions errors fleet site watch.listen workspace
 library: core.messages core.model errors site.model sync.decide.narrowing
