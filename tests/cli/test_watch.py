@@ -265,6 +265,21 @@ async def test_watch_whose_state_is_removed_begins_anew_and_holds_the_new_one(
         locked(watch.root / ".wikisync", "it").__enter__()
 
 
+async def test_watch_whose_state_and_configuration_are_replaced_waits_for_a_right_one(
+    watch: WatchProcess,
+) -> None:
+    """A checkout writes one file after the other, and a person mends the last."""
+    configuration = watch.root / "wikisync.toml"
+    before = configuration.read_text()
+    configuration.write_text(f"{before}[sycn]\n")
+    shutil.rmtree(watch.root / ".wikisync")
+    await watch.said("the previous configuration stays in use")
+    configuration.write_text(before)
+    await watch.said("in sync", times=2)
+    watch.save("home", "two\n")
+    await watch.said("1 pushed")
+
+
 # -- other commands beside it ------------------------------------------------------
 
 

@@ -87,6 +87,7 @@ def test_log_never_takes_more_than_its_share_of_the_disk(tmp_path: Path) -> None
     files = sorted(tmp_path.iterdir())
     assert len(files) == LOG_FILES_KEPT + 1
     assert all(path.stat().st_size <= 2000 for path in files)
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
 
 
 def test_log_is_let_go_of(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.settings import ClientSettings
+from wikisync.config import FILE_NAME
 from wikisync.config.trust import OWN_KEYS, refuse_unagreed
 from wikisync.core.layout import LOG_FILE
 from wikisync.core.system.file_status import status_at
@@ -72,6 +74,10 @@ class _JsonLines(logging.Formatter):
 
 
 class _LogFile(RotatingFileHandler):
+    def _open(self) -> TextIOWrapper:
+        make_private_file(Path(self.baseFilename))
+        return super()._open()
+
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name
         """Lose the line: a full disk is no reason for tracebacks on the terminal."""
 
@@ -84,7 +90,6 @@ def logging_to(
     path = private / LOG_FILE
     try:
         make_private_folder(private)
-        make_private_file(path)
         handler = _LogFile(
             path, maxBytes=bytes_max, backupCount=LOG_FILES_KEPT, encoding="utf-8"
         )
@@ -326,19 +331,20 @@ class _Process:
         path = _expanded(named)
         is_asked = bool(workspace.config.service.token_command)
         before = status_at(path)
+        tried: object = None
         while True:
             await asyncio.sleep(ANEW_SCAN_S)
-            if watch.opened.state.is_damaged or watch.opened.has_lost_state:
-                self.signals.reload.set()
-                return
-            outage = watch.runner.outage
+            opened, outage, turn = watch.opened, watch.runner.outage, 0.0
             if outage is None or outage.condition is not Condition.REFUSED:
                 before = status_at(path)
-                continue
-            is_old = watch.runner.clock() - outage.since > REFUSED_RETRY_S
-            if status_at(path) != before or (is_asked and is_old):
+            elif is_asked:
+                turn = (watch.runner.clock() - outage.since) // REFUSED_RETRY_S
+            is_lost = opened.state.is_damaged or opened.has_lost_state
+            # once for each of them: what is wrong is not taken
+            now = (status_at(workspace.root / FILE_NAME), status_at(path), turn)
+            if now != tried and (is_lost or turn or status_at(path) != before):
+                tried = now
                 self.signals.reload.set()
-                return
 
 
 def _expanded(named: str | Path | None) -> Path | None:
