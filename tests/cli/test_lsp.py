@@ -346,8 +346,10 @@ async def test_a_rename_changes_every_link_and_moves_the_file(editor: Editor) ->
 async def test_an_editor_without_a_folder_has_not_all_of_a_home_read(
     wiki: Path,
 ) -> None:
-    """Nor is there an answer that never comes."""
-    async with editing(wiki, is_named=False, HOME=str(wiki)) as editor:
+    """Nor is there an answer that never comes; a home may be a link."""
+    home = wiki.with_name("home")
+    home.symlink_to(wiki)
+    async with editing(wiki, is_named=False, HOME=str(home)) as editor:
         at = editor.at("home.md", editor.open("home.md"), "team/rules")
         async with asyncio.timeout(WAIT_S):
             said = await editor.said.get()

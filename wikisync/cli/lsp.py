@@ -31,13 +31,13 @@ def command(folder: Path) -> None:
         ) from error
 
     def find(root: str | None) -> tuple[Load, Path, Path | None]:
-        chosen = folder
-        if folder == Path() and find_shown(folder).workspace is None:
+        shown = find_shown(folder)
+        if folder == Path() and shown.workspace is None:
+            shown = find_shown(Path(root or folder))
             # an editor without a folder is often at home: who means all pages there?
-            if not root and str(Path.cwd()) in {"/", os.environ.get("HOME")}:
+            wide = {"/", os.path.realpath(os.environ.get("HOME") or "/")}
+            if shown.workspace is None and os.path.realpath(root or folder) in wide:
                 raise UsageError("no folder is open", hint="open one that has pages")
-            chosen = Path(root or folder)
-        shown = find_shown(chosen)
         cache = cache_folder(shown, "lsp", os.environ)
         return lambda: PreviewInputs(*shown.site()), cache, shown.private
 
