@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -210,6 +211,10 @@ def test_error_of_no_file_names_none(
         "error: No space left on device\n"
         "hint: free some space and run the command again\n"
     )
+    # a folder that was opened has a number
+    monkeypatch.setattr("wikisync.cli.main._run", lambda *_: os.scandir(1 << 30))
+    assert main(["--help"]) == 1
+    assert capsys.readouterr().err == "error: Bad file descriptor\n"
 
 
 @pytest.mark.parametrize(

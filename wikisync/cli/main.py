@@ -183,9 +183,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the last net: a full disk behind stdout, whatever no module translated
         from wikisync.folder.safe_open import folder_error
 
-        named = folder_error("use", os.fsdecode(error.filename or ""), error)
+        # a descriptor is a number
+        path = "" if isinstance(error.filename, int) else error.filename or ""
+        named = folder_error("use", os.fsdecode(path), error)
         unnamed = WikisyncError(error.strerror or str(error), hint=named.hint)
-        console.error(named if error.filename else unnamed)
+        console.error(named if path else unnamed)
         _forget_stdout()
         return int(ExitCode.FAILED)
     except (MemoryError, RuntimeError, ImportError, ExceptionGroup) as error:

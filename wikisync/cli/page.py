@@ -21,6 +21,7 @@ from wikisync.cli.service_command import Columns, Connection, as_plain, report
 from wikisync.contract.schema import CommentRecord, WikiPageRecord
 from wikisync.core.model import WRITABLE_FORMATS, Format, WikiOwner
 from wikisync.errors import FolderError, NotFound, UsageError
+from wikisync.folder.safe_open import folder_error
 from wikisync.markup.frontmatter import split_front_matter, text_without
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.discovery import Selection
@@ -161,10 +162,7 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         return raw.decode()
     except OSError as exc:
-        raise FolderError(
-            f"cannot read {file}: {exc.strerror or exc}",
-            hint="check that the file is readable",
-        ) from exc
+        raise folder_error("read", str(file), exc) from exc
     except UnicodeDecodeError as exc:
         raise FolderError(
             f"{file} is not UTF-8 text",

@@ -8,6 +8,7 @@ import click
 from wikisync.cli.console import Console, fields
 from wikisync.cli.options import flag, json_option
 from wikisync.errors import FolderError, UsageError
+from wikisync.folder.safe_open import folder_error
 from wikisync.site import theme_layers
 from wikisync.site.theme_layers import ThemeOption
 
@@ -136,10 +137,7 @@ def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) ->
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / path).write_text(text, encoding="utf-8")
         except OSError as exc:
-            raise FolderError(
-                f"cannot write {exc.filename or folder}: {exc.strerror}",
-                hint="choose another place for the theme",
-            ) from exc
+            raise folder_error("write", str(exc.filename or folder), exc) from exc
     word = "would write" if dry_run else "wrote"
     console.result("\n".join(f"{word} {folder / path}" for path in files))
     shown = folder if "/" in str(folder) else f"./{folder}"

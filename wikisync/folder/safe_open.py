@@ -42,7 +42,7 @@ _WORDS = {
     errno.ELOOP: ("a symbolic link exists at this path", "remove the link"),
     errno.EMFILE: ("too many open files", "raise the limit with ulimit -n"),
     errno.EXDEV: ("it is on another disk than the folder above it", None),
-    errno.ENOENT: ("it does not exist", None),
+    errno.ENOENT: ("it does not exist", "check the path"),
 }
 
 REMOVED_HINT = (
@@ -59,7 +59,7 @@ def folder_error(doing: str, path: str, exc: OSError) -> FolderError:
     words, hint = _WORDS.get(exc.errno or 0, (exc.strerror or str(exc), None))
     if exc.errno == errno.EACCES and (user := _other_owner(Path(path))) is not None:
         hint = f"it belongs to another user (uid {user}): run this command as that user"
-        hint += ", or clone into a folder of your own"
+        hint += ", or use a folder of your own"
     return FolderError(f"cannot {doing} {path}: {words}", path=path, hint=hint)
 
 

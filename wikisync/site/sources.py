@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from wikisync.core import model
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.layout import CACHE_FOLDER
-from wikisync.core.system.private import make_private_folder
+from wikisync.core.system.private import make_private_folder, write_private_file
 from wikisync.core.versions import NO_DATES, UNKNOWN, Versions, dates_of, history_key
 from wikisync.errors import FolderError
 from wikisync.folder import safe_open
@@ -525,7 +525,7 @@ def folder_log(source: WikiSource, cache: Cache) -> Versions:
         noted = _NotedLog(state, cut, _read_log(git.parent, folder, known))
         with suppress(OSError):
             make_private_folder(place.parent)
-            place.write_bytes(msgspec.msgpack.encode(noted))
+            write_private_file(place, msgspec.msgpack.encode(noted))
     return noted.versions if noted.versions.rows else source.versions
 
 

@@ -20,7 +20,7 @@ from wikisync.core import layout
 from wikisync.core.messages import Progress
 from wikisync.core.model import Format, PagePath, Problem, WikiOwner, split_extension
 from wikisync.folder.ignore import IGNORE_FILE, UPLOADS, patterns_of_only
-from wikisync.folder.safe_open import make_folder, read_below
+from wikisync.folder.safe_open import folder_error, make_folder, read_below
 from wikisync.folder.scan import scan_pages
 from wikisync.folder.swap import write_atomically
 from wikisync.folder.workspace import locked, refuse_overlaps
@@ -171,9 +171,7 @@ def existing_workspace(folder: Path) -> tuple[Config | None, bool]:
             f"{folder} is not a folder", hint="choose another path"
         ) from exc
     except OSError as exc:
-        raise errors.FolderError(
-            f"{folder} cannot be read: {exc.strerror}", hint="choose another folder"
-        ) from exc
+        raise folder_error("read", str(folder), exc) from exc
     if FILE_NAME in names and layout.PRIVATE_FOLDER in names:
         return read_config(folder / FILE_NAME), False
     # interrupted before the configuration was written

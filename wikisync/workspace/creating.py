@@ -20,7 +20,7 @@ from wikisync.errors import ConfigError, FolderError
 from wikisync.folder.ignore import IGNORE_FILE, is_ignored_folder
 from wikisync.folder.naming import parse_path
 from wikisync.folder.private import private_folder
-from wikisync.folder.safe_open import make_folder, refused_write
+from wikisync.folder.safe_open import folder_error, make_folder, refused_write
 from wikisync.folder.swap import OWNERS, PERSONS, PRIVATE, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_network_disk
 from wikisync.workspace.configured import nearest_workspace
@@ -100,10 +100,7 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
     if not there.is_dir():
         raise FolderError(f"{there} is not a folder", hint="choose another path")
     if refused := refused_write(there):
-        raise FolderError(
-            f"cannot write to {there}: {refused.strerror}",
-            hint="make it writable, or choose another folder",
-        )
+        raise folder_error("write to", str(there), refused)
     refuse_network_disk(there, is_allowed=allows_network_disk)
 
 
@@ -180,10 +177,8 @@ def _undone_on_failure(
             with suppress(OSError):
                 made.rmdir()
         if isinstance(exc, OSError):
-            raise FolderError(
-                f"cannot write to {exc.filename or planned.root}: {exc.strerror}",
-                hint="make it writable, or choose another folder",
-            ) from exc
+            place = str(exc.filename or planned.root)
+            raise folder_error("write to", place, exc) from exc
         raise
 
 

@@ -21,7 +21,7 @@ from msgspec import Struct, field
 from wikisync.api.git_fetch import Fetching, FetchStopped, fetch, write_files
 from wikisync.core.model import Slug
 from wikisync.errors import FolderError, Unavailable, UsageError
-from wikisync.folder.safe_open import make_folder
+from wikisync.folder.safe_open import folder_error, make_folder
 from wikisync.markup.mediawiki import convert
 from wikisync.workspace.import_notes import (
     Imported,
@@ -274,7 +274,7 @@ def import_wiki(kind: str, source: str, folder: Path, files: Path | None) -> Imp
     try:
         make_folder(folder)
     except OSError as error:
-        raise FolderError(f"cannot make {folder}: {error.strerror}") from error
+        raise folder_error("make", str(folder), error) from error
     imported = Imported(folder)
     if kind == "mediawiki":
         _import_dump(Path(source), files, imported)
@@ -298,5 +298,5 @@ def _fetched(address: str, place: Path) -> Path:
             hint="clone it with git, and import the folder",
         ) from error
     except OSError as error:
-        raise FolderError(f"cannot write to {place}: {error.strerror}") from error
+        raise folder_error("write to", str(place), error) from error
     return place / "files"

@@ -256,8 +256,7 @@ def write_html(path: Path, html: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(html, encoding="utf-8")
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise errors.FolderError(f"cannot write {path}: {reason}") from error
+        raise folder_error("write", str(path), error) from error
 
 
 def html_name(relative: str) -> str:
