@@ -160,6 +160,20 @@ def test_page_that_was_edited_in_the_site_is_composed(
     assert pair.files() == pair.clean_build()
 
 
+def test_page_that_an_edit_loads_by_chance_shows_what_links_to_it(
+    studio: Studio,
+) -> None:
+    """A row has more pages than the edited one; what links to them is not loaded."""
+    names = [f"page{number}" for number in range(999)]
+    beside = next(one for one in names if part_of(one) == part_of("edited"))
+    texts = f"-- edited.md --\nText.\n-- {beside}.md --\nText.\n"
+    folder = studio.start(f"{texts}-- home.md --\n[it]({beside})\n")
+    (folder / "edited.md").write_text("Another text.\n")
+    (studio.site / f"{beside}.html").unlink()
+    studio.build()
+    assert studio.files() == studio.clean_build()
+
+
 def test_page_that_was_edited_is_not_loaded_for_the_next_edit(
     pair: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:

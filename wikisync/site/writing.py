@@ -291,13 +291,14 @@ class SiteWriting:
 
     def _composer_of(self, number: int, slugs: Collection[Slug] = ()) -> WikiPages:
         """What composes these pages of a wiki, at least."""
-        composer = self._composer
-        if (
-            composer is None
-            or composer.wiki.number != number
-            or not composer.wiki.pages.keys() >= set(slugs)
+        composer, scanned = self._composer, self._scanned[number]
+        # after an edit it has all pages that link to the edited ones, and to no other
+        edited = self._stale[number].own or ()
+        if (composer is None or composer.wiki.number != number) or (
+            len(composer.wiki.pages) < len(scanned.pages)
+            and not set(slugs) <= {*edited}
         ):
-            wiki = IndexedWiki(number, self._scanned[number], self._pages_of(number))
+            wiki = IndexedWiki(number, scanned, self._pages_of(number))
             composer = self._composer = WikiPages(wiki, self._site, self._indexer)
         return composer
 
