@@ -451,13 +451,19 @@ async def test_a_command_that_takes_too_long_is_ended_with_its_children(
 
 @pytest.mark.parametrize("is_ending", [True, False])
 async def test_what_a_command_leaves_running_is_not_waited_for(
-    tmp_path: Path, *, is_ending: bool
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_ending: bool
 ) -> None:
     """As the shared connection of an ssh, which holds the output for minutes."""
+    (tmp_path / "left.py").write_text(
+        "import os, time\n"
+        "try:\n"
+        "    while True: os.write(1, bytes(65536))\n"
+        "except OSError: time.sleep(600)\n"
+    )
     script = (
         "import subprocess, sys, time\n"
-        "sleep = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
-        "left = subprocess.Popen(sleep, start_new_session=True)\n"
+        "words = [sys.executable, 'left.py']\n"
+        "left = subprocess.Popen(words, start_new_session=True)\n"
         "open('pid', 'w').write(str(left.pid))\n"
         f"time.sleep({0 if is_ending else 600})"
     )
@@ -470,6 +476,7 @@ async def test_what_a_command_leaves_running_is_not_waited_for(
     finally:
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert [one.code for one in problems] == ([] if is_ending else ["after-failed"])
+    assert not [one for one in caplog.records if one.name == "asyncio"]
 
 
 async def test_a_command_is_killed_when_its_waiter_is_cancelled(tmp_path: Path) -> None:

@@ -407,7 +407,7 @@ async def _ended(process: AsyncChild, output: IO[bytes]) -> tuple[int, str]:
             logged = group.create_task(_logged(reader.read))
             code = await process.wait()
             # what it left running, such as a shared connection, may hold its output
-            loop.call_later(AFTER_REST_S, reader.feed_eof)
+            loop.call_later(AFTER_REST_S, pipe.close)
     return code, logged.result()
 
 
