@@ -12,8 +12,10 @@ import pytest
 
 from tests.site.sites import HANDBOOK, Studio
 from tests.support.archive import tree_bytes
+from wikisync.core.messages import SilentProgress
 from wikisync.errors import UsageError
 from wikisync.site import addresses, pages
+from wikisync.site.build import build_site
 from wikisync.site.index import Indexer
 from wikisync.site.navigation import Tree
 from wikisync.site.output_place import NEW_FILES
@@ -250,6 +252,31 @@ def test_edit_of_a_text_leaves_the_links_of_other_pages(studio: Studio) -> None:
     studio.build()
     assert "the page has no such heading" in page.read_text()
     assert studio.files() == studio.clean_build()
+
+
+class Counted(SilentProgress):
+    """How many items of each step are not done yet."""
+
+    def __init__(self) -> None:
+        self.left: list[int] = []
+
+    def start(self, label: str, total: int | None) -> None:
+        assert total is not None, label
+        self.left.append(total)
+
+    def advance(self, steps: int = 1) -> None:
+        self.left[-1] -= steps
+
+
+@pytest.mark.parametrize("text", ["Another text.\n", "# Another title\n"])
+def test_edit_counts_each_page_once(studio: Studio, text: str) -> None:
+    folder = studio.start("-- a.md --\nText.\n-- b.md --\nText.\n")
+    (folder / "a.md").write_text(text)
+    progress, cache = Counted(), studio.root / "cache"
+    build_site(
+        studio.sources, studio.site, studio.options, cache=cache, progress=progress
+    )
+    assert progress.left == [0, 0]
 
 
 def test_edit_of_a_text_leaves_the_links_of_the_sidebar(studio: Studio) -> None:

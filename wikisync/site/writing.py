@@ -206,16 +206,17 @@ class SiteWriting:
         texts = {slug: scanned.pages[slug] for slug in sorted(edited)}
         read = indexer.index(number, scanned.edited(pages=texts), before)
         pages = {**before, **read.pages}
-        if any(pages[slug].finished.needs for slug in scanned.beside) or any(
-            pages[slug].seen != before[slug].seen for slug in edited
-        ):
-            return None
         urls, wiki = self._addresses[number].pages, IndexedWiki(number, scanned, pages)
         titles = {one.url: one.title for one in last.documents}
         titles |= {urls[slug]: page.parsed.title for slug, page in pages.items()}
         by_slug = {slug: titles[urls[slug]] for slug in scanned.pages}
         composer = WikiPages(wiki, self._site, indexer, by_slug)
-        if composer.frame_key() != last.frame:
+        if (
+            any(pages[slug].finished.needs for slug in scanned.beside)
+            or any(pages[slug].seen != before[slug].seen for slug in edited)
+            or composer.frame_key() != last.frame
+        ):
+            self._progress.advance(-len(edited))  # they are read with all others
             return None
         self._composer = composer
         self._stale.append(reports.Stale(frozenset(edited)))
