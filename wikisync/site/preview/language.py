@@ -40,7 +40,7 @@ from wikisync.site.preview.writing import WikiDesk
 SETTLE_S = 0.05
 """A text is looked at when no key was typed for so long."""
 MARKS_MAX = 500
-"""In one text; each other one is as broken as the first of its line."""
+"""In one text."""
 OFFERED_MAX = 200
 """Completions at once; more letters find the others."""
 _EDGES = "[](){}<>|\"'"
@@ -263,10 +263,8 @@ class Asked(LanguageServer):
         old, new = _END.split(one.before), _END.split(one.after)
         if known is not None and _END.split(known.source) != old:
             raise JsonRpcInvalidParams(f"{one.path} is not saved: save it first")
-        uri, codec = (
-            known.uri if known else self.uri_of(file),
-            self.workspace.position_codec,
-        )
+        uri = known.uri if known else self.uri_of(file)
+        codec = self.workspace.position_codec
         edits = [
             lsp.TextEdit(_range_in(codec, was, number), now)
             for number, (was, now) in enumerate(zip(old, new, strict=True))
