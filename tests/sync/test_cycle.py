@@ -35,6 +35,16 @@ async def test_a_save_while_an_equal_page_is_noted_is_an_edit(state: State) -> N
     assert copies.texts()["home"] == f"above\n{TEXT}saved meanwhile\n"
 
 
+async def test_a_file_that_goes_while_an_equal_page_is_noted_is_one_that_was_there(
+    state: State,
+) -> None:
+    copies = Copies(state, PAGES)
+    copies.there.gives_texts = False
+    copies.here.before_once("read home", lambda: copies.here.remove("home"))
+    await copies.cycle()
+    assert set(copies.known.base()) == {HOME, Slug("other")}
+
+
 async def test_a_page_that_changes_on_both_sides_while_it_is_noted_is_held(
     state: State,
 ) -> None:
@@ -156,12 +166,14 @@ async def test_no_file_is_renamed_into_a_directory_that_is_left_empty(
 async def test_rename_into_an_emptied_directory_comes_when_that_is_refused(
     state: State,
 ) -> None:
-    copies = await disk_away(state, "disk/moved")
+    copies = await disk_away(state, "disk/moved", "disk/new")
     copies.rename_there("page-39", "disk/moved")
+    copies.there.put("disk/new", "new there\n")
     await copies.cycles(3)
     copies.decide(Decision.REFUSED)
     await copies.rest()
     assert copies.texts()["disk/moved"] == MANY["page-39"]
+    assert copies.texts()["disk/new"] == "new there\n"
 
 
 async def test_a_disk_stays_away_though_somebody_saves_in_its_place(

@@ -81,6 +81,16 @@ async def test_a_late_save_of_a_page_that_is_gone_brings_it_back(
     assert "late" in copies.here.texts()["home"]
 
 
+async def test_a_late_save_that_clashes_with_what_came_is_a_conflict(
+    copies: Copies,
+) -> None:
+    copies.there.put("home", CAME.replace("two", "two, of the wiki"))
+    await copies.rest()
+    save_late(copies, BEFORE.replace("two", "two, late"))
+    await copies.rest()
+    assert "two, late" in copies.here.conflicts[HOME]
+
+
 async def test_a_late_save_is_an_edit_of_what_its_file_held(copies: Copies) -> None:
     """And takes back nothing that came after the text that replaced it."""
     later = CAME.replace("three", "three, from the wiki")

@@ -33,8 +33,9 @@ async def test_older_copy_of_the_folder_takes_nothing_back_unasked(
     copies: Copies,
 ) -> None:
     put_older_copy(copies)
+    copies.here.put("new", "new with it\n")
     await copies.cycles(4)
-    assert copies.there.texts() == {**PAGES, **EDITED}
+    assert copies.there.texts() == {**PAGES, **EDITED, "new": "new with it\n"}
     (batch,) = waiting(copies)
     assert batch.kind is BatchKind.REWOUND_THERE
     assert {member.slug for member in batch.members} == EDITED.keys()

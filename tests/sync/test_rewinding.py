@@ -76,13 +76,15 @@ async def test_a_page_edited_here_and_set_back_there_is_no_merge(state: State) -
     assert copies.texts()["page0"] == mine
 
 
-@pytest.mark.parametrize("count", [1, 2])
-async def test_a_few_reverts_are_edits(count: int, state: State) -> None:
+@pytest.mark.parametrize(("count", "others"), [(1, 0), (2, 0), (3, 4)])
+async def test_a_few_reverts_are_edits(count: int, others: int, state: State) -> None:
     copies = await worked(state)
-    for slug in list(EDITED)[:count]:
-        copies.there.put(slug, PAGES[slug])
+    edits = {slug: PAGES[slug] for slug in list(EDITED)[:count]}
+    edits |= dict.fromkeys(list(PAGES)[4 : 4 + others], "a new text\n")
+    for slug, text in edits.items():
+        copies.there.put(slug, text)
     await copies.rest()
-    assert copies.texts() == {**NEWEST, **{s: PAGES[s] for s in list(EDITED)[:count]}}
+    assert copies.texts() == {**NEWEST, **edits}
 
 
 # -- what the wiki's history says -----------------------------------------------------

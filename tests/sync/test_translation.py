@@ -219,11 +219,15 @@ async def test_a_picture_is_found_however_its_name_is_spelled(
     await pair.rest()
     assert await shown(pair) == RED
     assert pair.texts()["home"] == text
+    earlier = await there(pair)
     put(pair, file, BLUE)
     await pair.rest()
     assert await shown(pair) == BLUE
     pair.restart()
     assert (await pair.cycle()).plan.actions == ()
+    await pair.edit("home", earlier)
+    await pair.rest()
+    assert pair.texts()["home"] == await there(pair) == earlier
 
 
 @pytest.mark.parametrize("file", [".ssh/id", ".git/a.png", ".obsidian/app.json"])

@@ -192,13 +192,24 @@ async def test_no_safety_stop_asks_about_what_a_person_takes_back(
 async def test_a_newer_edit_stays_and_is_named(is_here: bool, copies: Copies) -> None:
     edit_there(copies)
     copies.there.put("guide", "other\n")
+    copies.there.put("new0", "0\n")
     await copies.rest()
-    newer = "ONE\n\ntwo\n\nthree, since\n"
-    (copies.here if is_here else copies.there).put("home", newer)
+    newer = {"home": "ONE\n\ntwo\n\nthree, since\n", "new0": "0, and more\n"}
+    for slug, text in newer.items():
+        (copies.here if is_here else copies.there).put(slug, text)
     left = await undo(copies)
     assert "since" in left["home"]
+    assert "since" in left["new0"]
     await copies.rest()
-    assert copies.texts() == {**PAGES, "home": newer}
+    assert copies.texts() == {**PAGES, **newer}
+
+
+async def test_a_page_made_anew_stays_and_is_named(copies: Copies) -> None:
+    delete_here(copies)
+    await copies.rest()
+    copies.there.put("guide", "another guide\n")
+    left = await undo(copies)
+    assert "another page of this name" in left["guide"]
 
 
 async def test_a_name_that_another_page_has_stays_with_it(copies: Copies) -> None:
@@ -271,6 +282,7 @@ async def test_a_dry_run_changes_nothing(state: State) -> None:
     copies = await in_sync(state)
     all_at_once(copies)
     await copies.rest()
+    assert copies.known.renames() == {"guide": "manual"}
     last = copies.known.last_sync()
     assert last
     before = copies.texts()
