@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -67,22 +68,28 @@ async def test_pages_and_attachments_arrive_with_a_yes_and_links_that_work(
     assert (await run("check", back)).code == 0
 
 
-@pytest.mark.parametrize("name", ["notes.md", "notes.txt"])
+@pytest.mark.parametrize("name", ["notes.md", "my notes.txt"])
 async def test_attachment_with_the_name_of_a_page_stays_an_attachment(
     run: Run, source: str, other: EmbeddedService, service: EmbeddedService, name: str
 ) -> None:
-    """Beside the pages it would be one; the next copy uploads it once more for none."""
-    await service.put_file(HANDBOOK, f"uploads/{HASH[::-1]}/{name}", b"text\n")
-    link = f"[n](uploads/{HASH[::-1]}/{name})\n"
+    """Beside the pages it would be one; the next copy uploads it once more for none.
+
+    Another file of its folder stays one, and the service writes a name without spaces.
+    """
+    folder = f"uploads/{HASH[::-1]}"
+    await service.put_file(HANDBOOK, f"{folder}/{name}", b"text\n")
+    await service.put_file(HANDBOOK, f"{folder}/p.png", b"picture\n")
+    link = f"[n]({folder}/{quote(name)}) ![p]({folder}/p.png)\n"
     await service.add_pages(HANDBOOK, {"sub/one": link})
 
     ran = await copy(run, source, other, "--yes")
 
     assert ran.code == 0, ran.err
     files = await other.files(NEW)
-    (place,) = (path for path in files if path.endswith(name))
+    (place,) = (path for path in files if path.endswith(name.replace(" ", "_")))
     assert (place.split("/")[0], files[place]) == ("uploads", b"text\n")
-    assert files["sub/one.md"].decode() == f"[n]({place})\n"
+    (picture,) = (path for path in files if path.endswith("p.png"))
+    assert files["sub/one.md"].decode() == f"[n]({place}) ![p]({picture})\n"
     assert "docs/handbook\tproject team/manual\t2\t2\t0\t0" in ran.out
     await copy(run, source, other, "--yes")
     assert await other.files(NEW) == files

@@ -9,6 +9,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from posixpath import dirname
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -295,7 +297,8 @@ def _undo(workspace: ConfiguredWorkspace, *, is_made: bool) -> None:
 SOURCE, TARGET, FOLDER = "source", "target", "wiki"
 ATTACHMENTS = "attachments"
 MENTION = re.compile(
-    r"(?P<wiki>\[\[)?(?<![\w/.%-])(?:\.{1,2}/)*uploads/(?P<hash>[0-9a-f]{32})(?=/)"
+    r"(?P<wiki>\[\[)?(?<![\w/.%-])(?:\.{1,2}/)*"
+    r"(?P<folder>uploads/[0-9a-f]{32}/)(?P<name>[^\s()\[\]<>{}|\"'?#]*)"
 )
 FILE_BYTES_MAX = 512 * 1024 * 1024
 
@@ -359,27 +362,30 @@ async def copy_wiki(
 
 
 async def _upload_texts(source: Path, target: Path, wiki: Wiki) -> dict[str, str]:
-    """Upload what would be a page as a loose file; its folders there, by those here."""
+    """Upload what would be a page as a loose file; its path there, by the one here."""
     uploaded: dict[str, str] = {}
-    there = {
-        (path.split("/")[-1], read_below(target, path, FILE_BYTES_MAX)): str(path)
-        for path in filter(split_extension, scan_pages(target).attachments)
-    }
-    for path in filter(split_extension, scan_pages(source).attachments):
-        name, content = path.split("/")[-1], read_below(source, path, FILE_BYTES_MAX)
-        if (name, content) not in there:
-            stored = await wiki.upload_attachment(content, name)
-            _write(target, stored.file_path, content)
-            there[name, content] = stored.file_path
-        uploaded[path.split("/")[1]] = there[name, content].rpartition("/")[0]
+    there: dict[tuple[str, bytes], str] = {}
+    for folder in (target, source):
+        for path in filter(split_extension, scan_pages(folder).attachments):
+            name = path.split("/")[-1]
+            content = read_below(folder, path, FILE_BYTES_MAX)
+            # as the service writes the names of files
+            key = re.sub(r"[^\w.+-]", "_", name), content
+            if key not in there and folder == source:
+                stored = await wiki.upload_attachment(content, name)
+                _write(target, stored.file_path, content)
+                there[key] = stored.file_path
+            uploaded[path] = there.setdefault(key, path)
     return uploaded
 
 
 def _carry(source: Path, target: Path, uploaded: dict[str, str]) -> None:
     scanned = scan_pages(source)
     beside = [one for one in scanned.attachments if split_extension(one) is None]
-    folders = (path.split("/")[1] for path in beside)
-    places = {folder: f"{ATTACHMENTS}/{folder}" for folder in folders} | uploaded
+    there = uploaded | {path: f"{ATTACHMENTS}/{path[8:]}" for path in beside}
+    # where a name ends is not always clear: then it is kept, in its folder's place
+    folders = {dirname(old): dirname(new) for old, new in there.items()}
+    places = {f"{old}/": f"{new}/" for old, new in folders.items()} | uploaded
     for page in scanned.pages:
         content = read_below(source, page.path, FILE_BYTES_MAX)
         _write(target, page.path, _converted(content, page.path, page.format, places))
@@ -403,12 +409,13 @@ def _converted(
     up = "../" * path.count("/")
 
     def moved(found: re.Match[str]) -> str:
-        place = places.get(found["hash"])
-        if place is None:
+        wiki, folder, name = found.group("wiki", "folder", "name")
+        if folder not in places:
             return found[0]
-        is_from_root = found["wiki"] and page_format is Format.MARKDOWN
+        place = places.get(folder + unquote(name)) or f"{places[folder]}{name}"
+        is_from_root = wiki and page_format is Format.MARKDOWN
         way = "" if is_from_root or place.startswith(UPLOADS) else up
-        return f"{found['wiki'] or ''}{way}{place}"
+        return f"{wiki or ''}{way}{place}"
 
     text = content.decode("utf-8", "surrogateescape")
     return MENTION.sub(moved, text).encode("utf-8", "surrogateescape")
