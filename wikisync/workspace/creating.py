@@ -177,8 +177,7 @@ def _undone_on_failure(
             with suppress(OSError):
                 made.rmdir()
         if isinstance(exc, OSError):
-            place = str(exc.filename or planned.root)
-            raise folder_error("write to", place, exc) from exc
+            raise folder_error("write", str(exc.filename or planned.root), exc) from exc
         raise
 
 

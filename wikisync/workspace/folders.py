@@ -432,10 +432,7 @@ def held_cache(cache: Path) -> Iterator[None]:
     try:
         make_private_folder(cache)
     except OSError as exc:
-        error = folder_error("write to", str(exc.filename or cache), exc)
-        step = "name another folder for the cache with --cache"
-        error.hint = f"{error.hint}; or {step}" if error.hint else step
-        raise error from exc
+        raise _unusable("write to", exc.filename or cache, exc) from exc
     with locked(cache, f"the cache {cache}"):
         tag = cache / CACHE_TAG
         if not tag.exists():
@@ -445,21 +442,22 @@ def held_cache(cache: Path) -> Iterator[None]:
             except OSError as exc:
                 # a tag that was cut off would still make the folder ours
                 tag.unlink(missing_ok=True)
-                raise errors.FolderError(
-                    f"cannot write to the cache {cache}: {exc.strerror}",
-                    hint="free some space, or choose another folder with --cache",
-                ) from exc
+                raise _unusable("write to", tag, exc) from exc
         yield
+
+
+def _unusable(doing: str, path: Path | str, exc: OSError) -> errors.FolderError:
+    error = folder_error(doing, str(path), exc)
+    step = "name another folder for the cache with --cache"
+    error.hint = f"{error.hint}; or {step}" if error.hint else step
+    return error
 
 
 def _refuse_foreign(cache: Path) -> None:
     try:
         names = {path.name for path in cache.iterdir()} if cache.exists() else set()
     except OSError as exc:
-        raise errors.FolderError(
-            f"the cache {cache} cannot be read: {exc.strerror}",
-            hint="choose another folder with --cache",
-        ) from exc
+        raise _unusable("read", cache, exc) from exc
     if CACHE_TAG not in names and names - {LOCK_FILE}:
         raise errors.FolderError(
             f"the cache {cache} holds files that are not from an export",

@@ -192,11 +192,7 @@ class FileRenderer(Struct):
     def _options_for(self, root: Path) -> MarkupOptions:
         """The options that are given, and ``[markup]`` of the workspace around."""
         if root not in self.options:
-            try:
-                start = root.resolve()
-            except OSError as exc:
-                raise errors.ConfigError(f"cannot find {root}: {exc.strerror}") from exc
-            workspace = nearest_workspace(start)
+            workspace = nearest_workspace(root.resolve())
             section = read_config(workspace / FILE_NAME).markup if workspace else None
             self.options[root] = chosen_markup(self.markup, section)
         return self.options[root]
