@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -422,6 +423,26 @@ async def test_links_follow_what_the_editor_renames_and_no_page_more(
     assert set(both) == {"home.md", "team.md", "team/notes.asciidoc"}
     assert both["team/notes.asciidoc"] == ["link:rules[Rules]"]
     assert kept == {}
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_links_follow_files_that_the_editor_renames(editor: Editor) -> None:
+    """A folder takes its pictures along, which plain pages beside it show."""
+    texts = {"inner/page.md": "![a](red.png)\n", "top.md": "![b](inner/red.png)\n"}
+    (editor.root / "inner").mkdir()
+    for path, text in {**texts, "inner/red.png": "x"}.items():
+        (editor.root / path).write_text(text)
+    folder = await editor.renamed(("inner", "other"))
+    picture = await editor.renamed(("inner/red.png", "blue.png"))
+    away = await editor.renamed(("inner", str(editor.root.parent / "inner")))
+    shutil.rmtree(editor.root / "inner")
+    (editor.root / "top.md").unlink()
+    assert folder == {"top.md": ["![b](other/red.png)"]}
+    assert picture == {
+        "inner/page.md": ["![a](../blue.png)"],
+        "top.md": ["![b](blue.png)"],
+    }
+    assert away == {}
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -205,7 +205,9 @@ def renamed(
     before = LinkIndex(pages)
     after = LinkIndex(NAMES.get(slug, slug) for slug in pages)
     source = Page(Slug(at), page_format, text)
-    done = moved_links(source, before, after, NAMES, {"team/red.png"}.__contains__)
+    done = moved_links(
+        source, before, after, NAMES, {"team/red.png": "team/red.png"}.get
+    )
     return done.source, done.left
 
 

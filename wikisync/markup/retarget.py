@@ -230,14 +230,14 @@ def moved_links(
     before: LinkIndex,
     after: LinkIndex,
     names: Mapping[Slug, Slug],
-    is_file: Callable[[str], bool],
+    moved_file: Callable[[str], str | None],
 ) -> MovedLinks:
     """A page's source when some pages of its wiki get other names.
 
     A link stays as it is while it leads to the same page; else it is written as it
     was: from the wiki's top or from the page's folder, with an extension or without.
-    ``names`` are the new ones, maybe of this page too; ``is_file`` tells of a path in
-    the wiki's folder whether it is a file that is no page.
+    ``names`` are the new ones, maybe of this page too; ``moved_file`` tells of a path
+    in the wiki's folder where the file is afterwards; None: no file, or a page.
     """
     slug = names.get(page.slug, page.slug)
     wanted: dict[LinkTarget, str] = {}
@@ -250,16 +250,14 @@ def moved_links(
         if found.kind == "page" and not found.reason:
             goal = names.get(Slug(found.name), found.name)
             ways = _ways(target, goal, slug, found.name)
-        elif (
-            slug != page.slug
-            and not is_wikilink
-            and after.resolve(slug, href) != (found._replace(reason=""))
-        ):
-            # the way to a file is another one from another folder
+        elif not is_wikilink and after.resolve(slug, href) != found._replace(reason=""):
+            # the way to a file is another one from another folder, or to another one
             file = file_path(page.slug.rpartition("/")[0], href)
-            if file is None or href.startswith("/") or not is_file(file):
+            to = file and moved_file(file)
+            if not to or (slug, to) == (page.slug, file):
                 continue
-            new = posixpath.relpath(file, slug.rpartition("/")[0] or ".")
+            new = posixpath.relpath(to, slug.rpartition("/")[0] or ".")
+            new = f"/{to}" if href.startswith("/") else new
             if new != posixpath.normpath(target.path):
                 wanted[target] = new
             continue
@@ -281,11 +279,10 @@ def moved_links(
         for place in places
     ]
     source = retarget(page, changes) if changes else page.content
-    known = {place.target for place in places} if source is not None else set()
+    content, done = (page.content, []) if source is None else (source, places)
+    known = {place.target for place in done}
     left += [one.path for one in wanted if one not in known]
-    if source is None:
-        return MovedLinks(page.content, 0, tuple(left))
-    return MovedLinks(source, len(changes), tuple(left))
+    return MovedLinks(content, len(done), tuple(left))
 
 
 def _ways(target: LinkTarget, goal: str, slug: str, named: str) -> list[str]:

@@ -93,7 +93,7 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
         UsageError: there is no such page, or the new name is taken or none.
         FolderError: the folder cannot be read.
     """
-    scanned = _scanned(desk)
+    scanned = scan_pages(desk.root, read_patterns(desk.root)[0])
     files = {one.slug: PagePath(one.path) for one in scanned.pages}
     old, new = old.strip("/"), new.strip("/")
     done = _renamed_already(files, old, new)
@@ -111,7 +111,7 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
     }
     if taken or len(targets) < len(names):
         raise UsageError(f"{min(taken or targets)} exists already", hint=_OTHER)
-    moves = _with_links(desk, scanned, names, earlier)
+    moves = _with_links(desk, scanned, names, earlier, str, names)
     if done and not moves.texts and not moves.left:
         raise _no_page(old)
     return replace(moves, files=moved)
@@ -123,19 +123,20 @@ def plan_links(desk: WikiDesk, renames: Iterable[tuple[Path, Path]]) -> Moves:
     Raises:
         FolderError: the folder cannot be read.
     """
-    root, scanned = desk.root.absolute(), _scanned(desk)
-    names: dict[Slug, Slug] = {}
-    for page in scanned.pages:
-        for old, new in renames:
-            if (file := root / page.path).is_relative_to(old):
-                target = os.path.relpath(new / file.relative_to(old), root)
-                if found := parse_path(target):
-                    names[page.slug] = found[0]
-    return _with_links(desk, scanned, names, {}) if names else Moves((), (), {})
+    root = desk.root.absolute()
+    scanned = scan_pages(root, read_patterns(root)[0])
+    inside = [both for both in renames if all(root in one.parents for one in both)]
 
+    def moved(path: str) -> str:
+        for old, new in inside:
+            if (file := root / path).is_relative_to(old):
+                return os.path.relpath(new / file.relative_to(old), root)
+        return path
 
-def _scanned(desk: WikiDesk) -> ScannedFolder:
-    return scan_pages(desk.root, read_patterns(desk.root)[0])
+    found = {page.slug: parse_path(moved(page.path)) for page in scanned.pages}
+    names = {slug: to[0] for slug, to in found.items() if to and to[0] != slug}
+    named = [*names, *(old.name for old, _ in inside)]
+    return _with_links(desk, scanned, names, {}, moved, named)
 
 
 def _with_links(
@@ -143,16 +144,19 @@ def _with_links(
     scanned: ScannedFolder,
     names: Mapping[Slug, Slug],
     earlier: Mapping[Slug, Slug],
+    moved: Callable[[str], str],
+    named: Iterable[str],
 ) -> Moves:
     """Every text whose links lead to the new names, and no file."""
     files = {one.slug: PagePath(one.path) for one in scanned.pages}
     slugs = {earlier.get(slug, slug) for slug in files}
     before = LinkIndex(slugs, scanned.attachments)
     after = LinkIndex((names.get(slug, slug) for slug in slugs), scanned.attachments)
-    is_named = _naming(names)
+    is_named = _naming(named)
 
-    def is_file(path: str) -> bool:
-        return attachment_path(path) is not None and (desk.root / path).is_file()
+    def moved_file(path: str) -> str | None:
+        is_file = attachment_path(path) is not None and (desk.root / path).is_file()
+        return moved(path) if is_file else None
 
     texts: list[Relinked] = []
     left: dict[PagePath, Sequence[str]] = {}
@@ -172,12 +176,11 @@ def _with_links(
         if not (slug in names or is_built or is_named(source)):
             continue
         page = Page(slug, found[1], source)
-        changed = moved_links(page, before, after, names, is_file)
+        changed = moved_links(page, before, after, names, moved_file)
         page = replace(page, content=changed.source)
         text, count = _moved_includes(page, before, after, names)
         if text != source:
-            count += changed.links
-            texts.append(Relinked(path, page.format, source, text, count))
+            texts.append(Relinked(path, found[1], source, text, count + changed.links))
         if changed.left:
             left[path] = changed.left
     return Moves((), tuple(texts), left)
@@ -292,8 +295,8 @@ def _slug(path: PagePath) -> Slug:
     return found[0]
 
 
-def _naming(names: Mapping[Slug, Slug]) -> Callable[[str], bool]:
-    """Whether a text may name one of the pages: parsing all pages takes minutes."""
+def _naming(names: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a text may name one of these: parsing all pages takes minutes."""
     runs = [_RUN.findall(slug.rpartition("/")[2].lower()) for slug in names]
 
     def is_named(text: str) -> bool:
