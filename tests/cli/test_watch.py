@@ -166,9 +166,11 @@ async def test_wrong_configuration_at_the_start_is_an_error_of_usage(
     assert await asyncio.to_thread(main, ["watch", "-C", str(root)]) == 2
 
 
-async def test_new_token_is_taken_at_the_signal(
-    service: EmbeddedService, root: Path, tmp_path: Path
+@pytest.mark.parametrize("is_asked", [True, False])
+async def test_new_token_is_taken_at_the_signal_or_when_its_file_is_right(
+    service: EmbeddedService, root: Path, tmp_path: Path, is_asked: bool
 ) -> None:
+    """An editor may empty the file first."""
     token = await service.add_user("ann", is_admin=True)
     place = tmp_path / "token"
     place.touch(0o600)
@@ -178,8 +180,12 @@ async def test_new_token_is_taken_at_the_signal(
         await service.revoke(token)
         watch.save("home", "two\n")
         await watch.said("refused:")
+        if not is_asked:
+            place.write_text("")
+            await watch.said("the previous configuration stays in use")
         place.write_text(await service.add_user("ben", is_admin=True))
-        watch.signal(signal.SIGHUP)
+        if is_asked:
+            watch.signal(signal.SIGHUP)
         await watch.said("1 pushed")
 
 
