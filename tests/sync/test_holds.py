@@ -248,6 +248,13 @@ async def test_a_begun_settlement_follows_its_page(pair: Pair) -> None:
     assert [one.conflict_file for one in result.held] == ["start.conflict.md"]
 
 
+async def test_a_settled_page_that_was_renamed_is_carried(pair: Pair) -> None:
+    conflict_file_of(pair).write_text(BOTH)
+    rename_here(pair)
+    await pair.rest()
+    assert pair.texts() == {"start": BOTH, "other": "other\n"}
+
+
 @pytest.mark.parametrize("less", [PULL, CycleOptions(pages=frozenset({Slug("other")}))])
 async def test_a_begun_settlement_stays_where_its_rename_is_left_out(
     pair: Pair, less: CycleOptions

@@ -153,10 +153,15 @@ def test_refused_deletion_brings_the_page_back(is_remote: bool) -> None:
     assert result.skipped == ()
 
 
-def test_batch_is_decided_once() -> None:
-    memory = decide((waiting(remote_deletes(12)),), 1, Decision.REFUSED)
+@pytest.mark.parametrize(
+    ("decision", "number"), [(Decision.REFUSED, 1), (Decision.WAITING, 2)]
+)
+def test_batch_is_decided_once_and_by_its_number(
+    decision: Decision, number: int
+) -> None:
+    batch = replace(waiting(remote_deletes(12)), decision=decision)
     with pytest.raises(KeyError):
-        decide(memory, 1, Decision.APPROVED)
+        decide((batch,), number, Decision.APPROVED)
 
 
 def test_number_of_a_forgotten_batch_is_not_given_again() -> None:
