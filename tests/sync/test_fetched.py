@@ -143,6 +143,19 @@ async def test_a_text_edited_on_the_wiki_comes_beside_a_change_here(pair: Pair) 
     assert await upload_of(pair) != PICTURE
 
 
+async def test_an_attachment_of_which_the_wiki_makes_no_use_is_no_change(
+    pair: Pair,
+) -> None:
+    """Another file of the page changed here."""
+    put(pair, "red.png", RED)
+    pair.save("home", f"{LINK}\n![red](red.png)\n")
+    await pair.rest()
+    put(pair, "red.png", BLUE)
+    await pair.edit("home", (await there(pair)).replace(LINK, ""))
+    await pair.rest()
+    assert pair.texts()["home"] == "\n![red](red.png)\n"
+
+
 async def test_an_upload_counts_for_the_bytes_that_were_sent(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
