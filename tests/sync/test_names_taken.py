@@ -234,6 +234,14 @@ async def test_settled_page_of_those_that_changed_places_is_not_held_again(
     assert copies.here.texts()[slug] == copies.there.texts()[slug]
 
 
+async def test_copy_of_a_page_that_is_edited_is_no_rename(copies: Copies) -> None:
+    copies.there.put("copy", LOG)
+    copies.there.put("log", LOG.replace("Entry 0", "Entry zero"))
+    copies.here.put("log", LOG + HERE)
+    await copies.rest()
+    assert copies.texts()["log"] == LOG.replace("Entry 0", "Entry zero") + HERE
+
+
 async def test_new_page_is_held_with_the_one_whose_name_it_took(copies: Copies) -> None:
     """The renamed one cannot get its new name, so this one cannot get the old one."""
     copies.rename_here("log", "log-2024")

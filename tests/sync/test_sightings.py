@@ -12,7 +12,7 @@ from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Sighting
 from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.parts import CycleOptions, Patience
-from wikisync.sync.run.removals import seen_again
+from wikisync.sync.run.removals import is_certain, seen_again
 
 HOME = Slug("home")
 PAGES = {"home": "one\n", "other": "other\n", "third": "third\n"}
@@ -27,6 +27,11 @@ def test_a_clock_that_was_set_back_starts_the_count_anew() -> None:
     assert seen_again({HOME: Sighting(2, 100.0, 130.0)}, {HOME}, 50.0) == {
         HOME: Sighting(1, 50.0, 50.0)
     }
+
+
+def test_neither_scans_nor_time_alone_are_certain() -> None:
+    assert not is_certain(Sighting(2, 0.0, 3600.0), 3, 60.0)
+    assert not is_certain(Sighting(8, 0.0, 59.0), 3, 60.0)
 
 
 async def test_a_page_gone_from_the_wiki_goes_at_the_third_scan(copies: Copies) -> None:
