@@ -74,6 +74,15 @@ async def test_a_page_superseded_by_an_edit_keeps_its_conflict_file(
 
 
 @pytest.mark.parametrize("less", [PUSH, OTHER])
+async def test_a_settled_page_waits_until_it_is_asked_for(
+    held: Pair, less: CycleOptions
+) -> None:
+    held.save("home.conflict.md", "settled\n")
+    await held.rest(less)
+    assert held.texts()["home"] == MINE
+
+
+@pytest.mark.parametrize("less", [PUSH, OTHER])
 async def test_the_conflict_file_of_a_settled_page_stays_until_it_is_asked_for(
     held: Pair, less: CycleOptions
 ) -> None:
