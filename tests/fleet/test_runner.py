@@ -111,12 +111,12 @@ async def is_done(rows: Rows) -> bool:
 
 
 @asynccontextmanager
-async def running(work: Any) -> AsyncIterator[None]:
+async def running(work: Any) -> AsyncIterator[asyncio.Task[None]]:
     """Work that is cancelled with the block."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(work)
         try:
-            yield
+            yield task
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -419,6 +419,27 @@ async def test_runner_that_was_told_to_end_takes_no_other_wiki(
             await rows.retry(["docs/1"])
             runner.end()
     assert asked == [None]
+
+
+async def test_runner_that_is_cancelled_while_its_pool_is_checked_ends(
+    fleet: FleetBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The statement that is cut off ends with an error, which the pool takes."""
+    async with Rows(fleet.database) as rows:
+        begun = asyncio.Event()
+
+        async def check() -> None:
+            begun.set()
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+
+        monkeypatch.setattr(rows.pool, "check", check)
+        work = fleet.runner(rows).run(partial(fleet.cycle, rows), idle)
+        async with running(work) as task:
+            await begun.wait()
+            task.cancel()
+            ended, _ = await asyncio.wait([task], timeout=WAIT_S)
+        assert ended
 
 
 async def test_no_two_workers_have_one_name() -> None:

@@ -246,7 +246,7 @@ class EmbeddedService:
 
     async def wait_for_hooks(self) -> None:
         """Return when nobody is still to be told of an edit."""
-        await self.running.deliveries.wait_until_delivered()
+        await self.running.deliveries.waiting.join()
 
     def git_url(self, owner: WikiOwner, token: str | None = None) -> str:
         """Where git clones a wiki from, with a token, the administrator's if none."""

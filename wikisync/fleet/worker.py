@@ -244,8 +244,7 @@ class FleetRunner:
                 with plain_errors():
                     await self._live_once(cycle, idle)
             except psycopg.Error as error:
-                if (task := asyncio.current_task()) and task.cancelling():
-                    raise asyncio.CancelledError from error  # cut off a statement
+                _end_if_cancelled()
                 log.warning("the database is away: %s", error)
             self._life_ends.clear()
             if not self._is_ending:
@@ -255,6 +254,7 @@ class FleetRunner:
 
     async def _live_once(self, cycle: Work, idle: Idle) -> None:
         await self._rows.pool.check()
+        _end_if_cancelled()
         await self._rows.join(self.name, self._dead_s)
         self._heard, self._looped, is_over = _now(), time.monotonic(), threading.Event()
         loop = asyncio.get_running_loop()
@@ -339,6 +339,12 @@ class FleetRunner:
             except psycopg.Error as error:
                 log.warning("the database is away: %s", error)
             await self._wait(IDLE_S)
+
+
+def _end_if_cancelled() -> None:
+    """A statement cut off may end with an error of the database, which a pool takes."""
+    if (task := asyncio.current_task()) and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _now() -> tuple[float, float]:

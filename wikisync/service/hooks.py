@@ -58,15 +58,13 @@ class Deliveries:
     def __init__(self, limits: HookLimits, version: str) -> None:
         self._limits = limits
         self._agent = f"GitLab/{version}"
-        self._waiting: asyncio.Queue[tuple[WikiEvent, Hook]] = asyncio.Queue(
-            limits.waiting_max
-        )
+        self.waiting = asyncio.Queue[tuple[WikiEvent, Hook]](limits.waiting_max)
 
     def announce(self, event: WikiEvent, hooks: Sequence[Hook]) -> None:
         """Let every hook know, soon; what there is no room for is left out."""
         for hook in hooks:
             try:
-                self._waiting.put_nowait((event, hook))
+                self.waiting.put_nowait((event, hook))
             except asyncio.QueueFull:
                 log.warning(
                     "too many webhooks wait; %s is not notified of the %s of %s",
@@ -75,23 +73,19 @@ class Deliveries:
                     event.page.slug,
                 )
 
-    async def wait_until_delivered(self) -> None:
-        """Return when nothing waits any more."""
-        await self._waiting.join()
-
     async def run(self) -> None:
         """Deliver one after the other for ever; cancelled, what waits is left."""
         timeout = aiohttp.ClientTimeout(total=self._limits.seconds_max)
         async with aiohttp.ClientSession(timeout=timeout) as session:
             while True:
-                event, hook = await self._waiting.get()
+                event, hook = await self.waiting.get()
                 try:
                     await self._deliver(session, event, hook)
                 except Exception:
                     # one event's trouble must not end the service for all others
                     log.exception("a webhook for %s failed", event.page.slug)
                 finally:
-                    self._waiting.task_done()
+                    self.waiting.task_done()
 
     async def _deliver(
         self, session: aiohttp.ClientSession, event: WikiEvent, hook: Hook
