@@ -68,7 +68,7 @@ async def test_of_a_big_page_what_is_typed_is_shown_first(
         assert await page.locator("wikisync-part :is(h1, h2)").count() == 0
         await author.button("Close the editor").click()
         await author.button("Drop it").click()
-        await author.shown("Paragraph 3 has some words.")
+        await page.locator("article > p", has_text="Paragraph 3 has").first.wait_for()
         assert await page.locator("article > p").count() == 4000
         await page.close()
 

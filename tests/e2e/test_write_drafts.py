@@ -197,6 +197,7 @@ async def test_a_conflict_of_the_sync_is_settled_in_the_page(
         await lose_first(author.page, "**/-/preview/settle")
         await author.button("Try again").click()
         unknown = author.dialog("The preview does not answer")
+        await unknown.wait_for()
         said = await unknown.locator("p").all_inner_texts()
         assert said == ["the preview does not answer", "Your text, to copy:"]
         await author.button("Try again").click()

@@ -75,6 +75,8 @@ async def test_the_reason_of_a_refused_save_stays_where_nothing_can_be_kept(
     await author.page.locator(".write:not([inert])").wait_for()
     assert reason in await author.page.locator(".said").inner_text()
     file.unlink()
+    # what is told while a save is under way is looked at when it is done
+    await author.said("The file of this page is gone.")
     await author.save()
     await lose_first(author.page, "**/-/preview/create")
     await author.button("Write it again").click()

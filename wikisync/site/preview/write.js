@@ -522,10 +522,10 @@ class Editor extends Desk {
 		// a save knows more, and looks when it is done
 		if (this.isSaving) return void (this.isBehind = true);
 		const { base } = this;
-		const source = await this.ask("source").catch(() => null);
-		if (this.isClosed) return;
+		const source = await this.ask("source").catch((refusal) => refusal);
+		if (this.isClosed || source.isLost) return;
 		if (this.isSaving || this.base !== base) return this.lookNow();
-		if (!source?.file) return this.say("The file of this page is gone. Your text is kept in this browser; Save writes it again.", true);
+		if (!source.file) return this.say("The file of this page is gone. Your text is kept in this browser; Save writes it again.", true);
 		if (source.ids[0] !== this.ids[0]) {
 			await this.moveTo(source);
 			return this.lookNow();
@@ -609,7 +609,8 @@ class Editor extends Desk {
 		this.view.focus();
 		// it was saved again, with what was typed or not, before the answer came
 		if (this.isAsked && (isRefused || this.base === text)) isRefused = await this.save();
-		if (this.isBehind && !this.isClosed) {
+		// why it was refused stays to be read, and the next save looks
+		if (this.isBehind && !isRefused && !this.isClosed) {
 			this.isBehind = false;
 			await this.look();
 		}
