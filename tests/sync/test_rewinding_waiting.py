@@ -283,6 +283,16 @@ async def test_a_page_whose_conflict_file_shows_its_earlier_text_is_no_sign(
     assert not copies.known.memory.batches
 
 
+async def test_it_is_held_once_nothing_of_it_is_edited_here(state: State) -> None:
+    """Nobody is asked by its conflict file any more."""
+    copies = await in_conflict(state)
+    copies.here.put("page1", "newer\n")
+    copies.push_over()
+    await copies.cycle()
+    assert copies.here.texts()["page1"] == "newer\n"
+    assert history.waiting(copies)
+
+
 async def test_so_is_one_among_pages_that_return_without_any_history(
     state: State,
 ) -> None:
@@ -293,6 +303,18 @@ async def test_so_is_one_among_pages_that_return_without_any_history(
     await copies.cycle()
     (batch,) = history.waiting(copies)
     assert {member.slug for member in batch.members} == set(list(history.EDITED)[:3])
+
+
+async def test_held_pages_are_no_sign_without_any_history(state: State) -> None:
+    """They may have waited for long, each for its own reason."""
+    copies = await history.worked(state)
+    for slug in list(history.EDITED)[:3]:
+        copies.there.put(slug, history.PAGES[slug])
+        copies.there.put(f"{slug}-taken", "another page\n")
+        copies.rename_here(slug, f"{slug}-taken")
+    plan = (await copies.cycle()).plan
+    assert {hold.slug for hold in plan.held} >= set(list(history.EDITED)[:3])
+    assert not copies.known.memory.batches
 
 
 async def test_a_conflict_with_an_older_text_is_not_merged_while_others_wait(
