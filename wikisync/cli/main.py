@@ -16,6 +16,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import flag
 from wikisync.core.version import __version__
 from wikisync.errors import ExitCode, Unagreed, UsageError, WikisyncError
+from wikisync.folder.safe_open import folder_error
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Every day": {
@@ -181,8 +182,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(ExitCode.FAILED)
     except OSError as error:
         # the last net: a full disk behind stdout, whatever no module translated
-        from wikisync.folder.safe_open import folder_error
-
         # a descriptor is a number
         path = "" if isinstance(error.filename, int) else error.filename or ""
         named = folder_error("use", os.fsdecode(path), error)
@@ -191,9 +190,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return int(ExitCode.FAILED)
     except (MemoryError, RuntimeError, ImportError, ExceptionGroup) as error:
-        if (said := str(error)).startswith("Symlink loop from "):
-            # pathlib's until Python 3.13
-            looped = f"{said[18:]} is a symbolic link that leads to itself"
+        # pathlib says so before Python 3.13
+        if (path := str(error).removeprefix("Symlink loop from ")) != str(error):
+            looped = f"{path} is a symbolic link that leads to itself"
             console.error(UsageError(looped, hint="remove it, or give another path"))
             return int(ExitCode.USAGE)
         if not lacks_memory(error):

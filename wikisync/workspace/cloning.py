@@ -382,7 +382,7 @@ async def _upload_texts(source: Path, target: Path, wiki: Wiki) -> dict[str, str
 def _carry(source: Path, target: Path, uploaded: dict[str, str]) -> None:
     scanned = scan_pages(source)
     beside = [one for one in scanned.attachments if split_extension(one) is None]
-    there = uploaded | {path: f"{ATTACHMENTS}/{path[8:]}" for path in beside}
+    there = uploaded | {path: _beside(path) for path in beside}
     # where a name ends is not always clear: then it is kept, in its folder's place
     folders = {dirname(old): dirname(new) for old, new in there.items()}
     places = {f"{old}/": f"{new}/" for old, new in folders.items()} | uploaded
@@ -390,8 +390,11 @@ def _carry(source: Path, target: Path, uploaded: dict[str, str]) -> None:
         content = read_below(source, page.path, FILE_BYTES_MAX)
         _write(target, page.path, _converted(content, page.path, page.format, places))
     for path in (*beside, *scanned.loose):
-        to = re.sub(r"\Auploads/", f"{ATTACHMENTS}/", path)
-        _write(target, to, read_below(source, path, FILE_BYTES_MAX))
+        _write(target, _beside(path), read_below(source, path, FILE_BYTES_MAX))
+
+
+def _beside(path: str) -> str:
+    return re.sub(r"\Auploads/", f"{ATTACHMENTS}/", path)
 
 
 def _write(target: Path, path: str, content: bytes) -> None:

@@ -17,13 +17,8 @@ from wikisync import errors
 from wikisync.config import FILE_NAME, MarkupSection, parse_markup
 from wikisync.core import model
 from wikisync.core.messages import Messages
+from wikisync.folder import safe_open
 from wikisync.folder.naming import attachment_path, parse_path
-from wikisync.folder.safe_open import (
-    folder_error,
-    opened_inside,
-    read_all,
-    read_limited,
-)
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.context import Include
 from wikisync.markup.links import LinkIndex, normal_path
@@ -225,13 +220,13 @@ def read_text(source: Source) -> str:
         if source.root is None:
             raw = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
         elif source.is_found:
-            with opened_inside(source.root, source.relative) as descriptor:
-                raw = read_limited(descriptor, source.name, FILE_BYTES_MAX)
+            with safe_open.opened_inside(source.root, source.relative) as descriptor:
+                raw = safe_open.read_limited(descriptor, source.name, FILE_BYTES_MAX)
         else:
             with Path(source.name).open("rb") as file:
                 raw = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
-        raise folder_error("read", source.name, error) from error
+        raise safe_open.folder_error("read", source.name, error) from error
     if len(raw) > FILE_BYTES_MAX:
         raise errors.FolderError(
             f"{source.name} has more than {FILE_BYTES_MAX} bytes",
@@ -252,7 +247,7 @@ def write_html(path: Path, html: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(html, encoding="utf-8")
     except OSError as error:
-        raise folder_error("write", str(path), error) from error
+        raise safe_open.folder_error("write", str(path), error) from error
 
 
 def html_name(relative: str) -> str:
@@ -275,9 +270,9 @@ def include_from(root: Path | None, relative: str) -> Include:
             return None
         # no link out is followed
         try:
-            with opened_inside(root, inside) as descriptor:
+            with safe_open.opened_inside(root, inside) as descriptor:
                 is_long = os.fstat(descriptor).st_size > INCLUDE_BYTES_MAX
-                raw = b"\0" if is_long else read_all(descriptor, inside)
+                raw = b"\0" if is_long else safe_open.read_all(descriptor, inside)
             return None if b"\0" in raw else raw.decode("utf-8")
         except (OSError, errors.FolderError, UnicodeDecodeError):
             return None
