@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
 
-from tests.support.author import GUIDE, Author
+from tests.support.author import GUIDE, Author, second_window
 from tests.support.browser import lose_first, unchecked_visit
 from tests.support.preview import Desk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from playwright.async_api import Browser
+    from playwright.async_api import Browser, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -75,9 +76,24 @@ async def test_the_reason_of_a_refused_save_stays_where_nothing_can_be_kept(
     await author.page.locator(".write:not([inert])").wait_for()
     assert reason in await author.page.locator(".said").inner_text()
     file.unlink()
-    # what is told while a save is under way is looked at when it is done
     await author.said("The file of this page is gone.")
     await author.save()
-    await lose_first(author.page, "**/-/preview/create")
-    await author.button("Write it again").click()
+    asked, free = asyncio.Event(), asyncio.Event()
+
+    async def lose(route: Route) -> None:
+        asked.set()
+        await free.wait()
+        await route.abort()
+
+    await author.page.route("**/-/preview/create", lose)
+    async with second_window(author) as other:
+        await other.page.goto(author.url + "guide.html")
+        await author.button("Write it again").click()
+        await asked.wait()
+        file.write_text("# Guide\n\nBack again.\n")
+        await other.shown("Back again.")
+    free.set()
     await author.said(f"{reason}; ")
+    for _ in range(2):  # where it looked at the file now, it would have the answer
+        await author.page.evaluate("fetch(location.href).then(() => null)")
+    assert reason in await author.page.locator(".said").inner_text()
