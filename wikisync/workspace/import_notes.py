@@ -25,8 +25,8 @@ from wikisync.folder.safe_open import read_below
 from wikisync.folder.swap import write_atomically
 from wikisync.markup.filters.headings import id_of
 from wikisync.markup.frontmatter import find_block, split_front_matter
-from wikisync.markup.mediawiki import convert
 from wikisync.markup.resolve import PICTURES, SOUNDS, VIDEOS
+from wikisync.workspace.mediawiki import convert
 from wikisync.workspace.page_files import files_below
 
 FILE_BYTES_MAX = 100 * 1024 * 1024

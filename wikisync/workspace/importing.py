@@ -22,7 +22,6 @@ from wikisync.api.git_fetch import Fetching, FetchStopped, fetch, write_files
 from wikisync.core.model import Slug
 from wikisync.errors import FolderError, Unavailable, UsageError
 from wikisync.folder.safe_open import folder_error, make_folder
-from wikisync.markup.mediawiki import convert
 from wikisync.workspace.import_notes import (
     Imported,
     address_of,
@@ -31,6 +30,7 @@ from wikisync.workspace.import_notes import (
     names_in,
     slug_of,
 )
+from wikisync.workspace.mediawiki import convert
 from wikisync.workspace.sentences import counted
 
 DUMP_BYTES_MAX = 16 * 1024 * 1024 * 1024

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from wikisync.markup.mediawiki import Converted, convert
+from wikisync.workspace.mediawiki import Converted, convert
 
 SECONDS_MAX = 30.0
 """Of what takes half a second; quadratic work takes minutes."""
