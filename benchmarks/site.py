@@ -26,6 +26,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 from corpus import generate
@@ -183,12 +184,11 @@ def compare(wiki: Path, place: Path, peers: Sequence[Peer], rounds: int) -> None
         name: statistics.median(x.cpu_seconds for x in nothing[name]) for name in works
     }
     if peers:
-        fastest = min(peers, key=lambda peer: walls[peer.name]).name
-        for name in ENGINES:
-            by_clock = walls[name] / walls[fastest]
-            by_processor = cpus[name] / cpus[fastest]
+        for name, peer in product(ENGINES, peers):
+            by_clock = walls[name] / walls[peer.name]
+            by_processor = cpus[name] / cpus[peer.name]
             print(
-                f"{name}: {by_clock:.2f} times {fastest} from nothing,"
+                f"{name}: {by_clock:.2f} times {peer.name} from nothing,"
                 f" {by_processor:.2f} times its processor time"
             )
     else:
