@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import traceback
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from tests.api.conftest import TOKEN
 from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, http
 from tests.support import git_http
@@ -410,6 +412,19 @@ async def test_token_is_in_no_error_log_or_file(
     assert service.token not in caplog.text + str(missing.value)
     kept = b"".join(path.read_bytes() for path in cache.rglob("*") if path.is_file())
     assert service.token.encode() not in kept
+
+
+async def test_token_that_a_git_server_repeats_is_in_no_error(
+    wired: Client, wire: Wire, cache: Path
+) -> None:
+    line = b"003f" + b"ab" * 20 + b" HEAD\n"
+    wire.will(http(200, line, git.ADVERTISEMENT), http(200, b"", f"text/{TOKEN}"))
+    wire.repeats = True
+    with pytest.raises(Unavailable) as failed:
+        await git.RemoteRepository(wired, OWNER, cache).read(PICTURE)
+    told = "".join(traceback.format_exception(failed.value))
+    assert "invalid content-type: 'text/***'" in told
+    assert TOKEN not in told
 
 
 async def test_server_that_falls_silent_in_a_fetch_is_given_up(

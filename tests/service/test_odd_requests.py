@@ -169,6 +169,18 @@ async def test_body_that_makes_no_sense_is_refused(api: Api) -> None:
         assert (answer.status, answer.json) == (400, {"error": error}), body[:80]
 
 
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+async def test_body_that_cannot_be_unpacked_is_refused_without_a_traceback(
+    api: Api, coding: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers = {"Content-Type": "application/json", "Content-Encoding": coding}
+    answer = await api.post(PROJECTS, data=BytesIO(b'{"name": "x"}'), headers=headers)
+    assert answer.json == {"error": "the request body cannot be unpacked"}
+    # the connection is read to its end before the next request
+    assert (await api.get(PROJECTS)).status == 200
+    assert "Traceback" not in caplog.text
+
+
 async def test_deep_nesting_in_a_form_is_refused_or_read(api: Api) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     name = "topics" + "[x]" * 100_000

@@ -344,7 +344,7 @@ class RemoteRepository:
             reason = token.redact(str(exc)) if token else str(exc)
             raise errors.Unavailable(
                 f"cannot {what}: {reason}", url=self._address, hint="try again later"
-            ) from exc
+            ) from None
         except OSError as exc:
             raise errors.FolderError(
                 f"{self._folder} cannot be written: {exc.strerror or exc}",

@@ -68,7 +68,8 @@ def translating(
                 exc, purpose, url, is_known_host=is_known_host
             )
         error = kind(f"cannot {purpose.action}: {reason}", url=url, hint=hint)
-        raise (TransientFailure(error) if is_transient else error) from exc
+        # the library's own error quotes the answer, which may echo our token
+        raise (TransientFailure(error) if is_transient else error) from None
 
 
 def _why(exc: Exception, purpose: Purpose, url: str, *, is_known_host: bool) -> _Why:

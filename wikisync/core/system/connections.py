@@ -267,6 +267,11 @@ class Connection(web.RequestHandler):
         response.force_close()
         return response
 
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """Pass over a body that cannot be unpacked, which aiohttp reads once more."""
+        if not isinstance(kw.get("exc_info"), web.RequestPayloadError):
+            super().log_exception(*args, **kw)
+
     # the one timer
 
     def _check(self) -> None:
