@@ -126,7 +126,7 @@ async def test_an_output_that_is_a_link_to_itself_is_named(
     loop.symlink_to(loop)
     ran = await build(option, loop)
     assert ran.code == ExitCode.USAGE
-    assert f"{str(loop)!r} is a symbolic link that leads to itself" in ran.err
+    assert f"error: {loop} is a symbolic link that leads to itself" in ran.err
 
 
 async def test_strict_fails_at_broken_links(build: Run, workspace: Path) -> None:

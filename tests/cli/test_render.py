@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.commands import Ran, Run
 from wikisync.markup.bounded import BoundedParser
-from wikisync.workspace.page_files import include_from
+from wikisync.workspace.page_files import FILE_BYTES_MAX, include_from
 
 
 @pytest.fixture
@@ -227,5 +227,11 @@ async def test_a_folder_gives_no_file_that_is_not_in_it(
     assert "out.md is a link to outside its folder" in ran.err
     assert "cannot use pipe.md: it is not a regular file" in ran.err
     assert "loop.md is a symbolic link" in ran.err
+    # the folder is named where it is another one
+    (wiki / "sub" / "out.md").symlink_to(secret)
+    (wiki / "sub" / "big.md").write_bytes(b"x" * (FILE_BYTES_MAX + 1))
+    outside = (await render("sub")).err
+    assert "sub: out.md is a link to outside its folder" in outside
+    assert "sub: big.md is larger than" in outside
     # a person who names the link means the file
     assert "secret words" in (await render("out.md")).out

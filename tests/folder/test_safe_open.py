@@ -88,8 +88,9 @@ def test_what_is_no_file_is_named_and_neither_read_nor_replaced(
     make(tmp_path / "home.md")
     with safe_open.opened_root(tmp_path) as root:
         for asked in (safe_open.open_file, safe_open.file_status):
-            with pytest.raises(FolderError, match=words):
+            with pytest.raises(FolderError, match=words) as refused:
                 asked(root, "home.md", "home.md")
+            assert refused.value.hint
 
 
 def test_file_is_read_whole(tmp_path: Path) -> None:

@@ -190,9 +190,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return int(ExitCode.FAILED)
     except (MemoryError, RuntimeError, ImportError, ExceptionGroup) as error:
-        # pathlib says so before Python 3.13
+        # pathlib says so before Python 3.13, the path in quotes
         if (path := str(error).removeprefix("Symlink loop from ")) != str(error):
-            looped = f"{path} is a symbolic link that leads to itself"
+            looped = f"{path[1:-1]} is a symbolic link that leads to itself"
             console.error(UsageError(looped, hint="remove it, or give another path"))
             return int(ExitCode.USAGE)
         if not lacks_memory(error):

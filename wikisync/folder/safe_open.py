@@ -253,7 +253,11 @@ def _check_regular(status: os.stat_result, path: str) -> None:
             hint="rename the folder",
         )
     if not stat.S_ISREG(status.st_mode):
-        raise PlaceTaken(f"cannot use {path}: it is not a regular file", path=path)
+        raise PlaceTaken(
+            f"cannot use {path}: it is not a regular file",
+            path=path,
+            hint="move it away",
+        )
 
 
 def open_file(parent: int, name: str, path: str) -> int:

@@ -221,12 +221,16 @@ def read_text(source: Source) -> str:
             raw = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
         elif source.is_found:
             with safe_open.opened_inside(source.root, source.relative) as descriptor:
-                raw = safe_open.read_limited(descriptor, source.name, FILE_BYTES_MAX)
+                raw = safe_open.read_limited(descriptor, source.relative, FILE_BYTES_MAX)
         else:
             with Path(source.name).open("rb") as file:
                 raw = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
         raise safe_open.folder_error("read", source.name, error) from error
+    except errors.FolderError as error:
+        # it names a path below the folder
+        folder = "" if source.root == Path() else f"{source.root}: "
+        raise errors.FolderError(folder + error.message, hint=error.hint) from error
     if len(raw) > FILE_BYTES_MAX:
         raise errors.FolderError(
             f"{source.name} has more than {FILE_BYTES_MAX} bytes",
