@@ -220,8 +220,9 @@ def read_text(source: Source) -> str:
         if source.root is None:
             raw = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
         elif source.is_found:
-            with safe_open.opened_inside(source.root, source.relative) as descriptor:
-                raw = safe_open.read_limited(descriptor, source.relative, FILE_BYTES_MAX)
+            path = source.relative
+            with safe_open.opened_inside(source.root, path) as descriptor:
+                raw = safe_open.read_limited(descriptor, path, FILE_BYTES_MAX)
         else:
             with Path(source.name).open("rb") as file:
                 raw = file.read(FILE_BYTES_MAX + 1)
