@@ -411,6 +411,8 @@ async def test_file_keeps_its_own_name_and_folder(cloned: Cloned) -> None:
     await cloned.run("sync")
     since = ("--all", "--since", "10m", "-y")
     (cloned.folder / "my page.md").unlink()
+    # a look before does not forget it
+    await cloned.run("restore", "--all", "--since", "10m", "--dry-run")
     await cloned.run("restore", *since)
     (cloned.folder / "Team Room/one.md").unlink()
     await cloned.run("restore", "handbook/Team Room", *since)

@@ -79,7 +79,8 @@ async def restore_pages(
     Gives the pages that were, or would be; and why pages or wikis cannot be, by name.
     """
     failed: dict[str, errors.WikisyncError] = {}
-    with open_workspace(workspace, is_held=False) as opened:
+    # a look alone forgets no name of a file that is gone
+    with open_workspace(workspace, is_held=False, is_read_only=not is_real) as opened:
         # each wiki that is meant with the folder in it, empty for all of it
         if scope is None:
             scopes = dict.fromkeys(workspace.config.wikis, Slug(""))
