@@ -91,13 +91,16 @@ async def test_what_guards_a_sync_guards_every_cycle(
     assert (await Wiki(client, PROJECT).get_page("home")).content == "one\n"
 
 
+@pytest.mark.parametrize("lost", ["", "lock"])
 async def test_no_cycle_runs_on_a_state_that_another_one_replaced(
-    client: Client, tmp_path: Path
+    client: Client, tmp_path: Path, lost: str
 ) -> None:
-    """A sync that finds no state makes one, and is the writer from then on."""
+    """A sync that finds no state or lock makes one, and is the writer from then on."""
     with watched(client, tmp_path, PROJECT) as wiki:
         await wiki.cycle(ScanScope.EVERYTHING)
-        (tmp_path / ".wikisync").rename(tmp_path / "away")
+        (tmp_path / ".wikisync" / lost).rename(tmp_path / "away")
+        if lost:
+            (tmp_path / "away").unlink()
         (tmp_path / "handbook/home.md").write_text("two\n")
         with (
             watched(client, tmp_path, PROJECT),

@@ -65,8 +65,8 @@ _NETWORK = re.compile(
 
 
 @contextmanager
-def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None]:
-    """Hold a folder of ours against another wikisync; makes it if need be."""
+def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[int]:
+    """Hold a folder of ours against another wikisync by its lock; makes both."""
     try:
         # the folder above is a person's, who may want it open
         make_folder(private.parent)
@@ -89,7 +89,7 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
         except OSError as exc:
             raise folder_error("lock", str(private), exc) from exc
         _sign(descriptor, is_watch=is_watch)
-        yield
+        yield descriptor
     finally:
         close_locked(descriptor)
 

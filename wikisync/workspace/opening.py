@@ -104,6 +104,8 @@ class OpenWorkspace(Struct, eq=False):
     is_shared: bool
     stack: ExitStack | None
     """Ends with a workspace that is only read; None for any other."""
+    lock: int | None = None
+    """The lock file, open; None for a workspace that is not held."""
     stand_ins: dict[str, Path] = field(default_factory=dict)
     """Empty folders for those that a sync would make."""
 
@@ -295,14 +297,17 @@ class OpenWorkspace(Struct, eq=False):
 
     @property
     def has_lost_state(self) -> bool:
-        """Whether its state was removed or replaced, and its disk is not away."""
-        return self.state.is_replaced and (self.workspace.root / CONFIG_FILE).exists()
+        """Whether state or lock was removed or replaced, and the disk is not away."""
+        is_unlocked = self.lock is not None and not os.fstat(self.lock).st_nlink
+        is_lost = is_unlocked or self.state.is_replaced
+        return is_lost and (self.workspace.root / CONFIG_FILE).exists()
 
     def refuse_lost(self, wiki: WikiSection) -> None:
         """Stop where the state, the workspace's disk or the pages went away since."""
         if self.has_lost_state:
             raise StateError(
-                f"{self.state.path} was removed or replaced",
+                f"the state or the lock in {self.workspace.private} was removed or"
+                " replaced",
                 hint="the watch begins anew with what is there now",
             )
         state_match(self.workspace.private, self.identity)
@@ -384,7 +389,7 @@ def open_workspace(
     lock = locked(private, f"the workspace {root}", is_watch=is_watch)
     file = private / STATE_FILE
     with (
-        lock if is_held else nullcontext(),
+        lock if is_held else nullcontext() as held,
         State.copy(file, is_live=holder_of(private) is not None)
         if is_read_only
         else State.open(file, is_held=is_held) as state,
@@ -409,6 +414,7 @@ def open_workspace(
             is_copied=is_copied and not adopts,
             is_shared=matched is StateMatch.SHARED and not adopts,
             stack=stack if is_read_only else None,
+            lock=held,
         )
         if matched is StateMatch.NEW and is_held:
             opened.note_adopted()
