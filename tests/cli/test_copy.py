@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import unquote
 
 import pytest
 
@@ -68,18 +68,22 @@ async def test_pages_and_attachments_arrive_with_a_yes_and_links_that_work(
     assert (await run("check", back)).code == 0
 
 
-@pytest.mark.parametrize("name", ["notes.md", "my notes.txt"])
+@pytest.mark.parametrize("written", ["notes.md", "my%20notes.txt", "my notes.txt"])
 async def test_attachment_with_the_name_of_a_page_stays_an_attachment(
-    run: Run, source: str, other: EmbeddedService, service: EmbeddedService, name: str
+    run: Run,
+    source: str,
+    other: EmbeddedService,
+    service: EmbeddedService,
+    written: str,
 ) -> None:
     """Beside the pages it would be one; the next copy uploads it once more for none.
 
     Another file of its folder stays one, and the service writes a name without spaces.
     """
-    folder = f"uploads/{HASH[::-1]}"
+    folder, name = f"uploads/{HASH[::-1]}", unquote(written)
     await service.put_file(HANDBOOK, f"{folder}/{name}", b"text\n")
     await service.put_file(HANDBOOK, f"{folder}/p.png", b"picture\n")
-    link = f"[n]({folder}/{quote(name)}) ![p]({folder}/p.png)\n"
+    link = f"[n]({folder}/{written}) ![p]({folder}/p.png)\n"
     await service.add_pages(HANDBOOK, {"sub/one": link})
 
     ran = await copy(run, source, other, "--yes")

@@ -75,6 +75,9 @@ def test_mention_is_found_in_every_format(source: str, name: str) -> None:
             f"[[file:uploads/{H}/p.org::*A head]]",
             ["p.org::*A head", "p.org", "p.org::*A"],
         ),
+        (f"[s](uploads/{H}/my file.png)", ["my file.png", "my"]),
+        (f'![s](./uploads/{H}/my file.png "a title")', ["my file.png", "my"]),
+        (f"image::uploads/{H}/my file.png[alt]", ["my file.png", "my"]),
         (f"<<uploads/{H}/p.png,x>>", ["p.png,x", "p.png"]),
         (
             f"image:uploads/{H}/p.png[alt,link=uploads/{H}/p.png,window=_blank]",

@@ -39,20 +39,23 @@ CUTS_MAX = 4
 # and not of its wiki, and "x/uploads/..." belongs to some other path.
 #
 # Between quotes, angle brackets and the brackets of an org link, spaces belong to
-# the name, if what was opened is closed in the same line.
+# the name, if what was opened is closed in the same line; so do those of a
+# markdown link's address and of an AsciiDoc picture's.
 _MENTION = re.compile(
     r"""
     (?: \[\[ (?:file:)? (?P<org>) | < (?P<angle>) | (?P<quote>["'])
-      | (?<![\w/.%-]) )
+      | (?: \]\([ ]* | image::? ) (?P<spaced>) | (?<![\w/.%-]) )
     (?:\.{1,2}/)*
     uploads/ (?P<folder>[0-9a-fA-F]{32}) /
     (?P<name> (?(org)   (?: \\[!-/:-@\[-`{-~] | [^\n\[\]|?\#\\/<>] )+ (?=[\]?\#])
             | (?(angle) (?: \\[!-/:-@\[-`{-~] | [^\n<>{}`|^?\#*\\/] )+ (?=[>?\#])
             | (?(quote) (?: (?!(?P=quote)) [^\n<>{}`|^?\#*\\/] )+
                         (?=(?P=quote)|[?\#])
+            | (?(spaced) [^\s"'()\[\]<>{}`|^?\#*\\/]+
+                         (?: [ ]+ [^\s"'()\[\]<>{}`|^?\#*\\/]+ )+ (?=[ ]*["')?\#\[])
             | (?: \\[!-/:-@\[-`{-~]            # a mark escaped in markdown
                 | \([^\s()]*\)                 # a balanced pair, as in a_(1).png
-                | [^\s()\[\]<>{}`|^?\#*\\/] )+ ))))
+                | [^\s()\[\]<>{}`|^?\#*\\/] )+ )))))
     """,
     re.VERBOSE,
 )
