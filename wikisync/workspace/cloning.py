@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from posixpath import dirname
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
@@ -421,4 +421,6 @@ def _converted(
         return f"{wiki or ''}{way}{place}"
 
     text = content.decode("utf-8", "surrogateescape")
+    for spaced in (known for known in places if " " in known):
+        text = text.replace(spaced, quote(spaced))
     return MENTION.sub(moved, text).encode("utf-8", "surrogateescape")
